@@ -1,0 +1,1 @@
+"""Analytics and reporting for books kept in a Ledger Accounting Service."""

@@ -1,0 +1,268 @@
+"""Inclusive local dates: zones, periods, their months and windows, and the instants they cover.
+
+A line belongs to a day by the calendar date of its instant in the period's time zone. Days have 23, 24, 24.5 or 25
+hours, and where clocks go back across midnight a day is not even one stretch of time. So a period is never turned
+into "midnight to midnight": :meth:`Period.instants` gives the exact set of UTC instants whose local date lies in it,
+and comparing instants with that set *is* comparing local dates, on any engine and with any engine's zone data.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING, NamedTuple, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from accounting_analytics.errors import PeriodError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LOCALTIME = "localtime"
+"""The interface's name for the zone of the service itself."""
+
+_OUTSIDE_THE_INTERFACE = frozenset({"Factory"})
+_DAY = dt.timedelta(days=1)
+_HOUR = dt.timedelta(hours=1)
+_SECOND = dt.timedelta(seconds=1)
+# zoneinfo cannot place instants this close to the ends of the calendar
+_FIRST = dt.datetime.min + 2 * _DAY
+_LAST = dt.datetime.max - 2 * _DAY
+
+
+class Interval(NamedTuple):
+    """A stretch of UTC time from `start` (included) to `end` (excluded; None: for ever)."""
+
+    start: dt.datetime
+    end: dt.datetime | None
+
+
+@lru_cache(maxsize=1)
+def time_zone_names() -> frozenset[str]:
+    """Every time zone name the interface accepts: IANA names, legacy and short names, and ``localtime``."""
+    listed = resources.files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
+    return frozenset(listed) - _OUTSIDE_THE_INTERFACE | {LOCALTIME}
+
+
+def zone(name: str, *, localtime: str | None = None) -> ZoneInfo:
+    """Zone of an interface time zone name.
+
+    Parameters
+    ----------
+    name : str
+        An IANA, legacy, short or ``Etc/`` name, spelled exactly; ``Etc/GMT+5`` is five hours *behind* UTC.
+    localtime : str, optional
+        Which zone ``localtime`` stands for. Only the service knows; without it ``localtime`` is refused.
+
+    Raises
+    ------
+    PeriodError
+        The name is not one of the interface's, ``localtime`` was not explained, or zone data is missing.
+    """
+    if name == LOCALTIME and localtime not in (None, LOCALTIME):
+        return zone(str(localtime))
+    if name == LOCALTIME:
+        msg = (
+            "'localtime' is the service's own time zone, which is not known here: "
+            "give the IANA name of that zone instead, such as 'America/New_York'"
+        )
+        raise PeriodError(msg)
+    if name not in time_zone_names():
+        msg = f"{name!r} is not a time zone of the interface; use an IANA name such as 'America/New_York' or 'UTC'"
+        raise PeriodError(msg)
+    try:
+        return ZoneInfo(name)
+    except ZoneInfoNotFoundError as error:
+        msg = f"no zone data for {name!r} on this machine; install it with: pip install tzdata"
+        raise PeriodError(msg) from error
+
+
+def local_date(instant: dt.datetime, tz: ZoneInfo) -> dt.date:
+    """Calendar date of an aware instant in a zone."""
+    return instant.astimezone(tz).date()
+
+
+def parse_date(value: dt.date | str, name: str = "date") -> dt.date:
+    """Read a calendar date from a date or ``YYYY-MM-DD`` text; a datetime or any other text is refused."""
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        return value
+    if isinstance(value, str) and len(value) == len("2025-01-31"):
+        try:
+            return dt.date.fromisoformat(value)
+        except ValueError:
+            pass
+    msg = f"{name} {value!r} is not a calendar date; write it like 2025-01-31"
+    raise PeriodError(msg)
+
+
+@dataclass(frozen=True, order=True)
+class Period:
+    """Calendar days from `start_date` to `end_date`, both inclusive, in a time zone.
+
+    Parameters
+    ----------
+    start_date, end_date : datetime.date
+        First and last day.
+    time_zone : str
+        An interface time zone name. ``localtime`` is kept (the service understands it), but such a period has no
+        :meth:`instants` here.
+
+    Raises
+    ------
+    PeriodError
+        The end lies before the start, or the zone is unknown.
+    """
+
+    start_date: dt.date
+    end_date: dt.date
+    time_zone: str = "UTC"
+
+    def __post_init__(self) -> None:
+        if self.end_date < self.start_date:
+            msg = f"end_date {self.end_date} is before start_date {self.start_date}"
+            raise PeriodError(msg)
+        if self.time_zone != LOCALTIME:
+            zone(self.time_zone)
+
+    @classmethod
+    def of(cls, start_date: dt.date | str, end_date: dt.date | str, time_zone: str = "UTC") -> Self:
+        """Period of two dates or ``YYYY-MM-DD`` texts."""
+        return cls(parse_date(start_date, "start_date"), parse_date(end_date, "end_date"), time_zone)
+
+    def __str__(self) -> str:
+        return f"{self.start_date} to {self.end_date} ({self.time_zone})"
+
+    @property
+    def days(self) -> int:
+        """Number of days, at least 1."""
+        return (self.end_date - self.start_date).days + 1
+
+    def months(self) -> list[Period]:
+        """Calendar months that tile the period exactly; the first and last may be parts of a month."""
+        months = []
+        first: dt.date | None = self.start_date
+        while first is not None and first <= self.end_date:
+            following = _next_month(first)
+            last = self.end_date if following is None else min(self.end_date, following - _DAY)
+            months.append(Period(first, last, self.time_zone))
+            first = following
+        return months
+
+    def windows(self, days: int) -> list[Period]:
+        """Windows of at most `days` days that tile the period exactly."""
+        if days < 1:
+            msg = f"a window has at least one day, not {days}"
+            raise PeriodError(msg)
+        ends = range(0, self.days, days)
+        return [
+            Period(first, min(self.end_date, first + (days - 1) * _DAY), self.time_zone)
+            for first in (self.start_date + offset * _DAY for offset in ends)
+        ]
+
+    def instants(self) -> tuple[Interval, ...]:
+        """Exact UTC instants whose local date lies in the period, as disjoint intervals in order.
+
+        Nearly always one interval; several where clocks went back across midnight.
+        """
+        return _minus(instants_since(self.start_date, self.time_zone), self._after())
+
+    def instants_before(self) -> tuple[Interval, ...]:
+        """Exact UTC instants whose local date is before the first day."""
+        everything = (Interval(dt.datetime.min.replace(tzinfo=dt.UTC), None),)
+        return _minus(everything, instants_since(self.start_date, self.time_zone))
+
+    def contains(self, instant: dt.datetime) -> bool:
+        """Whether the local date of an aware instant lies in the period."""
+        return self.start_date <= local_date(instant, zone(self.time_zone)) <= self.end_date
+
+    def _after(self) -> tuple[Interval, ...]:
+        if self.end_date == dt.date.max:
+            zone(self.time_zone)
+            return ()
+        return instants_since(self.end_date + _DAY, self.time_zone)
+
+
+@lru_cache(maxsize=4096)
+def instants_since(date: dt.date, time_zone: str) -> tuple[Interval, ...]:
+    """Exact UTC instants whose local date is `date` or later, as disjoint intervals in order; the last is open."""
+    tz = zone(time_zone)
+    if date == dt.date.min:
+        return (Interval(dt.datetime.min.replace(tzinfo=dt.UTC), None),)
+    midnight = dt.datetime.combine(date, dt.time())
+    # Offsets are under 24 hours either way: a day earlier is surely before `date`, a day later surely not.
+    spans: list[tuple[dt.datetime, dt.datetime]] = []
+    for start, end, offset in _constant_offsets(tz, midnight - _DAY, _up_to(midnight)):
+        since = max(start, midnight - offset)
+        if since >= end:
+            continue
+        if spans and spans[-1][1] == since:
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((since, end))
+    closed = [Interval(start.replace(tzinfo=dt.UTC), end.replace(tzinfo=dt.UTC)) for start, end in spans]
+    return (*closed[:-1], Interval(closed[-1].start, None))
+
+
+def _up_to(midnight: dt.datetime) -> dt.datetime:
+    return midnight + _DAY if midnight <= dt.datetime.max - _DAY else dt.datetime.max
+
+
+def _constant_offsets(
+    tz: ZoneInfo, start: dt.datetime, end: dt.datetime
+) -> Iterator[tuple[dt.datetime, dt.datetime, dt.timedelta]]:
+    """Split naive UTC `start` to `end` where the zone's offset changes (at whole seconds, hours apart)."""
+    since, offset, knot = start, _offset(tz, start), start
+    while knot < end:
+        following = min(knot + _HOUR, end)
+        if _offset(tz, following) != offset:
+            change = _change(tz, knot, following)
+            yield since, change, offset
+            since, offset = change, _offset(tz, change)
+        knot = following
+    yield since, end, offset
+
+
+def _change(tz: ZoneInfo, before: dt.datetime, after: dt.datetime) -> dt.datetime:
+    """First whole second in (before, after] with another offset than `before` has."""
+    offset = _offset(tz, before)
+    low, high = 0, round((after - before) / _SECOND)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _offset(tz, before + middle * _SECOND) == offset:
+            low = middle
+        else:
+            high = middle
+    return before + high * _SECOND
+
+
+def _offset(tz: ZoneInfo, instant: dt.datetime) -> dt.timedelta:
+    placed = min(max(instant, _FIRST), _LAST).replace(tzinfo=dt.UTC).astimezone(tz)
+    return placed.utcoffset() or dt.timedelta(0)
+
+
+def _minus(kept: tuple[Interval, ...], removed: tuple[Interval, ...]) -> tuple[Interval, ...]:
+    """Instants of `kept` that are not in `removed`."""
+    for hole in removed:
+        kept = tuple(
+            piece
+            for interval in kept
+            for piece in (
+                Interval(interval.start, _earlier(interval.end, hole.start)),
+                *([] if hole.end is None else [Interval(max(interval.start, hole.end), interval.end)]),
+            )
+            if piece.end is None or piece.start < piece.end
+        )
+    return kept
+
+
+def _earlier(end: dt.datetime | None, start: dt.datetime) -> dt.datetime:
+    return start if end is None else min(end, start)
+
+
+def _next_month(date: dt.date) -> dt.date | None:
+    """First day of the month after `date`; None after the last month of the calendar."""
+    if (date.year, date.month) == (dt.MAXYEAR, 12):
+        return None
+    return dt.date(date.year + date.month // 12, date.month % 12 + 1, 1)
