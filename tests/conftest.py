@@ -1,0 +1,40 @@
+"""Optional programs: tests that need one are skipped loudly without it, or fail where everything is required."""
+
+import os
+import shutil
+
+import pytest
+
+PROGRAMS = {
+    "browser": ("chromium", "apt-get install chromium"),
+    "hledger": ("hledger", "apt-get install hledger"),
+}
+REQUIRE_ALL = os.environ.get("ACCOUNTING_ANALYTICS_REQUIRE_ALL") == "1"
+
+
+def missing_programs():
+    """Markers whose program is not on this machine."""
+    return {marker: need for marker, need in PROGRAMS.items() if shutil.which(need[0]) is None}
+
+
+def pytest_configure(config):
+    """Refuse to start without the optional programs where everything is required."""
+    missing = missing_programs()
+    if REQUIRE_ALL and missing:
+        needs = ", ".join(f"{program} ({install})" for program, install in missing.values())
+        pytest.exit(f"everything is required here, but these programs are missing: {needs}", returncode=1)
+
+
+def pytest_collection_modifyitems(items):
+    """Skip tests whose program is missing."""
+    for marker, (program, install) in missing_programs().items():
+        for item in items:
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=f"{program} is not installed: {install}"))
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say loudly what was not tested."""
+    for marker, (program, install) in missing_programs().items():
+        terminalreporter.write_sep("!", f"NOT TESTED: everything marked '{marker}', because {program} is missing")
+        terminalreporter.write_line(f"To test it too: {install}")
