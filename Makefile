@@ -1,0 +1,36 @@
+# make demo | test | lint | lab: each sets up .venv by itself on a machine with Python >= 3.11.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OUTPUT ?= demo-output
+
+.PHONY: demo test lint lab soak benchmarks clean
+
+demo: $(VENV)/ready
+	$(BIN)/accounting-analytics demo --output $(OUTPUT)
+
+test: $(VENV)/ready
+	$(BIN)/python -m pytest -n 2 -m "not soak"
+
+lint: $(VENV)/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --config pyproject.toml
+
+lab: $(VENV)/ready
+	$(BIN)/accounting-analytics lab
+
+benchmarks: $(VENV)/ready
+	$(BIN)/python -m tests.benchmarks.recompute
+
+clean:
+	rm -rf $(VENV) $(OUTPUT)
+
+# Exactly the pinned packages, each checked against its hash; then this project, editable.
+$(VENV)/ready: .ci/requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, not %s; name one: make PYTHON=python3.12" % sys.version.split()[0])'
+	$(PYTHON) -m venv $(VENV) || { echo "cannot make a virtual environment; on Debian: apt-get install python3-venv"; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .ci/requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@

@@ -1,0 +1,40 @@
+"""Public names; loaded on first use (see __init__.py)."""
+
+from . import charts, errors
+from .cash_flow import recompute_cash_flow
+from .categorization import load_rules, propose, uncategorized_queue
+from .client import LedgerClient, connect
+from .completeness import check_completeness
+from .demo import demo
+from .discovery import discover_ledgers
+from .exports import export_parquet
+from .loader import load_cash_flow_report, load_line_entries
+from .recategorization import Plan, apply_plan, plan_recategorization, verify_plan
+from .reconciliation import Reconciliation, reconcile
+from .reports import run_notebook
+from .schemas import CashFlowReport
+
+__all__ = [
+    "CashFlowReport",
+    "LedgerClient",
+    "Plan",
+    "Reconciliation",
+    "apply_plan",
+    "charts",
+    "check_completeness",
+    "connect",
+    "demo",
+    "discover_ledgers",
+    "errors",
+    "export_parquet",
+    "load_cash_flow_report",
+    "load_line_entries",
+    "load_rules",
+    "plan_recategorization",
+    "propose",
+    "recompute_cash_flow",
+    "reconcile",
+    "run_notebook",
+    "uncategorized_queue",
+    "verify_plan",
+]

@@ -1,0 +1,69 @@
+"""What may stand in the repository, and where."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parent.parent
+VISIBLE = {"Makefile", "README.md", "accounting_analytics", "data", "notebooks", "pyproject.toml", "tests"}
+HIDDEN = {".ci", ".github", ".gitignore", ".pre-commit-config.yaml"}
+MEGABYTE = 1_000_000
+REGISTRY = re.compile(r"python" r"hosted|/" r"simple/|registry\." r"npm|deb\." r"debian|--index-url\s+http", re.IGNORECASE)
+MACHINE_PATH = re.compile(r"(?<![\w.])/(?:root|home|work)/\w")
+
+
+@pytest.fixture(scope="module")
+def tracked():
+    """Return the files git tracks; skipped where the project is not a git checkout."""
+    try:
+        listed = subprocess.run(
+            ["git", "ls-files", "-z"],  # noqa: S607 (whatever git this machine has)
+            cwd=PROJECT,
+            capture_output=True,
+            check=True,
+            text=True,
+        )
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"not a git checkout: {error}")
+    return [PROJECT / name for name in listed.stdout.split("\0") if name and (PROJECT / name).exists()]
+
+
+def test_top_level_is_the_agreed_one(tracked):
+    """Nothing stands at the top level but what the design names."""
+    assert {path.relative_to(PROJECT).parts[0] for path in tracked} == VISIBLE | HIDDEN
+
+
+def test_no_large_files(tracked):
+    """No tracked file is over a megabyte."""
+    assert [path.name for path in tracked if path.stat().st_size > MEGABYTE] == []
+
+
+def test_no_registry_addresses_or_machine_paths(tracked):
+    """No tracked file names a package registry or a path of somebody's machine."""
+    found = []
+    for path in tracked:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        found += [f"{path.name}: {match.group()}" for match in (REGISTRY.search(text), MACHINE_PATH.search(text)) if match]
+    assert found == []
+
+
+def test_notebooks_carry_no_outputs():
+    """Every notebook is committed without outputs, execution counts or kernel leftovers."""
+    notebooks = sorted((PROJECT / "notebooks").glob("*.ipynb"))
+    assert notebooks
+    for path in notebooks:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        code = [cell for cell in cells if cell["cell_type"] == "code"]
+        assert code
+        assert [cell for cell in code if cell["outputs"] or cell["execution_count"] is not None] == [], path.name
+
+
+def test_every_pin_has_a_hash():
+    """Every requirement of the lock file is an exact version with hashes."""
+    text = (PROJECT / ".ci" / "requirements.lock").read_text(encoding="utf-8")
+    pins = re.findall(r"^(\S+?)==(\S+).*?\\\n((?:\s+--hash=sha256:[0-9a-f]{64}.*\n)+)", text, re.MULTILINE)
+    names = re.findall(r"^[A-Za-z0-9][^\s=<>~!]*", text, re.MULTILINE)
+    assert len(pins) == len(names) > 0
