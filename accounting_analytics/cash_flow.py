@@ -1,0 +1,531 @@
+"""The cash flow report, recomputed from line entries on any DataFrame engine.
+
+One narwhals expression serves pandas, pyarrow, polars (eager and lazy), DuckDB and PySpark: group_by, inner joins and
+filters only, because semi-joins and ``unique`` fail on some of them. The engine does what grows with the books
+(sums, the join of category lines with their cash entries); what grows with the chart of accounts is plain Python.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import defaultdict
+from decimal import Decimal, localcontext
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import narwhals as nw
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accounting_analytics.chart_of_accounts import Hierarchy, display_order
+from accounting_analytics.errors import (
+    AmountError,
+    BooksDoNotTieError,
+    FrameError,
+    HierarchyError,
+    IncompleteLoadError,
+)
+from accounting_analytics.money import EXACT, PRECISION, arrow_type, check_scale, parse_amount
+from accounting_analytics.periods import Interval, Period
+from accounting_analytics.schemas import (
+    INSTANT,
+    TEXT,
+    CashBalances,
+    CashFlowLedgers,
+    CashFlowReport,
+    Table,
+)
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Collection, Iterable, Mapping
+
+    Lines = nw.LazyFrame[Any]
+
+_TEXT = pa.large_string()
+_INSTANT = pa.timestamp("us", "UTC")
+_TEXT_COLUMNS = ("id", "ledger_id", "journal_entry_id", "journal_entry_description")
+_LINE_COLUMNS = (*_TEXT_COLUMNS, "datetime", "signed_amount")
+_LEDGER_COLUMNS = ("id", "name", "report_cash_flow", "parent_id", "sort_code")
+_BEFORE, _WITHIN, _AFTER, _UNDATED = range(4)
+_SHOWN_IDS = 5
+
+
+def recompute_cash_flow(
+    line_entries: Any,  # noqa: ANN401 (any frame narwhals knows)
+    ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
+    start_date: dt.date | str,
+    end_date: dt.date | str,
+    *,
+    time_zone: str = "UTC",
+    starting_balances: pd.DataFrame | Mapping[str, Decimal] | None = None,
+) -> CashFlowReport:
+    """Recompute the cash flow report of a period from raw line entries, exactly.
+
+    Parameters
+    ----------
+    line_entries : DataFrame, pyarrow.Table, polars frame, DuckDB relation or PySpark frame
+        The :class:`~accounting_analytics.schemas.LineEntries` columns ``id, ledger_id, journal_entry_id,
+        journal_entry_description, datetime, signed_amount`` (others are ignored). Needed are all lines of every entry
+        in the period that touches cash, and, unless `starting_balances` is given, all earlier lines of the ledgers
+        that report cash flow.
+    ledgers : DataFrame or any of the others
+        The chart of accounts: ``id, name, report_cash_flow, parent_id, sort_code`` and, where some parents are
+        unknown, ``parent_known``.
+    start_date, end_date : datetime.date or str
+        First and last day, both inclusive, as calendar dates in `time_zone`.
+    time_zone : str
+        An interface time zone name; ``localtime`` is refused, because only the service knows it.
+    starting_balances : DataFrame or mapping, optional
+        Balances of the cash ledgers at the start (:class:`~accounting_analytics.schemas.CashBalances`, or ledger id
+        to amount) to take over and roll forward; earlier lines are then not used. Without it the history is summed.
+
+    Returns
+    -------
+    CashFlowReport
+        Its tables are pandas whatever the engine. ``anchored`` says whether the starting balances were taken over.
+
+    Raises
+    ------
+    FrameError
+        A column is missing, null or not of the kind it must be, or a ledger is not in `ledgers`.
+    HierarchyError
+        Parents form a cycle or are not in `ledgers`.
+    IncompleteLoadError
+        Entries of the period do not balance, so lines are missing.
+    AmountError
+        The amounts are too large to be summed exactly.
+    """
+    period = Period.of(start_date, end_date, time_zone)
+    within, before = period.instants(), period.instants_before()
+    chart = _Chart.of(ledgers)
+    lines = _lines_of(line_entries)
+    with localcontext(EXACT):
+        sums = _LedgerSums.of(lines, within, before)
+        chart.require(sums.used)
+        inside = lines.filter(_any_of(within))
+        _require_balanced_entries(inside)
+        flows = _flows(inside, chart, sums.scale)
+        if starting_balances is None:
+            starting = _Starting.summed(sums, period)
+        else:
+            starting = _Starting.given(starting_balances, chart, sums.scale)
+        return _report(period, chart, flows, sums, starting)
+
+
+class _Chart:
+    """The chart of accounts as this calculation needs it."""
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self.names = {row["id"]: row["name"] for row in rows}
+        self.sort_codes = {row["id"]: row["sort_code"] for row in rows}
+        self.ordered = sorted(self.names, key=lambda ledger_id: display_order(self.sort_codes[ledger_id], ledger_id))
+        self.cash = [row["id"] for row in rows if row["report_cash_flow"]]
+        self.hierarchy = Hierarchy({row["id"]: row["parent_id"] for row in rows})
+        self.without_known_parent = {
+            row["id"] for row in rows if row["parent_id"] is None and row.get("parent_known") is False
+        }
+
+    @classmethod
+    def of(cls, ledgers: Any) -> Self:  # noqa: ANN401 (any frame narwhals knows)
+        """Read a ledgers frame of any engine."""
+        frame = _narwhals(ledgers, "ledgers")
+        schema = frame.collect_schema()
+        _require_columns(schema, _LEDGER_COLUMNS, "ledgers")
+        optional = ["parent_known"] if "parent_known" in schema else []
+        rows = frame.select(*_LEDGER_COLUMNS, *optional).collect("pyarrow").to_arrow().to_pylist()
+        for name in ("id", "name", "report_cash_flow", "sort_code"):
+            if any(row[name] is None for row in rows):
+                raise FrameError(_null_in("ledgers", name))
+        if len({row["id"] for row in rows}) < len(rows):
+            msg = "ledgers: a ledger id occurs more than once"
+            raise FrameError(msg)
+        return cls(rows)
+
+    def require(self, ledger_ids: Iterable[str | None]) -> None:
+        """Refuse lines on ledgers that are not in the chart, and parents that are not."""
+        absent = {ledger_id for ledger_id in ledger_ids if ledger_id not in self.names}
+        if absent:
+            msg = (
+                f"{len(absent)} ledger(s) of the line entries are not in ledgers: {_some(absent)}; "
+                "whether they report cash flow is not known, so no figure would be sure"
+            )
+            raise FrameError(msg)
+        parents = {at for ledger_id in self.names for at in self.hierarchy.ancestors(ledger_id)} - self.names.keys()
+        if parents:
+            msg = (
+                f"{len(parents)} parent ledger(s) are not in ledgers: {_some(parents)}; add them, or leave the parents "
+                "null with parent_known false"
+            )
+            raise HierarchyError(msg)
+
+    def totals(self, own: Mapping[str, Decimal]) -> dict[str, Decimal | None]:
+        """Own amounts plus those of all descendants, for each ledger of `own` and its ancestors.
+
+        None where it cannot be known: a ledger in use has no known parent, so it may lie under any ledger outside
+        its own tree.
+        """
+        sums: dict[str, Decimal] = defaultdict(Decimal)
+        for ledger_id, amount in own.items():
+            for at in (ledger_id, *self.hierarchy.ancestors(ledger_id)):
+                sums[at] += amount
+        loose = {self._root(ledger_id) for ledger_id in own} & self.without_known_parent
+        return {ledger_id: amount if loose <= {self._root(ledger_id)} else None for ledger_id, amount in sums.items()}
+
+    def in_order(self, ledger_ids: Collection[str]) -> list[str]:
+        """Ledgers in display order."""
+        return [ledger_id for ledger_id in self.ordered if ledger_id in ledger_ids]
+
+    def _root(self, ledger_id: str) -> str:
+        return [ledger_id, *self.hierarchy.ancestors(ledger_id)][-1]
+
+
+class _LedgerSums(NamedTuple):
+    """Signed sums of each ledger, before and within the period."""
+
+    used: set[str | None]
+    before: dict[str, Decimal]
+    within: dict[str, Decimal]
+    earliest: dt.datetime | None
+    scale: int
+
+    @classmethod
+    def of(cls, lines: Lines, within: tuple[Interval, ...], before: tuple[Interval, ...]) -> Self:
+        """Sum in one pass; refuses null dates and amounts, and amounts too large to add up exactly."""
+        _require_exact_sums(lines)
+        day = (
+            nw.when(nw.col("datetime").is_null())
+            .then(nw.lit(_UNDATED))
+            .otherwise(
+                nw.when(_any_of(within))
+                .then(nw.lit(_WITHIN))
+                .otherwise(nw.when(_any_of(before)).then(nw.lit(_BEFORE)).otherwise(nw.lit(_AFTER)))
+            )
+        )
+        sums = (
+            lines.select("ledger_id", "datetime", "signed_amount", day=day)
+            .group_by("ledger_id", "day")
+            .agg(nw.col("signed_amount").sum(), nw.col("datetime").min())
+        )
+        summed = _collected(sums)
+        rows = [row for row in summed.to_pylist() if row["day"] != _AFTER]
+        if any(row["day"] == _UNDATED for row in rows):
+            raise FrameError(_null_in("line_entries", "datetime"))
+        return cls(
+            used={row["ledger_id"] for row in rows},
+            before={row["ledger_id"]: row["signed_amount"] for row in rows if row["day"] == _BEFORE},
+            within={row["ledger_id"]: row["signed_amount"] for row in rows if row["day"] == _WITHIN},
+            earliest=min((row["datetime"] for row in rows), default=None),
+            scale=check_scale(summed.schema.field("signed_amount").type.scale),
+        )
+
+
+def _lines_of(line_entries: Any) -> Lines:  # noqa: ANN401 (any frame narwhals knows)
+    """Line entries with the columns needed, each of the kind it must be."""
+    frame = _narwhals(line_entries, "line_entries")
+    schema = frame.collect_schema()
+    _require_columns(schema, _LINE_COLUMNS, "line_entries")
+    for name in _TEXT_COLUMNS:
+        if schema[name] not in (nw.String, nw.Categorical, nw.Enum):
+            msg = f"line_entries: column {name!r} holds {schema[name]}, not text"
+            raise FrameError(msg)
+    amount, instant = schema["signed_amount"], schema["datetime"]
+    if amount != nw.Decimal:
+        msg = f"line_entries: column 'signed_amount' holds {amount}, not exact amounts (decimal128({PRECISION}, scale))"
+        raise FrameError(msg)
+    if not isinstance(instant, nw.Datetime) or instant.time_zone is None:
+        msg = f"line_entries: column 'datetime' holds {instant}, not instants with a time zone (UTC)"
+        raise FrameError(msg)
+    texts = [nw.col(name) if schema[name] == nw.String else nw.col(name).cast(nw.String) for name in _TEXT_COLUMNS]
+    return frame.select(*texts, "datetime", "signed_amount")
+
+
+def _narwhals(frame: Any, name: str) -> Lines:  # noqa: ANN401 (any frame narwhals knows)
+    """Wrap a frame lazily; pandas goes as Arrow (mostly without copying), where decimals add up fast and exactly."""
+    if isinstance(frame, pd.DataFrame):
+        try:
+            frame = pa.Table.from_pandas(frame[_present(frame)], preserve_index=False)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            msg = f"{name}: {error.args[-1]}, so it is not the table it should be"
+            raise FrameError(msg) from error
+    try:
+        wrapped = nw.from_native(frame)
+    except TypeError as error:
+        msg = (
+            f"{name} is a {type(frame).__name__}; it must be a pandas, pyarrow, polars, DuckDB or PySpark "
+            "frame, such as load_line_entries and discover_ledgers return"
+        )
+        raise FrameError(msg) from error
+    lazy: Lines = wrapped.lazy()
+    return lazy
+
+
+def _present(frame: pd.DataFrame) -> list[str]:
+    wanted = (*_LINE_COLUMNS, *_LEDGER_COLUMNS, "parent_known")
+    return [name for name in dict.fromkeys(wanted) if name in frame.columns]
+
+
+def _require_columns(schema: Collection[str], names: Iterable[str], frame_name: str) -> None:
+    absent = [name for name in names if name not in schema]
+    if absent:
+        msg = f"{frame_name}: column is missing: {', '.join(absent)}"
+        raise FrameError(msg)
+
+
+def _require_exact_sums(lines: Lines) -> None:
+    """Refuse what an engine might add up wrongly without a word: beyond 38 digits pyarrow wraps around, others raise."""
+    amount = nw.col("signed_amount")
+    bounds = (
+        lines.select(least=amount.min(), most=amount.max(), absent=amount.is_null().sum(), count=nw.len())
+        .collect("pyarrow")
+        .to_arrow()
+        .to_pylist()[0]
+    )
+    if bounds["absent"]:
+        raise FrameError(_null_in("line_entries", "signed_amount"))
+    if not bounds["count"]:
+        return
+    largest = max(abs(bounds["least"]), abs(bounds["most"]))
+    units = int(largest.scaleb(-largest.as_tuple().exponent))
+    if units * bounds["count"] >= 10**PRECISION:
+        msg = f"{bounds['count']} lines with amounts up to {largest:f} cannot be summed exactly in {PRECISION} digits"
+        raise AmountError(msg)
+
+
+def _any_of(intervals: tuple[Interval, ...]) -> nw.Expr:
+    """Whether the line's instant lies in one of the intervals."""
+    instant = nw.col("datetime")
+    return reduce(
+        operator.or_,
+        ((instant >= start) if end is None else (instant >= start) & (instant < end) for start, end in intervals),
+        instant.is_null() & ~instant.is_null(),
+    )
+
+
+def _require_balanced_entries(inside: Lines) -> None:
+    """Refuse a period in which an entry's debits and credits differ: lines are missing, perhaps the cash ones.
+
+    Entries without a cash line are held to it too: the one that is missing might be the line on cash.
+    """
+    entry, gap = nw.col("journal_entry_id"), nw.col("signed_amount")
+    gaps = inside.group_by("journal_entry_id").agg(gap.sum()).filter((gap != 0) | entry.is_null())
+    ids = _collected(gaps.select("journal_entry_id"))["journal_entry_id"].to_pylist()
+    if None in ids:
+        raise FrameError(_null_in("line_entries", "journal_entry_id"))
+    if ids:
+        msg = (
+            f"{len(ids)} journal entr{'y does' if len(ids) == 1 else 'ies do'} not balance within the period in the line "
+            f"entries given, so lines are missing: {_some(ids)}; load all lines of the period's entries (every ledger, "
+            "or is_cashflow=True on every ledger) and recompute"
+        )
+        raise IncompleteLoadError(msg)
+
+
+def _flows(inside: Lines, chart: _Chart, scale: int) -> pa.Table:
+    """Cash flow lines: the category lines of entries that touch cash, with the name of the cash ledger moved."""
+    on_cash = nw.col("ledger_id").is_in(chart.cash)
+    cash_lines = inside.filter(on_cash)
+    entries = (
+        cash_lines.select("journal_entry_id", first_cash="ledger_id", last_cash="ledger_id")
+        .group_by("journal_entry_id")
+        .agg(nw.col("first_cash").min(), nw.col("last_cash").max())
+    )
+    flows = _collected(inside.filter(~on_cash).join(entries, on="journal_entry_id", how="inner"))
+    if flows["id"].null_count:
+        raise FrameError(_null_in("line_entries", "id"))
+    return pa.table(
+        {
+            "line_id": flows["id"],
+            "ledger_id": flows["ledger_id"],
+            "amount": pc.negate(flows["signed_amount"]).cast(arrow_type(scale)),
+            "datetime": flows["datetime"],
+            "cash_flow_ledger_name": _looked_up(_cash_moved(flows, cash_lines, entries, chart), chart.names),
+            "journal_entry_id": flows["journal_entry_id"],
+            "journal_entry_description": flows["journal_entry_description"],
+        }
+    )
+
+
+def _cash_moved(flows: pa.Table, cash_lines: Lines, entries: Lines, chart: _Chart) -> pa.ChunkedArray:
+    """Cash ledger moved, for each flow: the entry's only one, else the one with the largest absolute movement."""
+    if pc.all(pc.equal(flows["first_cash"], flows["last_cash"])).as_py() is not False:
+        return flows["first_cash"]
+    several = entries.filter(nw.col("first_cash") != nw.col("last_cash")).select("journal_entry_id")
+    moves = _collected(
+        cash_lines.join(several, on="journal_entry_id", how="inner")
+        .group_by("journal_entry_id", "ledger_id")
+        .agg(nw.col("signed_amount").sum())
+    )
+    rank = pa.array(range(len(chart.ordered)), pa.int64())
+    moves = pa.table(
+        {
+            "entry": moves["journal_entry_id"],
+            "ledger": moves["ledger_id"],
+            "movement": pc.abs(moves["signed_amount"]),
+            "rank": rank.take(
+                pc.index_in(moves["ledger_id"], value_set=pa.array(chart.ordered, _TEXT)).combine_chunks()
+            ),
+        }
+    ).sort_by([("movement", "descending"), ("rank", "ascending")])
+    largest = moves.group_by("entry", use_threads=False).aggregate([("ledger", "first")])
+    at = pc.index_in(flows["journal_entry_id"], value_set=largest["entry"])
+    return pc.coalesce(largest["ledger_first"].take(at), flows["first_cash"])
+
+
+def _looked_up(ledger_ids: pa.ChunkedArray, texts: Mapping[str, str]) -> pa.ChunkedArray:
+    """Text of each ledger."""
+    keys, values = pa.array(texts.keys(), _TEXT), pa.array(texts.values(), _TEXT)
+    return pa.chunked_array([values]).take(pc.index_in(ledger_ids, value_set=keys))
+
+
+def _collected(lines: Lines) -> pa.Table:
+    """Let the engine do its work; text comes back in one Arrow type and instants in microseconds UTC."""
+    table = lines.collect("pyarrow").to_arrow()
+    fields = [
+        pa.field(field.name, _TEXT)
+        if pa.types.is_string(field.type) or pa.types.is_string_view(field.type)
+        else pa.field(field.name, _INSTANT)
+        if pa.types.is_timestamp(field.type)
+        else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(fields))
+
+
+class _Starting(NamedTuple):
+    """Starting balances of cash ledgers, and what a reader must know about them."""
+
+    balances: Mapping[str, Decimal]
+    notes: tuple[str, ...]
+    anchored: bool
+
+    @classmethod
+    def summed(cls, sums: _LedgerSums, period: Period) -> Self:
+        """Balances summed from the lines before the period."""
+        if sums.before:
+            note = (
+                f"Starting balances are summed from the line entries given, the earliest of {sums.earliest:%Y-%m-%d %H:%M}"
+                " UTC; they are right only if that reaches back to the first entry of the books."
+            )
+        else:
+            note = (
+                f"No line entry given is before {period.start_date}, so every starting balance is zero; that is right "
+                "only if the books begin in this period."
+            )
+        return cls(sums.before, (note,), anchored=False)
+
+    @classmethod
+    def given(cls, given: pd.DataFrame | Mapping[str, Decimal], chart: _Chart, scale: int) -> Self:
+        """Balances taken over, exact at the scale."""
+        if isinstance(given, pd.DataFrame):
+            _require_columns(given.columns, ("ledger_id", "cash_balance"), "starting_balances")
+            given = dict(zip(given["ledger_id"], given["cash_balance"], strict=True))
+        strangers = given.keys() - set(chart.cash)
+        if strangers:
+            msg = (
+                f"starting_balances: {len(strangers)} ledger(s) do not report cash flow in ledgers: {_some(strangers)}; "
+                "the balances and the chart of accounts disagree about what is cash"
+            )
+            raise FrameError(msg)
+        parsed = {ledger_id: parse_amount(amount, scale) for ledger_id, amount in given.items()}
+        notes = ["Starting balances were taken over, not summed from history: their agreement proves nothing."]
+        missing = set(chart.cash) - given.keys()
+        if missing:
+            notes.append(
+                f"{len(missing)} cash ledger(s) without a given starting balance start at zero: {_some(missing)}."
+            )
+        dusted = sum(amount.dusted for amount in parsed.values())
+        if dusted:
+            notes.append(f"{dusted} given starting balance(s) had float dust removed.")
+        return cls({key: amount.amount for key, amount in parsed.items()}, tuple(notes), anchored=True)
+
+
+def _report(period: Period, chart: _Chart, flows: pa.Table, sums: _LedgerSums, starting: _Starting) -> CashFlowReport:
+    """Put the report together, and assert that the flows are the change of the cash balances."""
+    zero = Decimal(0).scaleb(-sums.scale)
+    start = {ledger_id: starting.balances.get(ledger_id, zero) for ledger_id in chart.cash}
+    end = {ledger_id: start[ledger_id] + sums.within.get(ledger_id, zero) for ledger_id in chart.cash}
+    per_ledger = flows.group_by("ledger_id").aggregate([("amount", "sum")]).to_pylist()
+    net = {row["ledger_id"]: row["amount_sum"] for row in per_ledger}
+    starting_cash, ending_cash, net_cash_flow = (sum(own.values(), zero) for own in (start, end, net))
+    if net_cash_flow != ending_cash - starting_cash:
+        msg = (
+            f"the recomputed flows of {period} sum to {net_cash_flow}, but cash changes by {ending_cash - starting_cash}: "
+            "the engine added up wrongly, so no report is given; recompute with another engine"
+        )
+        raise BooksDoNotTieError(msg)
+    totals = chart.totals(net)
+    unknown = None in totals.values() or None in chart.totals(start).values()
+    return CashFlowReport(
+        period=period,
+        ledgers=_ledgers(chart, net, totals, sums.scale),
+        lines=_ordered_lines(flows, chart),
+        starting_balances=_balances(chart, start, sums.scale),
+        ending_balances=_balances(chart, end, sums.scale),
+        starting_cash_balance=starting_cash,
+        ending_cash_balance=ending_cash,
+        anchored=starting.anchored,
+        notes=(*starting.notes, *([_unknown_parents_note(chart)] if unknown else [])),
+    )
+
+
+def _unknown_parents_note(chart: _Chart) -> str:
+    return (
+        f"The parents of {len(chart.without_known_parent)} ledger(s) are not known "
+        f"({_some(chart.without_known_parent)}): totals that might include them are left null, and their ancestors may "
+        "be missing from the list."
+    )
+
+
+def _ledgers(
+    chart: _Chart, net: Mapping[str, Decimal], totals: Mapping[str, Decimal | None], scale: int
+) -> pd.DataFrame:
+    listed = chart.in_order(totals)
+    zero = Decimal(0)
+    columns = {
+        "ledger_id": listed,
+        "name": [chart.names[ledger_id] for ledger_id in listed],
+        "net_cash_flow": [net.get(ledger_id, zero) for ledger_id in listed],
+        "total_net_cash_flow": [totals[ledger_id] for ledger_id in listed],
+    }
+    return _frame(CashFlowLedgers, columns, scale)
+
+
+def _balances(chart: _Chart, own: Mapping[str, Decimal], scale: int) -> pd.DataFrame:
+    listed, totals = chart.in_order(own), chart.totals(own)
+    columns = {
+        "ledger_id": listed,
+        "ledger_name": [chart.names[ledger_id] for ledger_id in listed],
+        "sort_code": [chart.sort_codes[ledger_id] for ledger_id in listed],
+        "cash_balance": [own[ledger_id] for ledger_id in listed],
+        "total_cash_balance": [totals[ledger_id] for ledger_id in listed],
+    }
+    return _frame(CashBalances, columns, scale)
+
+
+def _frame(table: type[Table], columns: Mapping[str, list[Any]], scale: int) -> pd.DataFrame:
+    dtypes = table.dtypes(scale)
+    return pd.DataFrame({name: pd.Series(values, dtype=dtypes[name]) for name, values in columns.items()})
+
+
+def _ordered_lines(flows: pa.Table, chart: _Chart) -> pd.DataFrame:
+    """Lines in the order of the ledgers, then (datetime, line_id), as the pandas table."""
+    rank = pc.index_in(flows["ledger_id"], value_set=pa.array(chart.ordered, _TEXT))
+    order = pc.sort_indices(
+        flows.append_column("rank", rank),
+        sort_keys=[("rank", "ascending"), ("datetime", "ascending"), ("line_id", "ascending")],
+    )
+    lines: pd.DataFrame = flows.take(order).to_pandas(types_mapper={_TEXT: TEXT, _INSTANT: INSTANT}.get)
+    return lines.astype({"amount": pd.ArrowDtype(flows.schema.field("amount").type)})
+
+
+def _null_in(frame_name: str, column: str) -> str:
+    return f"{frame_name}: column {column!r} is null where a value is required"
+
+
+def _some(ids: Iterable[str | None]) -> str:
+    """First few ids, for a message."""
+    ordered = sorted(map(str, ids))
+    more = len(ordered) - _SHOWN_IDS
+    return ", ".join(ordered[:_SHOWN_IDS]) + (f" and {more} more" if more > 0 else "")
