@@ -11,7 +11,7 @@ PROJECT = Path(__file__).parent.parent
 VISIBLE = {"Makefile", "README.md", "accounting_analytics", "data", "notebooks", "pyproject.toml", "tests"}
 HIDDEN = {".ci", ".github", ".gitignore", ".pre-commit-config.yaml"}
 MEGABYTE = 1_000_000
-REGISTRY = re.compile(r"python" r"hosted|/" r"simple/|registry\." r"npm|deb\." r"debian|--index-url\s+http", re.IGNORECASE)
+REGISTRY = re.compile(r"python[h]osted|/[s]imple/|registry\.[n]pm|deb\.[d]ebian|--index-url\s+http", re.IGNORECASE)
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:root|home|work)/\w")
 
 
@@ -46,7 +46,9 @@ def test_no_registry_addresses_or_machine_paths(tracked):
     found = []
     for path in tracked:
         text = path.read_text(encoding="utf-8", errors="replace")
-        found += [f"{path.name}: {match.group()}" for match in (REGISTRY.search(text), MACHINE_PATH.search(text)) if match]
+        found += [
+            f"{path.name}: {match.group()}" for match in (REGISTRY.search(text), MACHINE_PATH.search(text)) if match
+        ]
     assert found == []
 
 
