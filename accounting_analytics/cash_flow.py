@@ -274,7 +274,7 @@ def _require_columns(schema: Collection[str], names: Iterable[str], frame_name: 
 
 
 def _require_exact_sums(lines: Lines) -> None:
-    """Refuse what an engine might add up wrongly without a word: beyond 38 digits pyarrow wraps around, others raise."""
+    """Refuse what an engine might add up wrongly without a word: pyarrow wraps around past 38 digits, others raise."""
     amount = nw.col("signed_amount")
     bounds = (
         lines.select(least=amount.min(), most=amount.max(), absent=amount.is_null().sum(), count=nw.len())
@@ -315,9 +315,9 @@ def _require_balanced_entries(inside: Lines) -> None:
         raise FrameError(_null_in("line_entries", "journal_entry_id"))
     if ids:
         msg = (
-            f"{len(ids)} journal entr{'y does' if len(ids) == 1 else 'ies do'} not balance within the period in the line "
-            f"entries given, so lines are missing: {_some(ids)}; load all lines of the period's entries (every ledger, "
-            "or is_cashflow=True on every ledger) and recompute"
+            f"{len(ids)} journal entr{'y does' if len(ids) == 1 else 'ies do'} not balance within the period in the "
+            f"line entries given, so lines are missing: {_some(ids)}; load all lines of the period's entries (every "
+            "ledger, or is_cashflow=True on every ledger) and recompute"
         )
         raise IncompleteLoadError(msg)
 
@@ -334,6 +334,9 @@ def _flows(inside: Lines, chart: _Chart, scale: int) -> pa.Table:
     flows = _collected(inside.filter(~on_cash).join(entries, on="journal_entry_id", how="inner"))
     if flows["id"].null_count:
         raise FrameError(_null_in("line_entries", "id"))
+    if pc.count_distinct(flows["id"]).as_py() < flows.num_rows:
+        msg = "line_entries: a line entry id occurs more than once; were overlapping loads put together?"
+        raise FrameError(msg)
     return pa.table(
         {
             "line_id": flows["id"],
@@ -405,8 +408,9 @@ class _Starting(NamedTuple):
         """Balances summed from the lines before the period."""
         if sums.before:
             note = (
-                f"Starting balances are summed from the line entries given, the earliest of {sums.earliest:%Y-%m-%d %H:%M}"
-                " UTC; they are right only if that reaches back to the first entry of the books."
+                f"Starting balances are summed from the line entries given, the earliest of "
+                f"{sums.earliest:%Y-%m-%d %H:%M} UTC; they are right only if that reaches back to the first "
+                "entry of the books."
             )
         else:
             note = (
@@ -424,17 +428,15 @@ class _Starting(NamedTuple):
         strangers = given.keys() - set(chart.cash)
         if strangers:
             msg = (
-                f"starting_balances: {len(strangers)} ledger(s) do not report cash flow in ledgers: {_some(strangers)}; "
-                "the balances and the chart of accounts disagree about what is cash"
+                f"starting_balances: {len(strangers)} ledger(s) do not report cash flow in ledgers: {_some(strangers)}"
+                "; the balances and the chart of accounts disagree about what is cash"
             )
             raise FrameError(msg)
         parsed = {ledger_id: parse_amount(amount, scale) for ledger_id, amount in given.items()}
         notes = ["Starting balances were taken over, not summed from history: their agreement proves nothing."]
         missing = set(chart.cash) - given.keys()
         if missing:
-            notes.append(
-                f"{len(missing)} cash ledger(s) without a given starting balance start at zero: {_some(missing)}."
-            )
+            notes.append(f"{len(missing)} cash ledger(s) were given no balance and start at zero: {_some(missing)}.")
         dusted = sum(amount.dusted for amount in parsed.values())
         if dusted:
             notes.append(f"{dusted} given starting balance(s) had float dust removed.")
@@ -451,8 +453,9 @@ def _report(period: Period, chart: _Chart, flows: pa.Table, sums: _LedgerSums, s
     starting_cash, ending_cash, net_cash_flow = (sum(own.values(), zero) for own in (start, end, net))
     if net_cash_flow != ending_cash - starting_cash:
         msg = (
-            f"the recomputed flows of {period} sum to {net_cash_flow}, but cash changes by {ending_cash - starting_cash}: "
-            "the engine added up wrongly, so no report is given; recompute with another engine"
+            f"the recomputed flows of {period} sum to {net_cash_flow}, but cash changes by "
+            f"{ending_cash - starting_cash}: the engine added up wrongly, so no report is given; "
+            "recompute with another engine"
         )
         raise BooksDoNotTieError(msg)
     totals = chart.totals(net)
