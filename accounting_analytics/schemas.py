@@ -176,6 +176,26 @@ class CashBalances(Table):
     total_cash_balance: Series[Any] = pandera.Field(nullable=True)
 
 
+class Differences(Table):
+    """Where a reported and a recomputed cash flow report differ, one row a difference.
+
+    `what` names the figure: ``line``, ``net_cash_flow``, ``total_net_cash_flow``, ``starting_balance``,
+    ``starting_total_balance``, ``ending_balance``, ``ending_total_balance``, ``starting_cash_balance``,
+    ``ending_cash_balance`` or ``identity``. `reported` or `recomputed` is null where that side has no such row;
+    `difference` is reported minus recomputed, and zero where only a line's day or entry differs.
+    """
+
+    what: Series[str]
+    ledger_id: Series[str] = pandera.Field(nullable=True)
+    ledger_name: Series[str] = pandera.Field(nullable=True)
+    line_id: Series[str] = pandera.Field(nullable=True)
+    journal_entry_id: Series[str] = pandera.Field(nullable=True)
+    reported: Series[Any] = pandera.Field(nullable=True)
+    recomputed: Series[Any] = pandera.Field(nullable=True)
+    difference: Series[Any]
+    explanation: Series[str]
+
+
 def signed(amounts: pd.Series[Any], sides: pd.Series[Any]) -> pd.Series[Any]:
     """Signed amounts of a column: ``+amount`` on the debit side, ``-amount`` on the credit side; same dtype."""
     values = amounts.array.__arrow_array__().combine_chunks()
