@@ -9,6 +9,7 @@
     |  |- PeriodError                           dates or a time zone
     |  |- FrameError                            a DataFrame that is not the table it should be
     |  |- HierarchyError                        parents that are unknown or form a cycle
+    |  |- PostingRefusedError                   journal entries; nothing was posted
     |  |- ImportRefusedError                    a file of books; nothing was imported
     |  |- RulesError                            a rules file
     |  |- PlanError                             a recategorization plan or its journal
@@ -71,6 +72,20 @@ class FrameError(InputError):
 
 class HierarchyError(InputError):
     """Parent ledgers are unknown or form a cycle."""
+
+
+class PostingRefusedError(InputError):
+    """Journal entries cannot be posted as they are; nothing was posted.
+
+    Attributes
+    ----------
+    entry_index : int or None
+        Which of the given entries, counted from 0; None when it is not about one entry.
+    """
+
+    def __init__(self, message: str, *, entry_index: int | None = None) -> None:
+        super().__init__(message)
+        self.entry_index = entry_index
 
 
 class ImportRefusedError(InputError):

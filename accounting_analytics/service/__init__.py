@@ -1,0 +1,1 @@
+"""The embedded Ledger Accounting Service: the interface in full, on SQLite."""

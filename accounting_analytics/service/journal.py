@@ -1,0 +1,270 @@
+"""Posting journal entries: each is checked, balanced, and written in the caller's database transaction."""
+
+from __future__ import annotations
+
+import datetime as dt
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, Table, func, insert, select
+
+from accounting_analytics.chart_of_accounts import DebitCredit
+from accounting_analytics.errors import AmountError, PostingRefusedError
+from accounting_analytics.money import format_amount, from_minor_units
+from accounting_analytics.service import tables
+from accounting_analytics.service.cash_movement import moved_cash_ledger
+from accounting_analytics.service.identifiers import new_id, new_ids, usable
+from accounting_analytics.service.posting import NewTransaction
+from accounting_analytics.service.stored import microseconds
+from accounting_analytics.service.units import BASE, split, units_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from accounting_analytics.service.posting import NewJournalEntry, NewLine, NewTag
+    from accounting_analytics.service.stored import Instance, StoredLedger
+
+POSTED_STATUSES = frozenset({"posted"})
+REVIEW_STATUSES = frozenset({"reviewed", "unreviewed"})
+AS_POSTED = "as_posted"
+"""Categorization method of a transaction whose categories came with its journal entry."""
+
+_ENTRIES_A_BATCH = 2000
+_IDS_A_QUERY = 500
+_MINIMUM_LINES = 2
+# every time zone can place these
+_FIRST = dt.datetime(1, 1, 3, tzinfo=dt.UTC)
+_LAST = dt.datetime(9999, 12, 29, tzinfo=dt.UTC)
+
+
+class Journal:
+    """Writes journal entries of one instance.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a database transaction that writes.
+    instance : Instance
+        Whose books.
+    ledgers : mapping of id to StoredLedger
+        All ledgers of the instance.
+    """
+
+    def __init__(self, connection: Connection, instance: Instance, ledgers: Mapping[str, StoredLedger]) -> None:
+        self._connection = connection
+        self._instance = instance
+        self._ledgers = ledgers
+        self._tags: dict[NewTag, int] = {}
+        self._keys = {table: _last_key(connection, table) for table in (tables.journal_entries, tables.line_entries)}
+        self._new_ids = {prefix: new_ids(prefix) for prefix in ("ent", "lin", "txn")}
+        self._given: dict[Table, set[str]] = {}
+        self._rows: dict[Table, list[dict[str, Any]]] = {}
+
+    def post(self, entries: Iterable[NewJournalEntry]) -> list[str]:
+        """Write entries and return their ids; the first one that is refused raises, naming it."""
+        waiting = iter(enumerate(entries))
+        ids: list[str] = []
+        while batch := list(islice(waiting, _ENTRIES_A_BATCH)):
+            ids.extend(self._post_batch(batch))
+        return ids
+
+    def _post_batch(self, batch: list[tuple[int, NewJournalEntry]]) -> list[str]:
+        first = self._keys[tables.journal_entries] + 1
+        self._rows = {table: [] for table in _WRITTEN}
+        self._given = {table: set() for table in _WRITTEN}
+        for number, entry in batch:
+            try:
+                self._add(entry)
+            except (PostingRefusedError, AmountError) as error:
+                shown = f" {entry.id!r}" if entry.id else ""
+                msg = f"journal entry {number + 1}{shown}: {error}; nothing was posted"
+                raise PostingRefusedError(msg, entry_index=number) from error
+        self._refuse_taken()
+        for table, rows in self._rows.items():
+            if rows:
+                self._connection.execute(insert(table), rows)
+        self._check_balanced(first)
+        return [row["id"] for row in self._rows[tables.journal_entries]]
+
+    def _add(self, entry: NewJournalEntry) -> None:
+        moment = _moment(entry.datetime)
+        signed = [(self._ledger(line.ledger_id), self._signed_units(line)) for line in entry.lines]
+        if len(signed) < _MINIMUM_LINES:
+            msg = f"an entry has at least {_MINIMUM_LINES} lines, not {len(signed)}"
+            raise PostingRefusedError(msg)
+        if sum(units for _, (units, _) in signed):
+            raise PostingRefusedError(self._unbalanced([units for _, (units, _) in signed]))
+        cash = moved_cash_ledger((ledger, units) for ledger, (units, _) in signed)
+        key = self._next_key(tables.journal_entries)
+        self._rows[tables.journal_entries].append(
+            {
+                "pk": key,
+                "instance_pk": self._instance.pk,
+                "id": self._id(tables.journal_entries, entry.id, "ent"),
+                "datetime": moment,
+                "description": _text(entry.description, "description"),
+                "cash_ledger_pk": cash.pk if cash else None,
+            }
+        )
+        for line, (ledger, (units, side)) in zip(entry.lines, signed, strict=True):
+            high, low = split(units)
+            line_key = self._next_key(tables.line_entries)
+            self._rows[tables.line_entries].append(
+                {
+                    "pk": line_key,
+                    "instance_pk": self._instance.pk,
+                    "id": self._id(tables.line_entries, line.id, "lin"),
+                    "journal_entry_pk": key,
+                    "ledger_pk": ledger.pk,
+                    "datetime": moment,
+                    "debit_credit": side,
+                    "high": high,
+                    "low": low,
+                    "description": _text(line.description, "line description"),
+                }
+            )
+            self._add_transaction(line_key, line, ledger)
+            for tag in dict.fromkeys(line.tags):
+                self._rows[tables.line_entry_tags].append({"line_entry_pk": line_key, "tag_pk": self._tag(tag)})
+
+    def _add_transaction(self, line_key: int, line: NewLine, ledger: StoredLedger) -> None:
+        if ledger.financial_account_type is None:
+            if line.transaction is not None:
+                msg = f"ledger {ledger.id!r} has no financial account type, so its lines have no transaction"
+                raise PostingRefusedError(msg)
+            return
+        transaction = line.transaction or NewTransaction(description=line.description)
+        if transaction.posted_status not in POSTED_STATUSES or transaction.review_status not in REVIEW_STATUSES:
+            msg = f"unknown status {transaction.posted_status!r}/{transaction.review_status!r} of a transaction"
+            raise PostingRefusedError(msg)
+        self._rows[tables.transactions].append(
+            {
+                "line_entry_pk": line_key,
+                "instance_pk": self._instance.pk,
+                "id": self._id(tables.transactions, transaction.id, "txn"),
+                "description": _text(transaction.description, "transaction description"),
+                "personal": bool(transaction.personal),
+                "posted_status": transaction.posted_status,
+                "review_status": transaction.review_status,
+                "source_account_id": transaction.source_account_id,
+                "categorization_method": AS_POSTED,
+            }
+        )
+
+    def _ledger(self, ledger_id: str) -> StoredLedger:
+        if ledger_id not in self._ledgers:
+            msg = f"there is no ledger {ledger_id!r} in instance {self._instance.id!r}"
+            raise PostingRefusedError(msg)
+        return self._ledgers[ledger_id]
+
+    def _signed_units(self, line: NewLine) -> tuple[int, str]:
+        """Signed units and side; the sign of a negative amount becomes the other side."""
+        if line.debit_credit not in _OTHER_SIDE:
+            msg = f"debit_credit must be 'debit' or 'credit', not {line.debit_credit!r}"
+            raise PostingRefusedError(msg)
+        units = units_of(line.amount, self._instance.scale)
+        side = line.debit_credit if units >= 0 else _OTHER_SIDE[line.debit_credit]
+        return (abs(units) if side == DebitCredit.DEBIT else -abs(units)), side
+
+    def _unbalanced(self, units: list[int]) -> str:
+        debits, credits_ = (
+            format_amount(from_minor_units(abs(sum(side)), self._instance.scale))
+            for side in ([at for at in units if at > 0], [at for at in units if at < 0])
+        )
+        return f"debits {debits} are not credits {credits_}"
+
+    def _id(self, table: Table, given: str | None, prefix: str) -> str:
+        if given is None:
+            return next(self._new_ids[prefix])
+        if given in self._given[table]:
+            msg = f"{_WRITTEN[table]} id {given!r} is given twice"
+            raise PostingRefusedError(msg)
+        self._given[table].add(usable(given, _WRITTEN[table]))
+        return given
+
+    def _next_key(self, table: Table) -> int:
+        self._keys[table] += 1
+        return self._keys[table]
+
+    def _refuse_taken(self) -> None:
+        for table, given in self._given.items():
+            for chunk in _chunks(sorted(given)):
+                taken = self._connection.execute(
+                    select(table.c.id).where(table.c.instance_pk == self._instance.pk, table.c.id.in_(chunk)).limit(1)
+                ).scalar()
+                if taken is not None:
+                    msg = f"{_WRITTEN[table]} id {taken!r} is already in the books; nothing was posted"
+                    raise PostingRefusedError(msg)
+
+    def _check_balanced(self, first: int) -> None:
+        """Ask the database itself, before the transaction ends, whether every new entry balances."""
+        lines = tables.line_entries.c
+        unbalanced = self._connection.execute(
+            select(lines.journal_entry_pk)
+            .where(lines.journal_entry_pk >= first)
+            .group_by(lines.journal_entry_pk)
+            .having((func.sum(lines.low) % BASE != 0) | (func.sum(lines.high) + func.sum(lines.low) // BASE != 0))
+            .limit(1)
+        ).first()
+        if unbalanced is not None:
+            msg = "the database holds an unbalanced entry; nothing was posted"
+            raise PostingRefusedError(msg)
+
+    def _tag(self, tag: NewTag) -> int:
+        if tag not in self._tags:
+            group = self._named(tables.tag_groups, "tgr", tag.group, instance_pk=self._instance.pk)
+            row = {"instance_pk": self._instance.pk}
+            self._tags[tag] = self._named(tables.tags, "tag", tag.name, row, tag_group_pk=group)
+        return self._tags[tag]
+
+    def _named(self, table: Table, prefix: str, name: str, row: dict[str, Any] | None = None, **within: int) -> int:
+        """Key of the row with this name, made when there is none."""
+        if not _text(name, "tag name"):
+            msg = "a tag and its group need a name"
+            raise PostingRefusedError(msg)
+        key = self._connection.execute(select(table.c.pk).filter_by(name=name, **within)).scalar()
+        if key is None:
+            written = insert(table).values(id=new_id(prefix), name=name, **within, **(row or {}))
+            key = self._connection.execute(written.returning(table.c.pk)).scalar_one()
+        return int(key)
+
+
+_OTHER_SIDE = {
+    DebitCredit.DEBIT.value: DebitCredit.CREDIT.value,
+    DebitCredit.CREDIT.value: DebitCredit.DEBIT.value,
+}
+_WRITTEN = {
+    tables.journal_entries: "journal entry",
+    tables.line_entries: "line",
+    tables.transactions: "transaction",
+    tables.line_entry_tags: "tag",
+}
+
+
+def _last_key(connection: Connection, table: Table) -> int:
+    return int(connection.execute(select(func.coalesce(func.max(table.c.pk), 0))).scalar_one())
+
+
+def _moment(moment: dt.datetime) -> int:
+    if not isinstance(moment, dt.datetime) or moment.tzinfo is None:
+        msg = f"datetime {moment} has no time zone; give an aware datetime"
+        raise PostingRefusedError(msg)
+    try:
+        placed = _FIRST <= moment <= _LAST
+    except OverflowError:
+        placed = False
+    if not placed:
+        msg = f"datetime {moment} is too close to the end of the calendar"
+        raise PostingRefusedError(msg)
+    return microseconds(moment)
+
+
+def _text(value: str, what: str) -> str:
+    if not isinstance(value, str) or "\0" in value:
+        msg = f"{what} must be text without NUL characters"
+        raise PostingRefusedError(msg)
+    return value
+
+
+def _chunks(ids: list[str]) -> Iterator[list[str]]:
+    return (ids[start : start + _IDS_A_QUERY] for start in range(0, len(ids), _IDS_A_QUERY))

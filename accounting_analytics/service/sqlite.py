@@ -1,0 +1,89 @@
+"""What is particular to SQLite: opening the file, transactions, durability."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import DatabaseError
+
+from accounting_analytics.errors import ConfigurationError, InputError
+from accounting_analytics.service.tables import SCHEMA_VERSION, metadata
+
+if TYPE_CHECKING:
+    import sqlite3
+    from pathlib import Path
+
+APPLICATION_ID = 0x4C415331
+"""Marks a SQLite file as a database of this service ("LAS1")."""
+
+WRITES = "writes"
+"""Execution option of a connection that is going to write."""
+
+_PRAGMAS = (
+    "PRAGMA busy_timeout = 30000",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -32768",
+    "PRAGMA mmap_size = 1073741824",
+)
+
+
+def open_engine(path: Path) -> Engine:
+    """Open the database at `path`; a new or empty file gets the schema, only its owner may read it."""
+    _create_private(path)
+    engine = create_engine(
+        URL.create("sqlite+pysqlite", database=str(path)), pool_size=16, max_overflow=48, pool_timeout=60
+    )
+    event.listen(engine, "connect", _connected)
+    event.listen(engine, "begin", _begin)
+    try:
+        with engine.connect().execution_options(**{WRITES: True}) as connection, connection.begin():
+            _prepare(connection, path)
+    except DatabaseError as error:
+        engine.dispose()
+        msg = f"{path} cannot be used as a database of the service: {error.orig}"
+        raise InputError(msg) from error
+    except InputError:
+        engine.dispose()
+        raise
+    return engine
+
+
+def _create_private(path: Path) -> None:
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        msg = f"database {path} cannot be opened: {error.strerror}"
+        raise ConfigurationError(msg) from error
+
+
+def _connected(connection: sqlite3.Connection, _: object) -> None:
+    # Transactions begin where _begin says, not where the driver guesses.
+    connection.isolation_level = None
+    for pragma in _PRAGMAS:
+        connection.execute(pragma)
+
+
+def _begin(connection: Connection) -> None:
+    """Begin: a reader sees one snapshot from its first statement on, a writer takes the one write lock at once."""
+    writes: Any = connection.get_execution_options().get(WRITES)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _prepare(connection: Connection, path: Path) -> None:
+    application, version = (connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in _MARKS)
+    if (application, version) == (APPLICATION_ID, SCHEMA_VERSION):
+        return
+    if connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar():
+        msg = f"{path} is not a database of this version of the service; nothing was changed, give another file"
+        raise InputError(msg)
+    metadata.create_all(connection)
+    for name, value in zip(_MARKS, (APPLICATION_ID, SCHEMA_VERSION), strict=True):
+        connection.exec_driver_sql(f"PRAGMA {name} = {value}")
+
+
+_MARKS = ("application_id", "user_version")

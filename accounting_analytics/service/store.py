@@ -1,0 +1,261 @@
+"""The store: instances, tokens, ledgers and journal entries in one database.
+
+One writer at a time, readers never wait: :meth:`Store.reading` gives a consistent snapshot, :meth:`Store.writing` the
+write lock, and what is written there is committed as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import threading
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from sqlalchemy import Connection, Engine, insert, select
+
+from accounting_analytics.errors import InputError
+from accounting_analytics.money import DEFAULT_SCALE, check_scale
+from accounting_analytics.periods import LOCALTIME, zone
+from accounting_analytics.service import tables
+from accounting_analytics.service.identifiers import new_id, usable
+from accounting_analytics.service.journal import Journal
+from accounting_analytics.service.new_ledgers import REQUIRED_LEDGERS, completed
+from accounting_analytics.service.sqlite import WRITES, open_engine
+from accounting_analytics.service.stored import Instance, StoredLedger, now
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from accounting_analytics.service.posting import NewJournalEntry, NewLedger
+
+TIERS = (1, 2, 3)
+_PAGE_KEY = "page_token_key"
+_INSTANCE = [column for column in tables.instances.c if column.name != "created_at"]
+
+
+class Store:
+    """Books of any number of instances in one database; a context manager that closes itself.
+
+    Get one with :meth:`Store.open`. Every method may be called from any thread.
+    """
+
+    def __init__(self, engine: Engine, path: Path) -> None:
+        self._engine = engine
+        self._writer = threading.Lock()
+        self.path = path
+
+    @classmethod
+    def open(cls, database: str | Path) -> Self:
+        """Open a database; makes the file and its tables when there is none.
+
+        Raises
+        ------
+        InputError
+            The file is something else, or cannot be opened.
+        """
+        path = Path(database)
+        store = cls(open_engine(path), path)
+        with store.writing() as connection:
+            if connection.execute(select(tables.settings.c.name)).first() is None:
+                row = {"name": _PAGE_KEY, "value": secrets.token_bytes(32)}
+                connection.execute(insert(tables.settings), row)
+        return store
+
+    def close(self) -> None:
+        """Close every connection to the database."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Give a connection that sees one snapshot of the database until the block ends."""
+        with self._engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Give a connection that holds the write lock; committed when the block ends, rolled back when it raises."""
+        with self._writer, self._engine.connect() as connection:
+            writer = connection.execution_options(**{WRITES: True})
+            with writer.begin():
+                yield writer
+
+    def page_token_key(self) -> bytes:
+        """Return the secret that page tokens of this database are signed with."""
+        with self.reading() as connection:
+            setting = tables.settings.c
+            return bytes(connection.execute(select(setting.value).where(setting.name == _PAGE_KEY)).scalar_one())
+
+    # instances and tokens
+
+    def create_instance(
+        self,
+        *,
+        name: str = "books",
+        tier: int = 3,
+        scale: int = DEFAULT_SCALE,
+        localtime: str = "UTC",
+        instance_id: str | None = None,
+    ) -> str:
+        """Create an instance with its four required ledgers and return its id.
+
+        Parameters
+        ----------
+        name : str
+            Name for people.
+        tier : int
+            Subscription tier, 1 to 3; filtering the cash flow report by tags needs 3.
+        scale : int
+            Fraction digits of its one currency, 0 to 10.
+        localtime : str
+            Time zone that ``localtime`` means.
+        instance_id : str, optional
+            Identifier to use.
+        """
+        if tier not in TIERS:
+            msg = f"tier must be one of {', '.join(map(str, TIERS))}, not {tier!r}"
+            raise InputError(msg)
+        if localtime == LOCALTIME:
+            msg = "the time zone that 'localtime' means must be an IANA name such as 'America/New_York'"
+            raise InputError(msg)
+        row = {
+            "id": new_id("ins") if instance_id is None else usable(instance_id, "instance"),
+            "name": name,
+            "tier": tier,
+            "scale": check_scale(scale),
+            "localtime": zone(localtime).key,
+            "created_at": now(),
+        }
+        with self.writing() as connection:
+            if find_instance(connection, str(row["id"])):
+                msg = f"there is already an instance {row['id']!r}; nothing was changed"
+                raise InputError(msg)
+            connection.execute(insert(tables.instances), row)
+            instance = self._instance(connection, str(row["id"]))
+            for required in REQUIRED_LEDGERS:
+                add_ledger(connection, instance, required, is_required=True)
+        return instance.id
+
+    def instances(self) -> list[Instance]:
+        """All instances, oldest first."""
+        with self.reading() as connection:
+            rows = connection.execute(select(*_INSTANCE).order_by(tables.instances.c.pk))
+            return [Instance(**row) for row in rows.mappings()]
+
+    def issue_token(self, instance_id: str) -> str:
+        """Return a new access token of an instance; only its hash is kept, so it cannot be shown again."""
+        key, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
+        with self.writing() as connection:
+            row = {
+                "key": key,
+                "instance_pk": self._instance(connection, instance_id).pk,
+                "secret_hash": _hashed(secret),
+                "created_at": now(),
+            }
+            connection.execute(insert(tables.tokens), row)
+        return f"{key}.{secret}"
+
+    # ledgers and journal entries
+
+    def create_ledger(self, instance_id: str, new: NewLedger) -> StoredLedger:
+        """Create a ledger.
+
+        Raises
+        ------
+        OperationRefusedError
+            The fields are incomplete or do not agree, or the parent does not exist.
+        """
+        with self.writing() as connection:
+            return add_ledger(connection, self._instance(connection, instance_id), new)
+
+    def ledgers(self, instance_id: str) -> list[StoredLedger]:
+        """Ledgers of an instance by (sort_code, id)."""
+        with self.reading() as connection:
+            return read_ledgers(connection, self._instance(connection, instance_id))
+
+    def post(self, instance_id: str, entries: Iterable[NewJournalEntry]) -> list[str]:
+        """Post journal entries, all of them or none, and return their ids in the order given.
+
+        Raises
+        ------
+        PostingRefusedError
+            An entry does not balance, names an unknown ledger, has an amount that does not fit, or an id is taken;
+            ``entry_index`` says which entry. Nothing was posted.
+        """
+        with self.writing() as connection:
+            instance = self._instance(connection, instance_id)
+            ledgers = {ledger.id: ledger for ledger in read_ledgers(connection, instance)}
+            return Journal(connection, instance, ledgers).post(entries)
+
+    @staticmethod
+    def _instance(connection: Connection, instance_id: str) -> Instance:
+        instance = find_instance(connection, instance_id)
+        if instance is None:
+            msg = f"there is no instance {instance_id!r} in this database"
+            raise InputError(msg)
+        return instance
+
+
+def find_instance(connection: Connection, instance_id: str) -> Instance | None:
+    """Instance with an id, if there is one."""
+    row = connection.execute(select(*_INSTANCE).where(tables.instances.c.id == instance_id)).mappings().first()
+    return Instance(**row) if row else None
+
+
+def instance_of_token(connection: Connection, token: str) -> Instance | None:
+    """Instance that an access token was issued for; None for a token that is none of ours."""
+    key, _, secret = token.partition(".")
+    columns = [*_INSTANCE, tables.tokens.c.secret_hash]
+    found = (
+        connection.execute(select(*columns).join(tables.tokens).where(tables.tokens.c.key == key)).mappings().first()
+    )
+    # compared in constant time, and also when there is nothing to compare with
+    expected = found["secret_hash"] if found else bytes(sha256().digest_size)
+    if not hmac.compare_digest(_hashed(secret), expected) or found is None:
+        return None
+    return Instance(**{name: value for name, value in found.items() if name != "secret_hash"})
+
+
+def read_ledgers(connection: Connection, instance: Instance) -> list[StoredLedger]:
+    """Ledgers of an instance by (sort_code, id)."""
+    ledgers, parents = tables.ledgers, tables.ledgers.alias()
+    columns = [column for column in ledgers.c if column.name not in {"instance_pk", "parent_pk"}]
+    rows = connection.execute(
+        select(*columns, parents.c.id.label("parent_id"))
+        .join_from(ledgers, parents, ledgers.c.parent_pk == parents.c.pk, isouter=True)
+        .where(ledgers.c.instance_pk == instance.pk)
+        .order_by(ledgers.c.sort_code, ledgers.c.id)
+    )
+    return [StoredLedger.from_row(dict(row)) for row in rows.mappings()]
+
+
+def add_ledger(
+    connection: Connection, instance: Instance, new: NewLedger, *, is_required: bool = False
+) -> StoredLedger:
+    """Write a new ledger of an instance in the transaction of `connection`."""
+    ledgers = read_ledgers(connection, instance)
+    ledger_id = new_id("led") if new.id is None else usable(new.id, "ledger")
+    if any(ledger.id == ledger_id for ledger in ledgers):
+        msg = f"there is already a ledger {ledger_id!r} in instance {instance.id!r}; nothing was changed"
+        raise InputError(msg)
+    row = completed(new, ledgers) | {
+        "instance_pk": instance.pk,
+        "id": ledger_id,
+        "is_required": is_required,
+        "created_at": now(),
+    }
+    key = connection.execute(insert(tables.ledgers).returning(tables.ledgers.c.pk), row).scalar_one()
+    shown = {name: value for name, value in row.items() if name not in {"instance_pk", "parent_pk"}}
+    return StoredLedger.from_row(shown | {"pk": key, "parent_id": new.parent_id})
+
+
+def _hashed(secret: str) -> bytes:
+    return sha256(secret.encode()).digest()

@@ -1,0 +1,77 @@
+"""What the store keeps, as plain values: instances and ledgers; and instants as stored."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_MICROSECOND = dt.timedelta(microseconds=1)
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One set of books in the database.
+
+    Attributes
+    ----------
+    id, name : str
+        Identifier (the instance header of a request) and a name for people.
+    tier : int
+        Subscription tier; filtering the cash flow report by tags needs 3.
+    scale : int
+        Fraction digits of its one currency.
+    localtime : str
+        Time zone that ``localtime`` means.
+    """
+
+    pk: int
+    id: str
+    name: str
+    tier: int
+    scale: int
+    localtime: str
+
+
+@dataclass(frozen=True)
+class StoredLedger:
+    """A ledger of an instance; the fields are those of the interface."""
+
+    pk: int
+    id: str
+    name: str
+    debit_credit: str
+    editable: bool
+    financial_account_type: str | None
+    is_required: bool
+    parent_id: str | None
+    report_cash_flow: bool
+    sort_code: str
+    sub_type: str
+    type: str
+    created_at: dt.datetime
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> StoredLedger:
+        """Ledger of a row of columns with these names; ``created_at`` in microseconds."""
+        return cls(**{**row, "created_at": instant(row["created_at"])})
+
+
+def microseconds(moment: dt.datetime) -> int:
+    """Microseconds since 1970 of an aware instant."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def instant(stored: int) -> dt.datetime:
+    """Aware instant, in UTC, of microseconds since 1970."""
+    return _EPOCH + stored * _MICROSECOND
+
+
+def now() -> int:
+    """Return this moment in microseconds since 1970."""
+    return microseconds(dt.datetime.now(dt.UTC))

@@ -1,0 +1,192 @@
+"""Tables of the database.
+
+Every row belongs to one instance, directly or through its parent row. ``pk`` columns are internal and never leave the
+service; ``id`` columns are what the interface shows, unique in their instance. Instants are microseconds since 1970 in
+UTC; amounts are the two parts of :mod:`accounting_analytics.service.units`.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    UniqueConstraint,
+)
+
+from accounting_analytics.service.units import BASE
+
+SCHEMA_VERSION = 1
+
+metadata = MetaData()
+
+# SQLite gives INTEGER primary keys their fast form only under that very name.
+_Key = BigInteger().with_variant(Integer, "sqlite")
+
+
+def _instance() -> Column[int]:
+    return Column("instance_pk", _Key, ForeignKey("instances.pk"), nullable=False)
+
+
+settings = Table(
+    "settings",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("value", LargeBinary, nullable=False),
+)
+
+instances = Table(
+    "instances",
+    metadata,
+    Column("pk", _Key, primary_key=True),
+    Column("id", String, nullable=False, unique=True),
+    Column("name", String, nullable=False),
+    Column("tier", Integer, nullable=False),
+    Column("scale", Integer, nullable=False),
+    Column("localtime", String, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("key", String, primary_key=True),
+    _instance(),
+    Column("secret_hash", LargeBinary, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+ledgers = Table(
+    "ledgers",
+    metadata,
+    Column("pk", _Key, primary_key=True),
+    _instance(),
+    Column("id", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("debit_credit", String, nullable=False),
+    Column("editable", Boolean, nullable=False),
+    Column("financial_account_type", String),
+    Column("is_required", Boolean, nullable=False),
+    Column("parent_pk", _Key),
+    Column("report_cash_flow", Boolean, nullable=False),
+    Column("sort_code", String, nullable=False),
+    Column("sub_type", String, nullable=False),
+    Column("type", String, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    UniqueConstraint("instance_pk", "id"),
+    UniqueConstraint("instance_pk", "pk"),
+    ForeignKeyConstraint(["instance_pk", "parent_pk"], ["ledgers.instance_pk", "ledgers.pk"]),
+)
+
+journal_entries = Table(
+    "journal_entries",
+    metadata,
+    Column("pk", _Key, primary_key=True),
+    _instance(),
+    Column("id", String, nullable=False),
+    Column("datetime", BigInteger, nullable=False),
+    Column("description", String, nullable=False),
+    # The cash ledger the entry moved, none if it touches none: follows from the lines, written with them.
+    Column("cash_ledger_pk", _Key, ForeignKey("ledgers.pk")),
+    UniqueConstraint("instance_pk", "id"),
+)
+
+line_entries = Table(
+    "line_entries",
+    metadata,
+    Column("pk", _Key, primary_key=True),
+    _instance(),
+    Column("id", String, nullable=False),
+    Column("journal_entry_pk", _Key, ForeignKey("journal_entries.pk"), nullable=False),
+    Column("ledger_pk", _Key, nullable=False),
+    Column("datetime", BigInteger, nullable=False),
+    Column("debit_credit", String, nullable=False),
+    Column("high", BigInteger, nullable=False),
+    Column("low", BigInteger, nullable=False),
+    Column("description", String, nullable=False),
+    UniqueConstraint("instance_pk", "id"),
+    ForeignKeyConstraint(["instance_pk", "ledger_pk"], ["ledgers.instance_pk", "ledgers.pk"]),
+    CheckConstraint(
+        "(debit_credit = 'debit' AND high >= 0 AND low >= 0) OR (debit_credit = 'credit' AND high <= 0 AND low <= 0)",
+        name="sign_follows_side",
+    ),
+    CheckConstraint(f"abs(high) < {BASE} AND abs(low) < {BASE}", name="parts_are_bounded"),
+)
+# Pages and sums of a ledger are read from this index alone, in the order they are served.
+Index(
+    "line_entries_of_ledger",
+    line_entries.c.ledger_pk,
+    line_entries.c.datetime,
+    line_entries.c.id,
+    line_entries.c.high,
+    line_entries.c.low,
+    line_entries.c.journal_entry_pk,
+)
+Index("line_entries_of_journal_entry", line_entries.c.journal_entry_pk)
+
+transactions = Table(
+    "transactions",
+    metadata,
+    Column("line_entry_pk", _Key, ForeignKey("line_entries.pk"), primary_key=True, autoincrement=False),
+    _instance(),
+    Column("id", String, nullable=False),
+    Column("description", String, nullable=False),
+    Column("personal", Boolean, nullable=False),
+    Column("posted_status", String, nullable=False),
+    Column("review_status", String, nullable=False),
+    Column("source_account_id", String),
+    Column("categorization_method", String, nullable=False),
+    UniqueConstraint("instance_pk", "id"),
+)
+
+tag_groups = Table(
+    "tag_groups",
+    metadata,
+    Column("pk", _Key, primary_key=True),
+    _instance(),
+    Column("id", String, nullable=False),
+    Column("name", String, nullable=False),
+    UniqueConstraint("instance_pk", "id"),
+    UniqueConstraint("instance_pk", "name"),
+)
+
+tags = Table(
+    "tags",
+    metadata,
+    Column("pk", _Key, primary_key=True),
+    _instance(),
+    Column("id", String, nullable=False),
+    Column("tag_group_pk", _Key, ForeignKey("tag_groups.pk"), nullable=False),
+    Column("name", String, nullable=False),
+    UniqueConstraint("instance_pk", "id"),
+    UniqueConstraint("tag_group_pk", "name"),
+)
+
+line_entry_tags = Table(
+    "line_entry_tags",
+    metadata,
+    Column("line_entry_pk", _Key, ForeignKey("line_entries.pk"), primary_key=True, autoincrement=False),
+    Column("tag_pk", _Key, ForeignKey("tags.pk"), primary_key=True, autoincrement=False),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("pk", _Key, primary_key=True),
+    _instance(),
+    Column("at", BigInteger, nullable=False),
+    Column("modified_by", String),
+    Column("operation", String, nullable=False),
+    Column("transaction_id", String, nullable=False),
+    Column("before", String, nullable=False),
+    Column("after", String, nullable=False),
+)
