@@ -113,7 +113,7 @@ def signed_amount(amount: Decimal, debit_credit: str) -> Decimal:
     if debit_credit == "debit":
         return amount
     if debit_credit == "credit":
-        return -amount if amount else amount
+        return amount.copy_negate() if amount else amount  # unary minus would round to the context's 28 digits
     msg = f"debit_credit must be 'debit' or 'credit', not {debit_credit!r}"
     raise AmountError(msg)
 

@@ -80,19 +80,25 @@ def zone(name: str, *, localtime: str | None = None) -> ZoneInfo:
 
 
 def local_date(instant: dt.datetime, tz: ZoneInfo) -> dt.date:
-    """Calendar date of an aware instant in a zone."""
-    return instant.astimezone(tz).date()
+    """Calendar date of an aware instant in a zone; one that the calendar cannot express is its first or last day."""
+    try:
+        return instant.astimezone(tz).date()
+    except OverflowError:
+        return dt.date.min if instant.year == dt.MINYEAR else dt.date.max
 
 
 def parse_date(value: dt.date | str, name: str = "date") -> dt.date:
     """Read a calendar date from a date or ``YYYY-MM-DD`` text; a datetime or any other text is refused."""
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         return value
-    if isinstance(value, str) and len(value) == len("2025-01-31"):
+    if isinstance(value, str):
         try:
-            return dt.date.fromisoformat(value)
+            date = dt.date.fromisoformat(value)
         except ValueError:
             pass
+        else:
+            if date.isoformat() == value:  # fromisoformat also reads 20250131 and 2025-W05-5
+                return date
     msg = f"{name} {value!r} is not a calendar date; write it like 2025-01-31"
     raise PeriodError(msg)
 
@@ -155,10 +161,13 @@ class Period:
         if days < 1:
             msg = f"a window has at least one day, not {days}"
             raise PeriodError(msg)
-        ends = range(0, self.days, days)
         return [
-            Period(first, min(self.end_date, first + (days - 1) * _DAY), self.time_zone)
-            for first in (self.start_date + offset * _DAY for offset in ends)
+            Period(
+                self.start_date + first * _DAY,
+                self.start_date + (min(first + days, self.days) - 1) * _DAY,
+                self.time_zone,
+            )
+            for first in range(0, self.days, days)
         ]
 
     def instants(self) -> tuple[Interval, ...]:
@@ -215,7 +224,7 @@ def _constant_offsets(
     """Split naive UTC `start` to `end` where the zone's offset changes (at whole seconds, hours apart)."""
     since, offset, knot = start, _offset(tz, start), start
     while knot < end:
-        following = min(knot + _HOUR, end)
+        following = knot + min(_HOUR, end - knot)
         if _offset(tz, following) != offset:
             change = _change(tz, knot, following)
             yield since, change, offset

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import pandas as pd
@@ -21,7 +21,7 @@ from pandera.typing.pandas import Series  # noqa: TC002 (pandera reads the annot
 
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import FrameError
-from accounting_analytics.money import DEFAULT_SCALE, PRECISION, format_amount, pandas_dtype, parse_amount
+from accounting_analytics.money import DEFAULT_SCALE, EXACT, PRECISION, format_amount, pandas_dtype, parse_amount
 
 if TYPE_CHECKING:
     from accounting_analytics.periods import Period
@@ -207,8 +207,9 @@ def signed(amounts: pd.Series[Any], sides: pd.Series[Any]) -> pd.Series[Any]:
 def total(amounts: pd.Series[Any]) -> Decimal:
     """Exact sum of an amount column; zero at the column's scale for no rows."""
     scale = scale_of(amounts)
-    summed = amounts.sum() if len(amounts) else 0
-    return parse_amount(Decimal(summed), scale).amount
+    # 128-bit sums wrap around silently past 38 digits
+    wide = amounts.array.__arrow_array__().cast(pa.decimal256(2 * PRECISION, scale))
+    return parse_amount(pc.sum(wide).as_py() or 0, scale).amount
 
 
 @dataclass(frozen=True)
@@ -267,7 +268,8 @@ class CashFlowReport:
     @property
     def identity_gap(self) -> Decimal:
         """Net cash flow minus the change of the cash balance; zero in a sound untagged report."""
-        return self.net_cash_flow - (self.ending_cash_balance - self.starting_cash_balance)
+        with localcontext(EXACT):
+            return self.net_cash_flow - (self.ending_cash_balance - self.starting_cash_balance)
 
     def _repr_html_(self) -> str:
         summary = pd.DataFrame(
@@ -303,10 +305,15 @@ def _failures(error: SchemaErrors) -> str:
     rules: Counter[str] = Counter()
     for column, check, failure in error.failure_cases[["column", "check", "failure_case"]].itertuples(index=False):
         absent_or_extra = check in {"column_in_dataframe", "column_in_schema"}
-        rules[f"{failure if absent_or_extra else column}: {_RULES.get(check, check)}"] += 1
+        rules[f"{failure if absent_or_extra else column}: {_rule(check)}"] += 1
     shown = [f"{rule} ({count}x)" for rule, count in rules.most_common(_SHOWN_FAILURES)]
     more = len(rules) - len(shown)
     return "; ".join(shown) + (f"; and {more} more" if more > 0 else "")
+
+
+def _rule(check: str) -> str:
+    dtype = check.removeprefix("dtype('").removesuffix("')")
+    return _RULES.get(check, check) if dtype == check else f"dtype is not {dtype}"
 
 
 _RULES = {

@@ -1,0 +1,70 @@
+"""Errors: the tree in the module's docstring, exit codes, pickling."""
+
+import inspect
+import pickle
+import re
+
+import pytest
+
+from accounting_analytics import errors
+
+CLASSES = [
+    kind
+    for _, kind in inspect.getmembers(errors, inspect.isclass)
+    if issubclass(kind, Exception) and kind.__module__ == errors.__name__
+]
+STATUS_CLASSES = [kind for kind in CLASSES if issubclass(kind, errors.StatusError)]
+
+
+def drawn():
+    """Name, depth and exit code (None where the drawing gives none) of each class, as drawn."""
+    for line in inspect.getdoc(errors).splitlines():
+        match = re.match(r"^(?P<indent>\s*(?:[|`]?[ -]*)*?)(?P<name>[A-Z]\w+Error)\b(?P<rest>.*)$", line)
+        if match:
+            code = re.match(r"\s+(?:exit code|(\d))\b", match["rest"])
+            yield match["name"], len(match["indent"]) // 3, code and code[1]
+
+
+def test_the_drawing_equals_the_classes():
+    """Every class is drawn once, under its own base class."""
+    path, bases = [], {}
+    for name, depth, _ in drawn():
+        del path[depth - drawn_root_depth() :]
+        bases[name] = path[-1] if path else "Exception"
+        path.append(name)
+    assert bases == {kind.__name__: kind.__bases__[0].__name__ for kind in CLASSES}
+
+
+def drawn_root_depth():
+    """Indentation of the root of the tree."""
+    return next(depth for _, depth, _ in drawn())
+
+
+def test_the_drawing_gives_the_exit_codes():
+    """The exit codes written in the drawing are those of the classes."""
+    codes = {name: int(code) for name, _, code in drawn() if code}
+    assert len(codes) >= 7
+    assert codes == {name: getattr(errors, name).exit_code for name in codes}
+
+
+@pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
+def test_exit_codes_are_those_of_the_design(kind):
+    """No error exits with 0, or with a code that the design does not know."""
+    assert kind.exit_code in range(1, 7)
+
+
+@pytest.mark.parametrize("kind", STATUS_CLASSES, ids=lambda kind: kind.__name__)
+def test_status_errors_survive_pickling(kind):
+    """A worker process can hand a status error back whole."""
+    error = kind("no such ledger 'led_1'", status=404, error_code="ledger_not_found")
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 (pickled one line above)
+    assert type(again) is kind
+    assert (str(again), again.status, again.error_code) == (str(error), 404, "ledger_not_found")
+
+
+def test_a_refused_operation_keeps_its_details():
+    """The embedded service finds status, code and bad values on the error."""
+    detail = [{"loc": ["query", "limit"], "msg": "1 to 1000", "type": "range"}]
+    error = errors.OperationRefusedError("limit", status=422, error_code="invalid", detail=detail)
+    assert (error.status, error.error_code, error.detail) == (422, "invalid", detail)
+    assert errors.OperationRefusedError("gone", status=404, error_code="ledger_not_found").detail == []

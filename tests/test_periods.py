@@ -1,0 +1,278 @@
+"""Periods: every zone of the interface against a naive date-by-date oracle, tiling, the ends of the calendar."""
+
+import datetime as dt
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accounting_analytics.errors import PeriodError
+from accounting_analytics.periods import LOCALTIME, Interval, Period, local_date, parse_date, time_zone_names, zone
+
+DAY = dt.timedelta(days=1)
+NAMED = sorted(time_zone_names() - {LOCALTIME})
+ZONES = st.sampled_from(NAMED)
+INSTANTS = st.datetimes(timezones=st.just(dt.UTC))
+DATES = st.dates()
+SHORT = "UTC UCT GMT Zulu Universal Greenwich CET EET WET MET EST MST HST EST5EDT CST6CDT MST7MDT PST8PDT"
+SCANNED_YEARS = (1994, 2010, 2011, 2024)
+
+
+def within(intervals, instant):
+    """Whether an instant lies in one of the intervals."""
+    return any(start <= instant and (end is None or instant < end) for start, end in intervals)
+
+
+def naive_date(instant, name):
+    """Local calendar date as zoneinfo gives it."""
+    return instant.astimezone(ZoneInfo(name)).date()
+
+
+def days_with_a_change(name):
+    """UTC days of the scanned years on which the zone's offset changes."""
+    tz = ZoneInfo(name)
+    for year in SCANNED_YEARS:
+        day = dt.datetime(year, 1, 1, tzinfo=dt.UTC)
+        offset = day.astimezone(tz).utcoffset()
+        while day.year == year:
+            following = (day + DAY).astimezone(tz).utcoffset()
+            if following != offset:
+                yield day.date()
+            day, offset = day + DAY, following
+
+
+def assert_as_naive(period, step):
+    """Every instant around the period's first and last day is in, before or after it as its local date says."""
+    intervals, before = period.instants(), period.instants_before()
+    for middle in {period.start_date, period.end_date}:
+        at = dt.datetime.combine(middle, dt.time(), dt.UTC) - 2 * DAY
+        last = at + 5 * DAY
+        while at < last:
+            date = naive_date(at, period.time_zone)
+            assert within(intervals, at) == (period.start_date <= date <= period.end_date), (period, at)
+            assert within(before, at) == (date < period.start_date), (period, at)
+            at += step
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_every_zone_on_the_days_its_clocks_change(part):
+    """For every zone name, the days around each change of its clocks hold exactly the instants with that local date."""
+    for name in NAMED[part::4]:
+        for day in [dt.date(2025, 6, 15), *days_with_a_change(name)]:
+            assert_as_naive(Period(day - DAY, day, name), dt.timedelta(minutes=90))
+            assert_as_naive(Period(day, day + DAY, name), dt.timedelta(minutes=90))
+
+
+@given(ZONES, DATES, st.integers(0, 400), st.lists(INSTANTS, max_size=5), st.integers(-(10**11), 10**11))
+def test_any_instant_in_any_period(name, start, days, instants, microseconds):
+    """Intervals, contains and the naive local date agree for any zone, period and instant, to the microsecond."""
+    period = Period(start, start + min(dt.timedelta(days=days), dt.date.max - start), name)
+    near = dt.datetime.combine(period.start_date, dt.time(), dt.UTC)
+    if 2 <= near.year <= 9998:
+        instants = [*instants, near + dt.timedelta(microseconds=microseconds)]
+    intervals, before = period.instants(), period.instants_before()
+    for instant in instants:
+        if 2 <= instant.year <= 9998:
+            date = naive_date(instant, name)
+            assert within(intervals, instant) == period.contains(instant)
+            assert period.contains(instant) == (period.start_date <= date <= period.end_date)
+            assert within(before, instant) == (date < period.start_date)
+
+
+@given(ZONES, DATES, st.integers(0, 800))
+def test_intervals_are_disjoint_and_in_order(name, start, days):
+    """Intervals are not empty, do not overlap or touch, and run in order."""
+    start = min(start, dt.date(9990, 1, 1))
+    intervals = Period(start, start + dt.timedelta(days=days), name).instants()
+    assert all(begin < end for begin, end in intervals)
+    assert all(first.end < second.start for first, second in pairwise(intervals))
+
+
+@given(ZONES, st.sampled_from([dt.date.min, dt.date.min + DAY, dt.date.max - DAY, dt.date.max]), INSTANTS)
+def test_the_ends_of_the_calendar(name, date, instant):
+    """In years 1 and 9999 nothing overflows: an instant beyond the calendar counts as its first or last day."""
+    first, last = dt.datetime.min.replace(tzinfo=dt.UTC), dt.datetime.max.replace(tzinfo=dt.UTC)
+    period = Period(date, date, name)
+    for at in (instant, first, first + 1.5 * DAY, last - 1.5 * DAY, last):
+        assert within(period.instants(), at) == period.contains(at)
+        assert within(period.instants_before(), at) == (local_date(at, zone(name)) < date)
+    assert Period(dt.date.min, dt.date.max, name).contains(instant)
+    assert len(Period(dt.date.min, dt.date.max, name).instants()) == 1
+
+
+def test_a_day_of_two_intervals():
+    """In Goose Bay clocks went back across midnight, so 2010-11-06 came, went, and came again."""
+    day = dt.date(2010, 11, 6)
+    midnight, minute = dt.datetime(2010, 11, 7, 3, tzinfo=dt.UTC), dt.timedelta(minutes=1)
+    assert Period(day, day, "America/Goose_Bay").instants() == (
+        Interval(midnight - DAY, midnight),
+        Interval(midnight + minute, midnight + 60 * minute),
+    )
+    assert_as_naive(Period(day, day, "America/Goose_Bay"), dt.timedelta(seconds=20))
+    assert_as_naive(Period(day + DAY, day + DAY, "America/Goose_Bay"), dt.timedelta(seconds=20))
+
+
+def test_a_day_that_never_was():
+    """Samoa skipped 2011-12-30: no instant has that date there, and its neighbours meet."""
+    missing = dt.date(2011, 12, 30)
+    assert Period(missing, missing, "Pacific/Apia").instants() == ()
+    before, after = (Period(day, day, "Pacific/Apia").instants() for day in (missing - DAY, missing + DAY))
+    assert before[-1].end == after[0].start
+    assert_as_naive(Period(missing, missing, "Pacific/Apia"), dt.timedelta(minutes=10))
+
+
+@pytest.mark.parametrize(
+    ("name", "day", "hours"),
+    [
+        ("America/New_York", dt.date(2025, 3, 9), 23),
+        ("America/New_York", dt.date(2025, 11, 2), 25),
+        ("Australia/Lord_Howe", dt.date(2025, 4, 6), 24.5),
+        ("Australia/Lord_Howe", dt.date(2025, 10, 5), 23.5),
+        ("America/Sao_Paulo", dt.date(2018, 11, 4), 23),
+        ("UTC", dt.date(2025, 3, 9), 24),
+    ],
+)
+def test_days_of_unusual_length(name, day, hours):
+    """Days have 23, 23.5, 24, 24.5 or 25 hours."""
+    ((start, end),) = Period(day, day, name).instants()
+    assert (end - start) / dt.timedelta(hours=1) == hours
+
+
+@pytest.mark.parametrize(("name", "hours"), [("Etc/GMT+5", 5), ("Etc/GMT-14", -14), ("Etc/GMT", 0), ("Etc/GMT+12", 12)])
+def test_etc_names_run_the_other_way(name, hours):
+    """Etc/GMT+5 is five hours behind UTC, so its day begins at 05:00 UTC."""
+    day = dt.date(2025, 1, 15)
+    start = dt.datetime(2025, 1, 15, tzinfo=dt.UTC) + dt.timedelta(hours=hours)
+    assert Period(day, day, name).instants() == (Interval(start, start + DAY),)
+
+
+def test_the_names_of_the_interface():
+    """All kinds of names the interface lists are there, and no others."""
+    names = time_zone_names()
+    assert {*SHORT.split(), LOCALTIME} <= names
+    assert {f"Etc/GMT+{hours}" for hours in range(13)} | {f"Etc/GMT-{hours}" for hours in range(15)} <= names
+    assert {f"Etc/{name}" for name in ("UTC", "UCT", "Universal", "Zulu", "Greenwich", "GMT")} <= names
+    assert {
+        "America/Argentina/Buenos_Aires",
+        "US/Eastern",
+        "Brazil/East",
+        "Chile/Continental",
+        "Japan",
+        "Cuba",
+    } <= names
+    areas = [
+        "Africa",
+        "America",
+        "Antarctica",
+        "Arctic",
+        "Asia",
+        "Atlantic",
+        "Australia",
+        "Europe",
+        "Indian",
+        "Pacific",
+    ]
+    assert all(any(name.startswith(f"{area}/") for name in names) for area in areas)
+    assert "Factory" not in names
+
+
+@pytest.mark.parametrize(
+    "name", ["", "utc", "Mars/Olympus", "../etc/passwd", "/etc/localtime", "Factory", "GMT+25", None, 5]
+)
+def test_other_names_are_refused(name):
+    """A name outside the interface is refused, whatever this machine's zone files hold."""
+    with pytest.raises(PeriodError, match="not a time zone"):
+        zone(name)
+    with pytest.raises(PeriodError, match="not a time zone"):
+        Period(dt.date(2025, 1, 1), dt.date(2025, 1, 2), name)
+
+
+def test_localtime_must_be_explained():
+    """The service's own zone is refused here unless the caller says which it is; a period merely carries it."""
+    with pytest.raises(PeriodError, match="service's own time zone"):
+        zone(LOCALTIME)
+    with pytest.raises(PeriodError, match="service's own time zone"):
+        zone(LOCALTIME, localtime=LOCALTIME)
+    assert zone(LOCALTIME, localtime="Asia/Tokyo") == ZoneInfo("Asia/Tokyo")
+    assert zone("UTC", localtime="Asia/Tokyo") == ZoneInfo("UTC")
+    period = Period.of("2025-01-01", "2025-01-31", LOCALTIME)
+    assert [month.time_zone for month in period.months()] == [LOCALTIME]
+    for use in (period.instants, period.instants_before, lambda: period.contains(dt.datetime.now(dt.UTC))):
+        with pytest.raises(PeriodError, match="service's own time zone"):
+            use()
+
+
+def test_the_zone_of_this_machine_changes_nothing():
+    """The same period has the same instants whatever TZ says."""
+    program = (
+        "from accounting_analytics.periods import Period;"
+        "print(Period.of('2025-03-09', '2025-11-02', 'America/New_York').instants(),"
+        "Period.of('2025-03-09', '2025-11-02', 'Etc/GMT-3').instants_before())"
+    )
+    answers = {
+        subprocess.run(  # noqa: S603 (our own interpreter)
+            [sys.executable, "-c", program], env={**os.environ, "TZ": tz}, check=True, capture_output=True, text=True
+        ).stdout
+        for tz in ("UTC", "Asia/Kolkata", "America/Los_Angeles", ":/nonsense")
+    }
+    assert len(answers) == 1
+
+
+@given(DATES, DATES, st.integers(1, 500), ZONES)
+def test_months_and_windows_tile_a_period(first, second, days, name):
+    """Months and windows cover each day of the period once, in order, and know their bounds."""
+    period = Period(*sorted((first, second)), name)
+    if period.days > 40_000:
+        period = Period(max(period.start_date, dt.date.max - 40_000 * DAY), dt.date.max, name)
+    windows, months = period.windows(days), period.months()
+    for parts in (windows, months):
+        assert parts[0].start_date == period.start_date
+        assert parts[-1].end_date == period.end_date
+        assert all(one.end_date + DAY == two.start_date for one, two in pairwise(parts))
+        assert all(part.time_zone == name for part in parts)
+    assert all(window.days == days for window in windows[:-1])
+    assert windows[-1].days <= days
+    assert all(month.start_date.replace(day=1) == month.end_date.replace(day=1) for month in months)
+    assert all(month.start_date.day == 1 for month in months[1:])
+
+
+@given(DATES, st.integers(0, 3000), ZONES, st.integers(1, 100))
+def test_windows_tile_the_instants(start, length, name, days):
+    """The instants of the windows put together are the instants of the period."""
+    start = min(start, dt.date(9980, 1, 1))
+    period = Period(start, start + dt.timedelta(days=length % 200), name)
+    merged = []
+    for start_instant, end in sorted(interval for part in period.windows(days) for interval in part.instants()):
+        if merged and merged[-1][1] == start_instant:
+            merged[-1] = (merged[-1][0], end)
+        else:
+            merged.append((start_instant, end))
+    assert merged == [tuple(interval) for interval in period.instants()]
+
+
+@pytest.mark.parametrize("text", ["2025-1-1", "20250101", "2025-02-30", "2025-W01-1", "01/02/2025", "", "today"])
+def test_dates_are_written_one_way(text):
+    """Only YYYY-MM-DD names a date."""
+    with pytest.raises(PeriodError, match="is not a calendar date"):
+        parse_date(text)
+
+
+def test_a_datetime_is_no_date():
+    """A datetime would silently lose its time, so it is refused; a date is taken."""
+    with pytest.raises(PeriodError, match="is not a calendar date"):
+        parse_date(dt.datetime(2025, 1, 1, tzinfo=dt.UTC))
+    assert parse_date(dt.date(2025, 1, 1)) == parse_date("2025-01-01")
+
+
+def test_a_period_ends_on_or_after_its_start():
+    """One day is a period; an end before the start is refused, naming both."""
+    assert Period.of("2025-01-01", "2025-01-01").days == 1
+    with pytest.raises(PeriodError, match="2024-12-31 is before start_date 2025-01-01"):
+        Period.of("2025-01-01", "2024-12-31")
+    with pytest.raises(PeriodError, match="at least one day"):
+        Period.of("2025-01-01", "2025-01-01").windows(0)
