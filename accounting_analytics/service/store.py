@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from accounting_analytics.service.posting import NewJournalEntry, NewLedger
 
+__all__ = ["Instance", "Store", "StoredLedger", "add_ledger", "find_instance", "instance_of_token", "read_ledgers"]
+
 TIERS = (1, 2, 3)
 _PAGE_KEY = "page_token_key"
 _INSTANCE = [column for column in tables.instances.c if column.name != "created_at"]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+
+    from sqlalchemy import Row
+
+AnyRow: TypeAlias = "Row[*tuple[Any, ...]]"
+"""A row of whatever columns a query selects."""
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)

@@ -1,0 +1,63 @@
+"""The first instance of a database, and the file beside it that holds its access token."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from accounting_analytics.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from accounting_analytics.service.store import Store
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """Where to find what a client needs; the token itself is only in the file.
+
+    Attributes
+    ----------
+    instance_id : str
+        The instance.
+    token_file : Path
+        File with the token, readable by its owner only.
+    """
+
+    instance_id: str
+    token_file: Path
+
+
+def token_path(database: Path) -> Path:
+    """File that holds the access token of a database's first instance."""
+    return database.with_name(f"{database.name}.token")
+
+
+def first_instance(
+    store: Store, *, name: str = "books", localtime: str = "UTC", instance_id: str | None = None
+) -> Credentials | None:
+    """Create an instance and its token file in a database that has no instance yet; None when it has one.
+
+    The token is written before anything says it exists, and never shown.
+    """
+    if store.instances():
+        return None
+    created = store.create_instance(name=name, localtime=localtime, instance_id=instance_id)
+    path = token_path(store.path)
+    _write_private(path, f"{store.issue_token(created)}\n")
+    return Credentials(created, path)
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner may ever read, also while it is being written."""
+    beside = path.with_name(f"{path.name}.new")
+    try:
+        beside.unlink(missing_ok=True)
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)
+        beside.replace(path)
+    except OSError as error:
+        msg = f"the access token cannot be written to {path}: {error.strerror}"
+        raise ConfigurationError(msg) from error

@@ -1,0 +1,64 @@
+"""Page tokens: where the next or previous page starts, signed, and bound to the query and the instance."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
+
+from itsdangerous import BadData, URLSafeSerializer
+
+from accounting_analytics.errors import OperationRefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SIGNING = {"digest_method": sha256, "key_derivation": "hmac"}
+
+
+class Cursor(NamedTuple):
+    """A place between two line entries in (datetime, id) order, and the direction to read from there.
+
+    Attributes
+    ----------
+    backward : bool
+        Whether the page is the one that ends here, not the one that starts here.
+    inclusive : bool
+        Whether the line named belongs to the page.
+    datetime : int
+        Microseconds since 1970 of the line named.
+    line_entry_id : str
+        The line named; it need not exist any more.
+    """
+
+    backward: bool
+    inclusive: bool
+    datetime: int
+    line_entry_id: str
+
+
+class PageTokens:
+    """Writes and reads page tokens of one query.
+
+    Parameters
+    ----------
+    key : bytes
+        Secret of the database.
+    query : sequence of str
+        Everything the token is bound to: instance, ledger and every parameter but the token itself.
+    """
+
+    def __init__(self, key: bytes, query: Sequence[str]) -> None:
+        bound = "".join(f"{len(part)}:{part}" for part in ("page-token", *query))
+        self._serializer = URLSafeSerializer(key, salt=bound.encode(), signer_kwargs=_SIGNING)
+
+    def write(self, cursor: Cursor) -> str:
+        """Token of a cursor."""
+        return str(self._serializer.dumps(list(cursor)))
+
+    def read(self, token: str) -> Cursor:
+        """Cursor of a token; 400 for one that was altered, or made for another query or instance."""
+        try:
+            return Cursor(*self._serializer.loads(token))
+        except BadData as error:
+            msg = "the page token is not one of this query; repeat every parameter with it, or start without a token"
+            raise OperationRefusedError(msg, status=400, error_code="invalid_page_token") from error
