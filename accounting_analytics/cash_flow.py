@@ -34,7 +34,6 @@ from accounting_analytics.schemas import (
     CashBalances,
     CashFlowLedgers,
     CashFlowReport,
-    Table,
 )
 
 if TYPE_CHECKING:
@@ -163,22 +162,19 @@ class _Chart:
     def totals(self, own: Mapping[str, Decimal]) -> dict[str, Decimal | None]:
         """Own amounts plus those of all descendants, for each ledger of `own` and its ancestors.
 
-        None where it cannot be known: a ledger in use has no known parent, so it may lie under any ledger outside
-        its own tree.
+        None where they cannot be known: a ledger in use whose parent is unknown may lie under any other.
         """
         sums: dict[str, Decimal] = defaultdict(Decimal)
         for ledger_id, amount in own.items():
             for at in (ledger_id, *self.hierarchy.ancestors(ledger_id)):
                 sums[at] += amount
-        loose = {self._root(ledger_id) for ledger_id in own} & self.without_known_parent
-        return {ledger_id: amount if loose <= {self._root(ledger_id)} else None for ledger_id, amount in sums.items()}
+        if not self.without_known_parent.isdisjoint(sums):
+            return dict.fromkeys(sums)
+        return dict(sums)
 
     def in_order(self, ledger_ids: Collection[str]) -> list[str]:
         """Ledgers in display order."""
         return [ledger_id for ledger_id in self.ordered if ledger_id in ledger_ids]
-
-    def _root(self, ledger_id: str) -> str:
-        return [ledger_id, *self.hierarchy.ancestors(ledger_id)][-1]
 
 
 class _LedgerSums(NamedTuple):
@@ -238,7 +234,15 @@ def _lines_of(line_entries: Any) -> Lines:  # noqa: ANN401 (any frame narwhals k
         msg = f"line_entries: column 'datetime' holds {instant}, not instants with a time zone (UTC)"
         raise FrameError(msg)
     texts = [nw.col(name) if schema[name] == nw.String else nw.col(name).cast(nw.String) for name in _TEXT_COLUMNS]
-    return frame.select(*texts, "datetime", "signed_amount")
+    return frame.select(*texts, _in_microseconds_utc(frame, instant), "signed_amount")
+
+
+def _in_microseconds_utc(frame: Lines, kind: nw.Datetime) -> nw.Expr:
+    """Instants in the unit and zone of the interval bounds; SQL engines compare instants whatever their zone."""
+    instant = nw.col("datetime")
+    if kind == nw.Datetime("us", "UTC") or not (frame.implementation.is_pyarrow() or frame.implementation.is_polars()):
+        return instant
+    return instant.cast(nw.Datetime("us", "UTC"))
 
 
 def _narwhals(frame: Any, name: str) -> Lines:  # noqa: ANN401 (any frame narwhals knows)
@@ -299,8 +303,13 @@ def _any_of(intervals: tuple[Interval, ...]) -> nw.Expr:
     return reduce(
         operator.or_,
         ((instant >= start) if end is None else (instant >= start) & (instant < end) for start, end in intervals),
-        instant.is_null() & ~instant.is_null(),
+        _never("datetime"),
     )
+
+
+def _never(column: str) -> nw.Expr:
+    """No row (a literal False has no length on some engines)."""
+    return nw.col(column).is_null() & ~nw.col(column).is_null()
 
 
 def _require_balanced_entries(inside: Lines) -> None:
@@ -324,7 +333,7 @@ def _require_balanced_entries(inside: Lines) -> None:
 
 def _flows(inside: Lines, chart: _Chart, scale: int) -> pa.Table:
     """Cash flow lines: the category lines of entries that touch cash, with the name of the cash ledger moved."""
-    on_cash = nw.col("ledger_id").is_in(chart.cash)
+    on_cash = nw.col("ledger_id").is_in(chart.cash) if chart.cash else _never("ledger_id")
     cash_lines = inside.filter(on_cash)
     entries = (
         cash_lines.select("journal_entry_id", first_cash="ledger_id", last_cash="ledger_id")
@@ -492,7 +501,7 @@ def _ledgers(
         "net_cash_flow": [net.get(ledger_id, zero) for ledger_id in listed],
         "total_net_cash_flow": [totals[ledger_id] for ledger_id in listed],
     }
-    return _frame(CashFlowLedgers, columns, scale)
+    return CashFlowLedgers.of(columns, scale)
 
 
 def _balances(chart: _Chart, own: Mapping[str, Decimal], scale: int) -> pd.DataFrame:
@@ -504,12 +513,7 @@ def _balances(chart: _Chart, own: Mapping[str, Decimal], scale: int) -> pd.DataF
         "cash_balance": [own[ledger_id] for ledger_id in listed],
         "total_cash_balance": [totals[ledger_id] for ledger_id in listed],
     }
-    return _frame(CashBalances, columns, scale)
-
-
-def _frame(table: type[Table], columns: Mapping[str, list[Any]], scale: int) -> pd.DataFrame:
-    dtypes = table.dtypes(scale)
-    return pd.DataFrame({name: pd.Series(values, dtype=dtypes[name]) for name, values in columns.items()})
+    return CashBalances.of(columns, scale)
 
 
 def _ordered_lines(flows: pa.Table, chart: _Chart) -> pd.DataFrame:

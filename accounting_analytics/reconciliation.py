@@ -709,7 +709,7 @@ def _names(reported: CashFlowReport, recomputed: CashFlowReport) -> dict[str, st
 
 
 def _frame(differences: list[Difference], names: Mapping[str, str], scale: int) -> pd.DataFrame:
-    columns = {
+    columns: dict[str, list[Any]] = {
         "what": [one.what for one in differences],
         "ledger_id": [one.ledger_id for one in differences],
         "ledger_name": [names.get(one.ledger_id or "") for one in differences],
@@ -720,8 +720,7 @@ def _frame(differences: list[Difference], names: Mapping[str, str], scale: int) 
         "difference": [one.amount for one in differences],
         "explanation": [one.explanation for one in differences],
     }
-    dtypes = Differences.dtypes(scale)
-    return pd.DataFrame({name: pd.Series(values, dtype=dtypes[name]) for name, values in columns.items()})
+    return Differences.of(columns, scale)
 
 
 def _sentence(row: Mapping[Any, Any]) -> str:

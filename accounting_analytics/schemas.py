@@ -24,6 +24,8 @@ from accounting_analytics.errors import FrameError
 from accounting_analytics.money import DEFAULT_SCALE, EXACT, PRECISION, format_amount, pandas_dtype, parse_amount
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from accounting_analytics.periods import Period
 
 TEXT = pd.StringDtype(na_value=float("nan"))
@@ -82,11 +84,15 @@ class Table(pandera.DataFrameModel):
         }
 
     @classmethod
+    def of(cls, columns: Mapping[str, Sequence[Any]], scale: int = DEFAULT_SCALE) -> pd.DataFrame:
+        """Table of columns of plain values, each given its dtype; not checked."""
+        dtypes = cls.dtypes(scale)
+        return pd.DataFrame({name: pd.Series(values, dtype=dtypes[name]) for name, values in columns.items()})
+
+    @classmethod
     def without_rows(cls, scale: int = DEFAULT_SCALE) -> pd.DataFrame:
         """Table without rows: the required columns with their dtypes."""
-        dtypes = cls.dtypes(scale)
-        required = [name for name, column in cls.to_schema().columns.items() if column.required]
-        return pd.DataFrame({name: pd.Series([], dtype=dtypes[name]) for name in required})
+        return cls.of({name: [] for name, column in cls.to_schema().columns.items() if column.required}, scale)
 
 
 class LineEntries(Table):
@@ -126,18 +132,19 @@ class Ledgers(Table):
     """The chart of accounts, one row a ledger, ordered by (sort_code, id).
 
     `parent_id` is null for a root and where the parent is unknown; `parent_known` tells the two apart (a frame without
-    that column claims to know all parents). `found_by` says how discovery met the ledger.
+    that column claims to know all parents). `found_by` says how discovery met the ledger. A ledger of which the service
+    shows nothing but a balance has no type, side or flags.
     """
 
     id: Series[str] = pandera.Field(unique=True)
     name: Series[str]
-    type: Series[str]
-    sub_type: Series[str]
-    debit_credit: Series[str] = pandera.Field(isin=list(DebitCredit))
+    type: Series[str] = pandera.Field(nullable=True)
+    sub_type: Series[str] = pandera.Field(nullable=True)
+    debit_credit: Series[str] = pandera.Field(isin=list(DebitCredit), nullable=True)
     financial_account_type: Series[str] = pandera.Field(nullable=True)
     report_cash_flow: Series[bool]
-    is_required: Series[bool]
-    editable: Series[bool]
+    is_required: Series[pd.BooleanDtype] = pandera.Field(nullable=True)
+    editable: Series[pd.BooleanDtype] = pandera.Field(nullable=True)
     parent_id: Series[str] = pandera.Field(nullable=True)
     sort_code: Series[str]
     created_at: Series[Instant] = pandera.Field(nullable=True)
