@@ -1,0 +1,186 @@
+"""How a service is found: option, environment, profile in a TOML file, default, in this order."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import platformdirs
+
+from accounting_analytics.client.ledger_client import LedgerClient
+from accounting_analytics.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PREFIX = "ACCOUNTING_ANALYTICS_"
+DEFAULT_PROFILE = "default"
+_SECRET = "***"  # noqa: S105 (what is shown instead of a secret)
+_DEFAULTS = {"instance_header": "service-instance-id", "time_zone": "UTC"}
+_NAMES = ("base_url", "token", "token_file", "instance_id", "instance_header", "time_zone", "requests_per_minute")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting: its value, and where it comes from."""
+
+    name: str
+    value: str | None
+    source: str
+
+
+@dataclass(frozen=True, repr=False)
+class Settings:
+    """Everything that is configured; secrets are masked when shown."""
+
+    settings: tuple[Setting, ...]
+    profile: str
+    file: Path
+
+    def __getitem__(self, name: str) -> str | None:
+        return next(setting.value for setting in self.settings if setting.name == name)
+
+    @property
+    def time_zone(self) -> str:
+        """Zone that days are counted in."""
+        return self["time_zone"] or _DEFAULTS["time_zone"]
+
+    def __repr__(self) -> str:
+        return f"Settings(\n{self.frame().to_string(index=False)}\n)"
+
+    def frame(self) -> pd.DataFrame:
+        """Table of name, value (secrets masked) and source."""
+        rows = [
+            (setting.name, _SECRET if setting.name == "token" and setting.value else setting.value, setting.source)
+            for setting in self.settings
+        ]
+        return pd.DataFrame(rows, columns=["setting", "value", "source"])
+
+
+def configuration_file() -> Path:
+    """Path of the configuration file, whether it exists or not."""
+    return platformdirs.user_config_path("accounting-analytics") / "config.toml"
+
+
+def load_settings(profile: str | None = None, **options: str | None) -> Settings:
+    """Find the settings in force: options over environment over the profile over defaults.
+
+    Raises
+    ------
+    ConfigurationError
+        The profile does not exist, the file is not TOML or has unknown names, or an option is unknown.
+    """
+    unknown = options.keys() - set(_NAMES)
+    if unknown:
+        msg = f"unknown setting {min(unknown)!r}; the settings are {', '.join(_NAMES)}"
+        raise ConfigurationError(msg)
+    name = profile or os.environ.get(f"{PREFIX}PROFILE") or DEFAULT_PROFILE
+    file = configuration_file()
+    stored = _profile(file, name, required=name != DEFAULT_PROFILE)
+    return Settings(tuple(_setting(key, options, stored, f"profile {name!r}") for key in _NAMES), name, file)
+
+
+def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa: ANN401 (LedgerClient's own)
+    """Connect to the configured service.
+
+    Parameters
+    ----------
+    profile : str, optional
+        Name of a profile in the configuration file.
+    **options
+        Settings by name (``base_url``, ``token``, ``token_file``, ``instance_id``, ``instance_header``,
+        ``requests_per_minute``), which win over everything else, and any further option of
+        :class:`~accounting_analytics.LedgerClient`.
+
+    Raises
+    ------
+    ConfigurationError
+        Something needed is not configured; the message says what to set.
+    """
+    settings = load_settings(profile, **{name: options.pop(name) for name in _NAMES if name in options})
+    missing = [name for name in ("base_url", "instance_id") if not settings[name]]
+    if not (settings["token"] or settings["token_file"]):
+        missing.append("token_file")
+    if missing:
+        variables = ", ".join(f"{PREFIX}{name.upper()}" for name in missing)
+        msg = (
+            f"no Ledger Accounting Service is configured: set {variables} (or a profile in {settings.file}); "
+            "to try the demo company instead: accounting_analytics.demo() in Python, --demo in the shell, or make lab"
+        )
+        raise ConfigurationError(msg)
+    return LedgerClient(
+        str(settings["base_url"]),
+        token=settings["token"] or read_token_file(Path(str(settings["token_file"]))),
+        instance_id=str(settings["instance_id"]),
+        instance_header=str(settings["instance_header"]),
+        requests_per_minute=_number(settings["requests_per_minute"]),
+        **options,
+    )
+
+
+def read_token_file(file: Path) -> str:
+    """Token in a file that only its owner may read.
+
+    Raises
+    ------
+    ConfigurationError
+        The file cannot be read, is empty, or others may read it; the message says what to do.
+    """
+    try:
+        mode = file.stat().st_mode
+        token = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        msg = f"the token file {file} cannot be read: {getattr(error, 'strerror', None) or 'it is not text'}"
+        raise ConfigurationError(msg) from None
+    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        msg = f"the token file {file} can be read by others; protect it with: chmod 600 {file}"
+        raise ConfigurationError(msg)
+    if not token:
+        msg = f"the token file {file} is empty"
+        raise ConfigurationError(msg)
+    return token
+
+
+def _setting(name: str, options: Mapping[str, str | None], stored: Mapping[str, Any], where: str) -> Setting:
+    variable = f"{PREFIX}{name.upper()}"
+    if options.get(name) is not None:
+        return Setting(name, str(options[name]), "option")
+    if os.environ.get(variable):
+        return Setting(name, os.environ[variable], f"environment {variable}")
+    if name in stored:
+        return Setting(name, str(stored[name]), where)
+    return Setting(name, _DEFAULTS.get(name), "default" if name in _DEFAULTS else "not set")
+
+
+def _profile(file: Path, name: str, *, required: bool) -> dict[str, Any]:
+    try:
+        profiles = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        profiles = {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        msg = f"the configuration file {file} cannot be read: {error}"
+        raise ConfigurationError(msg) from None
+    stored = profiles.get(name)
+    if stored is None and required:
+        known = ", ".join(profiles) or "none"
+        msg = f"there is no profile {name!r} in {file}; there is: {known}"
+        raise ConfigurationError(msg)
+    if not isinstance(stored or {}, dict) or (stored or {}).keys() - set(_NAMES):
+        msg = f"profile {name!r} in {file} has settings other than {', '.join(_NAMES)}"
+        raise ConfigurationError(msg)
+    return dict(stored or {})
+
+
+def _number(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        msg = f"requests_per_minute {text!r} is not a number"
+        raise ConfigurationError(msg) from None

@@ -1,0 +1,155 @@
+"""What the service sends, as typed wire records: exact decimals, open enumerations, unknown fields ignored.
+
+The names are the interface's. Absent and null are both None. A value that breaks the interface raises while the answer
+is decoded, with the path of the field.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import msgspec
+
+
+class Ledger(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A ledger; nested inside another object it carries no ``parent_id``."""
+
+    id: str
+    name: str
+    debit_credit: str
+    type: str
+    sub_type: str
+    sort_code: str
+    report_cash_flow: bool
+    is_required: bool = False
+    editable: bool = True
+    financial_account_type: str | None = None
+    parent_id: str | msgspec.UnsetType | None = msgspec.UNSET
+    parent: Ledger | msgspec.UnsetType | None = msgspec.UNSET
+    created_at: dt.datetime | None = None
+
+
+class Transaction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """View of a line entry on a financial-account ledger."""
+
+    id: str
+    amount: Decimal | None = None
+    datetime: dt.datetime | None = None
+    description: str | None = None
+    journal_entry_id: str | None = None
+    ledger_id: str | None = None
+    line_entry_id: str | None = None
+    opposing_line_entry_ids: list[str] | None = None
+    personal: bool | None = None
+    posted_status: str | None = None
+    review_status: str | None = None
+    source_account_id: str | None = None
+    categorization_method: str | None = None
+
+
+class Category(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A category of a transaction: the ledger of an opposing line."""
+
+    ledger_id: str
+    ledger_name: str | None = None
+    editable: bool | None = None
+
+
+class JournalEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The journal entry of a line."""
+
+    id: str
+    datetime: dt.datetime | None = None
+    description: str | None = None
+    line_entry_ids: list[str] | None = None
+
+
+class Tag(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A tag on a line."""
+
+    id: str
+    name: str | None = None
+    tag_group_id: str | None = None
+
+
+class LineEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A line entry as the list operation returns it."""
+
+    id: str
+    amount: Decimal
+    debit_credit: str
+    datetime: dt.datetime
+    ledger_id: str
+    journal_entry_id: str
+    description: str | None = None
+    editable: bool | None = None
+    ledger_name: str | None = None
+    ledger: Ledger | None = None
+    related_line_entry_id: str | None = None
+    transaction_id: str | None = None
+    transaction: Transaction | None = None
+    journal_entry_description: str | None = None
+    journal_entry: JournalEntry | None = None
+    opposing_ledger_ids: list[str] | None = None
+    tags: list[Tag] | None = None
+
+
+class LineEntryPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of line entries; both tokens must be there, null at the ends."""
+
+    records: list[LineEntry]
+    next_page_token: str | None
+    prev_page_token: str | None
+
+
+class RecategorizedTransaction(msgspec.Struct, frozen=True, kw_only=True):
+    """A transaction after its categories were changed."""
+
+    transaction: Transaction
+    categories: list[Category]
+    ledger: Ledger
+    journal_entry_id: str | None = None
+
+
+class CashFlowLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A line of the cash flow report."""
+
+    line_id: str
+    amount: Decimal
+    datetime: dt.datetime
+    cash_flow_ledger_name: str | None = None
+    journal_entry_id: str | None = None
+    journal_entry_description: str | None = None
+
+
+class CashFlowLedger(msgspec.Struct, frozen=True, kw_only=True):
+    """A ledger of the cash flow report; some deployments nest its children."""
+
+    ledger_id: str
+    name: str
+    net_cash_flow: Decimal
+    total_net_cash_flow: Decimal | None = None
+    lines: list[CashFlowLine] = []
+    children: list[CashFlowLedger] = []
+
+
+class CashLedgerBalance(msgspec.Struct, frozen=True, kw_only=True):
+    """The balance of a ledger that reports cash flow; some deployments nest its children."""
+
+    ledger_id: str
+    ledger_name: str
+    cash_balance: Decimal
+    total_cash_balance: Decimal | None = None
+    sort_code: str = ""
+    children: list[CashLedgerBalance] = []
+
+
+class CashFlowReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The cash flow report."""
+
+    cash_flow_ledgers: list[CashFlowLedger]
+    starting_balances: list[CashLedgerBalance]
+    ending_balances: list[CashLedgerBalance]
+    starting_cash_balance: Decimal
+    ending_cash_balance: Decimal
