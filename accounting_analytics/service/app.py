@@ -55,7 +55,7 @@ class LedgerService:
         new = parse_body(CreateLedgerBody, body)
         with self._store.writing() as connection:
             created = operations.create_ledger(connection, instance, query, new)
-        return _json(encode(created), 201)
+        return _json(created, 201)
 
     def recategorize_transaction(self, request: Request, instance: Instance, body: bytes) -> Response:
         """Change the category of a transaction."""
@@ -66,7 +66,7 @@ class LedgerService:
             changed = operations.recategorize_transaction(
                 connection, instance, **request.path_params, body=change, modified_by=who
             )
-        return _json(encode(changed))
+        return _json(changed)
 
     def list_line_entries(self, request: Request, instance: Instance, _: bytes) -> Response:
         """List the line entries of a ledger."""

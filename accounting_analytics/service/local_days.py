@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import ColumnElement, and_, or_, true
+from sqlalchemy import ColumnElement, and_, or_
 
 from accounting_analytics.service.stored import microseconds
 
@@ -57,19 +57,9 @@ class Boundary(NamedTuple):
             yield column >= start if end is None else and_(column >= start, column < end)
 
 
-def on_or_after(column: ColumnElement[int], date: dt.date, time_zone: str) -> ColumnElement[bool]:
-    """Condition that an instant's local date is `date` or later."""
-    return boundary(date, time_zone).reached(column)
-
-
-def before(column: ColumnElement[int], date: dt.date, time_zone: str) -> ColumnElement[bool]:
-    """Condition that an instant's local date is before `date`."""
-    return boundary(date, time_zone).before(column)
-
-
-def up_to(column: ColumnElement[int], date: dt.date, time_zone: str) -> ColumnElement[bool]:
-    """Condition that an instant's local date is `date` or earlier."""
-    return true() if date == dt.date.max else before(column, date + _DAY, time_zone)
+def boundary_after(date: dt.date, time_zone: str) -> Boundary | None:
+    """Boundary of the day after a date; None after the last day of the calendar."""
+    return None if date == dt.date.max else boundary(date + _DAY, time_zone)
 
 
 @lru_cache(maxsize=8192)

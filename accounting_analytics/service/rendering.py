@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from functools import lru_cache
+from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.service.stored import StoredLedger
 
-_MICROSECONDS_A_DAY = 86_400_000_000
+_SECONDS_A_DAY = 86_400
 _MICROSECONDS_A_SECOND = 1_000_000
 
 _NESTED_LEDGER_FIELDS = (
@@ -33,6 +34,10 @@ _NESTED_LEDGER_FIELDS = (
 )
 
 encode = msgspec.json.Encoder().encode
+"""JSON of plain values, with :func:`number` for amounts."""
+
+quoted = encode_basestring
+"""JSON string of text, for what is written out by hand."""
 
 
 def number(units: int, scale: int) -> msgspec.Raw:
@@ -42,21 +47,19 @@ def number(units: int, scale: int) -> msgspec.Raw:
 
 def timestamp(stored: int) -> str:
     """ISO 8601 text, in UTC, of stored microseconds; with a fraction only where there is one."""
-    day, rest = divmod(stored, _MICROSECONDS_A_DAY)
-    second, fraction = divmod(rest, _MICROSECONDS_A_SECOND)
-    if fraction:
-        return f"{_day(day)}T{_time(second)}.{fraction:06d}Z"
-    return f"{_day(day)}T{_time(second)}Z"
+    second, fraction = divmod(stored, _MICROSECONDS_A_SECOND)
+    text = f"{_day(second // _SECONDS_A_DAY)}{_time(second % _SECONDS_A_DAY)}"
+    return f"{text}.{fraction:06d}Z" if fraction else f"{text}Z"
 
 
 @lru_cache(maxsize=65536)
 def _day(number_of_days: int) -> str:
-    return instant(number_of_days * _MICROSECONDS_A_DAY).date().isoformat()
+    return instant(number_of_days * _SECONDS_A_DAY * _MICROSECONDS_A_SECOND).date().isoformat()
 
 
 @lru_cache(maxsize=86400)
 def _time(second: int) -> str:
-    return f"{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}"
+    return f"T{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}"
 
 
 def ledger_fields(ledger: StoredLedger) -> dict[str, Any]:

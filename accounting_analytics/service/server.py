@@ -140,6 +140,7 @@ def _server(store: Store, localtime: str | None = None) -> uvicorn.Server:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         lifespan="off",
         ws="none",
         timeout_graceful_shutdown=_GRACE,

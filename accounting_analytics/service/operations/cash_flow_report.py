@@ -8,18 +8,19 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from sqlalchemy import Connection, case, func, select
+from sqlalchemy import Connection, case, func, select, true
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service import tables
-from accounting_analytics.service.local_days import before, on_or_after, up_to
+from accounting_analytics.service.local_days import Boundary, boundary, boundary_after
 from accounting_analytics.service.operations.lookup import carries_all, zone_name
-from accounting_analytics.service.rendering import encode, number, timestamp
+from accounting_analytics.service.rendering import encode, number, quoted, timestamp
+from accounting_analytics.service.rows import plain_rows
 from accounting_analytics.service.store import read_ledgers
-from accounting_analytics.service.units import joined
+from accounting_analytics.service.units import BASE, joined, number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from accounting_analytics.service.requests import CashFlowReportQuery
     from accounting_analytics.service.stored import Instance, StoredLedger
@@ -33,7 +34,7 @@ class _Flow(NamedTuple):
     """What one category ledger moved: its own net cash flow in units, and its lines as JSON."""
 
     net: int
-    lines: bytes
+    lines: str
 
 
 def retrieve_cash_flow_report(connection: Connection, instance: Instance, query: CashFlowReportQuery) -> bytes:
@@ -70,8 +71,8 @@ def _balances(
     connection: Connection, instance: Instance, query: CashFlowReportQuery
 ) -> tuple[dict[int, int], dict[int, int]]:
     """Units on every cash ledger with lines, before the first day and at the end of the last."""
-    zone = zone_name(instance, query.time_zone)
-    at_start = before(_LINES.datetime, query.start_date, zone)
+    start, end = _boundaries(instance, query)
+    at_start = start.before(_LINES.datetime)
     sums = [
         func.sum(part)
         for part in (
@@ -84,7 +85,7 @@ def _balances(
     rows = connection.execute(
         select(_LINES.ledger_pk, *sums)
         .where(_LINES.ledger_pk.in_(_ledger_keys(instance, report_cash_flow=True)))
-        .where(up_to(_LINES.datetime, query.end_date, zone))
+        .where(end.before(_LINES.datetime) if end else true())
         .group_by(_LINES.ledger_pk)
     ).all()
     starting = {key: joined(high, low) for key, high, low, _, _ in rows}
@@ -95,9 +96,10 @@ def _flows(
     connection: Connection, instance: Instance, ledgers: list[StoredLedger], query: CashFlowReportQuery
 ) -> dict[int, _Flow]:
     """Lines outside the cash ledgers, of entries that touch one, by their ledger."""
-    zone = zone_name(instance, query.time_zone)
-    names = {ledger.pk: ledger.name for ledger in ledgers}
-    rows = connection.execute(
+    start, end = _boundaries(instance, query)
+    names = {ledger.pk: quoted(ledger.name) for ledger in ledgers}
+    rows = plain_rows(
+        connection,
         select(
             _LINES.ledger_pk,
             _LINES.id,
@@ -111,32 +113,34 @@ def _flows(
         .join_from(tables.line_entries, tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
         .where(
             _LINES.ledger_pk.in_(_ledger_keys(instance, report_cash_flow=False)),
-            on_or_after(_LINES.datetime, query.start_date, zone),
-            up_to(_LINES.datetime, query.end_date, zone),
+            start.reached(_LINES.datetime),
+            end.before(_LINES.datetime) if end else true(),
             _ENTRIES.cash_ledger_pk.is_not(None),
             *carries_all(connection, instance, query.tag_ids),
         )
-        .order_by(_LINES.ledger_pk, _LINES.datetime, _LINES.id)
+        .order_by(_LINES.ledger_pk, _LINES.datetime, _LINES.id),
     )
-    flows = {}
-    for ledger_key, of_ledger in groupby(rows, itemgetter(0)):
-        net = 0
-        lines = []
-        for _, line_id, high, low, moment, cash_key, entry_id, description in of_ledger:
-            units = -joined(high, low)
-            net += units
-            lines.append(
-                {
-                    "line_id": line_id,
-                    "amount": number(units, instance.scale),
-                    "datetime": timestamp(moment),
-                    "cash_flow_ledger_name": names[cash_key],
-                    "journal_entry_id": entry_id,
-                    "journal_entry_description": description,
-                }
-            )
-        flows[ledger_key] = _Flow(net, encode(lines))
-    return flows
+    return {key: _flow(of_ledger, names, instance.scale) for key, of_ledger in groupby(rows, itemgetter(0))}
+
+
+def _flow(rows: Iterable[tuple[Any, ...]], cash_names: Mapping[int, str], scale: int) -> _Flow:
+    """Sum and render the lines of one ledger; written out, because a year of books has a million of them."""
+    net = 0
+    lines = []
+    for _, line_id, high, low, moment, cash_key, entry_id, description in rows:
+        units = -(high * BASE + low)
+        net += units
+        lines.append(
+            f'{{"line_id":{quoted(line_id)},"amount":{number_text(units, scale)},"datetime":"{timestamp(moment)}",'
+            f'"cash_flow_ledger_name":{cash_names[cash_key]},"journal_entry_id":{quoted(entry_id)},'
+            f'"journal_entry_description":{quoted(description)}}}'
+        )
+    return _Flow(net, f"[{','.join(lines)}]")
+
+
+def _boundaries(instance: Instance, query: CashFlowReportQuery) -> tuple[Boundary, Boundary | None]:
+    zone = zone_name(instance, query.time_zone)
+    return boundary(query.start_date, zone), boundary_after(query.end_date, zone)
 
 
 def _ledger_keys(instance: Instance, *, report_cash_flow: bool) -> Any:  # noqa: ANN401 (a subquery)
@@ -147,7 +151,7 @@ def _ledger_keys(instance: Instance, *, report_cash_flow: bool) -> Any:  # noqa:
 def _flow_ledgers(ledgers: list[StoredLedger], flows: Mapping[int, _Flow], scale: int) -> list[dict[str, Any]]:
     """Ledgers that have lines, and their ancestors, in display order."""
     totals = _totals(ledgers, {key: flow.net for key, flow in flows.items()})
-    nothing = _Flow(0, b"[]")
+    nothing = _Flow(0, "[]")
     return [
         {
             "ledger_id": ledger.id,

@@ -1,62 +1,68 @@
-"""Listing the line entries of a ledger, page by page in (datetime, id) order."""
+"""Listing the line entries of a ledger."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from operator import ge, gt, le, lt
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-from sqlalchemy import ColumnElement, Connection, Select, literal, select, tuple_
+from sqlalchemy import Connection, select
 
 from accounting_analytics.service import tables
-from accounting_analytics.service.local_days import on_or_after, up_to
-from accounting_analytics.service.operations import transactions
+from accounting_analytics.service.local_days import boundary, boundary_after
 from accounting_analytics.service.operations.lookup import carries_all, ledger_or_404, parent_fields, zone_name
-from accounting_analytics.service.page_tokens import Cursor, PageTokens
-from accounting_analytics.service.rendering import (
-    encode,
-    nested_ledger_fields,
-    number,
-    timestamp,
-)
-from accounting_analytics.service.units import joined
+from accounting_analytics.service.operations.pages import Matching, find_page
+from accounting_analytics.service.operations.transactions import COLUMNS, TransactionLine, transaction_text
+from accounting_analytics.service.page_tokens import PageTokens
+from accounting_analytics.service.rendering import encode, nested_ledger_fields, quoted, timestamp
+from accounting_analytics.service.rows import plain_rows
+from accounting_analytics.service.units import joined, number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from sqlalchemy import Subquery
+
+    from accounting_analytics.service.operations.pages import Page
     from accounting_analytics.service.requests import ListLineEntriesQuery
-    from accounting_analytics.service.stored import AnyRow, Instance, StoredLedger
+    from accounting_analytics.service.stored import Instance, StoredLedger
 
 _LINES = tables.line_entries.c
 _ENTRIES = tables.journal_entries.c
-_PLACE = tuple_(_LINES.datetime, _LINES.id)
-
-_COLUMNS = (
-    *transactions.COLUMNS,
-    _LINES.description,
-    _ENTRIES.description.label("journal_entry_description"),
-)
 
 
-class _Page(NamedTuple):
-    rows: Sequence[AnyRow]
-    before: Cursor | None
-    after: Cursor | None
+class _Around(NamedTuple):
+    """What stands around one line, as JSON where it is shown as it is."""
+
+    line_entry_ids: str
+    opposing_ledger_ids: str
+    related_line_entry_id: str | None
 
 
-class _Line(NamedTuple):
-    """A line of a journal entry, as seen from its other lines."""
+class _Texts(NamedTuple):
+    """Texts of one line, as JSON."""
 
-    id: str
-    debit_credit: str
+    description: str
+    journal_entry_description: str
+    tags: str
+
+
+class _Shown(NamedTuple):
+    """What every record of a page shows alike, as JSON, and which expansions differ from record to record."""
+
+    scale: int
     ledger_id: str
+    ledger: str
+    expanded_ledger: str
+    transaction: bool
+    journal_entry: bool
+    opposing_ledger_ids: bool
 
 
 def list_line_entries(
     connection: Connection, instance: Instance, ledger_id: str, query: ListLineEntriesQuery, key: bytes
 ) -> bytes:
-    """Page of line entries, as JSON.
+    """Page of line entries in (datetime, id) order, as JSON.
 
     Parameters
     ----------
@@ -74,15 +80,11 @@ def list_line_entries(
     tokens = PageTokens(key, [instance.id, ledger_id, *_bound(query)])
     cursor = tokens.read(query.page_token) if query.page_token is not None else None
     ledger = ledger_or_404(connection, instance, ledger_id)
-    matching = _matching(connection, instance, ledger, query)
-    page = _read_page(connection, matching, query.limit, cursor)
-    return encode(
-        {
-            "records": _records(connection, instance, ledger, page.rows, query),
-            "next_page_token": tokens.write(page.after) if page.after else None,
-            "prev_page_token": tokens.write(page.before) if page.before else None,
-        }
-    )
+    page = find_page(connection, _matching(connection, instance, ledger, query), query.limit, cursor)
+    records = ",".join(_records(connection, page, _shown(connection, instance, ledger, query.expand)))
+    following = quoted(tokens.write(page.after)) if page.after else "null"
+    previous = quoted(tokens.write(page.before)) if page.before else "null"
+    return f'{{"records":[{records}],"next_page_token":{following},"prev_page_token":{previous}}}'.encode()
 
 
 def _bound(query: ListLineEntriesQuery) -> list[str]:
@@ -94,156 +96,115 @@ def _bound(query: ListLineEntriesQuery) -> list[str]:
 
 def _matching(
     connection: Connection, instance: Instance, ledger: StoredLedger, query: ListLineEntriesQuery
-) -> list[ColumnElement[bool]]:
+) -> Matching:
     zone = zone_name(instance, query.time_zone)
-    conditions = [
-        _LINES.ledger_pk == ledger.pk,
-        on_or_after(_LINES.datetime, query.start_date, zone),
-        up_to(_LINES.datetime, query.end_date, zone),
-        *carries_all(connection, instance, query.tag_ids),
-    ]
+    further = carries_all(connection, instance, query.tag_ids)
     if query.is_cashflow is not None:
-        conditions.append(_ENTRIES.cash_ledger_pk.is_not(None) == query.is_cashflow)
-    return conditions
+        touches = _ENTRIES.cash_ledger_pk.is_not(None)
+        further.append(touches if query.is_cashflow else ~touches)
+    return Matching(ledger.pk, boundary(query.start_date, zone), boundary_after(query.end_date, zone), further)
 
 
-def _read_page(connection: Connection, matching: list[ColumnElement[bool]], limit: int, cursor: Cursor | None) -> _Page:
-    backward = cursor is not None and cursor.backward
-    found = connection.execute(_ordered(select(*_COLUMNS), matching, cursor, backward=backward).limit(limit + 1)).all()
-    rows = found[:limit]
-    more = len(found) > limit
-    if backward:
-        rows = rows[::-1]
-    if cursor is None:
-        return _Page(rows, None, _after(rows) if more else None)
-    # the side the cursor came from: the line it names may have moved away since, so look
-    if backward:
-        back = _after(rows) or cursor._replace(backward=False, inclusive=not cursor.inclusive)
-        return _Page(rows, _before(rows) if more else None, _if_any(connection, matching, back))
-    back = _before(rows) or cursor._replace(backward=True, inclusive=not cursor.inclusive)
-    return _Page(rows, _if_any(connection, matching, back), _after(rows) if more else None)
-
-
-def _before(rows: Sequence[AnyRow]) -> Cursor | None:
-    return Cursor(True, False, rows[0].datetime, rows[0].id) if rows else None  # noqa: FBT003 (fields of a tuple)
-
-
-def _after(rows: Sequence[AnyRow]) -> Cursor | None:
-    return Cursor(False, False, rows[-1].datetime, rows[-1].id) if rows else None  # noqa: FBT003 (fields of a tuple)
-
-
-def _if_any(connection: Connection, matching: list[ColumnElement[bool]], cursor: Cursor) -> Cursor | None:
-    """Cursor if there are lines where it leads."""
-    query = _ordered(select(_LINES.pk), matching, cursor, backward=cursor.backward).limit(1)
-    return cursor if connection.execute(query).first() is not None else None
-
-
-def _ordered(
-    query: Select[Any], matching: list[ColumnElement[bool]], cursor: Cursor | None, *, backward: bool
-) -> Select[Any]:
+def _records(connection: Connection, page: Page, shown: _Shown) -> Iterator[str]:
+    """Render the records of a page; written out by hand, because a page has a thousand."""
+    lines = page.lines.subquery()
+    around = _around(connection, lines)
+    tags = _tags(connection, lines)
     query = (
-        query.select_from(tables.line_entries)
+        select(*COLUMNS, _LINES.description, _ENTRIES.description)
+        .join_from(lines, tables.line_entries, _LINES.pk == lines.c.pk)
         .join(tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
         .outerjoin(tables.transactions, tables.transactions.c.line_entry_pk == _LINES.pk)
-        .where(*matching)
+        .order_by(_LINES.datetime, _LINES.id)
     )
-    if cursor is not None:
-        query = query.where(_beyond(cursor))
-    if backward:
-        return query.order_by(_LINES.datetime.desc(), _LINES.id.desc())
-    return query.order_by(_LINES.datetime, _LINES.id)
+    for *columns, description, entry_description in plain_rows(connection, query):
+        row = TransactionLine._make(columns)
+        texts = _Texts(quoted(description), quoted(entry_description), tags.get(row.pk, "[]"))
+        yield _record(row, texts, around[row.pk], shown)
 
 
-def _beyond(cursor: Cursor) -> ColumnElement[bool]:
-    compare = {(True, True): le, (True, False): lt, (False, True): ge, (False, False): gt}
-    there = tuple_(literal(cursor.datetime), literal(cursor.line_entry_id))
-    condition: ColumnElement[bool] = compare[cursor.backward, cursor.inclusive](_PLACE, there)
-    return condition
+def _record(row: TransactionLine, texts: _Texts, around: _Around, shown: _Shown) -> str:
+    moment = timestamp(row.datetime)
+    entry_id = quoted(row.journal_entry_id)
+    text = (
+        f'{{"id":{quoted(row.id)},"amount":{number_text(abs(joined(row.high, row.low)), shown.scale)},'
+        f'"debit_credit":"{row.debit_credit}","description":{texts.description},"datetime":"{moment}",{shown.ledger},'
+        f'"journal_entry_id":{entry_id},"journal_entry_description":{texts.journal_entry_description},"tags":{texts.tags}'
+    )
+    if around.related_line_entry_id is not None:
+        text += f',"related_line_entry_id":{around.related_line_entry_id}'
+    if row.transaction_id is not None:
+        text += f',"transaction_id":{quoted(row.transaction_id)}'
+        if shown.transaction:
+            text += f',"transaction":{{{transaction_text(row, shown.ledger_id, shown.scale)}}}'
+    if shown.journal_entry:
+        text += (
+            f',"journal_entry":{{"datetime":"{moment}","description":{texts.journal_entry_description},"id":{entry_id},'
+            f'"line_entry_ids":{around.line_entry_ids}}}'
+        )
+    if shown.opposing_ledger_ids:
+        text += f',"opposing_ledger_ids":{around.opposing_ledger_ids}'
+    return f"{text}{shown.expanded_ledger}}}"
 
 
-def _records(
-    connection: Connection,
-    instance: Instance,
-    ledger: StoredLedger,
-    rows: Sequence[AnyRow],
-    query: ListLineEntriesQuery,
-) -> list[dict[str, Any]]:
-    lines_of = _lines_of_entries(connection, [row.journal_entry_pk for row in rows])
-    tags_of = _tags_of_lines(connection, [row.pk for row in rows])
-    expanded_ledger = _expanded_ledger(connection, instance, ledger, query.expand)
-    records = []
-    for row in rows:
-        lines = lines_of[row.journal_entry_pk]
-        opposing = [line for line in lines if line.debit_credit != row.debit_credit]
-        fields = {
-            "id": row.id,
-            "amount": number(abs(joined(row.high, row.low)), instance.scale),
-            "debit_credit": row.debit_credit,
-            "description": row.description,
-            "datetime": timestamp(row.datetime),
-            "editable": ledger.editable,
-            "ledger_id": ledger.id,
-            "ledger_name": ledger.name,
-            "journal_entry_id": row.journal_entry_id,
-            "journal_entry_description": row.journal_entry_description,
-            "tags": tags_of.get(row.pk, ()),
-        }
-        if len(opposing) == 1:
-            fields["related_line_entry_id"] = opposing[0].id
-        if row.transaction_id is not None:
-            fields["transaction_id"] = row.transaction_id
-            if "transaction" in query.expand:
-                fields["transaction"] = transactions.transaction_fields(row, ledger.id, instance.scale)
-        if "journal_entry" in query.expand:
-            fields["journal_entry"] = {
-                "datetime": fields["datetime"],
-                "description": row.journal_entry_description,
-                "id": row.journal_entry_id,
-                "line_entry_ids": [line.id for line in lines],
-            }
-        if "opposing_ledger_ids" in query.expand:
-            fields["opposing_ledger_ids"] = list(dict.fromkeys([line.ledger_id for line in opposing]))
-        if expanded_ledger is not None:
-            fields["ledger"] = expanded_ledger
-        records.append(fields)
-    return records
+def _shown(connection: Connection, instance: Instance, ledger: StoredLedger, expand: Sequence[str]) -> _Shown:
+    editable = "true" if ledger.editable else "false"
+    levels = max((path.count("parent") for path in expand if path.startswith("ledger")), default=None)
+    expanded = ""
+    if levels is not None:
+        nested = nested_ledger_fields(ledger) | parent_fields(connection, instance, ledger, levels)
+        expanded = f',"ledger":{encode(nested).decode()}'
+    return _Shown(
+        scale=instance.scale,
+        ledger_id=quoted(ledger.id),
+        ledger=f'"editable":{editable},"ledger_id":{quoted(ledger.id)},"ledger_name":{quoted(ledger.name)}',
+        expanded_ledger=expanded,
+        transaction="transaction" in expand,
+        journal_entry="journal_entry" in expand,
+        opposing_ledger_ids="opposing_ledger_ids" in expand,
+    )
 
 
-def _expanded_ledger(
-    connection: Connection, instance: Instance, ledger: StoredLedger, paths: Sequence[str]
-) -> msgspec.Raw | None:
-    """Render the ledger once: every record of the page carries the same."""
-    levels = max((path.count("parent") for path in paths if path.startswith("ledger")), default=-1)
-    if levels < 0:
-        return None
-    return msgspec.Raw(encode(nested_ledger_fields(ledger) | parent_fields(connection, instance, ledger, levels)))
-
-
-def _lines_of_entries(connection: Connection, entry_keys: list[int]) -> dict[int, list[_Line]]:
-    """All lines of the entries, in the order they were posted."""
-    found: defaultdict[int, list[_Line]] = defaultdict(list)
+def _around(connection: Connection, page: Subquery) -> dict[int, _Around]:
+    """All lines of the page's journal entries, in the order they were posted, as each line of the page sees them."""
+    own = tables.line_entries.alias()
     query = (
-        select(_LINES.journal_entry_pk, _LINES.id, _LINES.debit_credit, tables.ledgers.c.id.label("ledger_id"))
-        .join_from(tables.line_entries, tables.ledgers, tables.ledgers.c.pk == _LINES.ledger_pk)
-        .where(_LINES.journal_entry_pk.in_(set(entry_keys)))
-        .order_by(_LINES.journal_entry_pk, _LINES.pk)
+        select(page.c.pk, own.c.debit_credit, _LINES.id, _LINES.debit_credit, tables.ledgers.c.id)
+        .join_from(page, own, own.c.pk == page.c.pk)
+        .join(tables.line_entries, _LINES.journal_entry_pk == page.c.journal_entry_pk)
+        .join(tables.ledgers, tables.ledgers.c.pk == _LINES.ledger_pk)
+        .order_by(page.c.pk, _LINES.pk)
     )
-    for entry_key, *line in connection.execute(query):
-        found[entry_key].append(_Line(*line))
-    return found
+    around = {}
+    for key, lines in groupby(plain_rows(connection, query), itemgetter(0)):
+        ids, opposing_ids = [], []
+        opposing_ledgers: dict[str, None] = {}
+        for _, own_side, line_id, side, ledger_id in lines:
+            ids.append(quoted(line_id))
+            if side != own_side:
+                opposing_ids.append(ids[-1])
+                opposing_ledgers[quoted(ledger_id)] = None
+        around[key] = _Around(
+            f"[{','.join(ids)}]",
+            f"[{','.join(opposing_ledgers)}]",
+            opposing_ids[0] if len(opposing_ids) == 1 else None,
+        )
+    return around
 
 
-def _tags_of_lines(connection: Connection, line_keys: list[int]) -> dict[int, list[dict[str, str]]]:
-    """Tags of the lines, by name within their group."""
-    found: defaultdict[int, list[dict[str, str]]] = defaultdict(list)
+def _tags(connection: Connection, page: Subquery) -> dict[int, str]:
+    """Tags of the page's lines as JSON, by line, in the order of their groups and names."""
     tags, groups, carried = tables.tags, tables.tag_groups, tables.line_entry_tags
     query = (
-        select(carried.c.line_entry_pk, tags.c.id, tags.c.name, groups.c.id.label("tag_group_id"))
-        .join_from(carried, tags, tags.c.pk == carried.c.tag_pk)
+        select(carried.c.line_entry_pk, tags.c.id, tags.c.name, groups.c.id)
+        .join_from(page, carried, carried.c.line_entry_pk == page.c.pk)
+        .join(tags, tags.c.pk == carried.c.tag_pk)
         .join(groups, groups.c.pk == tags.c.tag_group_pk)
-        .where(carried.c.line_entry_pk.in_(line_keys))
-        .order_by(groups.c.name, tags.c.name)
+        .order_by(carried.c.line_entry_pk, groups.c.name, tags.c.name)
     )
-    for line_key, tag_id, name, group_id in connection.execute(query):
-        found[line_key].append({"id": tag_id, "name": name, "tag_group_id": group_id})
-    return found
+    return {
+        key: encode(
+            [{"id": tag_id, "name": name, "tag_group_id": group} for _, tag_id, name, group in of_line]
+        ).decode()
+        for key, of_line in groupby(plain_rows(connection, query), itemgetter(0))
+    }

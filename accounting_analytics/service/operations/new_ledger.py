@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from accounting_analytics.service.operations.lookup import parent_fields
 from accounting_analytics.service.posting import NewLedger
-from accounting_analytics.service.rendering import ledger_fields
+from accounting_analytics.service.rendering import encode, ledger_fields
 from accounting_analytics.service.store import add_ledger
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 def create_ledger(
     connection: Connection, instance: Instance, query: CreateLedgerQuery, body: CreateLedgerBody
-) -> dict[str, Any]:
-    """Create a ledger and return it; its parent only where asked for."""
+) -> bytes:
+    """Create a ledger and return it as JSON; its parent only where asked for."""
     ledger = add_ledger(connection, instance, NewLedger(**body.model_dump()))
     levels = max((path.count("parent") for path in query.expand), default=0)
-    return ledger_fields(ledger) | parent_fields(connection, instance, ledger, levels)
+    return encode(ledger_fields(ledger) | parent_fields(connection, instance, ledger, levels))

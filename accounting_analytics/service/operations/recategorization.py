@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import msgspec
 from sqlalchemy import Connection, insert, select, update
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service import tables
 from accounting_analytics.service.cash_movement import moved_cash_ledger
-from accounting_analytics.service.operations import transactions
 from accounting_analytics.service.operations.lookup import ledger_or_404, not_found
-from accounting_analytics.service.rendering import encode, nested_ledger_fields
+from accounting_analytics.service.operations.transactions import COLUMNS, TransactionLine, transaction_text
+from accounting_analytics.service.rendering import encode, nested_ledger_fields, quoted
 from accounting_analytics.service.store import read_ledgers
 from accounting_analytics.service.stored import now
 from accounting_analytics.service.units import joined
@@ -38,8 +39,8 @@ def recategorize_transaction(
     body: RecategorizeTransactionBody,
     *,
     modified_by: str | None,
-) -> dict[str, Any]:
-    """Move opposing lines of a transaction's entry to another ledger; return the transaction and its categories.
+) -> bytes:
+    """Move opposing lines of a transaction's entry to another ledger; return both as JSON.
 
     A line that carries a transaction is the side of a financial account, never a category that can be moved or moved
     onto. Nothing is written where nothing changes.
@@ -60,34 +61,37 @@ def recategorize_transaction(
     ledger = ledger_or_404(connection, instance, ledger_id)
     own = _own_line(connection, instance, ledger, transaction_id)
     lines = _lines(connection, own.journal_entry_pk)
-    opposing = [line for line in lines if line.debit_credit != own.debit_credit]
-    chosen = _chosen(opposing, body.category_ledger_id)
+    chosen = _chosen(_opposing(lines, own), body.category_ledger_id)
     target = _target(connection, instance, body.updated_category_ledger_id, lines)
     moving = [line for line in chosen if line.ledger_pk != target.pk]
     if moving:
         _move(connection, instance, own, moving, target)
         connection.execute(insert(tables.audit), _audit_row(instance, own, moving, target, modified_by))
-        own = _own_line(connection, instance, ledger, transaction_id)
-        lines = _lines(connection, own.journal_entry_pk)
-        opposing = [line for line in lines if line.debit_credit != own.debit_credit]
-    return {
-        "transaction": transactions.transaction_fields(own, ledger.id, instance.scale)
-        | {
-            "opposing_line_entry_ids": [line.id for line in opposing],
-            "categorization_method": own.categorization_method,
-        },
-        "categories": _categories(opposing),
-        "ledger": nested_ledger_fields(ledger),
-        "journal_entry_id": own.journal_entry_id,
+    return _answer(connection, instance, ledger, transaction_id)
+
+
+def _answer(connection: Connection, instance: Instance, ledger: StoredLedger, transaction_id: str) -> bytes:
+    """Transaction with its categories as they now are, as JSON."""
+    own = _own_line(connection, instance, ledger, transaction_id)
+    opposing = _opposing(_lines(connection, own.journal_entry_pk), own)
+    text = transaction_text(own, quoted(ledger.id), instance.scale)
+    more = {
+        "opposing_line_entry_ids": [line.id for line in opposing],
+        "categorization_method": own.categorization_method,
     }
+    return encode(
+        {
+            "transaction": msgspec.Raw(f"{{{text},{encode(more).decode()[1:]}"),
+            "categories": _categories(opposing),
+            "ledger": nested_ledger_fields(ledger),
+            "journal_entry_id": own.journal_entry_id,
+        }
+    )
 
 
-def _own_line(connection: Connection, instance: Instance, ledger: StoredLedger, transaction_id: str) -> AnyRow:
+def _own_line(connection: Connection, instance: Instance, ledger: StoredLedger, transaction_id: str) -> TransactionLine:
     row = connection.execute(
-        select(
-            *transactions.COLUMNS,
-            _TRANSACTIONS.categorization_method,
-        )
+        select(*COLUMNS)
         .join_from(tables.transactions, tables.line_entries, _LINES.pk == _TRANSACTIONS.line_entry_pk)
         .join(tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
         .where(
@@ -99,7 +103,11 @@ def _own_line(connection: Connection, instance: Instance, ledger: StoredLedger, 
     if row is None:
         what, code = "transaction", "transaction_not_found"
         raise not_found(what, code)
-    return row
+    return TransactionLine._make(row)
+
+
+def _opposing(lines: Sequence[AnyRow], own: TransactionLine) -> list[AnyRow]:
+    return [line for line in lines if line.debit_credit != own.debit_credit]
 
 
 def _lines(connection: Connection, entry_key: int) -> Sequence[AnyRow]:
@@ -142,7 +150,9 @@ def _target(connection: Connection, instance: Instance, target_id: str, lines: S
     return target
 
 
-def _move(connection: Connection, instance: Instance, own: AnyRow, moving: list[AnyRow], target: StoredLedger) -> None:
+def _move(
+    connection: Connection, instance: Instance, own: TransactionLine, moving: list[AnyRow], target: StoredLedger
+) -> None:
     keys = [line.pk for line in moving]
     connection.execute(update(tables.line_entries).where(_LINES.pk.in_(keys)).values(ledger_pk=target.pk))
     _renew_cash_ledger(connection, instance, own.journal_entry_pk)
@@ -152,7 +162,7 @@ def _move(connection: Connection, instance: Instance, own: AnyRow, moving: list[
 
 
 def _audit_row(
-    instance: Instance, own: AnyRow, moving: list[AnyRow], target: StoredLedger, modified_by: str | None
+    instance: Instance, own: TransactionLine, moving: list[AnyRow], target: StoredLedger, modified_by: str | None
 ) -> dict[str, Any]:
     return {
         "instance_pk": instance.pk,
