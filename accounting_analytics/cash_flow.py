@@ -26,7 +26,7 @@ from accounting_analytics.errors import (
     HierarchyError,
     IncompleteLoadError,
 )
-from accounting_analytics.money import EXACT, PRECISION, arrow_type, check_scale, parse_amount
+from accounting_analytics.money import EXACT, PRECISION, arrow_type, check_scale, pandas_dtype, parse_amount
 from accounting_analytics.periods import Interval, Period
 from accounting_analytics.schemas import (
     INSTANT,
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
     Lines = nw.LazyFrame[Any]
 
-_TEXT = pa.large_string()
+_TEXT = pa.string()
+_ROWS_A_PIECE = 1 << 17
 _INSTANT = pa.timestamp("us", "UTC")
 _TEXT_COLUMNS = ("id", "ledger_id", "journal_entry_id", "journal_entry_description")
 _LINE_COLUMNS = (*_TEXT_COLUMNS, "datetime", "signed_amount")
 _LEDGER_COLUMNS = ("id", "name", "report_cash_flow", "parent_id", "sort_code")
-_BEFORE, _WITHIN, _AFTER, _UNDATED = range(4)
 _SHOWN_IDS = 5
 
 
@@ -190,29 +190,21 @@ class _LedgerSums(NamedTuple):
     def of(cls, lines: Lines, within: tuple[Interval, ...], before: tuple[Interval, ...]) -> Self:
         """Sum in one pass; refuses null dates and amounts, and amounts too large to add up exactly."""
         _require_exact_sums(lines)
-        day = (
-            nw.when(nw.col("datetime").is_null())
-            .then(nw.lit(_UNDATED))
-            .otherwise(
-                nw.when(_any_of(within))
-                .then(nw.lit(_WITHIN))
-                .otherwise(nw.when(_any_of(before)).then(nw.lit(_BEFORE)).otherwise(nw.lit(_AFTER)))
-            )
-        )
         sums = (
-            lines.select("ledger_id", "datetime", "signed_amount", day=day)
-            .group_by("ledger_id", "day")
+            lines.select("ledger_id", "datetime", "signed_amount", within=_any_of(within), before=_any_of(before))
+            .group_by("ledger_id", "within", "before")
             .agg(nw.col("signed_amount").sum(), nw.col("datetime").min())
         )
         summed = _collected(sums)
-        rows = [row for row in summed.to_pylist() if row["day"] != _AFTER]
-        if any(row["day"] == _UNDATED for row in rows):
+        rows = summed.to_pylist()
+        if any(row["within"] is None or row["before"] is None for row in rows):
             raise FrameError(_null_in("line_entries", "datetime"))
+        used = [row for row in rows if row["within"] or row["before"]]
         return cls(
-            used={row["ledger_id"] for row in rows},
-            before={row["ledger_id"]: row["signed_amount"] for row in rows if row["day"] == _BEFORE},
-            within={row["ledger_id"]: row["signed_amount"] for row in rows if row["day"] == _WITHIN},
-            earliest=min((row["datetime"] for row in rows), default=None),
+            used={row["ledger_id"] for row in used},
+            before={row["ledger_id"]: row["signed_amount"] for row in used if row["before"]},
+            within={row["ledger_id"]: row["signed_amount"] for row in used if row["within"]},
+            earliest=min((row["datetime"] for row in used), default=None),
             scale=check_scale(summed.schema.field("signed_amount").type.scale),
         )
 
@@ -253,6 +245,8 @@ def _narwhals(frame: Any, name: str) -> Lines:  # noqa: ANN401 (any frame narwha
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             msg = f"{name}: {error.args[-1]}, so it is not the table it should be"
             raise FrameError(msg) from error
+    if isinstance(frame, pa.Table):
+        frame = _with_short_text(frame)
     try:
         wrapped = nw.from_native(frame)
     except TypeError as error:
@@ -280,12 +274,8 @@ def _require_columns(schema: Collection[str], names: Iterable[str], frame_name: 
 def _require_exact_sums(lines: Lines) -> None:
     """Refuse what an engine might add up wrongly without a word: pyarrow wraps around past 38 digits, others raise."""
     amount = nw.col("signed_amount")
-    bounds = (
-        lines.select(least=amount.min(), most=amount.max(), absent=amount.is_null().sum(), count=nw.len())
-        .collect("pyarrow")
-        .to_arrow()
-        .to_pylist()[0]
-    )
+    extremes = lines.select(least=amount.min(), most=amount.max(), absent=amount.is_null().sum(), count=nw.len())
+    (bounds,) = _collected(extremes).to_pylist()
     if bounds["absent"]:
         raise FrameError(_null_in("line_entries", "signed_amount"))
     if not bounds["count"]:
@@ -300,11 +290,8 @@ def _require_exact_sums(lines: Lines) -> None:
 def _any_of(intervals: tuple[Interval, ...]) -> nw.Expr:
     """Whether the line's instant lies in one of the intervals."""
     instant = nw.col("datetime")
-    return reduce(
-        operator.or_,
-        ((instant >= start) if end is None else (instant >= start) & (instant < end) for start, end in intervals),
-        _never("datetime"),
-    )
+    inside = [(instant >= start) if end is None else (instant >= start) & (instant < end) for start, end in intervals]
+    return reduce(operator.or_, inside) if inside else _never("datetime")
 
 
 def _never(column: str) -> nw.Expr:
@@ -343,9 +330,6 @@ def _flows(inside: Lines, chart: _Chart, scale: int) -> pa.Table:
     flows = _collected(inside.filter(~on_cash).join(entries, on="journal_entry_id", how="inner"))
     if flows["id"].null_count:
         raise FrameError(_null_in("line_entries", "id"))
-    if pc.count_distinct(flows["id"]).as_py() < flows.num_rows:
-        msg = "line_entries: a line entry id occurs more than once; were overlapping loads put together?"
-        raise FrameError(msg)
     return pa.table(
         {
             "line_id": flows["id"],
@@ -393,16 +377,21 @@ def _looked_up(ledger_ids: pa.ChunkedArray, texts: Mapping[str, str]) -> pa.Chun
 
 def _collected(lines: Lines) -> pa.Table:
     """Let the engine do its work; text comes back in one Arrow type and instants in microseconds UTC."""
-    table = lines.collect("pyarrow").to_arrow()
+    engine = {"engine": "streaming"} if lines.implementation.is_polars() else {}  # else it holds all lines at once
+    table = _with_short_text(lines.collect("pyarrow", **engine).to_arrow())
+    fields = [field.with_type(_INSTANT) if pa.types.is_timestamp(field.type) else field for field in table.schema]
+    return table.cast(pa.schema(fields))
+
+
+def _with_short_text(table: pa.Table) -> pa.Table:
+    """Text with 32-bit offsets, in pieces that cannot outgrow them: Arrow groups and joins it three times as fast."""
     fields = [
-        pa.field(field.name, _TEXT)
-        if pa.types.is_string(field.type) or pa.types.is_string_view(field.type)
-        else pa.field(field.name, _INSTANT)
-        if pa.types.is_timestamp(field.type)
-        else field
+        field.with_type(_TEXT) if pa.types.is_large_string(field.type) or pa.types.is_string_view(field.type) else field
         for field in table.schema
     ]
-    return table.cast(pa.schema(fields))
+    if table.schema.equals(pa.schema(fields)):
+        return table
+    return pa.Table.from_batches(table.to_batches(_ROWS_A_PIECE), table.schema).cast(pa.schema(fields))
 
 
 class _Starting(NamedTuple):
@@ -472,7 +461,7 @@ def _report(period: Period, chart: _Chart, flows: pa.Table, sums: _LedgerSums, s
     return CashFlowReport(
         period=period,
         ledgers=_ledgers(chart, net, totals, sums.scale),
-        lines=_ordered_lines(flows, chart),
+        lines=_ordered_lines(flows, chart, sums.scale),
         starting_balances=_balances(chart, start, sums.scale),
         ending_balances=_balances(chart, end, sums.scale),
         starting_cash_balance=starting_cash,
@@ -516,15 +505,27 @@ def _balances(chart: _Chart, own: Mapping[str, Decimal], scale: int) -> pd.DataF
     return CashBalances.of(columns, scale)
 
 
-def _ordered_lines(flows: pa.Table, chart: _Chart) -> pd.DataFrame:
+def _ordered_lines(flows: pa.Table, chart: _Chart, scale: int) -> pd.DataFrame:
     """Lines in the order of the ledgers, then (datetime, line_id), as the pandas table."""
     rank = pc.index_in(flows["ledger_id"], value_set=pa.array(chart.ordered, _TEXT))
     order = pc.sort_indices(
         flows.append_column("rank", rank),
         sort_keys=[("rank", "ascending"), ("datetime", "ascending"), ("line_id", "ascending")],
     )
-    lines: pd.DataFrame = flows.take(order).to_pandas(types_mapper={_TEXT: TEXT, _INSTANT: INSTANT}.get)
-    return lines.astype({"amount": pd.ArrowDtype(flows.schema.field("amount").type)})
+    # pandas text has 64-bit offsets; taking rows from 32-bit ones may outgrow them
+    wide = pa.schema([field.with_type(pa.large_string()) if field.type == _TEXT else field for field in flows.schema])
+    dtypes = {pa.large_string(): TEXT, _INSTANT: INSTANT, arrow_type(scale): pandas_dtype(scale)}
+    ordered = flows.cast(wide).take(order)
+    _require_no_repeats(ordered["line_id"])
+    lines: pd.DataFrame = ordered.to_pandas(types_mapper=dtypes.get)
+    return lines
+
+
+def _require_no_repeats(ordered_ids: pa.ChunkedArray) -> None:
+    """Refuse a line that is there twice: in order, its copies are neighbours."""
+    if pc.any(pc.equal(ordered_ids[1:], ordered_ids[:-1])).as_py():
+        msg = "line_entries: a line entry id occurs more than once; were overlapping loads put together?"
+        raise FrameError(msg)
 
 
 def _null_in(frame_name: str, column: str) -> str:

@@ -496,7 +496,8 @@ def test_encoded_text_and_other_time_units_are_read():
 def test_the_zone_of_a_duckdb_session_changes_nothing():
     """DuckDB shows instants in its session's zone; the report is the same."""
     plain = recompute_cash_flow(line_frame(BOOKS), ledger_frame(CHART), "2025-01-01", "2025-01-31")
-    connection = duckdb.connect(config={"TimeZone": "Asia/Tokyo"})
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'Asia/Tokyo'")
     lines = connection.from_arrow(pa.Table.from_pandas(line_frame(BOOKS), preserve_index=False))
     report = recompute_cash_flow(lines, ledger_frame(CHART), "2025-01-01", "2025-01-31").checked()
     pd.testing.assert_frame_equal(report.lines, plain.lines)

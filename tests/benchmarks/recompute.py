@@ -1,0 +1,196 @@
+"""Measure recompute_cash_flow against naive pandas: whole processes in turn, medians, peak memory.
+
+Run ``python tests/benchmarks/recompute.py [--lines 10000000] [--period month] [--rounds 5]``. The naive program is what an analyst would
+write: merge the ledgers, mark the entries with a cash line, group and sum, amounts as (inexact) floats. All programs
+read the same Parquet file of five years, make all tables of the report of one of its years or months, lines included,
+and must agree on the net cash flow.
+"""
+
+# ruff: noqa: T201 (a benchmark prints)
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+PERIODS = {"month": ("2024-03-01", "2024-03-31"), "year": ("2024-01-01", "2024-12-31")}
+ZONE = "America/New_York"
+PROGRAMS = ("naive pandas", "pandas", "pyarrow", "polars lazy", "duckdb")
+COLUMNS = ["id", "ledger_id", "journal_entry_id", "journal_entry_description", "datetime", "signed_amount"]
+
+
+def write_books(folder: Path, lines: int) -> None:
+    """Write five years of books: entries of 2 or 3 lines in order of time; 4 of 60 ledgers cash, in 8 of 10 entries."""
+    import numpy as np  # noqa: PLC0415 (only the writing process needs it)
+    import pandas as pd  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    rng = np.random.default_rng(20240101)
+    entries = lines * 2 // 5
+    split = rng.random(entries) < 0.5
+    first = rng.integers(0, 4, entries)
+    first[rng.random(entries) < 0.2] = 4  # no cash: receivable against sales
+    entry = np.concatenate([np.arange(entries), np.arange(entries), np.flatnonzero(split)])
+    ledger = np.concatenate([first, rng.integers(5, 60, entries), rng.integers(5, 60, int(split.sum()))])
+    cents = rng.integers(100, 10_000_000, entries) * rng.choice([-1, 1], entries)
+    part = np.where(split, cents // 3, 0)
+    signed = np.concatenate([cents, part - cents, -part[split]])
+    order = np.argsort(entry, kind="stable")
+    entry, ledger, signed = entry[order], ledger[order], signed[order]
+    micros = np.sort(rng.integers(0, 5 * 365 * 86_400, entries)) * 1_000_000 + 1_577_836_800_000_000
+    words = np.stack([signed, signed >> 63], axis=1)
+    table = pa.table(
+        {
+            "id": pa.array(np.char.add("le_", np.arange(len(entry)).astype("U9"))),
+            "ledger_id": pa.array(np.char.add("led_", np.arange(60).astype("U2"))).take(pa.array(ledger)),
+            "journal_entry_id": pa.array(np.char.add("je_", np.arange(entries).astype("U9"))).take(pa.array(entry)),
+            "journal_entry_description": pa.array([f"payment {n}" for n in range(500)]).take(pa.array(entry % 500)),
+            "datetime": pa.array(micros, pa.timestamp("us", "UTC")).take(pa.array(entry)),
+            "signed_amount": pa.Array.from_buffers(
+                pa.decimal128(38, 2), len(signed), [None, pa.py_buffer(np.ascontiguousarray(words))]
+            ),
+        }
+    )
+    pq.write_table(table, folder / "lines.parquet", compression="zstd", compression_level=1, row_group_size=128_000)
+    ledgers = pd.DataFrame(
+        {
+            "id": [f"led_{n}" for n in range(60)],
+            "name": [f"Ledger {n}" for n in range(60)],
+            "report_cash_flow": [n < 4 for n in range(60)],
+            "parent_id": [None if n < 15 else f"led_{n // 3}" for n in range(60)],
+            "sort_code": [f"{n:03}" for n in range(60)],
+        }
+    )
+    ledgers.to_parquet(folder / "ledgers.parquet")
+
+
+def naive(folder: Path, start: str, end: str) -> tuple[float, float]:
+    """Recompute as an analyst would in pandas; return seconds without reading, and the net cash flow."""
+    import pandas as pd  # noqa: PLC0415
+
+    lines = pd.read_parquet(folder / "lines.parquet").astype({"signed_amount": "float64"})
+    ledgers = pd.read_parquet(folder / "ledgers.parquet").rename(columns={"id": "ledger_id"})
+    began = time.perf_counter()
+    frame = lines.merge(ledgers, on="ledger_id")
+    local = frame["datetime"].dt.tz_convert(ZONE).dt.tz_localize(None)
+    frame = frame.assign(day=local.dt.normalize())
+    cash = frame[frame["report_cash_flow"]]
+    starting = cash[cash["day"] < start].groupby("ledger_id")["signed_amount"].sum()
+    ending = cash[cash["day"] <= end].groupby("ledger_id")["signed_amount"].sum()
+    inside = frame[(frame["day"] >= start) & (frame["day"] <= end)]
+    moved = (
+        inside[inside["report_cash_flow"]]
+        .groupby(["journal_entry_id", "ledger_id", "name"], as_index=False)["signed_amount"]
+        .sum()
+        .assign(movement=lambda moves: moves["signed_amount"].abs())
+        .sort_values("movement", ascending=False)
+        .drop_duplicates("journal_entry_id")[["journal_entry_id", "name"]]
+        .rename(columns={"name": "cash_flow_ledger_name"})
+    )
+    flows = inside[~inside["report_cash_flow"]].merge(moved, on="journal_entry_id")
+    flows = flows.assign(amount=-flows["signed_amount"]).sort_values(["sort_code", "datetime", "id"])
+    net = flows.groupby("ledger_id")["amount"].sum()
+    assert len(starting) == len(ending) == 4
+    return time.perf_counter() - began, round(float(net.sum()), 2)
+
+
+def recomputed(program: str, folder: Path, start: str, end: str) -> tuple[float, float]:
+    """Recompute with this package on one engine; return seconds (reading included where it is lazy), and the net."""
+    import pandas as pd  # noqa: PLC0415
+
+    from accounting_analytics.cash_flow import recompute_cash_flow  # noqa: PLC0415
+
+    path = folder / "lines.parquet"
+    ledgers = pd.read_parquet(folder / "ledgers.parquet")
+    if program == "pandas":
+        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+        exact = pd.ArrowDtype(pa.decimal128(38, 2))
+        lines = pq.read_table(path, columns=COLUMNS).to_pandas(types_mapper={exact.pyarrow_dtype: exact}.get)
+    elif program == "pyarrow":
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+        lines = pq.read_table(path, columns=COLUMNS)
+    elif program == "polars lazy":
+        import polars as pl  # noqa: PLC0415
+
+        lines = pl.scan_parquet(path)
+    else:
+        import duckdb  # noqa: PLC0415
+
+        lines = duckdb.read_parquet(str(path))
+    began = time.perf_counter()
+    report = recompute_cash_flow(lines, ledgers, start, end, time_zone=ZONE)
+    return time.perf_counter() - began, float(report.net_cash_flow)
+
+
+def measured(program: str, folder: Path, period: str) -> dict[str, float]:
+    """Run one program as its own process: seconds of the whole process, of the calculation, peak memory in MB, net."""
+    began = time.perf_counter()
+    command = [sys.executable, __file__, "--program", program, "--folder", str(folder), "--period", period]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 (this very file)
+    answer = json.loads(child.stdout.read())
+    _, status, usage = os.wait4(child.pid, 0)
+    if status:
+        sys.exit(f"{program} failed")
+    return {"process": time.perf_counter() - began, "peak": usage.ru_maxrss / 1024, **answer}
+
+
+def compare(lines: int, rounds: int, period: str) -> None:
+    """Run all programs in turn, several rounds, and print medians and ratios."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        subprocess.run([sys.executable, __file__, "--write", "--lines", str(lines), "--folder", name], check=True)  # noqa: S603
+        runs = {program: [] for program in PROGRAMS}
+        for _ in range(rounds):
+            for program in PROGRAMS:
+                runs[program].append(measured(program, folder, period))
+    median = {
+        program: {key: statistics.median(run[key] for run in of_program) for key in of_program[0]}
+        for program, of_program in runs.items()
+    }
+    if len({round(one["net"], 0) for one in median.values()}) > 1:
+        sys.exit(f"the programs do not agree: { {program: one['net'] for program, one in median.items()} }")
+    base = median["naive pandas"]
+    print(f"{lines} lines, the report of one {period} of five years, {rounds} rounds, medians")
+    print(f"{'':14}{'process s':>10}{'ratio':>7}{'calculation s':>15}{'ratio':>7}{'peak MB':>9}")
+    for program, one in median.items():
+        print(
+            f"{program:14}{one['process']:10.2f}{base['process'] / one['process']:7.1f}"
+            f"{one['calculation']:15.2f}{base['calculation'] / one['calculation']:7.1f}{one['peak']:9.0f}"
+        )
+
+
+def main() -> None:
+    """Compare, or be one of the processes compared."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lines", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--period", choices=PERIODS, default="year")
+    parser.add_argument("--program", choices=PROGRAMS, help=argparse.SUPPRESS)
+    parser.add_argument("--write", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.write:
+        write_books(options.folder, options.lines)
+    elif options.program:
+        start, end = PERIODS[options.period]
+        if options.program == "naive pandas":
+            seconds, net = naive(options.folder, start, end)
+        else:
+            seconds, net = recomputed(options.program, options.folder, start, end)
+        print(json.dumps({"calculation": seconds, "net": net}))
+    else:
+        compare(options.lines, options.rounds, options.period)
+
+
+if __name__ == "__main__":
+    main()
