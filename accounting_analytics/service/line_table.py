@@ -1,0 +1,195 @@
+"""Our line table, CSV or Parquet: one row a line entry.
+
+=======================  ============================================================================================
+entry_id                 id of the journal entry; its rows share datetime and entry_description
+datetime                 ISO 8601; a bare date is that local day at noon, a time without offset is local time
+entry_description        free text
+ledger                   account path such as ``assets:bank:checking``, or the id or path of a ledger that exists
+debit_credit             ``debit`` or ``credit``
+amount                   exact number; a negative amount means the other side
+=======================  ============================================================================================
+
+Optional: description; and on lines of cash accounts transaction_id, transaction_description, personal (true or false),
+review_status (reviewed or unreviewed), source_account_id; tags (``group=name``, several separated by ``;``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from accounting_analytics.chart_of_accounts import DebitCredit
+from accounting_analytics.errors import AmountError
+from accounting_analytics.money import DEFAULT_SCALE
+from accounting_analytics.service.delimited import Rows, csv_rows, is_parquet, parquet_rows
+from accounting_analytics.service.imported_books import Amounts, FileLine, ImportedBooks, Instants, books_of
+from accounting_analytics.service.posting import NewTag, NewTransaction
+from accounting_analytics.service.refusals import Refusals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from decimal import Decimal
+    from pathlib import Path
+
+    from accounting_analytics.service.store import StoredLedger
+
+REQUIRED_COLUMNS = ("entry_id", "datetime", "entry_description", "ledger", "debit_credit", "amount")
+TRANSACTION_COLUMNS = ("transaction_id", "transaction_description", "personal", "review_status", "source_account_id")
+OPTIONAL_COLUMNS = ("description", *TRANSACTION_COLUMNS, "tags")
+_PERSONAL = {"": False, "false": False, "true": True}
+_REVIEW_STATUS = ("reviewed", "unreviewed")
+
+
+def read_line_table(
+    path: Path,
+    *,
+    time_zone: str = "UTC",
+    cash: Sequence[str] = (),
+    commodity: str | None = None,
+    scale: int = DEFAULT_SCALE,
+    existing: Iterable[StoredLedger] = (),
+) -> ImportedBooks:
+    """Read a line table (CSV or Parquet, told apart by content) into ledgers and balanced entries.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    time_zone : str
+        Zone of bare dates and of times without an offset.
+    cash : sequence of str
+        Glob patterns of the accounts that report cash flow; they must match the whole path, in any case.
+    commodity : str, optional
+        A line table is in one commodity, so anything but None is refused.
+    scale : int
+        Fraction digits of the instance's currency.
+    existing : iterable of StoredLedger
+        Ledgers the instance has already.
+
+    Raises
+    ------
+    ImportRefusedError
+        Anything is malformed or unbalanced; the message names file, line and rule.
+    """
+    refusals = Refusals(path)
+    if commodity is not None:
+        reason = "a line table has no commodity column, so no commodity can be selected"
+        raise refusals.refuse(reason)
+    table = parquet_rows(path, refusals) if is_parquet(path, refusals) else csv_rows(path, refusals)
+    _check_columns(table, refusals)
+    lines = _lines(table, Instants(time_zone), Amounts(scale), refusals)
+    return books_of(lines, cash=cash, existing=existing, refusals=refusals)
+
+
+def _check_columns(table: Rows, refusals: Refusals) -> None:
+    missing = [name for name in REQUIRED_COLUMNS if name not in table.columns]
+    foreign = [name for name in table.columns if name not in (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)]
+    if missing:
+        refusals.add("line 1", f"these columns are missing: {', '.join(missing)}")
+    if foreign:
+        refusals.add(
+            "line 1",
+            f"these columns are not known: {', '.join(map(repr, foreign))}; optional are {', '.join(OPTIONAL_COLUMNS)}",
+        )
+    refusals.raise_if_any()
+
+
+def _lines(table: Rows, instants: Instants, amounts: Amounts, refusals: Refusals) -> Iterator[FileLine]:
+    at = {name: table.columns.index(name) for name in table.columns}
+    entry_id, moment, entry_description, account, side, amount = (at[name] for name in REQUIRED_COLUMNS)
+    description, tags = at.get("description"), at.get("tags")
+    transaction_columns = [(name, at[name]) for name in TRANSACTION_COLUMNS if name in at]
+    read_tags = _Tags()
+    for place, row in table.rows:
+        try:
+            line_description = "" if description is None else _text(row[description], "description")
+            said = line_description or _text(row[entry_description], "entry_description")
+            transaction = _transaction(row, transaction_columns, said)
+            yield FileLine(
+                place=place,
+                entry_id=_required_text(row[entry_id], "entry_id"),
+                instant=instants.read(row[moment]),
+                entry_description=_text(row[entry_description], "entry_description"),
+                account=_required_text(row[account], "ledger"),
+                signed=_signed(row[amount], row[side], amounts),
+                description=line_description,
+                transaction=transaction or NewTransaction(said),
+                tags=() if tags is None else read_tags.read(row[tags]),
+                must_be_transaction=transaction is not None,
+            )
+        except (ValueError, AmountError) as error:
+            refusals.add(place, str(error))
+
+
+def _text(value: Any, name: str) -> str:  # noqa: ANN401 (whatever a Parquet cell holds)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        msg = f"{name} {value!r} is not text"
+        raise ValueError(msg)  # noqa: TRY004 (one kind of error per unusable value)
+    return value
+
+
+def _required_text(value: Any, name: str) -> str:  # noqa: ANN401 (whatever a Parquet cell holds)
+    text = _text(value, name)
+    if not text.strip():
+        msg = f"{name} is empty"
+        raise ValueError(msg)
+    return text
+
+
+def _signed(amount: object, side: object, amounts: Amounts) -> Decimal:
+    exact = amounts.read(amount)
+    if side == DebitCredit.DEBIT:
+        return exact
+    if side == DebitCredit.CREDIT:
+        return -exact
+    msg = f"debit_credit must be 'debit' or 'credit', not {side!r}"
+    raise ValueError(msg)
+
+
+def _transaction(row: Sequence[Any], columns: Sequence[tuple[str, int]], said: str) -> NewTransaction | None:
+    """Transaction of a line, or None when all its columns are empty; without a description it has the line's."""
+    given = {name: row[position] for name, position in columns if row[position] not in (None, "")}
+    if not given:
+        return None
+    status = _text(given.get("review_status"), "review_status") or "unreviewed"
+    if status not in _REVIEW_STATUS:
+        msg = f"review_status must be 'reviewed' or 'unreviewed', not {status!r}"
+        raise ValueError(msg)
+    return NewTransaction(
+        description=_text(given.get("transaction_description"), "transaction_description") or said,
+        personal=_personal(given.get("personal", "")),
+        review_status=status,
+        source_account_id=_text(given.get("source_account_id"), "source_account_id") or None,
+        id=_text(given.get("transaction_id"), "transaction_id") or None,
+    )
+
+
+def _personal(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in _PERSONAL:
+        return _PERSONAL[value.lower()]
+    msg = f"personal must be true or false, not {value!r}"
+    raise ValueError(msg)
+
+
+class _Tags:
+    """Reads ``group=name;group=name``, remembering what it read."""
+
+    def __init__(self) -> None:
+        self._read: dict[object, tuple[NewTag, ...]] = {None: (), "": ()}
+
+    def read(self, value: object) -> tuple[NewTag, ...]:
+        known = self._read.get(value)
+        if known is None:
+            known = self._read[value] = tuple(map(_tag, _text(value, "tags").split(";")))
+        return known
+
+
+def _tag(text: str) -> NewTag:
+    group, equals, name = (part.strip() for part in text.partition("="))
+    if not (group and equals and name):
+        msg = f"tag {text!r} is not group=name (several are separated by ';')"
+        raise ValueError(msg)
+    return NewTag(group, name)
