@@ -4,7 +4,7 @@ import itertools
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accounting_analytics.chart_of_accounts import (
@@ -71,6 +71,7 @@ def test_sort_codes_are_text():
     ]
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_hierarchy_against_a_naive_walk(data):
     """Ancestors, children and descendants of random trees are those a naive search finds."""

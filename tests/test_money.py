@@ -5,7 +5,7 @@ from decimal import Decimal, localcontext
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accounting_analytics.errors import AmountError
@@ -32,6 +32,7 @@ def written(units, scale):
     return f"{'-' if units < 0 else ''}{whole}{'.' if fraction else ''}{fraction}"
 
 
+@settings(deadline=None)
 @given(UNITS, SCALES)
 def test_text_and_minor_units_round_trip(units, scale):
     """Any amount of up to 38 digits at any scale goes text -> amount -> units -> amount without losing a digit."""
@@ -43,6 +44,7 @@ def test_text_and_minor_units_round_trip(units, scale):
     assert parsed == parse_amount(parsed.amount, scale)
 
 
+@settings(deadline=None)
 @given(UNITS, SCALES)
 def test_amounts_fit_the_arrow_type(units, scale):
     """What is parsed can be stored in decimal128(38, scale) and read back equal."""
@@ -78,6 +80,7 @@ def test_float_dust_is_removed_and_told(text, amount):
     assert (str(parsed.amount), parsed.dusted) == (amount, True)
 
 
+@settings(deadline=None)
 @given(UNITS.filter(lambda units: abs(units) < 10**30), SCALES, st.integers(1, 98), st.sampled_from([-1, 1]))
 def test_real_digits_never_pass_for_dust(units, scale, hundredths, sign):
     """More than a hundredth of the smallest unit away (or more than 1e-6) is refused, at every scale."""
@@ -137,6 +140,7 @@ def test_what_is_no_amount_is_refused(value):
     assert len(str(caught.value)) < 200
 
 
+@settings(deadline=None)
 @given(st.text() | st.floats() | st.decimals() | st.integers() | st.booleans() | st.none(), SCALES)
 def test_parsing_ends_in_an_amount_or_a_refusal(value, scale):
     """No input raises anything but AmountError, and whatever is read lies within 1e-6 of the input."""
@@ -155,6 +159,7 @@ def test_scales_outside_0_to_10_are_refused(scale):
         check_scale(scale)
 
 
+@settings(deadline=None)
 @given(UNITS, SCALES)
 def test_signs(units, scale):
     """Debit keeps the amount, credit turns it round, exactly for all 38 digits; the two always cancel."""

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accounting_analytics.errors import AmountError, FrameError
@@ -171,6 +171,7 @@ def test_many_failures_stay_one_short_line():
 UNITS = st.integers(-(10**38) + 1, 10**38 - 1)
 
 
+@settings(deadline=None)
 @given(st.lists(UNITS, max_size=20), st.integers(0, 10))
 def test_totals_are_exact(units, scale):
     """A column's total is exact while it fits 38 digits (128-bit sums would wrap around silently), else refused."""
@@ -182,6 +183,7 @@ def test_totals_are_exact(units, scale):
             total(column)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(-(10**37), 10**37), st.sampled_from(["debit", "credit"])), max_size=20))
 def test_signed_columns_follow_the_sides(rows):
     """Each signed amount is plus or minus its amount, exactly, in the same dtype and index."""

@@ -1,9 +1,9 @@
 """Measure recompute_cash_flow against naive pandas: whole processes in turn, medians, peak memory.
 
-Run ``python tests/benchmarks/recompute.py [--lines 10000000] [--period month] [--rounds 5]``. The naive program is what an analyst would
-write: merge the ledgers, mark the entries with a cash line, group and sum, amounts as (inexact) floats. All programs
-read the same Parquet file of five years, make all tables of the report of one of its years or months, lines included,
-and must agree on the net cash flow.
+Run ``python tests/benchmarks/recompute.py [--lines 10000000] [--period month] [--rounds 5]``. The naive program is
+what an analyst would write: merge the ledgers, mark the entries with a cash line, group and sum, amounts as (inexact)
+floats. All programs read the same Parquet file of five years, make all tables of the report of one of its years or
+months, lines included, and must agree on the net cash flow.
 """
 
 # ruff: noqa: T201 (a benchmark prints)

@@ -1,0 +1,596 @@
+"""Reconciling: clean books tie, every planted error is found and named, other readings are noted, never assumed."""
+
+import dataclasses
+import datetime as dt
+import random
+from decimal import Decimal
+
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accounting_analytics.cash_flow import recompute_cash_flow
+from accounting_analytics.errors import FrameError, InputError
+from accounting_analytics.periods import Period
+from accounting_analytics.reconciliation import reconcile
+from accounting_analytics.schemas import Differences, Ledgers, LineEntries
+
+CENT = Decimal("0.01")
+CASH = ("bank", "savings", "card")
+PARENTS = {"savings": "bank", "rent": "costs", "office": "costs", "paper": "office"}
+LEDGERS = (*CASH, "costs", "rent", "office", "paper", "sales", "equity", "receivable")
+CATEGORIES = ("rent", "office", "paper", "sales", "receivable")
+
+
+def ledger_frame(cash=CASH, parent_known=True):  # noqa: FBT002 (a column of the table)
+    """Chart of accounts; which ledgers are cash may vary."""
+    count = len(LEDGERS)
+    return Ledgers.of(
+        {
+            "id": list(LEDGERS),
+            "name": [ledger.title() for ledger in LEDGERS],
+            "type": ["asset"] * count,
+            "sub_type": ["current_assets"] * count,
+            "debit_credit": ["debit"] * count,
+            "financial_account_type": [None] * count,
+            "report_cash_flow": [ledger in cash for ledger in LEDGERS],
+            "is_required": [False] * count,
+            "editable": [True] * count,
+            "parent_id": [PARENTS.get(ledger) if parent_known else None for ledger in LEDGERS],
+            "sort_code": [f"{position:02}" for position in range(count)],
+            "created_at": [None] * count,
+            "parent_known": [parent_known] * count,
+        }
+    )
+
+
+def books():
+    """Make two months of entries from a fixed seed: two openings, payments, splits, transfers, an invoice."""
+    rng = random.Random(7)  # noqa: S311 (reproducible books, no secret)
+    noon = dt.datetime(2024, 12, 20, 12, tzinfo=dt.UTC)
+    yield noon, {"bank": "5000", "equity": "-5000"}
+    yield dt.datetime(2025, 1, 1, 15, tzinfo=dt.UTC), {"savings": "700", "equity": "-700"}
+    yield dt.datetime(2025, 2, 1, 3, tzinfo=dt.UTC), {"bank": "-12.34", "paper": "12.34"}  # January in New York
+    yield noon, {"receivable": "80", "sales": "-80"}
+    for _ in range(60):
+        at = noon + dt.timedelta(hours=rng.randint(0, 24 * 60))
+        first, second = rng.sample(CATEGORIES, 2)
+        whole, part = rng.randint(200, 9000), rng.randint(1, 199)
+        cash = rng.choice(CASH)
+        if rng.random() < 0.15:
+            yield at, {"bank": f"{-whole}", "savings": f"{whole}"}
+        elif rng.random() < 0.3:
+            yield at, {cash: f"{-whole}.00", first: f"{part}.01", second: f"{whole - part - 1}.99"}
+        else:
+            yield at, {cash: f"{-whole}.55", first: f"{whole}.55"}
+
+
+def line_frame():
+    """Line entries of the books."""
+    rows = [
+        (f"je_{number}", at, ledger, Decimal(amount))
+        for number, (at, lines) in enumerate(books())
+        for ledger, amount in lines.items()
+    ]
+    count = len(rows)
+    return LineEntries.checked(
+        LineEntries.of(
+            {
+                "id": [f"le_{number}" for number in range(count)],
+                "ledger_id": [ledger for _, _, ledger, _ in rows],
+                "ledger_name": [None] * count,
+                "journal_entry_id": [entry for entry, *_ in rows],
+                "journal_entry_description": [None] * count,
+                "datetime": [at for _, at, *_ in rows],
+                "amount": [abs(signed) for *_, signed in rows],
+                "debit_credit": ["debit" if signed >= 0 else "credit" for *_, signed in rows],
+                "signed_amount": [signed for *_, signed in rows],
+                "description": [None] * count,
+                "transaction_id": [None] * count,
+                "related_line_entry_id": [None] * count,
+                "editable": [None] * count,
+                "tag_ids": [None] * count,
+            }
+        )
+    )
+
+
+LINES = line_frame()
+REPORT = recompute_cash_flow(LINES, ledger_frame(), "2025-01-01", "2025-01-31", time_zone="America/New_York")
+ANYWHERE = st.integers(0, 10**6)
+
+
+def changed(report, table, row, column, value):
+    """Report with one cell of one table changed."""
+    frame = getattr(report, table).copy()
+    position = row % len(frame) if isinstance(row, int) else int(frame.index[frame["ledger_id"] == row][0])
+    old = frame.loc[position, column]
+    frame.loc[position, column] = value(old) if callable(value) else value
+    return dataclasses.replace(report, **{table: frame})
+
+
+def without(report, table, row):
+    """Report without one row of one table."""
+    frame = getattr(report, table)
+    return dataclasses.replace(report, **{table: frame.drop(index=row % len(frame)).reset_index(drop=True)})
+
+
+def reconciled(reported, **options):
+    """Reconcile with REPORT; the outcome is a valid table, and shows itself as text and HTML."""
+    outcome = reconcile(reported, REPORT, **options)
+    Differences.checked(outcome.differences)
+    assert outcome.ties == ("agree" in outcome.explain().splitlines()[0])
+    assert outcome._repr_html_().startswith("<p>")
+    return outcome
+
+
+def found(outcome):
+    """Differences as {(what, ledger id, line id): (difference, explanation)}."""
+    return {
+        (row.what, *(None if pd.isna(cell) else cell for cell in (row.ledger_id, row.line_id))): (
+            row.difference,
+            row.explanation,
+        )
+        for row in outcome.differences.itertuples()
+    }
+
+
+def test_the_books_hold_what_the_tests_need():
+    """Lines on several ledgers, parents without lines, splits, and the identity."""
+    assert len(REPORT.lines) > 25
+    assert REPORT.lines["journal_entry_id"].duplicated().any()
+    assert "costs" in set(REPORT.ledgers["ledger_id"]) - set(REPORT.lines["ledger_id"])
+    assert REPORT.identity_gap == 0
+
+
+@pytest.mark.parametrize(
+    "line_entries", [None, LINES, pl.from_pandas(LINES[["id", "ledger_id", "journal_entry_id", "datetime"]])]
+)
+def test_clean_books_tie(line_entries):
+    """Equal reports tie, everything was compared, and rows in another order change nothing."""
+    shuffled = {
+        name: getattr(REPORT, name).sample(frac=1, random_state=3).reset_index(drop=True)
+        for name in ("ledgers", "lines", "starting_balances", "ending_balances")
+    }
+    for reported in (REPORT, dataclasses.replace(REPORT, **shuffled)):
+        outcome = reconciled(reported, line_entries=line_entries)
+        assert outcome.ties
+        assert outcome.differences.empty
+        assert all(comparison.compared and not comparison.differing for comparison in outcome.comparisons)
+        assert all(comparison.independent for comparison in outcome.comparisons)
+        assert {comparison.what: comparison.compared for comparison in outcome.comparisons}["line"] == len(REPORT.lines)
+
+
+@settings(deadline=None, max_examples=30)
+@given(ANYWHERE, st.sampled_from([CENT, -CENT, Decimal(10)]))
+def test_a_cent_on_a_line_is_found(row, off):
+    """A line that is off by a cent is named, with exactly that difference, and nothing else is."""
+    outcome = reconciled(changed(REPORT, "lines", row, "amount", lambda amount: amount + off))
+    line = REPORT.lines.iloc[row % len(REPORT.lines)]
+    assert found(outcome) == {("line", line["ledger_id"], line["line_id"]): (off, "the amount differs")}
+
+
+@settings(deadline=None, max_examples=30)
+@given(ANYWHERE, st.sampled_from([CENT, -CENT]))
+def test_a_cent_on_a_line_and_its_ledger_is_found(row, off):
+    """A consistent error of a cent (line and net) is found on both, and on the report's own identity."""
+    line = REPORT.lines.iloc[row % len(REPORT.lines)]
+    reported = changed(REPORT, "lines", row, "amount", lambda amount: amount + off)
+    reported = changed(reported, "ledgers", line["ledger_id"], "net_cash_flow", lambda amount: amount + off)
+    differences = found(reconciled(reported))
+    assert {key[0]: difference for key, (difference, _) in differences.items()} == {
+        "line": off,
+        "net_cash_flow": off,
+        "identity": off,
+    }
+    assert differences["net_cash_flow", line["ledger_id"], None][1] == "made up of 1 line difference(s)"
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "what"),
+    [
+        ("ledgers", "net_cash_flow", "net_cash_flow"),
+        ("ledgers", "total_net_cash_flow", "total_net_cash_flow"),
+        ("starting_balances", "cash_balance", "starting_balance"),
+        ("starting_balances", "total_cash_balance", "starting_total_balance"),
+        ("ending_balances", "cash_balance", "ending_balance"),
+        ("ending_balances", "total_cash_balance", "ending_total_balance"),
+    ],
+)
+@settings(deadline=None, max_examples=30)
+@given(row=ANYWHERE, off=st.sampled_from([CENT, -CENT]))
+def test_a_cent_on_any_figure_by_ledger_is_found(table, column, what, row, off):
+    """A cent on any net, total or balance of any ledger is found under its own name."""
+    differences = found(reconciled(changed(REPORT, table, row, column, lambda amount: amount + off)))
+    frame = getattr(REPORT, table)
+    ledger_id = frame.loc[row % len(frame), "ledger_id"]
+    assert differences[what, ledger_id, None][0] == off
+    assert set(differences) <= {(what, ledger_id, None), ("identity", None, None)}
+    assert (("identity", None, None) in differences) == (what == "net_cash_flow")
+
+
+@pytest.mark.parametrize("what", ["starting_cash_balance", "ending_cash_balance"])
+def test_a_cent_on_the_cash_totals_is_found(what):
+    """A wrong total is told apart from wrong balances, and breaks the identity."""
+    outcome = reconciled(dataclasses.replace(REPORT, **{what: getattr(REPORT, what) + CENT}))
+    differences = found(outcome)
+    assert differences[what, None, None][0] == CENT
+    assert "the report's own balances sum to" in differences[what, None, None][1]
+    assert set(differences) == {(what, None, None), ("identity", None, None)}
+
+
+@settings(deadline=None, max_examples=30)
+@given(ANYWHERE)
+def test_a_missing_line_is_found(row):
+    """A line the report leaves out is named."""
+    line = REPORT.lines.iloc[row % len(REPORT.lines)]
+    differences = found(reconciled(without(REPORT, "lines", row)))
+    ((key, (difference, explanation)),) = differences.items()
+    assert key == ("line", line["ledger_id"], line["line_id"])
+    assert difference == -line["amount"]
+    assert "the report leaves it out" in explanation
+
+
+@settings(deadline=None, max_examples=30)
+@given(ANYWHERE)
+def test_a_missing_ledger_is_found(row):
+    """A ledger left out with its lines: net, total, each line."""
+    ledger_id = REPORT.lines.iloc[row % len(REPORT.lines)]["ledger_id"]
+    tables = {name: getattr(REPORT, name) for name in ("ledgers", "lines")}
+    kept = {name: frame[frame["ledger_id"] != ledger_id].reset_index(drop=True) for name, frame in tables.items()}
+    differences = found(reconciled(dataclasses.replace(REPORT, **kept)))
+    assert {key[0] for key in differences} == {"net_cash_flow", "total_net_cash_flow", "line", "identity"}
+    assert sum(key[0] == "line" for key in differences) == (REPORT.lines["ledger_id"] == ledger_id).sum()
+
+
+@settings(deadline=None, max_examples=30)
+@given(ANYWHERE, st.sampled_from(CATEGORIES))
+def test_a_line_under_another_ledger_is_read_as_recategorized(row, other):
+    """A line (with its amount in the nets) under another ledger shows on both ledgers, each naming the other."""
+    line = REPORT.lines.iloc[row % len(REPORT.lines)]
+    if other == line["ledger_id"]:
+        return
+    reported = changed(REPORT, "lines", row, "ledger_id", other)
+    reported = changed(reported, "ledgers", line["ledger_id"], "net_cash_flow", lambda net: net - line["amount"])
+    reported = changed(reported, "ledgers", other, "net_cash_flow", lambda net: net + line["amount"])
+    differences = found(reconciled(reported))
+    assert reported.identity_gap == 0
+    here, there = ("line", line["ledger_id"], line["line_id"]), ("line", other, line["line_id"])
+    assert differences[here][0] == -line["amount"]
+    assert differences[there][0] == line["amount"]
+    assert other.title() in differences[here][1]
+    assert line["ledger_id"].title() in differences[there][1]
+    assert {key[1] for key in differences if key[0] == "net_cash_flow"} == {line["ledger_id"], other}
+
+
+def test_swapped_nets_pass_the_identity_but_are_found():
+    """Two nets exchanged leave every sum right; both ledgers are named."""
+    nets = dict(zip(REPORT.ledgers["ledger_id"], REPORT.ledgers["net_cash_flow"], strict=True))
+    reported = changed(REPORT, "ledgers", "rent", "net_cash_flow", nets["paper"])
+    reported = changed(reported, "ledgers", "paper", "net_cash_flow", nets["rent"])
+    differences = found(reconciled(reported))
+    assert {key[:2] for key in differences} == {("net_cash_flow", "rent"), ("net_cash_flow", "paper")}
+    assert all("not the sum of its own lines" in explanation for _, explanation in differences.values())
+
+
+@settings(deadline=None, max_examples=30)
+@given(ANYWHERE)
+def test_a_flipped_sign_is_named(row):
+    """An inflow shown as an outflow is called that."""
+    outcome = reconciled(changed(REPORT, "lines", row, "amount", lambda amount: -amount))
+    assert [explanation for _, explanation in found(outcome).values()] == ["the sign is opposite"]
+
+
+@settings(deadline=None, max_examples=30)
+@given(ANYWHERE, st.sampled_from([-1, 1]))
+def test_a_line_on_another_day_or_entry_is_found(row, days):
+    """A wrong day or journal entry on a line is a difference of 0.00 that says both."""
+    moved = changed(REPORT, "lines", row, "datetime", lambda at: at + pd.Timedelta(days=days))
+    ((difference, explanation),) = found(reconciled(moved)).values()
+    assert difference == 0
+    assert explanation.startswith("same amount, but dated ")
+    other = changed(REPORT, "lines", row, "journal_entry_id", "je_wrong")
+    ((difference, explanation),) = found(reconciled(other)).values()
+    assert difference == 0
+    assert "reported with journal entry je_wrong" in explanation
+
+
+def added(report, **cells):
+    """Report with one more line, its cells changed."""
+    line = report.lines.head(1).assign(**cells).astype(report.lines.dtypes.to_dict())
+    return dataclasses.replace(report, lines=pd.concat([report.lines, line], ignore_index=True))
+
+
+@pytest.mark.parametrize(
+    ("cells", "line_entries", "explanation"),
+    [
+        ({"line_id": "le_new"}, None, "the recomputed report has no such line"),
+        ({"line_id": "le_new"}, LINES, "no such line is among the line entries given"),
+        ({"line_id": "le_7"}, LINES, "its entry has no line on a ledger that reports cash flow"),
+        ({"line_id": "le_1", "ledger_id": "equity"}, LINES, "dated 2024-12-20 07:00:00 (America/New_York), outside"),
+        ({"line_id": "le_1", "datetime": pd.Timestamp("2025-02-01T05:00Z")}, None, "dated 2025-02-01 00:00:00"),
+        ({"line_id": "le_new", "ledger_id": "savings"}, None, "counts this ledger as cash, the report does not"),
+    ],
+)
+def test_lines_only_the_report_has_are_explained(cells, line_entries, explanation):
+    """An extra line is named, with the reason the line entries give."""
+    lines = LINES.copy()
+    lines.loc[lines["journal_entry_id"] == "je_3", "datetime"] = pd.Timestamp("2025-01-10T12:00Z")
+    outcome = reconciled(added(REPORT, **cells), line_entries=None if line_entries is None else lines)
+    ((key, (_, why)),) = found(outcome).items()
+    assert key[0] == "line"
+    assert explanation in why
+
+
+def test_a_line_near_midnight_names_its_other_day():
+    """A line that is January in New York and February in UTC says so when the report lacks it."""
+    lines = REPORT.lines
+    (row,) = lines.index[lines["journal_entry_id"] == "je_2"]
+    ((_, explanation),) = found(reconciled(without(REPORT, "lines", int(row)))).values()
+    assert "dated 2025-01-31 22:00:00 (America/New_York), which is another day in UTC" in explanation
+
+
+def test_an_opening_counted_as_start_is_named():
+    """A first-day entry that the report has in its starting balance, not in its flows, is called that reading."""
+    amount = Decimal(700)
+    (row,) = REPORT.lines.index[REPORT.lines["journal_entry_id"] == "je_1"]
+    reported = without(REPORT, "lines", int(row))
+    ledgers = reported.ledgers[reported.ledgers["ledger_id"] != "equity"].reset_index(drop=True)
+    reported = dataclasses.replace(
+        reported, ledgers=ledgers, starting_cash_balance=REPORT.starting_cash_balance + amount
+    )
+    reported = changed(reported, "starting_balances", "savings", "cash_balance", lambda balance: balance + amount)
+    for ledger in ("savings", "bank"):
+        reported = changed(reported, "starting_balances", ledger, "total_cash_balance", lambda total: total + amount)
+    differences = found(reconciled(reported))
+    assert reported.identity_gap == 0
+    assert differences["line", "equity", REPORT.lines.loc[row, "line_id"]][1].startswith(
+        "the report counts this first-day"
+    )
+    assert differences["starting_balance", "savings", None][1].startswith("the report counts entries of the first day")
+    assert differences["starting_cash_balance", None, None] == (amount, "follows from the balances of the cash ledgers")
+
+
+# Readings that fit the whole report are tolerated, and noted.
+
+
+def test_missing_zero_rows_are_tolerated():
+    """A cash ledger at zero that is not listed, and one listed only in the report, are no differences."""
+    lines = LINES[LINES["ledger_id"] != "card"]
+    whole = lines.groupby("journal_entry_id")["signed_amount"].transform("sum") == 0
+    report = recompute_cash_flow(lines[whole], ledger_frame(), "2025-01-01", "2025-01-31")
+    position = int(report.ending_balances.index[report.ending_balances["ledger_id"] == "card"][0])
+    shorter = without(without(report, "ending_balances", position), "starting_balances", position)
+    assert reconcile(shorter, report).ties
+    assert reconcile(report, shorter).ties
+    assert any(
+        "counts as cash: card" in note.replace("given counts", "counts") for note in reconcile(shorter, report).notes
+    )
+
+
+def test_unlisted_parents_are_tolerated_only_as_a_reading():
+    """A report without any line-less parent fits a reading, and is noted; one that lists some of them does not."""
+    parents = set(REPORT.ledgers["ledger_id"]) - set(REPORT.lines["ledger_id"])
+    flat = REPORT.ledgers[~REPORT.ledgers["ledger_id"].isin(parents)].reset_index(drop=True)
+    outcome = reconciled(dataclasses.replace(REPORT, ledgers=flat))
+    assert outcome.ties
+    assert any("does not list ledgers without lines of their own" in note for note in outcome.notes)
+    if len(parents) > 1:
+        (position,) = REPORT.ledgers.index[REPORT.ledgers["ledger_id"] == min(parents)]
+        assert found(reconciled(without(REPORT, "ledgers", int(position)))).keys() == {
+            ("total_net_cash_flow", min(parents), None)
+        }
+
+
+def test_a_report_without_lines_is_compared_by_ledger():
+    """Without lines the rest is still compared, and the note says how many lines were not."""
+    bare = dataclasses.replace(REPORT, lines=REPORT.lines.head(0))
+    outcome = reconciled(bare)
+    assert outcome.ties
+    assert any(f"{len(REPORT.lines)} recomputed lines could not be compared" in note for note in outcome.notes)
+    wrong = reconciled(changed(bare, "ledgers", "rent", "net_cash_flow", lambda net: net + CENT))
+    assert found(wrong)["net_cash_flow", "rent", None] == (CENT, "the report carries no lines that could tell why")
+
+
+def with_cash_side_ids(report):
+    """Report whose line ids are those of the first cash line of each entry; a split then has one id twice."""
+    cash = LINES[LINES["ledger_id"].isin(CASH)].drop_duplicates("journal_entry_id")
+    ids = dict(zip(cash["journal_entry_id"], cash["id"], strict=True))
+    return dataclasses.replace(report, lines=report.lines.assign(line_id=report.lines["journal_entry_id"].map(ids)))
+
+
+@pytest.mark.parametrize("line_entries", [None, LINES])
+def test_cash_side_line_ids_are_a_reading(line_entries):
+    """Line ids of the cash side tie by entry and ledger, and are noted."""
+    reported = with_cash_side_ids(REPORT)
+    assert reported.lines["line_id"].duplicated().any()
+    outcome = reconciled(reported, line_entries=line_entries)
+    assert outcome.ties
+    assert any("read as those of the cash side" in note for note in outcome.notes)
+
+
+@settings(deadline=None, max_examples=30)
+@given(ANYWHERE)
+def test_errors_are_found_under_cash_side_ids_too(row):
+    """A cent is found under that reading as well."""
+    outcome = reconciled(changed(with_cash_side_ids(REPORT), "lines", row, "amount", lambda amount: amount + CENT))
+    ((key, (difference, _)),) = found(outcome).items()
+    assert key[1:] == tuple(REPORT.lines.loc[row % len(REPORT.lines), ["ledger_id", "line_id"]])
+    assert difference == CENT
+
+
+def test_foreign_line_ids_are_no_reading():
+    """Ids that belong to no line of their entry are differences, on every line."""
+    foreign = dataclasses.replace(
+        REPORT, lines=REPORT.lines.assign(line_id=[f"x_{n}" for n in range(len(REPORT.lines))])
+    )
+    outcome = reconciled(foreign, line_entries=LINES)
+    assert len(outcome.differences) == 2 * len(REPORT.lines)
+    assert all("the same entry, ledger and amount" in text for text in outcome.differences["explanation"])
+
+
+def test_one_wrong_line_id_is_found():
+    """One line under another id is found on both sides, each naming the other id."""
+    differences = found(reconciled(changed(REPORT, "lines", 3, "line_id", "le_wrong")))
+    assert [difference for difference, _ in differences.values()].count(REPORT.lines.loc[3, "amount"]) == 1
+    assert {key[2] for key in differences} == {"le_wrong", REPORT.lines.loc[3, "line_id"]}
+
+
+@settings(deadline=None, max_examples=30)
+@given(ANYWHERE)
+def test_a_line_listed_twice_but_counted_once_is_a_reading(row):
+    """A repeated row whose ledger sum is right is noted; where the sum counts it twice it is a difference."""
+    row %= len(REPORT.lines)
+    twice = dataclasses.replace(REPORT, lines=pd.concat([REPORT.lines, REPORT.lines.iloc[[row]]], ignore_index=True))
+    outcome = reconciled(twice)
+    assert outcome.ties
+    assert any("listed more than once" in note for note in outcome.notes)
+    line = REPORT.lines.loc[row]
+    counted = changed(twice, "ledgers", line["ledger_id"], "net_cash_flow", lambda net: net + line["amount"])
+    assert found(reconciled(counted))["line", line["ledger_id"], line["line_id"]] == (
+        line["amount"],
+        "the report repeats the line",
+    )
+
+
+def test_a_line_apportioned_over_rows_is_a_reading():
+    """One line in two rows of the same id and ledger is summed, and noted."""
+    lines = pd.concat([REPORT.lines, REPORT.lines.iloc[[5]]], ignore_index=True)
+    lines.loc[5, "amount"] += CENT
+    lines.loc[len(lines) - 1, "amount"] = -CENT
+    outcome = reconciled(dataclasses.replace(REPORT, lines=lines))
+    assert outcome.ties
+    assert any("their amounts were summed" in note for note in outcome.notes)
+
+
+@pytest.mark.parametrize("cash", [("bank", "card"), (*CASH, "receivable")])
+def test_another_set_of_cash_ledgers_is_explained(cash):
+    """A ledger that only one side counts as cash is noted by id, and its differences say it."""
+    reported = recompute_cash_flow(LINES, ledger_frame(cash), "2025-01-01", "2025-01-31", time_zone="America/New_York")
+    outcome = reconciled(reported, line_entries=LINES)
+    (odd,) = set(cash) ^ set(CASH)
+    assert any(note.endswith(f"as cash: {odd}.") for note in outcome.notes)
+    of_odd = outcome.differences[outcome.differences["ledger_id"] == odd]
+    assert of_odd["explanation"].str.contains("as cash").any()
+    assert (of_odd.loc[of_odd["what"] == "line", "explanation"].str.contains("as cash")).all()
+
+
+def test_other_cash_names_and_fractions_of_a_second_are_notes():
+    """Another cash ledger name and sub-second instants do not change money: notes."""
+    named = changed(REPORT, "lines", 0, "cash_flow_ledger_name", "Other")
+    outcome = reconciled(changed(named, "lines", 1, "datetime", lambda at: at + pd.Timedelta(milliseconds=300)))
+    assert outcome.ties
+    assert any("name another cash ledger" in note for note in outcome.notes)
+    assert any("less than a second" in note for note in outcome.notes)
+
+
+def test_anchored_balances_prove_nothing():
+    """Anchored starting balances are compared but marked; a wrong anchor is still a difference."""
+    frames = LINES, ledger_frame()
+    days = ("2025-01-01", "2025-01-31")
+    options = {"time_zone": "America/New_York", "starting_balances": REPORT.starting_balances}
+    anchored = recompute_cash_flow(*frames, *days, **options)
+    outcome = reconcile(REPORT, anchored)
+    assert outcome.ties
+    assert {comparison.what for comparison in outcome.comparisons if not comparison.independent} == {
+        "starting_cash_balance",
+        "starting_balance",
+        "starting_total_balance",
+    }
+    assert "proves nothing" in outcome.explain()
+    assert "no, taken over" in outcome._repr_html_()
+    wrong = reconcile(changed(REPORT, "starting_balances", "bank", "cash_balance", Decimal(1)), anchored)
+    assert found(wrong)["starting_balance", "bank", None][1] == "not the balance that was taken over"
+
+
+def test_unknown_parents_leave_totals_uncompared():
+    """Without parents plain figures are compared, totals are not, and the note says so."""
+    flat = recompute_cash_flow(
+        LINES, ledger_frame(parent_known=False), "2025-01-01", "2025-01-31", time_zone="America/New_York"
+    )
+    outcome = reconcile(REPORT, flat)
+    assert outcome.ties
+    compared = {comparison.what: comparison.compared for comparison in outcome.comparisons}
+    assert compared["total_net_cash_flow"] == compared["ending_total_balance"] == 0
+    assert compared["net_cash_flow"] > 0
+    assert sum("parents of some ledgers are not known" in note for note in outcome.notes) == 3
+
+
+# What cannot be compared is refused.
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"period": Period.of("2025-01-01", "2025-01-30", "America/New_York")}, "recompute for the same days"),
+        ({"period": Period.of("2025-01-01", "2025-01-31", "UTC")}, "the reported days are those of UTC"),
+        ({"tag_ids": ("tag_1",)}, "filtered by tags"),
+    ],
+)
+def test_other_days_or_tags_are_refused(change, message):
+    """Reports of other days, another zone or with tags cannot be compared."""
+    with pytest.raises(InputError, match=message):
+        reconcile(dataclasses.replace(REPORT, **change), REPORT)
+
+
+def test_another_scale_is_refused():
+    """Amounts of another scale cannot be compared."""
+    lines = LINES.astype({"signed_amount": LineEntries.dtypes(3)["amount"]})
+    finer = recompute_cash_flow(lines, ledger_frame(), "2025-01-01", "2025-01-31", time_zone="America/New_York")
+    with pytest.raises(InputError, match="2 fraction digits reported and 3 recomputed"):
+        reconcile(REPORT, finer)
+
+
+@pytest.mark.parametrize(
+    ("name", "note"), [("US/Eastern", "have the same days"), ("localtime", "service's own local time")]
+)
+def test_another_name_of_the_same_zone_is_a_reading(name, note):
+    """An alias of the zone, or the service's local time, is taken and noted."""
+    reported = dataclasses.replace(REPORT, period=Period.of("2025-01-01", "2025-01-31", name))
+    outcome = reconciled(reported)
+    assert outcome.ties
+    assert any(note in text for text in outcome.notes)
+
+
+@pytest.mark.parametrize("line_entries", [5, LINES[["id"]]])
+def test_line_entries_must_be_a_frame(line_entries):
+    """What is no frame of line entries is refused in words."""
+    with pytest.raises(FrameError, match="line_entries"):
+        reconcile(without(added(REPORT, line_id="le_new"), "lines", 0), REPORT, line_entries=line_entries)
+
+
+def test_text_of_the_books_never_executes():
+    """Names and ids are escaped in HTML and stripped of control characters in text."""
+    nasty = "<img src=x onerror=alert(1)>\x1b[31m\u202e"
+    reported = dataclasses.replace(REPORT, ledgers=REPORT.ledgers.assign(name=nasty))
+    recomputed = dataclasses.replace(REPORT, ledgers=REPORT.ledgers.assign(name=nasty), notes=(nasty,))
+    outcome = reconcile(changed(reported, "ledgers", "rent", "net_cash_flow", Decimal(1)), recomputed)
+    assert "<img" not in outcome._repr_html_()
+    assert "\x1b" not in outcome.explain()
+    assert "\u202e" not in outcome.explain()
+
+
+def test_many_differences_are_cut_in_text_only():
+    """The text shows the first ones and counts the rest; the table has all."""
+    off = dataclasses.replace(REPORT, lines=pd.concat([REPORT.lines] * 3, ignore_index=True))
+    lines = off.lines.assign(line_id=[f"x_{number}" for number in range(len(off.lines))])
+    outcome = reconcile(dataclasses.replace(off, lines=lines), REPORT, line_entries=LINES)
+    assert len(outcome.differences) == 4 * len(REPORT.lines)
+    assert f"and {len(outcome.differences) - 50} more: see .differences" in outcome.explain()
+
+
+def test_errors_in_many_lines_are_all_found():
+    """Seven cents in 20,000 lines are exactly the seven differences found."""
+    count = 20_000
+    lines = pd.concat([REPORT.lines] * (count // len(REPORT.lines) + 1), ignore_index=True).head(count)
+    lines = lines.assign(line_id=[f"le_{number}" for number in range(count)])
+    ours = dataclasses.replace(REPORT, lines=lines)
+    planted = [3, 77, 4000, 9999, 15_000, 19_998, 19_999]
+    wrong = lines.copy()
+    for row in planted:
+        wrong.loc[row, "amount"] += CENT
+    outcome = reconcile(dataclasses.replace(REPORT, lines=wrong), ours)
+    assert sorted(outcome.differences["line_id"]) == sorted(f"le_{number}" for number in planted)
+    assert set(outcome.differences["difference"]) == {CENT}
