@@ -1,5 +1,3 @@
-"""Public names; loaded on first use (see __init__.py)."""
-
 from . import charts, errors
 from .cash_flow import recompute_cash_flow
 from .categorization import load_rules, propose, uncategorized_queue

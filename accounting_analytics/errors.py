@@ -39,13 +39,13 @@ Each says what was wrong and where; what is safe and what to do next stand in th
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 
 class AccountingAnalyticsError(Exception):
     """Any error raised on purpose by this package; catch it to catch them all."""
 
-    exit_code: ClassVar[int] = 1
+    exit_code: int = 1
 
 
 class InputError(AccountingAnalyticsError):
@@ -192,9 +192,17 @@ class RecategorizationIncompleteError(AccountingAnalyticsError):
 
 
 class NotebookFailedError(AccountingAnalyticsError):
-    """A notebook raised; the executed notebook was kept."""
+    """A notebook raised; the executed notebook was kept.
 
-    exit_code = 1
+    Attributes
+    ----------
+    exit_code : int
+        That of the error the notebook raised, where it is one of this package; else 1.
+    """
+
+    def __init__(self, message: str, *, exit_code: int = 1) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
 
 
 class JobTimedOutError(AccountingAnalyticsError):

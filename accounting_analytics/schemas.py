@@ -183,6 +183,64 @@ class CashBalances(Table):
     total_cash_balance: Series[Any] = pandera.Field(nullable=True)
 
 
+class Queue(Table):
+    """Uncategorized transactions, one row a transaction and uncategorized ledger, largest first.
+
+    `amount` is into cash (positive) or out of it (negative); `category_amount` is the uncategorized part of it, null
+    where that is not certain.
+    """
+
+    transaction_id: Series[str]
+    ledger_id: Series[str]
+    ledger_name: Series[str] = pandera.Field(nullable=True)
+    line_entry_id: Series[str]
+    journal_entry_id: Series[str]
+    datetime: Series[Instant]
+    amount: Series[Any]
+    direction: Series[str] = pandera.Field(isin=["inflow", "outflow"])
+    description: Series[str]
+    category_ledger_id: Series[str]
+    category_amount: Series[Any] = pandera.Field(nullable=True)
+    review_status: Series[str] = pandera.Field(nullable=True)
+    tag_ids: Series[TextList] = pandera.Field(nullable=True)
+
+
+class Proposals(Queue):
+    """Rows of the queue with the category that a rule gives them."""
+
+    updated_category_ledger_id: Series[str]
+    updated_category_ledger_name: Series[str]
+    rule: Series[str]
+
+
+class PlanItems(Table):
+    """Items of a recategorization plan: what is expected now, and what it is to become."""
+
+    transaction_id: Series[str]
+    ledger_id: Series[str]
+    journal_entry_id: Series[str]
+    datetime: Series[Instant]
+    description: Series[str]
+    amount: Series[Any]
+    category_ledger_id: Series[str]
+    updated_category_ledger_id: Series[str]
+    updated_category_ledger_name: Series[str]
+    rule: Series[str]
+
+
+class Outcomes(Table):
+    """What became of each item of a plan, in the plan's order."""
+
+    transaction_id: Series[str]
+    ledger_id: Series[str]
+    category_ledger_id: Series[str]
+    updated_category_ledger_id: Series[str]
+    outcome: Series[str] = pandera.Field(
+        isin=["would_change", "done", "already_done", "changed_elsewhere", "refused", "not_done", "unknown"]
+    )
+    reason: Series[str]
+
+
 class Differences(Table):
     """Where a reported and a recomputed cash flow report differ, one row a difference.
 
