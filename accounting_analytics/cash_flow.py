@@ -102,7 +102,7 @@ def recompute_cash_flow(
     lines = _lines_of(line_entries)
     with localcontext(EXACT):
         sums = _LedgerSums.of(lines, within, before)
-        chart.require(sums.used)
+        chart.require([*sums.within, *(sums.before if starting_balances is None else ())])
         inside = lines.filter(_any_of(within))
         _require_balanced_entries(inside)
         flows = _flows(inside, chart, sums.scale)
@@ -142,8 +142,8 @@ class _Chart:
             raise FrameError(msg)
         return cls(rows)
 
-    def require(self, ledger_ids: Iterable[str | None]) -> None:
-        """Refuse lines on ledgers that are not in the chart, and parents that are not."""
+    def require(self, ledger_ids: Collection[str | None]) -> None:
+        """Refuse ledgers in use, and parents of these or of cash, that are not in the chart."""
         absent = {ledger_id for ledger_id in ledger_ids if ledger_id not in self.names}
         if absent:
             msg = (
@@ -151,7 +151,8 @@ class _Chart:
                 "whether they report cash flow is not known, so no figure would be sure"
             )
             raise FrameError(msg)
-        parents = {at for ledger_id in self.names for at in self.hierarchy.ancestors(ledger_id)} - self.names.keys()
+        in_use = self.names.keys() & {*ledger_ids, *self.cash}
+        parents = {at for ledger_id in in_use for at in self.hierarchy.ancestors(ledger_id)} - self.names.keys()
         if parents:
             msg = (
                 f"{len(parents)} parent ledger(s) are not in ledgers: {_some(parents)}; add them, or leave the parents "
@@ -180,9 +181,8 @@ class _Chart:
 class _LedgerSums(NamedTuple):
     """Signed sums of each ledger, before and within the period."""
 
-    used: set[str | None]
-    before: dict[str, Decimal]
-    within: dict[str, Decimal]
+    before: dict[str | None, Decimal]
+    within: dict[str | None, Decimal]
     earliest: dt.datetime | None
     scale: int
 
@@ -201,7 +201,6 @@ class _LedgerSums(NamedTuple):
             raise FrameError(_null_in("line_entries", "datetime"))
         used = [row for row in rows if row["within"] or row["before"]]
         return cls(
-            used={row["ledger_id"] for row in used},
             before={row["ledger_id"]: row["signed_amount"] for row in used if row["before"]},
             within={row["ledger_id"]: row["signed_amount"] for row in used if row["within"]},
             earliest=min((row["datetime"] for row in used), default=None),
@@ -397,7 +396,7 @@ def _with_short_text(table: pa.Table) -> pa.Table:
 class _Starting(NamedTuple):
     """Starting balances of cash ledgers, and what a reader must know about them."""
 
-    balances: Mapping[str, Decimal]
+    balances: Mapping[str | None, Decimal]
     notes: tuple[str, ...]
     anchored: bool
 
@@ -406,7 +405,7 @@ class _Starting(NamedTuple):
         """Balances summed from the lines before the period."""
         if sums.before:
             note = (
-                f"Starting balances are summed from the line entries given, the earliest of "
+                "Starting balances are summed from the line entries given, the earliest of "
                 f"{sums.earliest:%Y-%m-%d %H:%M} UTC; they are right only if that reaches back to the first "
                 "entry of the books."
             )
@@ -422,6 +421,9 @@ class _Starting(NamedTuple):
         """Balances taken over, exact at the scale."""
         if isinstance(given, pd.DataFrame):
             _require_columns(given.columns, ("ledger_id", "cash_balance"), "starting_balances")
+            if given["ledger_id"].duplicated().any():
+                msg = "starting_balances: a ledger id occurs more than once"
+                raise FrameError(msg)
             given = dict(zip(given["ledger_id"], given["cash_balance"], strict=True))
         strangers = given.keys() - set(chart.cash)
         if strangers:

@@ -315,6 +315,9 @@ def test_given_balances_must_fit_the_chart():
         recompute_cash_flow(*frames, "2025-01-01", "2025-01-31", starting_balances={"bank": Decimal("1.005")})
     with pytest.raises(FrameError, match="cash_balance"):
         recompute_cash_flow(*frames, "2025-01-01", "2025-01-31", starting_balances=pd.DataFrame({"ledger_id": []}))
+    twice = pd.DataFrame({"ledger_id": ["bank", "bank"], "cash_balance": [Decimal(1), Decimal(2)]})
+    with pytest.raises(FrameError, match="more than once"):
+        recompute_cash_flow(*frames, "2025-01-01", "2025-01-31", starting_balances=twice)
     dusty = {"bank": Decimal("0.30000000000000004")}
     report = recompute_cash_flow(*frames, "2025-01-01", "2025-01-31", starting_balances=dusty)
     assert report.starting_cash_balance == Decimal("0.30")
@@ -364,6 +367,15 @@ def test_ledgers_that_are_not_in_the_chart_are_named(absent):
     chart = [one._replace(parent=None) for one in CHART if one.id != absent]
     with pytest.raises(FrameError, match=rf"1 ledger\(s\) of the line entries are not in ledgers: {absent};"):
         recompute_cash_flow(line_frame(BOOKS), ledger_frame(chart), "2025-01-01", "2025-01-31")
+
+
+def test_what_is_not_in_use_need_not_be_known():
+    """With balances given, earlier lines may be on unknown ledgers; parents of idle ledgers may be unknown."""
+    chart = [*(one for one in CHART if one.id != "equity"), Ledger("idle", "Idle", parent="gone")]
+    options = {"starting_balances": {"bank": Decimal(1000)}}
+    frames = line_frame(BOOKS), ledger_frame(chart)
+    report = recompute_cash_flow(*frames, "2025-01-01", "2025-01-31", **options)
+    assert report.ending_cash_balance == Decimal("819.51")
 
 
 def test_ledgers_used_only_later_are_not_needed():
