@@ -3,12 +3,16 @@
 import os
 import shutil
 
+import hypothesis
 import pytest
 
 PROGRAMS = {
     "browser": ("chromium", "apt-get install chromium"),
     "hledger": ("hledger", "apt-get install hledger"),
 }
+# two cores are shared by servers, browsers and kernels: an example may wait for its turn
+hypothesis.settings.register_profile("shared", deadline=None)
+hypothesis.settings.load_profile("shared")
 REQUIRE_ALL = os.environ.get("ACCOUNTING_ANALYTICS_REQUIRE_ALL") == "1"
 
 
@@ -17,7 +21,7 @@ def missing_programs():
     return {marker: need for marker, need in PROGRAMS.items() if shutil.which(need[0]) is None}
 
 
-def pytest_configure(config):
+def pytest_configure():
     """Refuse to start without the optional programs where everything is required."""
     missing = missing_programs()
     if REQUIRE_ALL and missing:
@@ -38,3 +42,12 @@ def pytest_terminal_summary(terminalreporter):
     for marker, (program, install) in missing_programs().items():
         terminalreporter.write_sep("!", f"NOT TESTED: everything marked '{marker}', because {program} is missing")
         terminalreporter.write_line(f"To test it too: {install}")
+
+
+@pytest.fixture(scope="session")
+def demo_company():
+    """Return the demo company, served on loopback until the tests end; tests must not change its books."""
+    from accounting_analytics.demo import demo  # noqa: PLC0415 (most tests need no service)
+
+    with demo() as company:
+        yield company

@@ -90,7 +90,10 @@ class _Categories:
         """Ledger that a rule's category names."""
         found = {rule.category} if rule.category in self.names else self._ids.get(rule.category.casefold(), set())
         if not found:
-            msg = f"rule {rule.name!r}: there is no ledger {rule.category!r}; name one by id, unique name or path"
+            msg = (
+                f"rule {rule.name!r}: there is no ledger {rule.category!r} among those discovered; name one by id, "
+                "unique name or path (a ledger without lines in the period is not discovered: take a longer period)"
+            )
             raise RulesError(msg)
         if len(found) > 1:
             ids = ", ".join(sorted(found))
