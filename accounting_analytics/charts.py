@@ -10,13 +10,14 @@ from __future__ import annotations
 import datetime as dt
 import html
 import itertools
-from decimal import Decimal
+from collections import defaultdict
+from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
 from accounting_analytics.errors import InputError
-from accounting_analytics.money import format_amount
+from accounting_analytics.money import EXACT, format_amount
 from accounting_analytics.periods import zone
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def inflow_outflow(report: CashFlowReport) -> go.Figure:
     amounts = report.lines["amount"]
     inflow = _sums(amounts[amounts > 0], first_days, months)
     outflow = _sums(amounts[amounts < 0], first_days, months)
-    net = [into + out for into, out in zip(inflow, outflow, strict=True)]
+    net = [_sum(both) for both in zip(inflow, outflow, strict=True)]
     labels = [f"{month:%b %Y}" for month in months]
     figure = _figure(report, "Cash in and out by month")
     figure.add_bar(x=labels, y=_heights(inflow), name="Inflow", marker_color=INFLOW, **_hover(inflow))
@@ -107,7 +108,7 @@ def waterfall(report: CashFlowReport, *, largest: int = 10) -> go.Figure:
     own, rest = ranked.head(largest), ranked.iloc[largest:]
     steps = sorted(zip(own["name"], own["net_cash_flow"], strict=True), key=lambda step: step[1], reverse=True)
     if len(rest):
-        steps.append((f"{len(rest)} other ledgers", sum(rest["net_cash_flow"], Decimal(0))))
+        steps.append((f"{len(rest)} other ledgers", _sum(rest["net_cash_flow"])))
     amounts = [report.starting_cash_balance, *(amount for _, amount in steps), report.ending_cash_balance]
     labels = [
         f"Start {report.period.start_date}",
@@ -135,7 +136,8 @@ def waterfall(report: CashFlowReport, *, largest: int = 10) -> go.Figure:
     figure.update_yaxes(
         tickvals=list(range(len(labels))), ticktext=labels, autorange="reversed", showgrid=False, zeroline=False
     )
-    reached = _heights([Decimal(0), *itertools.accumulate(amounts[:-1])])
+    with localcontext(EXACT):
+        reached = _heights([Decimal(0), *itertools.accumulate(amounts[:-1])])
     room = (max(reached) - min(reached)) * _LABEL_ROOM or 1.0
     figure.update_xaxes(
         tickformat=",",
@@ -164,10 +166,9 @@ def running_balance(report: CashFlowReport) -> go.Figure:
     """
     _require_untagged(report, "running balance")
     days = [report.period.start_date + dt.timedelta(days=offset) for offset in range(report.period.days)]
-    balance, balances = report.starting_cash_balance, []
-    for change in _sums(report.lines["amount"], _local_dates(report), days):
-        balance += change
-        balances.append(balance)
+    changes = _sums(report.lines["amount"], _local_dates(report), days)
+    with localcontext(EXACT):
+        balances = list(itertools.accumulate(changes, initial=report.starting_cash_balance))[1:]
     figure = _figure(report, "Cash balance at the end of each day")
     figure.add_scatter(
         x=days,
@@ -207,10 +208,15 @@ def _local_dates(report: CashFlowReport) -> pd.Series[Any]:
 
 def _sums(amounts: pd.Series[Any], keys: pd.Series[Any], wanted: Iterable[Any]) -> list[Decimal]:
     """Exact sum of the amounts of each wanted key."""
-    sums: dict[Any, Decimal] = {}
+    parts: dict[Any, list[Decimal]] = defaultdict(list)
     for key, amount in zip(keys.loc[amounts.index], amounts, strict=True):
-        sums[key] = sums.get(key, Decimal(0)) + amount
-    return [sums.get(key, Decimal(0)) for key in wanted]
+        parts[key].append(amount)
+    return [_sum(parts.get(key, ())) for key in wanted]
+
+
+def _sum(amounts: Iterable[Decimal]) -> Decimal:
+    with localcontext(EXACT):
+        return sum(amounts, Decimal(0))
 
 
 def _heights(amounts: Sequence[Decimal]) -> list[float]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import defaultdict
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, Self
 
 import pandas as pd
 
 from accounting_analytics.errors import PlanError
+from accounting_analytics.money import EXACT
 from accounting_analytics.recategorization.plan_file import read_items, write_items
 from accounting_analytics.schemas import Ledgers, PlanItems, Proposals
 
@@ -68,15 +70,16 @@ class Plan:
         )
         before = dict(zip(report.ledgers["ledger_id"], report.ledgers["net_cash_flow"], strict=True))
         zero = Decimal(0).scaleb(-report.scale)
-        changes: dict[str, Decimal] = {}
-        for category, updated, amount in zip(moves["ledger_id"], moves["updated"], moves["amount"], strict=True):
-            changes[category] = changes.get(category, zero) - amount
-            changes[updated] = changes.get(updated, zero) + amount
-        rows = [
-            (ledger_id, names.get(ledger_id, ledger_id), before.get(ledger_id, zero), change)
-            for ledger_id, change in changes.items()
-            if change
-        ]
+        changes: dict[str, Decimal] = defaultdict(lambda: zero)
+        with localcontext(EXACT):
+            for category, updated, amount in zip(moves["ledger_id"], moves["updated"], moves["amount"], strict=True):
+                changes[category] -= amount
+                changes[updated] += amount
+            rows = [
+                (ledger_id, names.get(ledger_id, ledger_id), own, change, own + change)
+                for ledger_id, own, change in ((key, before.get(key, zero), value) for key, value in changes.items())
+                if change
+            ]
         dtype = report.ledgers["net_cash_flow"].dtype
         preview = pd.DataFrame(
             {
@@ -84,7 +87,7 @@ class Plan:
                 "name": pd.Series([row[1] for row in rows], dtype="str"),
                 "net_cash_flow": pd.Series([row[2] for row in rows], dtype=dtype),
                 "change": pd.Series([row[3] for row in rows], dtype=dtype),
-                "net_cash_flow_after": pd.Series([row[2] + row[3] for row in rows], dtype=dtype),
+                "net_cash_flow_after": pd.Series([row[4] for row in rows], dtype=dtype),
             }
         ).sort_values("change", kind="stable", ignore_index=True)
         absent = len(self.frame) - int(self.frame["journal_entry_id"].isin(moves["journal_entry_id"]).sum())

@@ -45,7 +45,7 @@ def read_items(path: str | Path) -> pd.DataFrame:
     """Read plan items; the first row that cannot be used is named by its line."""
     file = Path(path)
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        text = file.read_bytes().decode("utf-8-sig")  # as it stands: reading text would change line breaks
     except (OSError, UnicodeDecodeError) as error:
         msg = f"the plan {file} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}"
         raise PlanError(msg) from error

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from accounting_analytics.errors import BooksDoNotTieError, InputError
-from accounting_analytics.money import format_amount
+from accounting_analytics.money import EXACT, format_amount
 
 if TYPE_CHECKING:
     from accounting_analytics.recategorization.plan import Plan
@@ -52,10 +52,11 @@ def verify_report_change(plan: Plan, before: CashFlowReport, after: CashFlowRepo
     was, now = _flows(before), _flows(after)
     zero = Decimal(0).scaleb(-before.scale)
     names = dict(zip(changes["ledger_id"], changes["name"], strict=True)) | _names(before) | _names(after)
-    rows = [
-        (ledger_id, names[ledger_id], own, own + predicted.get(ledger_id, zero), now.get(ledger_id, zero))
-        for ledger_id, own in ((ledger_id, was.get(ledger_id, zero)) for ledger_id in names)
-    ]
+    with localcontext(EXACT):
+        rows = [
+            (ledger_id, names[ledger_id], own, own + predicted.get(ledger_id, zero), now.get(ledger_id, zero))
+            for ledger_id, own in ((ledger_id, was.get(ledger_id, zero)) for ledger_id in names)
+        ]
     wrong = [row for row in rows if row[3] != row[4]]
     if wrong:
         _, name, _, planned, actual = wrong[0]

@@ -1,0 +1,113 @@
+"""Notebooks as jobs: parameters checked, failures loud, charts really in the page."""
+
+import re
+
+import nbformat
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import InputError, JobTimedOutError, NotebookFailedError, NotebookParametersError
+
+CHART = """
+import plotly.graph_objects as go
+go.Figure(go.Bar(x=["</script><script>document.title='owned'</script>"], y=[3], name="<img src=x onerror=alert(1)>"))
+"""
+
+
+def test_runs_with_parameters_and_keeps_both_files(notebook, tmp_path):
+    """The executed notebook has the parameter's value in its output, and the page shows it."""
+    run = aa.run_notebook(
+        notebook('start_date = "2025-01-01"', "print('from', start_date)"),
+        tmp_path / "out",
+        parameters={"start_date": "2026-02-03"},
+    )
+    executed = nbformat.read(run.notebook, as_version=4)
+    assert "from 2026-02-03" in executed.cells[-1].outputs[0].text
+    assert "from 2026-02-03" in run.html.read_text(encoding="utf-8")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["job.html", "job.ipynb"]
+
+
+@pytest.mark.browser
+def test_charts_are_really_in_the_page(notebook, rendered, tmp_path):
+    """A browser without network draws the chart from the page alone, and hostile text in it stays text."""
+    run = aa.run_notebook(notebook("x = 1", CHART), tmp_path / "out")
+    page = run.html.read_text(encoding="utf-8")
+    assert len(re.findall(r"plotly\.js v\d", page)) == 1
+    assert re.findall(r"<(?:script|link)[^>]+(?:src|href)=\"http", page) == []
+    document = rendered(run.html)
+    assert "main-svg" in document
+    assert "<title>owned" not in document
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"strat_date": "2025-01-01"}, "declares no parameter 'strat_date'; it declares: start_date"),
+        ({"api_token": "x"}, "looks like a secret"),
+        ({"start_date": "canary-token-1"}, "looks like a secret"),
+        ({"start_date": "Bearer abc"}, "looks like a secret"),
+    ],
+)
+def test_parameters_are_checked_before_anything_runs(notebook, tmp_path, parameters, said):
+    """Unknown parameters and secrets are refused; nothing is written, and the value is not repeated."""
+    with pytest.raises(NotebookParametersError, match=re.escape(said)) as caught:
+        aa.run_notebook(
+            notebook('start_date = ""'),
+            tmp_path / "out",
+            parameters=parameters,
+            environment={"ACCOUNTING_ANALYTICS_TOKEN": "canary-token-1"},
+        )
+    assert "canary-token-1" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("cell", "exit_code", "said"),
+    [
+        ("1 / 0", 1, "raised ZeroDivisionError"),
+        ("import sys; sys.exit(0)", 1, "raised SystemExit"),
+        ("from accounting_analytics.errors import BooksDoNotTieError as E; raise E('off by 0.01')", 3, "off by 0.01"),
+        ("import os; os._exit(0)", 1, "job.ipynb"),
+    ],
+)
+def test_failures_are_loud_and_kept(notebook, tmp_path, cell, exit_code, said):
+    """A notebook that raises, exits or dies fails with the code of its error; what ran is kept under another name."""
+    with pytest.raises(NotebookFailedError, match=re.escape(said)) as caught:
+        aa.run_notebook(notebook("x = 1", "print('before')", cell, "print('after')"), tmp_path / "out")
+    assert caught.value.exit_code == exit_code
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["job.failed.html", "job.failed.ipynb"]
+    assert "job.failed.ipynb" in str(caught.value)
+
+
+def test_time_runs_out(notebook, tmp_path):
+    """A run that takes too long is ended, and says so."""
+    with pytest.raises(JobTimedOutError, match="longer than 5 seconds"):
+        aa.run_notebook(notebook("x = 1", "import time; time.sleep(60)"), tmp_path / "out", timeout=5)
+
+
+def test_token_never_reaches_the_files(notebook, tmp_path):
+    """A token printed by the notebook, from the environment or a token file, is masked in both files."""
+    file = tmp_path / "file.token"
+    file.write_text("canary-token-2\n")
+    cell = (
+        "from os import environ\nname = 'ACCOUNTING_ANALYTICS_TOKEN'\n"
+        "print(environ[name], open(environ[name + '_FILE']).read())"
+    )
+    run = aa.run_notebook(
+        notebook("x = 1", cell),
+        tmp_path / "out",
+        environment={"ACCOUNTING_ANALYTICS_TOKEN": "canary-token-1", "ACCOUNTING_ANALYTICS_TOKEN_FILE": str(file)},
+    )
+    for path in (run.notebook, run.html):
+        text = path.read_text(encoding="utf-8")
+        assert "canary-token" not in text
+        assert "*** ***" in text
+
+
+def test_what_is_no_notebook_is_refused(tmp_path):
+    """A missing file and a file that is no notebook are bad input."""
+    with pytest.raises(InputError, match="cannot be read"):
+        aa.run_notebook(tmp_path / "none.ipynb", tmp_path / "out")
+    (tmp_path / "text.ipynb").write_text("hello")
+    with pytest.raises(InputError, match="is not a notebook"):
+        aa.run_notebook(tmp_path / "text.ipynb", tmp_path / "out")
