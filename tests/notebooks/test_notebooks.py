@@ -1,0 +1,92 @@
+"""The notebooks, run top to bottom against the demo company."""
+
+import re
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import NotebookFailedError
+
+PROJECT = Path(__file__).parent.parent.parent
+NOTEBOOKS = sorted((PROJECT / "notebooks").glob("*.ipynb"))
+MONTH = {"start_date": "2026-05-01", "end_date": "2026-06-30", "time_zone": "America/New_York"}
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """Return a folder with the notebooks and what they read."""
+    for folder in ("data", "notebooks"):
+        shutil.copytree(PROJECT / folder, tmp_path / folder)
+    return tmp_path
+
+
+def outputs(path):
+    """Return all text that an executed notebook put out."""
+    cells = nbformat.read(path, as_version=4).cells
+    return "\n".join(str(output) for cell in cells for output in cell.get("outputs", ()))
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_runs_top_to_bottom(notebook, checkout, demo_company, tmp_path):
+    """Every cell runs, charts are in the page, and the token is nowhere."""
+    run = aa.run_notebook(
+        checkout / "notebooks" / notebook.name,
+        tmp_path / "out",
+        parameters=MONTH,
+        environment=demo_company.environment(),
+    )
+    page = run.html.read_text(encoding="utf-8")
+    charts = sum("aa.charts." in cell.source for cell in nbformat.read(run.notebook, as_version=4).cells)
+    assert page.count("Plotly.newPlot(") >= charts
+    assert demo_company.token not in page + run.notebook.read_text(encoding="utf-8")
+
+
+def test_run_all_changes_nothing(checkout, demo_company, tmp_path):
+    """Running the recategorization notebook as it stands leaves every category where it was."""
+    client = demo_company.client
+
+    def uncategorized():
+        ledgers = aa.discover_ledgers(client, MONTH["start_date"], MONTH["end_date"])
+        lines = aa.load_line_entries(client, ledgers["id"], MONTH["start_date"], MONTH["end_date"])
+        return set(aa.uncategorized_queue(lines, ledgers)["transaction_id"])
+
+    before = uncategorized()
+    assert before
+    run = aa.run_notebook(
+        checkout / "notebooks" / "03_recategorize.ipynb",
+        tmp_path / "out",
+        parameters=MONTH,
+        environment=demo_company.environment(),
+    )
+    assert "would_change" in outputs(run.notebook)
+    assert uncategorized() == before
+
+
+def test_confirmed_recategorization_changes_as_previewed(checkout, tmp_path):
+    """With confirm set, the notebook applies the plan and shows the report before and after."""
+    with aa.demo() as company:
+        run = aa.run_notebook(
+            checkout / "notebooks" / "03_recategorize.ipynb",
+            tmp_path / "out",
+            parameters=MONTH | {"confirm": True},
+            environment=company.environment(),
+        )
+    said = outputs(run.notebook)
+    assert re.search(r"\bdone\b", said)
+    assert "predicted" in said
+
+
+def test_without_a_service_the_message_helps(checkout, tmp_path, monkeypatch):
+    """A notebook opened without configuration says what to set, and fails with the code for configuration."""
+    for name in ("BASE_URL", "TOKEN", "TOKEN_FILE", "INSTANCE_ID"):
+        monkeypatch.delenv(f"ACCOUNTING_ANALYTICS_{name}", raising=False)
+    with pytest.raises(NotebookFailedError, match="ACCOUNTING_ANALYTICS_BASE_URL") as caught:
+        aa.run_notebook(
+            checkout / "notebooks" / "01_cash_flow.ipynb",
+            tmp_path / "out",
+            environment={"XDG_CONFIG_HOME": str(tmp_path)},
+        )
+    assert caught.value.exit_code == 2

@@ -1,0 +1,73 @@
+"""The public face: the documented names, sorted, each with a docstring, loaded only when used."""
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import accounting_analytics as aa
+
+SLOW = {"pandas", "pyarrow", "plotly", "httpx", "sqlalchemy", "narwhals", "starlette", "pandera"}
+
+
+def test_names_are_sorted_and_there():
+    """`__all__` is sorted without regard to case of kind, and every name in it exists."""
+    assert sorted(aa.__all__) == aa.__all__
+    assert all(getattr(aa, name) is not None for name in aa.__all__)
+
+
+def test_core_signatures():
+    """The core functions take what the design says, keyword-only where it says so."""
+    expected = {
+        "discover_ledgers": ["client", "start_date", "end_date", "*time_zone"],
+        "load_line_entries": [
+            "client",
+            "ledger_ids",
+            "start_date",
+            "end_date",
+            "*time_zone",
+            "*is_cashflow",
+            "*tag_ids",
+        ],
+        "load_cash_flow_report": ["client", "start_date", "end_date", "*time_zone", "*tag_ids"],
+        "recompute_cash_flow": [
+            "line_entries",
+            "ledgers",
+            "start_date",
+            "end_date",
+            "*time_zone",
+            "*starting_balances",
+        ],
+        "reconcile": ["reported", "recomputed", "*line_entries"],
+        "apply_plan": ["client", "plan", "*journal", "*confirm", "*modified_by"],
+        "LedgerClient": ["base_url", "*token", "*instance_id", "*instance_header", "*transport"],
+    }
+    for name, parameters in expected.items():
+        signature = inspect.signature(getattr(aa, name))
+        shown = [
+            f"*{parameter.name}" if parameter.kind is parameter.KEYWORD_ONLY else parameter.name
+            for parameter in signature.parameters.values()
+        ]
+        assert shown[: len(parameters)] == parameters, name
+
+
+@pytest.mark.parametrize("name", aa.__all__)
+def test_every_public_name_says_what_it_is(name):
+    """Every public name has a docstring that begins with a sentence."""
+    documented = inspect.getdoc(getattr(aa, name))
+    assert documented
+    assert documented.splitlines()[0].endswith((".", ":")), documented.splitlines()[0]
+
+
+def test_module_and_function_of_one_name_do_not_shadow_each_other():
+    """`demo` stays the function, even after its module was imported by name."""
+    code = "import accounting_analytics.demo, accounting_analytics as aa; assert callable(aa.demo)"
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 (our own words)
+
+
+def test_importing_the_package_loads_nothing_slow():
+    """Importing the package, or the command line for its help, loads no DataFrame, HTTP or database library."""
+    code = "import sys, accounting_analytics, accounting_analytics.cli; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603
+    assert SLOW & set(loaded.stdout.split()) == set()

@@ -1,0 +1,60 @@
+"""The README is held against the program: every Python and shell block of it runs."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parent.parent
+BLOCKS = re.findall(
+    r"^```(\w+)\n(.*?)^```", (PROJECT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+)
+COMMANDS = [
+    line
+    for language, block in BLOCKS
+    if language == "sh"
+    for line in block.splitlines()
+    if line.startswith("accounting-analytics") and " serve " not in line
+]
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """Return a folder that holds what the README's commands name."""
+    for folder in ("data", "notebooks"):
+        shutil.copytree(PROJECT / folder, tmp_path / folder)
+    return tmp_path
+
+
+def test_python_tour_runs(checkout):
+    """The Python blocks, one after the other, run as they stand."""
+    code = "\n".join(block for language, block in BLOCKS if language == "python")
+    finished = subprocess.run(  # noqa: S603 (our own words)
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert "ties" in finished.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_shell_tour_runs(checkout, command):
+    """Each command of the shell blocks runs as it stands."""
+    program = command.replace("accounting-analytics", f"{sys.executable} -m accounting_analytics", 1)
+    finished = subprocess.run(  # noqa: S602 (our own words, with their quotes)
+        program, shell=True, cwd=checkout, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert finished.returncode == 0, finished.stderr
+
+
+def test_there_is_something_to_run():
+    """The README has Python blocks and at least five commands."""
+    assert len(COMMANDS) >= 5
+    assert any(language == "python" for language, _ in BLOCKS)

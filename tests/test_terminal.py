@@ -1,0 +1,40 @@
+"""Tables and JSON for a terminal."""
+
+import json
+from decimal import Decimal
+
+import pandas as pd
+
+from accounting_analytics.money import pandas_dtype
+from accounting_analytics.terminal import plain, print_json, print_table
+
+
+def frame():
+    """Return a table with a hostile description, an absent value and a number too long for a float."""
+    return pd.DataFrame(
+        {
+            "description": ["\x1b[2Jgone\r\n", "[red]plain[/red]"],
+            "amount": pd.Series([Decimal("12345678901234567890.12"), None], dtype=pandas_dtype(2)),
+        }
+    )
+
+
+def test_escapes_never_reach_the_terminal(capsys):
+    """Control characters of a description are shown as replacements, markup as it stands."""
+    print_table(frame())
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown
+    assert "\N{REPLACEMENT CHARACTER}[2Jgone" in shown
+    assert "[red]plain[/red]" in shown
+    assert "12,345,678,901,234,567,890.12" in shown
+
+
+def test_json_keeps_every_digit(capsys):
+    """Amounts are text in JSON, absent values null."""
+    print_json(frame())
+    assert [row["amount"] for row in json.loads(capsys.readouterr().out)] == ["12345678901234567890.12", None]
+
+
+def test_plain_keeps_ordinary_text():
+    """Letters of any script and spaces stay."""
+    assert plain("Café 東京 1") == "Café 東京 1"

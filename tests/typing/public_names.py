@@ -1,0 +1,27 @@
+"""What a type checker sees of the public names; mypy reads this file, nothing runs it."""
+
+from decimal import Decimal
+from typing import assert_type
+
+import pandas as pd
+
+import accounting_analytics as aa
+
+
+def loop(client: aa.LedgerClient) -> None:
+    """One round of the loop."""
+    ledgers = aa.discover_ledgers(client, "2025-01-01", "2025-12-31")
+    assert_type(ledgers, pd.DataFrame)
+    lines = aa.load_line_entries(client, ledgers["id"], "2025-01-01", "2025-12-31", time_zone="UTC")
+    assert_type(lines, pd.DataFrame)
+    reported = aa.load_cash_flow_report(client, "2025-01-01", "2025-12-31")
+    assert_type(reported, aa.CashFlowReport)
+    assert_type(reported.ending_cash_balance, Decimal)
+    recomputed = aa.recompute_cash_flow(lines, ledgers, "2025-01-01", "2025-12-31")
+    assert_type(recomputed, aa.CashFlowReport)
+    assert_type(aa.reconcile(reported, recomputed).ties, bool)
+    plan = aa.plan_recategorization(
+        aa.propose(aa.uncategorized_queue(lines, ledgers), aa.load_rules("r"), ledgers), ledgers=ledgers
+    )
+    assert_type(plan, aa.Plan)
+    assert_type(aa.apply_plan(client, plan, journal="journal"), pd.DataFrame)
