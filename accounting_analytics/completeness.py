@@ -53,8 +53,8 @@ class Certificate:
         if not self.complete:
             first = self.problems.iloc[0]
             return (
-                f"NOT COMPLETE: {len(self.problems):,} problem(s) in {counts}; first: entry {first['journal_entry_id']}: "
-                f"{first['problem']}"
+                f"NOT COMPLETE: {len(self.problems):,} problem(s) in {counts}; first: entry "
+                f"{first['journal_entry_id']}: {first['problem']}"
             )
         named = "every named line is here" if self.named_lines_checked else "no line ids to check"
         return f"complete: {counts}; debits = credits = {format_amount(self.debits)}; {named}"

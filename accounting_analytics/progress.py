@@ -6,6 +6,7 @@ import os
 import sys
 from typing import Any
 
+from IPython import get_ipython
 from tqdm.auto import tqdm
 
 BATCH_VARIABLE = "ACCOUNTING_ANALYTICS_BATCH"
@@ -18,6 +19,7 @@ def progress_bar(progress: bool | None, **options: Any) -> tqdm[Any]:  # noqa: A
 
 
 def _watched() -> bool:
+    """Whether there is a terminal, or a notebook that is not run in batch."""
     if os.environ.get(BATCH_VARIABLE) == "1":
         return False
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
+    return sys.stderr.isatty() or hasattr(get_ipython(), "kernel")

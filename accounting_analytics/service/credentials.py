@@ -50,6 +50,25 @@ def first_instance(
     return Credentials(created, path)
 
 
+def only_instance(store: Store, instance_id: str | None = None) -> str:
+    """Instance that is meant: the one named, the only one there is, or a new one in a database without any.
+
+    Raises
+    ------
+    ConfigurationError
+        The one named is not there, or none is named and there are several.
+    """
+    made = first_instance(store, instance_id=instance_id)
+    if made is not None:
+        return made.instance_id
+    there = [instance.id for instance in store.instances()]
+    if instance_id in there or (instance_id is None and len(there) == 1):
+        return instance_id or there[0]
+    problem = "has several instances" if instance_id is None else f"has no instance {instance_id!r}"
+    msg = f"the database {store.path} {problem}; name one of: {', '.join(there)}"
+    raise ConfigurationError(msg)
+
+
 def _write_private(path: Path, text: str) -> None:
     """Write a file that only its owner may ever read, also while it is being written."""
     beside = path.with_name(f"{path.name}.new")

@@ -1,0 +1,526 @@
+"""The command ``accounting-analytics``: one command a public operation; it parses, calls, prints.
+
+Results go to stdout, messages to stderr. Exit codes: 0 fine; 1 the notebook or command failed; 2 bad input or
+configuration; 3 the books do not tie, or the load is not complete; 4 service or authentication; 5 timed out or killed;
+6 a recategorization ended with items not done or unknown.
+
+Every command imports what it needs when it runs, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+import accounting_analytics as aa
+from accounting_analytics.errors import (
+    AccountingAnalyticsError,
+    BooksDoNotTieError,
+    IncompleteLoadError,
+    NotebookParametersError,
+    RecategorizationIncompleteError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+
+    from accounting_analytics.client import LedgerClient
+    from accounting_analytics.periods import Period
+    from accounting_analytics.reconciliation import Reconciliation
+    from accounting_analytics.schemas import CashFlowReport
+
+_KILLED = 5
+
+app = typer.Typer(
+    name="accounting-analytics",
+    help="Load, recompute, reconcile and recategorize the books of a Ledger Accounting Service.",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+config = typer.Typer(help="What is configured, and where it comes from.")
+app.add_typer(config, name="config")
+
+StartDate = Annotated[str, typer.Option("--start-date", help="First day, inclusive, YYYY-MM-DD.")]
+EndDate = Annotated[str, typer.Option("--end-date", help="Last day, inclusive, YYYY-MM-DD.")]
+TimeZone = Annotated[
+    str | None, typer.Option("--time-zone", help="IANA name of the zone that days are counted in.", show_default="UTC")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; amounts are text, so that no digit is lost.")]
+UseDemo = Annotated[bool, typer.Option("--demo", help="Use the demo company, served for this command only.")]
+Journal = Annotated[Path, typer.Option("--journal", help="Journal of the run; written before each change.")]
+Profile = Annotated[str | None, typer.Option("--profile", help="Profile of the configuration file to use.")]
+Rules = Annotated[Path, typer.Option("--rules", help="Rules file (TOML): which description means which category.")]
+PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file that `plan` wrote.", show_default=False)]
+Output = Annotated[Path, typer.Option("--output", help="Folder to write to.")]
+
+
+def main() -> NoReturn:
+    """Run the command line; every error of the package is one line and its exit code."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        code = app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0
+    except AccountingAnalyticsError as error:
+        _say(f"error: {error}")
+        code = error.exit_code
+    except typer.TyperException as error:
+        _say(f"error: {error.format_message()} See: accounting-analytics --help")
+        code = error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        _say("stopped")
+        code = _KILLED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code)
+
+
+@app.command()
+def demo(
+    output: Output = Path("demo-output"),
+    *,
+    lab: Annotated[
+        bool, typer.Option("--lab", help="Open JupyterLab on the notebooks, with the demo company.")
+    ] = False,
+) -> None:
+    """Run the whole loop on a small company: load, certify, recompute, reconcile, chart, export."""
+    from accounting_analytics.demo import open_lab, run_demo
+
+    if lab:
+        raise typer.Exit(open_lab())
+    run_demo(output, echo=typer.echo)
+
+
+@app.command()
+def serve(
+    database: Annotated[Path, typer.Option("--database", help="SQLite file; made when it does not exist.")],
+    host: Annotated[str, typer.Option("--host", help="Address to bind to.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="Port; 0 takes a free one.")] = 0,
+    localtime: Annotated[str | None, typer.Option("--localtime", help="Zone that `localtime` means.")] = None,
+    *,
+    allow_remote: Annotated[bool, typer.Option("--allow-remote", help="Let other machines reach it.")] = False,
+) -> None:
+    """Serve the books of a database as a Ledger Accounting Service, until stopped."""
+    from accounting_analytics.service.server import serve as serve_books
+
+    serve_books(database, host=host, port=port, localtime=localtime, allow_remote=allow_remote, echo=typer.echo)
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="Line CSV or Parquet, or the CSV of `hledger print -O csv`.")],
+    database: Annotated[Path, typer.Option("--database", help="SQLite file of the embedded service.")],
+    instance: Annotated[
+        str | None, typer.Option("--instance", help="Instance to import into; a database without one gets it.")
+    ] = None,
+    cash: Annotated[
+        list[str] | None, typer.Option("--cash", help="Accounts that report cash flow; may be given several times.")
+    ] = None,
+    commodity: Annotated[str | None, typer.Option("--commodity", help="Keep entries in this commodity only.")] = None,
+    time_zone: TimeZone = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Import books from a file; all of it, or nothing."""
+    from accounting_analytics.service.credentials import only_instance
+    from accounting_analytics.service.importer import import_books
+    from accounting_analytics.service.store import Store
+
+    with Store.open(database) as store:
+        into = only_instance(store, instance)
+        summary = import_books(store, into, file, time_zone=time_zone or "UTC", cash=cash or (), commodity=commodity)
+    for note in summary.notes:
+        _say(note)
+    _say(f"imported; now serve it: accounting-analytics serve --database {database}")
+    _print_mapping(asdict(summary), as_json=as_json)
+
+
+@app.command()
+def discover(
+    start_date: StartDate,
+    end_date: EndDate,
+    time_zone: TimeZone = None,
+    profile: Profile = None,
+    *,
+    use_demo: UseDemo = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the chart of accounts, as far as the service shows it."""
+    with _service(profile, use_demo=use_demo) as (client, zone):
+        ledgers = aa.discover_ledgers(client, start_date, end_date, time_zone=time_zone or zone)
+    _say_notes(ledgers)
+    _print(ledgers, as_json=as_json)
+
+
+@app.command()
+def report(
+    start_date: StartDate,
+    end_date: EndDate,
+    time_zone: TimeZone = None,
+    profile: Profile = None,
+    *,
+    use_demo: UseDemo = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print the cash flow report of the service."""
+    with _service(profile, use_demo=use_demo) as (client, zone):
+        reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=time_zone or zone)
+    _print_report(reported, as_json=as_json)
+
+
+@app.command()
+def reconcile(
+    start_date: StartDate,
+    end_date: EndDate,
+    time_zone: TimeZone = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", help="First day of the books: starting balances are then summed, not taken over."),
+    ] = None,
+    profile: Profile = None,
+    *,
+    use_demo: UseDemo = False,
+    as_json: AsJson = False,
+) -> None:
+    """Recompute the report of every month from line entries and explain each difference; 3 when they do not tie."""
+    from accounting_analytics.periods import Period
+
+    with _service(profile, use_demo=use_demo) as (client, zone):
+        period = Period.of(start_date, end_date, time_zone or zone)
+        ledgers, lines = _books(client, since or start_date, period)
+        certificate = aa.check_completeness(lines)
+        _say(certificate.summary())
+        months = [_reconciled(client, lines, ledgers, month, anchored=since is None) for month in period.months()]
+    _print_reconciliations(months, anchored=since is None, as_json=as_json)
+    if not certificate.complete:
+        raise IncompleteLoadError(certificate.summary())
+    untied = [str(month.period) for month in months if not month.ties]
+    if untied:
+        msg = f"the books do not tie in {len(untied)} of {len(months)} months: {', '.join(untied)}"
+        raise BooksDoNotTieError(msg)
+
+
+@app.command()
+def queue(
+    start_date: StartDate,
+    end_date: EndDate,
+    time_zone: TimeZone = None,
+    ledger: Annotated[list[str] | None, typer.Option("--ledger", help="Only this account; repeatable.")] = None,
+    profile: Profile = None,
+    *,
+    use_demo: UseDemo = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the uncategorized transactions, largest first."""
+    with _service(profile, use_demo=use_demo) as (client, zone):
+        _, waiting = _queue(client, start_date, end_date, time_zone or zone, ledger)
+    _say_notes(waiting)
+    _print(waiting, as_json=as_json)
+
+
+@app.command()
+def propose(
+    start_date: StartDate,
+    end_date: EndDate,
+    rules: Rules,
+    time_zone: TimeZone = None,
+    profile: Profile = None,
+    *,
+    use_demo: UseDemo = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show which category the rules give each uncategorized transaction; writes nothing."""
+    with _service(profile, use_demo=use_demo) as (client, zone):
+        _, proposals = _proposals(client, start_date, end_date, time_zone or zone, rules)
+    _say_notes(proposals)
+    _print(proposals, as_json=as_json)
+
+
+@app.command()
+def plan(
+    start_date: StartDate,
+    end_date: EndDate,
+    rules: Rules,
+    output: Annotated[Path, typer.Option("--output", help="Plan file to write (CSV).")],
+    time_zone: TimeZone = None,
+    profile: Profile = None,
+    *,
+    use_demo: UseDemo = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a recategorization plan from the rules; the books stay as they are."""
+    with _service(profile, use_demo=use_demo) as (client, zone):
+        ledgers, proposals = _proposals(client, start_date, end_date, time_zone or zone, rules)
+    _say_notes(proposals)
+    planned = aa.plan_recategorization(proposals, ledgers=ledgers)
+    planned.save(output)
+    _say(f"{len(planned.frame)} items written to {output}; look at it, then: accounting-analytics preview {output}")
+    _print(planned.frame, as_json=as_json)
+
+
+@app.command()
+def preview(
+    plan: PlanFile,
+    start_date: StartDate,
+    end_date: EndDate,
+    time_zone: TimeZone = None,
+    profile: Profile = None,
+    *,
+    use_demo: UseDemo = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a plan would change in the cash flow report; writes nothing."""
+    planned = aa.Plan.load(plan)
+    with _service(profile, use_demo=use_demo) as (client, zone):
+        reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=time_zone or zone)
+    _print(planned.preview(reported), as_json=as_json)
+
+
+@app.command()
+def apply(
+    plan: PlanFile,
+    journal: Journal,
+    modified_by: Annotated[str | None, typer.Option("--modified-by", help="Who, for the audit log.")] = None,
+    profile: Profile = None,
+    *,
+    confirm: Annotated[bool, typer.Option("--confirm", help="Change the books; without it nothing is sent.")] = False,
+    use_demo: UseDemo = False,
+    as_json: AsJson = False,
+) -> None:
+    """Carry out a plan: a dry run unless --confirm is given; the same journal resumes an interrupted run."""
+    planned = aa.Plan.load(plan)
+    with _service(profile, use_demo=use_demo) as (client, _):
+        outcomes = aa.apply_plan(client, planned, journal=journal, confirm=confirm, modified_by=modified_by)
+    _print(outcomes, as_json=as_json)
+    _finish_recategorization(outcomes, confirm=confirm)
+
+
+@app.command()
+def verify(plan: PlanFile, profile: Profile = None, *, use_demo: UseDemo = False, as_json: AsJson = False) -> None:
+    """Read every item of a plan back and say whether the books hold it; 6 when some do not."""
+    with _service(profile, use_demo=use_demo) as (client, _):
+        outcomes = aa.verify_plan(client, aa.Plan.load(plan))
+    _print(outcomes, as_json=as_json)
+    _finish_recategorization(outcomes, confirm=True)
+
+
+@app.command()
+def export(
+    start_date: StartDate,
+    end_date: EndDate,
+    output: Output,
+    time_zone: TimeZone = None,
+    profile: Profile = None,
+    *,
+    use_demo: UseDemo = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write line entries, cash flow lines and ledgers as Parquet files with a manifest."""
+    from accounting_analytics.periods import Period
+
+    with _service(profile, use_demo=use_demo) as (client, zone):
+        period = Period.of(start_date, end_date, time_zone or zone)
+        ledgers, lines = _books(client, start_date, period)
+        reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=period.time_zone)
+    manifest = aa.export_parquet(output, line_entries=lines, ledgers=ledgers, report=reported)
+    _print(manifest.frame, as_json=as_json)
+
+
+@app.command()
+def run(
+    notebook: Annotated[Path, typer.Argument(help="Notebook to execute.", show_default=False)],
+    output: Output,
+    parameters: Annotated[
+        list[str] | None, typer.Option("--parameter", "-p", help="name=value; may be given several times.")
+    ] = None,
+    timeout: Annotated[float | None, typer.Option("--timeout", help="Seconds the whole run may take.")] = None,
+    profile: Profile = None,
+    *,
+    use_demo: UseDemo = False,
+    as_json: AsJson = False,
+) -> None:
+    """Execute a notebook with parameters; keeps the executed notebook and an HTML page with its charts."""
+    given = dict(_parameter(text) for text in parameters or ())
+    with _environment(profile, use_demo=use_demo) as environment:
+        finished = aa.run_notebook(notebook, output, parameters=given, timeout=timeout, environment=environment)
+    _print_mapping({"notebook": str(finished.notebook), "html": str(finished.html)}, as_json=as_json)
+
+
+@config.command("show")
+def config_show(profile: Profile = None, *, as_json: AsJson = False) -> None:
+    """Show every setting, its value and where it comes from; secrets are masked."""
+    from accounting_analytics.client.configuration import load_settings
+
+    _print(load_settings(profile).frame(), as_json=as_json)
+
+
+@contextmanager
+def _service(profile: str | None, *, use_demo: bool) -> Iterator[tuple[LedgerClient, str]]:
+    """Client of the configured service, or of the demo company, and the zone that days are counted in."""
+    if use_demo:
+        with aa.demo() as company:
+            yield company.client, company.time_zone
+        return
+    from accounting_analytics.client.configuration import load_settings
+
+    settings = load_settings(profile)
+    with aa.connect(profile) as client:
+        yield client, settings.time_zone
+
+
+@contextmanager
+def _environment(profile: str | None, *, use_demo: bool) -> Iterator[dict[str, str]]:
+    """Environment variables that connect a notebook to the configured service, or to the demo company."""
+    if use_demo:
+        with aa.demo() as company:
+            yield company.environment()
+        return
+    yield {} if profile is None else {"ACCOUNTING_ANALYTICS_PROFILE": profile}
+
+
+def _books(client: LedgerClient, since: str, period: Period) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Chart of accounts and line entries of all its ledgers, from `since` to the end of the period."""
+    ledgers = aa.discover_ledgers(client, since, period.end_date, time_zone=period.time_zone)
+    lines = aa.load_line_entries(client, ledgers["id"], since, period.end_date, time_zone=period.time_zone)
+    _say_notes(ledgers)
+    _say_notes(lines)
+    return ledgers, lines
+
+
+def _reconciled(
+    client: LedgerClient, lines: pd.DataFrame, ledgers: pd.DataFrame, month: Period, *, anchored: bool
+) -> Reconciliation:
+
+    days = (month.start_date, month.end_date)
+    reported = aa.load_cash_flow_report(client, *days, time_zone=month.time_zone)
+    starting = reported.starting_balances if anchored else None
+    recomputed = aa.recompute_cash_flow(lines, ledgers, *days, time_zone=month.time_zone, starting_balances=starting)
+    return aa.reconcile(reported, recomputed, line_entries=lines)
+
+
+def _queue(
+    client: LedgerClient, start_date: str, end_date: str, time_zone: str, only: list[str] | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Chart of accounts and the uncategorized transactions of its cash ledgers, or of `only` these."""
+    ledgers = aa.discover_ledgers(client, start_date, end_date, time_zone=time_zone)
+    wanted = only or ledgers.loc[ledgers["report_cash_flow"] | ledgers["is_required"], "id"]
+    lines = aa.load_line_entries(client, wanted, start_date, end_date, time_zone=time_zone)
+    return ledgers, aa.uncategorized_queue(lines, ledgers)
+
+
+def _proposals(
+    client: LedgerClient, start_date: str, end_date: str, time_zone: str, rules: Path
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+
+    loaded = aa.load_rules(rules)
+    ledgers, waiting = _queue(client, start_date, end_date, time_zone)
+    return ledgers, aa.propose(waiting, loaded, ledgers)
+
+
+def _parameter(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        msg = f"parameter {name!r} must be written as name=value"
+        raise NotebookParametersError(msg)
+    return name, value
+
+
+def _finish_recategorization(outcomes: pd.DataFrame, *, confirm: bool) -> None:
+    counts = outcomes["outcome"].value_counts().to_dict()
+    summary = ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) or "nothing to do"
+    if not confirm:
+        _say(f"dry run, nothing was sent: {summary}; add --confirm to change the books")
+        return
+    open_items = {outcome: count for outcome, count in counts.items() if outcome not in {"done", "already_done"}}
+    if open_items:
+        msg = f"not everything is done: {summary}; the rest is safe to try again with the same journal"
+        raise RecategorizationIncompleteError(msg)
+    _say(summary)
+
+
+def _print_report(report: CashFlowReport, *, as_json: bool) -> None:
+    if as_json:
+        _print_mapping(
+            {
+                "start_date": report.period.start_date,
+                "end_date": report.period.end_date,
+                "time_zone": report.period.time_zone,
+                "starting_cash_balance": report.starting_cash_balance,
+                "ending_cash_balance": report.ending_cash_balance,
+                "ledgers": report.ledgers,
+                "lines": report.lines,
+                "starting_balances": report.starting_balances,
+                "ending_balances": report.ending_balances,
+                "notes": list(report.notes),
+            },
+            as_json=True,
+        )
+        return
+    from accounting_analytics.money import format_amount
+
+    _print(report.ledgers, title=f"Cash flow {report.period}", as_json=False)
+    typer.echo(f"starting cash balance {format_amount(report.starting_cash_balance)}")
+    typer.echo(f"net cash flow         {format_amount(report.net_cash_flow)}")
+    typer.echo(f"ending cash balance   {format_amount(report.ending_cash_balance)}")
+    for note in report.notes:
+        _say(note)
+
+
+def _print_reconciliations(months: list[Reconciliation], *, anchored: bool, as_json: bool) -> None:
+    import pandas as pd
+
+    summary = pd.DataFrame(
+        [
+            {
+                "start_date": month.period.start_date,
+                "end_date": month.period.end_date,
+                "ties": month.ties,
+                "anchored": anchored,
+                "differences": len(month.differences),
+            }
+            for month in months
+        ]
+    )
+    _print(summary, as_json=as_json)
+    if not as_json:
+        for month in months:
+            if not month.ties:
+                typer.echo(month.explain())
+
+
+def _print(frame: pd.DataFrame, *, as_json: bool, title: str = "") -> None:
+    from accounting_analytics.terminal import print_json, print_table
+
+    if as_json:
+        print_json(frame)
+    else:
+        print_table(frame, title=title)
+
+
+def _print_mapping(mapping: dict[str, Any], *, as_json: bool) -> None:
+    from accounting_analytics.terminal import print_json
+
+    if as_json:
+        print_json(mapping)
+    else:
+        for name, value in mapping.items():
+            typer.echo(f"{name}: {value}")
+
+
+def _say_notes(frame: pd.DataFrame) -> None:
+    for note in frame.attrs.get("notes", ()):
+        _say(note)
+
+
+def _say(message: str) -> None:
+    from accounting_analytics.terminal import plain
+
+    typer.echo(plain(message), err=True)

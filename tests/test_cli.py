@@ -1,0 +1,154 @@
+"""The command line: one clear line and its exit code for everything that goes wrong, and results that parse."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parent.parent
+PERIOD = ("--start-date", "2025-03-01", "--end-date", "2025-03-31")
+HEADER = "entry_id,datetime,entry_description,ledger,debit_credit,amount\n"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return a function that runs the command line in an empty folder with only the given configuration."""
+
+    def run(*arguments, **environment):
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("ACCOUNTING_ANALYTICS_")}
+        return subprocess.run(  # noqa: S603 (our own program)
+            [sys.executable, "-m", "accounting_analytics", *map(str, arguments)],
+            cwd=tmp_path,
+            env=clean | {"XDG_CONFIG_HOME": str(tmp_path / "config")} | environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+def refused(finished, code, *said):
+    """Check for one clear line on stderr, the exit code, and no traceback or result."""
+    assert finished.returncode == code, finished.stderr
+    assert "Traceback" not in finished.stderr
+    lines = [line for line in finished.stderr.splitlines() if line.startswith("error: ")]
+    assert len(lines) == 1, finished.stderr
+    for words in said:
+        assert words in lines[0]
+    assert finished.stdout == ""
+
+
+def test_wrong_token(run, demo_company):
+    """A wrong token is 4, and the token is not repeated."""
+    environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_TOKEN": "not-the-token"}
+    finished = run("report", *PERIOD, **environment)
+    refused(finished, 4, "401", "token")
+    assert "not-the-token" not in finished.stderr
+
+
+def test_unknown_ledger(run, demo_company):
+    """A ledger the service does not have is 4, by its id."""
+    refused(
+        run("queue", *PERIOD, "--ledger", "no-such-ledger", **demo_company.environment()), 4, "404", "no-such-ledger"
+    )
+
+
+def test_dead_port(run, demo_company):
+    """A service that does not answer is 4, with the address tried."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_BASE_URL": url}
+    refused(run("report", *PERIOD, **environment), 4, url)
+
+
+def test_end_before_start(run, demo_company):
+    """An end before the start is 2."""
+    arguments = ("--start-date", "2025-03-31", "--end-date", "2025-03-01")
+    refused(run("report", *arguments, **demo_company.environment()), 2, "2025-03-01 is before start_date 2025-03-31")
+
+
+def test_unknown_zone(run, demo_company):
+    """A zone that is none of the interface's is 2."""
+    refused(run("report", *PERIOD, "--time-zone", "Mars/Olympus", **demo_company.environment()), 2, "Mars/Olympus")
+
+
+def test_nothing_configured(run):
+    """Without any configuration the message says what to set and how to try the demo."""
+    refused(run("report", *PERIOD), 2, "ACCOUNTING_ANALYTICS_BASE_URL", "--demo")
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("e1,2025-01-02,Rent,expenses:rent,debit,12.34\ne1,2025-01-02,Rent,assets:bank,credit,12.35\n", "line 2"),
+        ("e1,2025-01-02,Rent,expenses:rent,debit,12.345\ne1,2025-01-02,Rent,assets:bank,credit,12.345\n", "12.345"),
+    ],
+    ids=["unbalanced", "too many fraction digits"],
+)
+def test_import_refused(run, tmp_path, rows, said):
+    """A file with an entry that cannot be posted is 2, names the place, and imports nothing."""
+    (tmp_path / "lines.csv").write_text(HEADER + rows, encoding="utf-8")
+    finished = run("import", "lines.csv", "--database", "books.db", "--cash", "assets:bank")
+    refused(finished, 2, said, "lines.csv", "nothing was imported")
+
+
+def test_import_and_serve_what_hledger_printed(run, tmp_path):
+    """The README's import: a new database gets an instance and a token file that only its owner reads."""
+    finished = run(
+        "import", PROJECT / "data/sample_hledger.csv", "--database", "books.db", "--cash", "assets:bank*", "--json"
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert json.loads(finished.stdout)["entries"] > 0
+    (token,) = tmp_path.glob("*.token")
+    assert token.stat().st_mode & 0o777 == 0o600
+    assert token.read_text().strip() not in finished.stdout + finished.stderr
+
+
+def test_report_as_json_is_exact(run, demo_company):
+    """The JSON report carries amounts as text, and keeps the identity."""
+    finished = run("report", *PERIOD, "--json", **demo_company.environment())
+    assert finished.returncode == 0, finished.stderr
+    report = json.loads(finished.stdout)
+    flows = sum(Decimal(ledger["net_cash_flow"]) for ledger in report["ledgers"])
+    assert flows == Decimal(report["ending_cash_balance"]) - Decimal(report["starting_cash_balance"]) != 0
+
+
+def test_reconcile_ties(run, demo_company):
+    """Every month of the demo's first quarter ties, with starting balances summed from history."""
+    arguments = ("--start-date", "2025-01-01", "--end-date", "2025-03-31", "--since", "2025-01-01", "--json")
+    finished = run("reconcile", *arguments, **demo_company.environment())
+    assert finished.returncode == 0, finished.stderr
+    months = json.loads(finished.stdout)
+    assert [(month["ties"], month["anchored"], month["differences"]) for month in months] == [(True, False, 0)] * 3
+
+
+def test_every_command_explains_itself(run):
+    """Every command of the design's list that exists here has help with a sentence."""
+    finished = run("--help")
+    commands = re.findall(r"^\W ([a-z]+) {2,}\S", finished.stdout, re.MULTILINE)
+    assert {
+        "demo",
+        "serve",
+        "import",
+        "discover",
+        "report",
+        "reconcile",
+        "queue",
+        "propose",
+        "plan",
+        "preview",
+        "apply",
+    } < set(commands)
+    for command in commands:
+        helped = run(command, "--help")
+        assert helped.returncode == 0, command
+        assert "Usage" in helped.stdout
