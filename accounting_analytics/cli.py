@@ -24,6 +24,7 @@ from accounting_analytics.errors import (
     AccountingAnalyticsError,
     BooksDoNotTieError,
     IncompleteLoadError,
+    InvalidRequestError,
     NotebookParametersError,
     RecategorizationIncompleteError,
 )
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from accounting_analytics.schemas import CashFlowReport
 
 _KILLED = 5
+_LEDGER_COLUMNS = ["sort_code", "name", "type", "sub_type", "report_cash_flow", "id", "parent_id", "found_by"]
+_QUEUE_COLUMNS = ["datetime", "ledger_name", "description", "amount", "category_amount", "transaction_id"]
+_PROPOSAL_COLUMNS = ["datetime", "description", "amount", "updated_category_ledger_name", "rule", "transaction_id"]
 
 app = typer.Typer(
     name="accounting-analytics",
@@ -157,7 +161,7 @@ def discover(
     with _service(profile, use_demo=use_demo) as (client, zone):
         ledgers = aa.discover_ledgers(client, start_date, end_date, time_zone=time_zone or zone)
     _say_notes(ledgers)
-    _print(ledgers, as_json=as_json)
+    _print(ledgers, as_json=as_json, columns=_LEDGER_COLUMNS)
 
 
 @app.command()
@@ -223,7 +227,7 @@ def queue(
     with _service(profile, use_demo=use_demo) as (client, zone):
         _, waiting = _queue(client, start_date, end_date, time_zone or zone, ledger)
     _say_notes(waiting)
-    _print(waiting, as_json=as_json)
+    _print(waiting, as_json=as_json, columns=_QUEUE_COLUMNS)
 
 
 @app.command()
@@ -241,7 +245,7 @@ def propose(
     with _service(profile, use_demo=use_demo) as (client, zone):
         _, proposals = _proposals(client, start_date, end_date, time_zone or zone, rules)
     _say_notes(proposals)
-    _print(proposals, as_json=as_json)
+    _print(proposals, as_json=as_json, columns=_PROPOSAL_COLUMNS)
 
 
 @app.command()
@@ -263,7 +267,7 @@ def plan(
     planned = aa.plan_recategorization(proposals, ledgers=ledgers)
     planned.save(output)
     _say(f"{len(planned.frame)} items written to {output}; look at it, then: accounting-analytics preview {output}")
-    _print(planned.frame, as_json=as_json)
+    _print(planned.frame, as_json=as_json, columns=_PROPOSAL_COLUMNS)
 
 
 @app.command()
@@ -410,10 +414,22 @@ def _queue(
     client: LedgerClient, start_date: str, end_date: str, time_zone: str, only: list[str] | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Chart of accounts and the uncategorized transactions of its cash ledgers, or of `only` these."""
-    ledgers = aa.discover_ledgers(client, start_date, end_date, time_zone=time_zone)
+    ledgers = _chart_of_accounts(client, start_date, end_date, time_zone)
     wanted = only or ledgers.loc[ledgers["report_cash_flow"] | ledgers["is_required"], "id"]
     lines = aa.load_line_entries(client, wanted, start_date, end_date, time_zone=time_zone)
     return ledgers, aa.uncategorized_queue(lines, ledgers)
+
+
+def _chart_of_accounts(client: LedgerClient, start_date: str, end_date: str, time_zone: str) -> pd.DataFrame:
+    """Discover the ledgers of a year back too, so that a category not used in the period is known."""
+    from accounting_analytics.periods import parse_date
+
+    first = parse_date(start_date, "start_date")
+    a_year_back = first.replace(year=max(first.year - 1, 1), day=1)
+    try:
+        return aa.discover_ledgers(client, a_year_back, end_date, time_zone=time_zone)
+    except InvalidRequestError:  # some deployments refuse to look before the start of the books
+        return aa.discover_ledgers(client, start_date, end_date, time_zone=time_zone)
 
 
 def _proposals(
@@ -496,13 +512,14 @@ def _print_reconciliations(months: list[Reconciliation], *, anchored: bool, as_j
                 typer.echo(month.explain())
 
 
-def _print(frame: pd.DataFrame, *, as_json: bool, title: str = "") -> None:
+def _print(frame: pd.DataFrame, *, as_json: bool, title: str = "", columns: list[str] | None = None) -> None:
+    """Print a table; JSON has all its columns, the one for humans those that matter most."""
     from accounting_analytics.terminal import print_json, print_table
 
     if as_json:
         print_json(frame)
     else:
-        print_table(frame, title=title)
+        print_table(frame[columns] if columns else frame, title=title)
 
 
 def _print_mapping(mapping: dict[str, Any], *, as_json: bool) -> None:

@@ -38,12 +38,13 @@ def propose(queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame) -> pd.Data
     Raises
     ------
     RulesError
-        A rule's category is unknown, ambiguous, or cannot be a category.
+        A rule's category is ambiguous or cannot be one, or the rule fits and its category was not discovered.
     """
     Queue.checked(queue)
     Ledgers.checked(ledgers)
     categories = _Categories(ledgers, set(queue["category_ledger_id"]))
     targets = {rule.name: categories.ledger_of(rule) for rule in rules}
+    unknown = {rule.name: rule.category for rule in rules if targets[rule.name] is None}
     decided = [
         rules.first(description=description, amount=amount, direction=direction, ledger=(ledger_id, ledger_name))
         for description, amount, direction, ledger_id, ledger_name in zip(
@@ -55,6 +56,12 @@ def propose(queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame) -> pd.Data
             strict=True,
         )
     ]
+    for name in unknown.keys() & set(decided):
+        msg = (
+            f"rule {name!r}: there is no ledger {unknown[name]!r} among those discovered; name one by id, unique name or "
+            "path (a ledger without lines in the period is not discovered: take a longer period)"
+        )
+        raise RulesError(msg)
     rule_names = pd.Series(decided, index=queue.index, dtype="str")
     updated = rule_names.map(targets).astype("str")
     proposals = queue.assign(
@@ -64,8 +71,13 @@ def propose(queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame) -> pd.Data
     )[rule_names.notna()].reset_index(drop=True)
     proposals = Proposals.checked(proposals)
     left = len(queue) - len(proposals)
-    said = f"{left} of {len(queue)} transaction(s) fit no rule and stay uncategorized."
-    proposals.attrs["notes"] = (said,) if left else ()
+    proposals.attrs["notes"] = (
+        *([f"{left} of {len(queue)} transaction(s) fit no rule and stay uncategorized."] if left else []),
+        *(
+            f"Rule {name!r} names {category!r}, which was not discovered; it fitted nothing."
+            for name, category in unknown.items()
+        ),
+    )
     return proposals
 
 
@@ -86,15 +98,11 @@ class _Categories:
                 self._ids.setdefault(key.casefold(), set()).add(ledger_id)
         self._not_categories = set(ledgers.loc[ledgers["report_cash_flow"], "id"]) | uncategorized
 
-    def ledger_of(self, rule: Rule) -> str:
-        """Ledger that a rule's category names."""
+    def ledger_of(self, rule: Rule) -> str | None:
+        """Find the ledger that a rule's category names; None where it was not discovered."""
         found = {rule.category} if rule.category in self.names else self._ids.get(rule.category.casefold(), set())
         if not found:
-            msg = (
-                f"rule {rule.name!r}: there is no ledger {rule.category!r} among those discovered; name one by id, "
-                "unique name or path (a ledger without lines in the period is not discovered: take a longer period)"
-            )
-            raise RulesError(msg)
+            return None
         if len(found) > 1:
             ids = ", ".join(sorted(found))
             msg = f"rule {rule.name!r}: several ledgers are named {rule.category!r}; give the path or one of: {ids}"

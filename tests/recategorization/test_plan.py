@@ -83,11 +83,21 @@ def test_impossible_categories_are_refused(books, tmp_path, category, said):
     ledgers, lines = books.load()
     twice = ledgers.assign(name=ledgers["name"].where(~ledgers["name"].isin(["Meals", "Rent"]), "Twice"))
     file = tmp_path / "rules.toml"
-    file.write_text(f"[[rule]]\nname = 'a'\ncontains = 'x'\ncategory = '{category}'", encoding="utf-8")
+    file.write_text(f"[[rule]]\nname = 'a'\ncontains = 'sq'\ncategory = '{category}'", encoding="utf-8")
     queue = aa.uncategorized_queue(lines, ledgers)
     with pytest.raises(RulesError, match="rule 'a'") as caught:
         aa.propose(queue, aa.load_rules(file), twice)
     assert said in str(caught.value)
+
+
+def test_rule_that_fits_nothing_may_name_what_was_not_discovered(books, tmp_path):
+    """A category without lines in the period is no error as long as its rule decides nothing; the notes say so."""
+    ledgers, lines = books.load()
+    file = tmp_path / "rules.toml"
+    file.write_text("[[rule]]\nname = 'a'\ncontains = 'zeppelin'\ncategory = 'Airships'", encoding="utf-8")
+    proposals = aa.propose(aa.uncategorized_queue(lines, ledgers), aa.load_rules(file), ledgers)
+    assert proposals.empty
+    assert "'Airships'" in proposals.attrs["notes"][1]
 
 
 def test_preview_predicts_the_report(books, plan):
