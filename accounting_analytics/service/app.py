@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 
 MAX_BODY = 64 * 1024
 _JSON = "application/json"
-_LOG = logging.getLogger(__name__)
 
 
 class LedgerService:
@@ -108,7 +106,7 @@ def create_app(store: Store, *, localtime: str | None = None) -> Starlette:
     service = LedgerService(store, localtime)
     line_entries = "/v0/ledgers/{ledger_id}/line-entries"
     categories = "/v0/ledgers/{ledger_id}/transactions/{transaction_id}/categories"
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/v0/ledgers", _endpoint(service, service.create_ledger), methods=["POST"]),
             Route(categories, _endpoint(service, service.recategorize_transaction), methods=["PUT"]),
@@ -122,6 +120,8 @@ def create_app(store: Store, *, localtime: str | None = None) -> Starlette:
             Exception: _failed,
         },
     )
+    app.router.redirect_slashes = False
+    return app
 
 
 def _endpoint(service: LedgerService, operation: Callable[[Request, Instance, bytes], Response]) -> Any:  # noqa: ANN401
@@ -168,9 +168,8 @@ async def _http_error(_: Request, error: Exception) -> Response:
     return _json(encode(error_fields(str(error.detail), code)), error.status_code, headers)
 
 
-async def _failed(request: Request, error: Exception) -> Response:
-    """Answer an unforeseen failure without a word of its cause; that is for the log."""
-    _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
+async def _failed(_: Request, __: Exception) -> Response:
+    """Answer an unforeseen failure without a word of its cause; the server logs that."""
     return _json(encode(error_fields("the service failed; nothing was changed", "internal_error")), 500)
 
 

@@ -65,20 +65,20 @@ def _time_zone(text: str) -> str:
 
 
 def _parts(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text.split(","))) if text else ()
+    return tuple(dict.fromkeys(text.split(",")))
 
 
 CalendarDate = Annotated[dt.date, BeforeValidator(_date), WithJsonSchema({"type": "string", "format": "date"})]
 Boolean = Annotated[bool, BeforeValidator(_boolean)]
-Limit = Annotated[int, BeforeValidator(_whole_number), Field(ge=1, le=MAX_LIMIT)]
+Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT), BeforeValidator(_whole_number)]
 TimeZoneName = Annotated[
     str,
     BeforeValidator(_time_zone),
     WithJsonSchema({"type": "string", "enum": sorted(time_zone_names()), "default": "UTC"}),
 ]
-LedgerPaths = Annotated[tuple[LedgerPath, ...], BeforeValidator(_parts)]
-LineEntryPaths = Annotated[tuple[LineEntryPath, ...], BeforeValidator(_parts)]
-TagIds = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(_parts)]
+LedgerPaths = Annotated[tuple[LedgerPath, ...], Field(min_length=1), BeforeValidator(_parts)]
+LineEntryPaths = Annotated[tuple[LineEntryPath, ...], Field(min_length=1), BeforeValidator(_parts)]
+TagIds = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1), BeforeValidator(_parts)]
 Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]+$")]
 
 

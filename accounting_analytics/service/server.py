@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 _GRACE = 2
 _BACKLOG = 1024
+_MAX_PORT = 65535
 
 
 class RunningService:
@@ -163,6 +164,9 @@ def _check_host(host: str, *, allow_remote: bool) -> None:
 
 def _listener(host: str, port: int) -> socket.socket:
     """Listen before the server runs, so that whoever connects at once is not turned away."""
+    if not 0 <= port <= _MAX_PORT:
+        msg = f"port {port} is not a port; give one from 0 (any free one) to {_MAX_PORT}"
+        raise ConfigurationError(msg)
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
@@ -173,7 +177,7 @@ def _listener(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         listener.listen(_BACKLOG)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         listener.close()
         msg = f"cannot listen on {host} port {port}: {error}"
         raise ConfigurationError(msg) from error

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
@@ -12,7 +14,6 @@ from accounting_analytics.errors import ConfigurationError, InputError
 from accounting_analytics.service.tables import SCHEMA_VERSION, metadata
 
 if TYPE_CHECKING:
-    import sqlite3
     from pathlib import Path
 
 APPLICATION_ID = 0x4C415331
@@ -23,7 +24,6 @@ WRITES = "writes"
 
 _PRAGMAS = (
     "PRAGMA busy_timeout = 30000",
-    "PRAGMA journal_mode = WAL",
     "PRAGMA foreign_keys = ON",
     "PRAGMA synchronous = FULL",
     "PRAGMA temp_store = MEMORY",
@@ -41,11 +41,11 @@ def open_engine(path: Path) -> Engine:
     event.listen(engine, "connect", _connected)
     event.listen(engine, "begin", _begin)
     try:
-        with engine.connect().execution_options(**{WRITES: True}) as connection, connection.begin():
-            _prepare(connection, path)
-    except DatabaseError as error:
+        if not _is_prepared(engine, path):
+            _prepare(engine)
+    except (DatabaseError, sqlite3.DatabaseError) as error:
         engine.dispose()
-        msg = f"{path} cannot be used as a database of the service: {error.orig}"
+        msg = f"{path} cannot be used as a database of the service: {getattr(error, 'orig', error)}"
         raise InputError(msg) from error
     except InputError:
         engine.dispose()
@@ -74,16 +74,31 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _prepare(connection: Connection, path: Path) -> None:
-    application, version = (connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in _MARKS)
-    if (application, version) == (APPLICATION_ID, SCHEMA_VERSION):
-        return
-    if connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar():
-        msg = f"{path} is not a database of this version of the service; nothing was changed, give another file"
-        raise InputError(msg)
-    metadata.create_all(connection)
-    for name, value in zip(_MARKS, (APPLICATION_ID, SCHEMA_VERSION), strict=True):
-        connection.exec_driver_sql(f"PRAGMA {name} = {value}")
+def _is_prepared(engine: Engine, path: Path) -> bool:
+    """Whether the file has the tables of this version; refuses a file that is something else."""
+    with engine.connect() as connection, connection.begin():
+        if _marks(connection) == (APPLICATION_ID, SCHEMA_VERSION):
+            return True
+        if connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar():
+            msg = f"{path} is not a database of this version of the service; nothing was changed, give another file"
+            raise InputError(msg)
+    return False
+
+
+def _prepare(engine: Engine) -> None:
+    # the mode stays with the file, and cannot change within a transaction
+    with closing(engine.raw_connection()) as raw, closing(raw.cursor()) as cursor:
+        cursor.execute("PRAGMA journal_mode = WAL")
+    writer = engine.execution_options(**{WRITES: True})
+    with writer.connect() as connection, connection.begin():
+        if _marks(connection) != (APPLICATION_ID, SCHEMA_VERSION):  # somebody else may have been faster
+            metadata.create_all(connection)
+            for name, value in zip(_MARKS, (APPLICATION_ID, SCHEMA_VERSION), strict=True):
+                connection.exec_driver_sql(f"PRAGMA {name} = {value}")
+
+
+def _marks(connection: Connection) -> tuple[int | None, ...]:
+    return tuple(connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in _MARKS)
 
 
 _MARKS = ("application_id", "user_version")

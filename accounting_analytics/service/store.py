@@ -24,17 +24,28 @@ from accounting_analytics.service.identifiers import new_id, usable
 from accounting_analytics.service.journal import Journal
 from accounting_analytics.service.new_ledgers import REQUIRED_LEDGERS, completed
 from accounting_analytics.service.sqlite import WRITES, open_engine
-from accounting_analytics.service.stored import Instance, StoredLedger, now
+from accounting_analytics.service.stored import AuditRow, Instance, StoredLedger, now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from accounting_analytics.service.posting import NewJournalEntry, NewLedger
 
-__all__ = ["Instance", "Store", "StoredLedger", "add_ledger", "find_instance", "instance_of_token", "read_ledgers"]
+__all__ = [
+    "AuditRow",
+    "Instance",
+    "Store",
+    "StoredLedger",
+    "add_ledger",
+    "find_instance",
+    "instance_of_token",
+    "read_ledgers",
+]
 
 TIERS = (1, 2, 3)
 _PAGE_KEY = "page_token_key"
+_PAGE_KEY_BYTES = 32
+_SELECT_PAGE_KEY = select(tables.settings.c.value).where(tables.settings.c.name == _PAGE_KEY)
 _INSTANCE = [column for column in tables.instances.c if column.name != "created_at"]
 
 
@@ -60,10 +71,7 @@ class Store:
         """
         path = Path(database)
         store = cls(open_engine(path), path)
-        with store.writing() as connection:
-            if connection.execute(select(tables.settings.c.name)).first() is None:
-                row = {"name": _PAGE_KEY, "value": secrets.token_bytes(32)}
-                connection.execute(insert(tables.settings), row)
+        store._ensure_page_token_key()
         return store
 
     def close(self) -> None:
@@ -93,8 +101,16 @@ class Store:
     def page_token_key(self) -> bytes:
         """Return the secret that page tokens of this database are signed with."""
         with self.reading() as connection:
-            setting = tables.settings.c
-            return bytes(connection.execute(select(setting.value).where(setting.name == _PAGE_KEY)).scalar_one())
+            return bytes(connection.execute(_SELECT_PAGE_KEY).scalar_one())
+
+    def _ensure_page_token_key(self) -> None:
+        with self.reading() as connection:
+            if connection.execute(_SELECT_PAGE_KEY).first():
+                return
+        with self.writing() as connection:
+            if connection.execute(_SELECT_PAGE_KEY).first() is None:  # somebody else may have been faster
+                row = {"name": _PAGE_KEY, "value": secrets.token_bytes(_PAGE_KEY_BYTES)}
+                connection.execute(insert(tables.settings), row)
 
     # instances and tokens
 
@@ -196,6 +212,15 @@ class Store:
             instance = self._instance(connection, instance_id)
             ledgers = {ledger.id: ledger for ledger in read_ledgers(connection, instance)}
             return Journal(connection, instance, ledgers).post(entries)
+
+    def audit(self, instance_id: str) -> list[AuditRow]:
+        """Audit rows of an instance, oldest first."""
+        audit = tables.audit
+        columns = [column for column in audit.c if column.name not in {"pk", "instance_pk"}]
+        with self.reading() as connection:
+            instance = self._instance(connection, instance_id)
+            rows = connection.execute(select(*columns).where(audit.c.instance_pk == instance.pk).order_by(audit.c.pk))
+            return [AuditRow.from_row(dict(row)) for row in rows.mappings()]
 
     @staticmethod
     def _instance(connection: Connection, instance_id: str) -> Instance:

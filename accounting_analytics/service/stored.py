@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -64,6 +65,36 @@ class StoredLedger:
     def from_row(cls, row: Mapping[str, Any]) -> StoredLedger:
         """Ledger of a row of columns with these names; ``created_at`` in microseconds."""
         return cls(**{**row, "created_at": instant(row["created_at"])})
+
+
+@dataclass(frozen=True)
+class AuditRow:
+    """One change of the books.
+
+    Attributes
+    ----------
+    at : datetime
+        When.
+    modified_by : str or None
+        Who, as the caller said.
+    operation, transaction_id : str
+        What was done, and to which transaction.
+    before, after : dict of str to str
+        Ledger of every line that moved, by line entry id.
+    """
+
+    at: dt.datetime
+    modified_by: str | None
+    operation: str
+    transaction_id: str
+    before: dict[str, str]
+    after: dict[str, str]
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> AuditRow:
+        """Audit row of a row of columns with these names; places as JSON."""
+        places = {name: json.loads(row[name]) for name in ("before", "after")}
+        return cls(**{**row, **places, "at": instant(row["at"])})
 
 
 def microseconds(moment: dt.datetime) -> int:

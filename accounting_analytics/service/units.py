@@ -7,13 +7,10 @@ bits, and the two sums put together are the exact sum, however large.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from decimal import Decimal
 
 from accounting_analytics.errors import AmountError
 from accounting_analytics.money import to_minor_units
-
-if TYPE_CHECKING:
-    from decimal import Decimal
 
 BASE = 10**10
 MAX_DIGITS = 20
@@ -21,6 +18,9 @@ MAX_DIGITS = 20
 
 def units_of(amount: Decimal, scale: int) -> int:
     """Minor units of an amount; refuses a fraction of a unit, and more than 20 digits in all."""
+    if not isinstance(amount, Decimal):
+        msg = f"an amount is a Decimal, not {amount!r}"
+        raise AmountError(msg)
     if not amount.is_finite():
         msg = f"amount {amount} is not a finite amount"
         raise AmountError(msg)

@@ -186,7 +186,7 @@ def _renew_cash_ledger(connection: Connection, instance: Instance, entry_key: in
 
 
 def _placed(places: Iterable[tuple[str, str]]) -> str:
-    return encode([{"line_entry_id": line, "ledger_id": ledger} for line, ledger in places]).decode()
+    return encode(dict(places)).decode()
 
 
 def _categories(opposing: list[AnyRow]) -> list[dict[str, Any]]:

@@ -1,0 +1,131 @@
+"""A served store with as many separate books as there are tests."""
+
+import datetime as dt
+import itertools
+import json
+from decimal import Decimal
+
+import httpx
+import pytest
+
+from accounting_analytics.service.posting import NewJournalEntry, NewLedger, NewLine, NewTag, NewTransaction
+from accounting_analytics.service.server import running
+from accounting_analytics.service.store import Store
+
+FULL_EXPANSION = "ledger,transaction,journal_entry,opposing_ledger_ids"
+
+
+class Books:
+    """Books of one instance, posted through the store and read over HTTP."""
+
+    def __init__(self, store, http, **options):
+        self.store = store
+        self.instance_id = store.create_instance(**options)
+        self.token = store.issue_token(self.instance_id)
+        self.http = http
+        self._numbers = itertools.count(1)
+
+    @property
+    def headers(self):
+        return {"authorization": f"Bearer {self.token}", "service-instance-id": self.instance_id}
+
+    def bank(self, name="Bank", **fields):
+        fields = {"financial_account_type": "bank_account"} | fields
+        return self.store.create_ledger(self.instance_id, NewLedger(name, **fields)).id
+
+    def category(self, name="Rent", type_="expense", **fields):
+        sub_types = {
+            "asset": "current_assets",
+            "liability": "current_liabilities",
+            "equity": "equity",
+            "revenue": "operating_revenues",
+            "expense": "operating_expenses",
+        }
+        fields = {
+            "debit_credit": "debit",
+            "sub_type": sub_types[type_],
+            "report_cash_flow": False,
+            "sort_code": f"5{next(self._numbers):03d}",
+        } | fields
+        return self.store.create_ledger(self.instance_id, NewLedger(name, type=type_, **fields)).id
+
+    def required(self, sub_type, debit_credit=None):
+        (found,) = [
+            ledger.id
+            for ledger in self.store.ledgers(self.instance_id)
+            if ledger.is_required and ledger.sub_type == sub_type and debit_credit in (None, ledger.debit_credit)
+        ]
+        return found
+
+    def post(self, when, *lines, description="entry", entry_id=None):
+        """Post one entry of (ledger, signed amount[, tags or transaction]) lines; positive is debit."""
+        moment = dt.datetime.fromisoformat(when) if isinstance(when, str) else when
+        new = []
+        for ledger_id, amount, *more in lines:
+            tags = tuple(tag for tag in more if isinstance(tag, NewTag))
+            transaction = next((one for one in more if isinstance(one, NewTransaction)), None)
+            signed = Decimal(amount)
+            side = "credit" if signed < 0 else "debit"
+            new.append(NewLine(ledger_id, side, abs(signed), transaction=transaction, tags=tags))
+        return self.store.post(self.instance_id, [NewJournalEntry(moment, description, tuple(new), id=entry_id)])[0]
+
+    def request(self, method, path, **options):
+        options["headers"] = self.headers | options.pop("headers", {})
+        return self.http.request(method, path, **options)
+
+    def get(self, path, status=200, **params):
+        answer = self.request("GET", path, params=params)
+        assert answer.status_code == status, answer.text
+        return exact(answer)
+
+    def lines(self, ledger_id, start="2020-01-01", end="2030-12-31", status=200, **params):
+        params = {"start_date": start, "end_date": end} | params
+        return self.get(f"/v0/ledgers/{ledger_id}/line-entries", status, **params)
+
+    def report(self, start="2020-01-01", end="2030-12-31", status=200, **params):
+        return self.get("/v0/reports/cash-flow", status, start_date=start, end_date=end, **params)
+
+    def create(self, status=201, expand=None, **body):
+        params = {"expand": expand} if expand else {}
+        answer = self.request("POST", "/v0/ledgers", json=body, params=params)
+        assert answer.status_code == status, answer.text
+        return exact(answer)
+
+    def recategorize(self, ledger_id, transaction_id, target, category=None, *, status=200, headers=None):
+        body = {"updated_category_ledger_id": target} | ({"category_ledger_id": category} if category else {})
+        path = f"/v0/ledgers/{ledger_id}/transactions/{transaction_id}/categories"
+        answer = self.request("PUT", path, json=body, headers=headers or {})
+        assert answer.status_code == status, answer.text
+        return exact(answer)
+
+    def audit(self):
+        return self.store.audit(self.instance_id)
+
+
+def exact(answer):
+    """Body of an answer with every number as the Decimal that was written."""
+    return json.loads(answer.content, parse_float=Decimal, parse_int=Decimal)
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory):
+    """Return a store, and a client of the server that serves it, until the tests end."""
+    path = tmp_path_factory.mktemp("served") / "books.db"
+    with (
+        Store.open(path) as store,
+        running(path) as service,
+        httpx.Client(base_url=service.base_url, timeout=30) as http,
+    ):
+        yield store, http
+
+
+@pytest.fixture
+def make_books(served):
+    """Return a function that makes new books, separate from all others."""
+    return lambda **options: Books(*served, **options)
+
+
+@pytest.fixture
+def books(make_books):
+    """Return new books of Tier 3, at scale 2."""
+    return make_books()

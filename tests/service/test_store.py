@@ -1,0 +1,177 @@
+"""The store: its file, instances, tokens, and what the database itself guarantees."""
+
+import datetime as dt
+import hashlib
+import sqlite3
+import stat
+from contextlib import closing
+from decimal import Decimal
+
+import pytest
+from sqlalchemy.exc import IntegrityError
+
+from accounting_analytics.errors import AmountError, ConfigurationError, InputError, PeriodError
+from accounting_analytics.service.credentials import first_instance, token_path
+from accounting_analytics.service.posting import NewJournalEntry, NewLedger, NewLine
+from accounting_analytics.service.store import Store
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Return where the database is."""
+    return tmp_path / "books.db"
+
+
+@pytest.fixture
+def store(path):
+    """Return an open store with one instance, two ledgers and one entry."""
+    with Store.open(path) as store:
+        instance = store.create_instance(instance_id="books")
+        store.create_ledger(instance, NewLedger("Bank", financial_account_type="bank_account", id="bank"))
+        rent = NewLedger(
+            "Rent",
+            type="expense",
+            sub_type="operating_expenses",
+            debit_credit="debit",
+            report_cash_flow=False,
+            sort_code="5",
+            id="rent",
+        )
+        store.create_ledger(instance, rent)
+        lines = (NewLine("bank", "credit", Decimal(5)), NewLine("rent", "debit", Decimal(5)))
+        store.post(instance, [NewJournalEntry(dt.datetime(2025, 1, 1, tzinfo=dt.UTC), "rent", lines)])
+        yield store
+
+
+def test_the_file_is_private_and_durable(store, path):
+    """Only its owner may read the file; it is in write-ahead mode with foreign keys on and full synchronization."""
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with store.reading() as connection:
+        pragmas = {
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "foreign_keys", "synchronous")
+        }
+    assert pragmas == {"journal_mode": "wal", "foreign_keys": 1, "synchronous": 2}
+
+
+def test_opened_again_everything_is_there(store, path):
+    """A second store on the same file sees the same books, and signs page tokens with the same key."""
+    with Store.open(path) as again:
+        assert again.instances() == store.instances()
+        assert again.ledgers("books") == store.ledgers("books")
+        assert again.page_token_key() == store.page_token_key()
+
+
+def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path):
+    """Text, another SQLite database and a folder are refused by name; their bytes stay as they are."""
+    text = tmp_path / "notes.txt"
+    text.write_text("not a database, but long enough to look like one " * 100)
+    other = tmp_path / "other.db"
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE mine (x)")
+    for file in (text, other):
+        before = file.read_bytes()
+        with pytest.raises(InputError, match=file.name):
+            Store.open(file)
+        assert file.read_bytes() == before
+    for wrong in (tmp_path, tmp_path / "missing" / "books.db"):
+        with pytest.raises(ConfigurationError, match="cannot be opened"):
+            Store.open(wrong)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"tier": 4}, InputError, "tier"),
+        ({"scale": 11}, AmountError, "scale"),
+        ({"localtime": "Mars/Olympus"}, PeriodError, "Mars/Olympus"),
+        ({"localtime": "localtime"}, InputError, "IANA"),
+        ({"instance_id": "books"}, InputError, "already an instance 'books'"),
+        ({"instance_id": "a/b"}, InputError, "cannot be used"),
+    ],
+)
+def test_bad_instances_are_refused(store, options, error, said):
+    """An instance with an unknown tier, scale or zone, or a taken id, is refused."""
+    with pytest.raises(error, match=said):
+        store.create_instance(**options)
+    assert len(store.instances()) == 1
+
+
+@pytest.mark.parametrize("call", ["issue_token", "ledgers", "audit"])
+def test_an_unknown_instance_is_named(store, call):
+    """Asking for an instance that is not there names it."""
+    with pytest.raises(InputError, match="no instance 'nothing'"):
+        getattr(store, call)("nothing")
+
+
+def test_tokens_are_stored_hashed(store, path):
+    """Neither a token nor its secret half is in the file; the hash of the secret is."""
+    tokens = [store.issue_token("books") for _ in range(3)]
+    assert len(set(tokens)) == 3
+    stored = path.read_bytes() + path.with_name("books.db-wal").read_bytes()
+    for token in tokens:
+        secret = token.partition(".")[2]
+        assert secret.encode() not in stored
+        assert hashlib.sha256(secret.encode()).digest() in stored
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE line_entries SET low = -low WHERE debit_credit = 'debit'",
+        "UPDATE line_entries SET high = 10000000000",
+        "UPDATE line_entries SET ledger_pk = 99",
+        "UPDATE line_entries SET journal_entry_pk = 99",
+        "UPDATE line_entries SET instance_pk = 99",
+        "INSERT INTO tag_groups (pk, instance_pk, id, name) VALUES (1, 1, 'a', 'x'), (2, 1, 'a', 'y')",
+        "DELETE FROM journal_entries",
+        "DELETE FROM ledgers",
+    ],
+)
+def test_the_database_keeps_its_own_rules(store, change):
+    """Sides, bounds, references and unique ids hold even against a statement that means harm."""
+    with pytest.raises(IntegrityError, match="constraint failed"), store.writing() as connection:
+        connection.exec_driver_sql(change)
+
+
+def test_readers_see_one_snapshot_while_a_writer_commits(store):
+    """What is committed while a reader reads appears to the next reader only; neither waits for the other."""
+    count = "SELECT count(*) FROM journal_entries"
+    with store.reading() as reader:
+        assert reader.exec_driver_sql(count).scalar() == 1
+        lines = (NewLine("bank", "credit", Decimal(5)), NewLine("rent", "debit", Decimal(5)))
+        store.post("books", [NewJournalEntry(dt.datetime(2025, 1, 2, tzinfo=dt.UTC), "rent", lines)])
+        assert reader.exec_driver_sql(count).scalar() == 1
+    with store.reading() as reader:
+        assert reader.exec_driver_sql(count).scalar() == 2
+
+
+def test_a_failed_write_leaves_nothing(store):
+    """A block that raises is rolled back, and the next writer is not kept waiting."""
+    with pytest.raises(IntegrityError), store.writing() as connection:  # noqa: PT012 (both belong to it)
+        connection.exec_driver_sql("UPDATE ledgers SET name = 'x'")
+        connection.exec_driver_sql("DELETE FROM instances")
+    assert "x" not in {ledger.name for ledger in store.ledgers("books")}
+    store.create_ledger("books", NewLedger("Card", financial_account_type="credit_card"))
+
+
+def test_first_instance_writes_a_private_token_file(path):
+    """A new database gets an instance and a token file for its owner only; one that has an instance gets neither."""
+    with Store.open(path) as store:
+        made = first_instance(store, localtime="Europe/Paris")
+        assert made.token_file == token_path(path) == path.with_name("books.db.token")
+        assert stat.S_IMODE(made.token_file.stat().st_mode) == 0o600
+        assert [(one.id, one.localtime) for one in store.instances()] == [(made.instance_id, "Europe/Paris")]
+        assert first_instance(store) is None
+    assert sorted(file.name for file in path.parent.iterdir()) == ["books.db", "books.db.token"]
+
+
+def test_a_stale_token_file_becomes_private(path):
+    """A token file left from before is replaced, and its old, wider permissions with it."""
+    old = token_path(path)
+    old.write_text("old")
+    old.chmod(0o644)
+    with Store.open(path) as store:
+        first_instance(store)
+    assert stat.S_IMODE(old.stat().st_mode) == 0o600
+    assert old.read_text() != "old"
