@@ -3,7 +3,8 @@
 Any hledger journal comes in this way, and with hledger's readers (or ``bean-report``, ``ledger print``) any ledger or
 beancount file. What is read: date (that local day at noon), description, account, amount, commodity; the posting's
 comment (or else the entry's) becomes the line's description; status ``*`` makes the entry's transactions reviewed.
-What is not: date2, code, and prices, which the CSV does not have.
+What is not: date2, code, virtual postings (accounts in parentheses or brackets), and prices, which the CSV does not
+have.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.errors import AmountError
 from accounting_analytics.money import DEFAULT_SCALE
@@ -42,6 +43,7 @@ COLUMNS = (
 """Columns that are read; the CSV has a few more."""
 
 _CLEARED = "*"
+_VIRTUAL = frozenset("([")
 _UNREAD = Decimal(0)
 
 
@@ -91,7 +93,7 @@ def read_hledger_csv(
     Raises
     ------
     ImportRefusedError
-        Anything is malformed, unbalanced, virtual, or in several commodities; the message names file, line and rule.
+        Anything is malformed, unbalanced, or in several commodities; the message names file, line and rule.
     """
     refusals = Refusals(path)
     table = csv_rows(path, refusals)
@@ -99,10 +101,11 @@ def read_hledger_csv(
     if missing:
         reason = f"these columns are missing: {', '.join(missing)}"
         raise refusals.refuse(reason, "line 1")
-    postings = list(_postings(table, Instants(time_zone), Amounts(scale), commodity, refusals))
+    notes: list[str] = []
+    rows = Rows(table.columns, _real(table, notes))
+    postings = list(_postings(rows, Instants(time_zone), Amounts(scale), commodity, refusals))
     kept = _of_one_commodity(postings, commodity, refusals)
     ids = _entry_ids(postings)
-    notes = []
     if len(kept) < len(postings):
         left_out = len(ids) - len({posting.txnidx for posting in kept})
         notes.append(
@@ -113,6 +116,19 @@ def read_hledger_csv(
     return books_of(lines, cash=cash, existing=existing, refusals=refusals, notes=notes)
 
 
+def _real(table: Rows, notes: list[str]) -> Iterator[tuple[str, list[Any]]]:
+    """Rows but those of virtual postings, ``(account)`` and ``[account]``: they are outside double entry."""
+    account = table.columns.index("account")
+    left_out = 0
+    for place, row in table.rows:
+        if row[account][:1] in _VIRTUAL:
+            left_out += 1
+        else:
+            yield place, row
+    if left_out:
+        notes.append(f"{left_out} virtual postings, to accounts in (parentheses) or [brackets], were left out")
+
+
 def _postings(
     table: Rows, instants: Instants, amounts: Amounts, commodity: str | None, refusals: Refusals
 ) -> Iterator[_Posting]:
@@ -121,9 +137,6 @@ def _postings(
         txnidx, date, status, description, comment, account, amount, of, own_status, own_comment = (
             row[position] for position in positions
         )
-        if account[:1] in {"(", "["}:
-            refusals.add(place, f"posting to {account} is virtual; export without them: hledger print --real -O csv")
-            continue
         try:
             # amounts of a commodity that is left out need not fit the scale (shares have more digits)
             exact = amounts.read(amount) if commodity in (None, of) or not of else _UNREAD

@@ -5,12 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import re
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError, PostingRefusedError
-from accounting_analytics.money import format_amount, parse_amount
+from accounting_analytics.money import EXACT, format_amount, parse_amount
 from accounting_analytics.periods import zone
 from accounting_analytics.service.account_paths import Chart, chart_of
 from accounting_analytics.service.identifiers import usable
@@ -203,7 +203,8 @@ def _check_entry(entry_id: str, lines: list[FileLine], refusals: Refusals) -> No
     if len(lines) == 1:
         refusals.add(first.place, f"entry {entry_id!r} has one line only; an entry has at least two")
         return
-    balance = sum((line.signed for line in lines), _ZERO)
+    with localcontext(EXACT):
+        balance = sum((line.signed for line in lines), _ZERO)
     if balance:
         refusals.add(
             first.place,
@@ -236,7 +237,7 @@ def _entry(entry_id: str, lines: list[FileLine], chart: Chart) -> NewJournalEntr
             NewLine(
                 ledger_id=chart.ledger_ids[line.account],
                 debit_credit=DebitCredit.CREDIT if line.signed < 0 else DebitCredit.DEBIT,
-                amount=abs(line.signed),
+                amount=line.signed.copy_abs(),
                 description=line.description,
                 transaction=line.transaction if line.account in chart.financial else None,
                 tags=line.tags,

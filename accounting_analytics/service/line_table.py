@@ -142,7 +142,7 @@ def _signed(amount: object, side: object, amounts: Amounts) -> Decimal:
     if side == DebitCredit.DEBIT:
         return exact
     if side == DebitCredit.CREDIT:
-        return -exact
+        return exact.copy_negate()  # minus would round to the digits of the context
     msg = f"debit_credit must be 'debit' or 'credit', not {side!r}"
     raise ValueError(msg)
 
