@@ -41,8 +41,8 @@ def test_document(books):
         "create_ledger": {"service-instance-id", "expand"},
         "recategorize_transaction": {"service-instance-id", "ledger_id", "transaction_id", "modified-by"},
         "list_line_entries": {
-            "service-instance-id", "ledger_id", "start_date", "end_date", "is_cashflow", "time_zone", "expand", "tag_ids",
-            "limit", "page_token",
+            "service-instance-id", "ledger_id", "start_date", "end_date", "is_cashflow", "time_zone", "expand",
+            "tag_ids", "limit", "page_token",
         },
         "retrieve_cash_flow_report": {"service-instance-id", "start_date", "end_date", "time_zone", "tag_ids"},
     }  # fmt: skip
