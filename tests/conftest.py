@@ -9,6 +9,7 @@ import pytest
 PROGRAMS = {
     "browser": ("chromium", "apt-get install chromium"),
     "hledger": ("hledger", "apt-get install hledger"),
+    "ledger": ("ledger", "apt-get install ledger"),
 }
 # two cores are shared by servers, browsers and kernels: an example may wait for its turn
 hypothesis.settings.register_profile("shared", deadline=None)

@@ -6,7 +6,7 @@ floats. All programs read the same Parquet file of five years, make all tables o
 months, lines included, and must agree on the net cash flow.
 """
 
-# ruff: noqa: T201 (a benchmark prints)
+
 from __future__ import annotations
 
 import argparse

@@ -1,0 +1,281 @@
+"""LedgerClient: what it sends, what it makes of every answer, and what it never shows."""
+
+import json
+import logging
+import pickle
+import traceback
+
+import httpx
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import (
+    AuthenticationError,
+    ConfigurationError,
+    ConflictError,
+    DeadlineExceededError,
+    InputError,
+    InvalidRequestError,
+    NotFoundError,
+    PeriodError,
+    PermissionDeniedError,
+    ProtocolError,
+    RateLimitedError,
+    ServerFaultError,
+    TransportError,
+)
+
+MARCH = ("2025-03-01", "2025-03-31")
+TOKEN = "canary-token-value"
+NAMED = {
+    401: AuthenticationError,
+    403: PermissionDeniedError,
+    404: NotFoundError,
+    409: ConflictError,
+    410: NotFoundError,
+    429: RateLimitedError,
+}
+
+
+@pytest.mark.parametrize("status", [201, 202, 204, 206, *range(300, 600)])
+def test_every_status_is_a_named_error(connected, status):
+    """Nothing but 200 is success for a read; the message names operation, ledger, period and status."""
+    client = connected(lambda _: httpx.Response(status, json={"message": "because", "error_code": "code"}))
+    expected = NAMED.get(status) or (InvalidRequestError if 400 <= status < 500 else ServerFaultError)
+    with pytest.raises(expected) as caught:
+        client.list_line_entries("led_1", *MARCH)
+    assert (caught.value.status, caught.value.error_code) == (status, "code")
+    for said in ("list line entries", "led_1", "2025-03-01 to 2025-03-31", str(status)):
+        assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
+def test_reads_are_tried_again(connected, pages, line, status):
+    """A passing failure is followed by another try, and the answer counts."""
+    answers = iter([httpx.Response(status), httpx.Response(status)])
+    succeed = pages([line()])
+    client = connected(lambda request: next(answers, None) or succeed(request))
+    assert len(client.list_line_entries("led_1", *MARCH).records) == 1
+    assert len(client.requests) == 3
+
+
+def test_tries_are_bounded(connected):
+    """A failure that never passes ends, with the number of tries allowed."""
+    client = connected(lambda _: httpx.Response(503), max_attempts=3)
+    with pytest.raises(ServerFaultError):
+        client.list_line_entries("led_1", *MARCH)
+    assert len(client.requests) == 3
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 422, 501])
+def test_final_answers_are_not_asked_for_twice(connected, status):
+    """What will not change is asked for once."""
+    client = connected(lambda _: httpx.Response(status))
+    with pytest.raises(aa.errors.StatusError):
+        client.retrieve_cash_flow_report(*MARCH)
+    assert len(client.requests) == 1
+
+
+def test_long_waits_are_not_waited_for(connected):
+    """A Retry-After of an hour is an error at once, naming the wait."""
+    client = connected(lambda _: httpx.Response(429, headers={"retry-after": "3600"}))
+    with pytest.raises(RateLimitedError, match="3600 seconds"):
+        client.retrieve_cash_flow_report(*MARCH)
+    assert len(client.requests) == 1
+
+
+@pytest.mark.parametrize("fault", [500, 503, 429, httpx.ConnectError("no"), httpx.ReadTimeout("no")])
+def test_creating_is_sent_once(connected, fault):
+    """Nothing tells a second creation from a second ledger, so it is never sent twice."""
+
+    def fail(_):
+        if isinstance(fault, Exception):
+            raise fault
+        return httpx.Response(fault)
+
+    client = connected(fail)
+    with pytest.raises(aa.errors.ServiceError):
+        client.create_ledger(name="Bank", editable=False, financial_account_type="bank_account")
+    assert len(client.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        (httpx.ConnectError("refused"), TransportError),
+        (httpx.ReadError("reset"), TransportError),
+        (httpx.RemoteProtocolError("cut"), TransportError),
+        (httpx.ReadTimeout("slow"), DeadlineExceededError),
+        (httpx.DecodingError("gzip"), ProtocolError),
+    ],
+)
+def test_network_faults_are_named(connected, fault, expected):
+    """Every fault of the road becomes an error of the package."""
+
+    def fail(_):
+        raise fault
+
+    with pytest.raises(expected):
+        connected(fail).retrieve_cash_flow_report(*MARCH)
+
+
+def test_redirects_are_refused(connected):
+    """A redirect is not followed: it would carry token and instance elsewhere."""
+    client = connected(lambda _: httpx.Response(307, headers={"location": "http://elsewhere.test/"}))
+    with pytest.raises(ServerFaultError, match="redirects are not followed"):
+        client.retrieve_cash_flow_report(*MARCH)
+    assert [request.url.host for request in client.requests] == ["ledgers.test"]
+
+
+def test_what_is_sent(connected, pages):
+    """Every parameter goes out under the interface's name, with token and instance."""
+    client = connected(pages([]), instance_header="x-instance")
+    client.list_line_entries(
+        "led/1 ü",
+        *MARCH,
+        is_cashflow=True,
+        time_zone="America/New_York",
+        expand=("ledger", "ledger.parent"),
+        tag_ids=("a", "b"),
+        limit=7,
+    )
+    (request,) = client.requests
+    assert request.url.raw_path.startswith(b"/v0/ledgers/led%2F1%20%C3%BC/line-entries?")
+    assert dict(request.url.params) == {
+        "start_date": "2025-03-01",
+        "end_date": "2025-03-31",
+        "time_zone": "America/New_York",
+        "is_cashflow": "true",
+        "expand": "ledger,ledger.parent",
+        "tag_ids": "a,b",
+        "limit": "7",
+    }
+    assert request.headers["authorization"] == f"Bearer {TOKEN}"
+    assert request.headers["x-instance"] == "ins_1"
+
+
+def test_recategorizing_sends_body_and_header(connected):
+    """The category to replace and who does it go out; the answer is typed."""
+    ledger = {
+        "id": "led_1",
+        "name": "Bank",
+        "debit_credit": "debit",
+        "type": "asset",
+        "sub_type": "current_assets",
+        "sort_code": "1",
+        "report_cash_flow": True,
+    }
+    answer = {"transaction": {"id": "txn"}, "categories": [{"ledger_id": "new"}], "ledger": ledger}
+    client = connected(lambda _: httpx.Response(200, json=answer))
+    changed = client.recategorize_transaction(
+        "led_1", "txn", updated_category_ledger_id="new", category_ledger_id="old", modified_by="ana"
+    )
+    (request,) = client.requests
+    assert request.method == "PUT"
+    assert json.loads(request.content) == {"updated_category_ledger_id": "new", "category_ledger_id": "old"}
+    assert request.headers["modified-by"] == "ana"
+    assert [category.ledger_id for category in changed.categories] == ["new"]
+
+
+@pytest.mark.parametrize("ledger_id", ["", ".", ".."])
+def test_ids_that_name_another_path_are_refused(connected, ledger_id):
+    """Nothing is sent for an id that a URL would take for a path."""
+    client = connected(lambda _: httpx.Response(200))
+    with pytest.raises(InputError, match="is not an id"):
+        client.list_line_entries(ledger_id, *MARCH)
+    assert client.requests == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"limit": 0}, InputError),
+        ({"limit": 1001}, InputError),
+        ({"limit": True}, InputError),
+        ({"expand": ["a,b"]}, InputError),
+        ({"time_zone": "Mars/Olympus"}, PeriodError),
+    ],
+)
+def test_bad_arguments_are_refused_before_sending(connected, arguments, expected):
+    """What the service would refuse anyway costs no request."""
+    client = connected(lambda _: httpx.Response(200))
+    with pytest.raises(expected):
+        client.list_line_entries("led_1", *MARCH, **arguments)
+    assert client.requests == []
+
+
+@pytest.mark.parametrize("token", ["", "two\nlines", "ünïcode", " sesame "])
+def test_tokens_that_no_header_can_carry_are_refused_unseen(token):
+    """A broken token is refused without being repeated."""
+    with pytest.raises(ConfigurationError) as caught:
+        aa.LedgerClient("http://ledgers.test", token=token, instance_id="ins_1")
+    assert not token.strip() or token not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["ledgers.test", "ftp://ledgers.test", "http://", "http://a:b@c", "http://x?y=1"])
+def test_addresses_are_checked(url):
+    """An address that is no http(s) address is refused when connecting, not later."""
+    with pytest.raises(ConfigurationError, match="base_url"):
+        aa.LedgerClient(url, token="t", instance_id="ins_1")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>",
+        b"[]",
+        b'{"records": [], "next_page_token": null}',
+        b'{"records": null, "next_page_token": null, "prev_page_token": null}',
+        b'{"records": [], "next_page_token": null, "prev_page_token": null',
+        b"\xff\xfe",
+        b"[" * 100_000,
+    ],
+)
+def test_answers_that_break_the_interface_are_refused(connected, body):
+    """No page is guessed from an answer that is none."""
+    client = connected(lambda _: httpx.Response(200, content=body))
+    with pytest.raises(ProtocolError):
+        client.list_line_entries("led_1", *MARCH)
+
+
+def test_pages_are_followed_through_empty_ones(connected, pages, line):
+    """An empty page with a next token is not the end."""
+    client = connected(pages([line(1)], [], [line(2)], []))
+    assert [one.id for one in client.iter_line_entries("led_1", *MARCH)] == ["lin_1", "lin_2"]
+
+
+def test_pages_that_go_in_circles_end(connected, line):
+    """Tokens A, B, A are noticed: the pages would never end."""
+    following = {"": "A", "A": "B", "B": "A"}
+
+    def answer(request):
+        token = following[request.url.params.get("page_token", "")]
+        return httpx.Response(200, json={"records": [line()], "next_page_token": token, "prev_page_token": None})
+
+    client = connected(answer)
+    with pytest.raises(ProtocolError, match="never end"):
+        list(client.iter_line_entries("led_1", *MARCH))
+    assert len(client.requests) == 3
+
+
+def test_token_is_never_shown(connected, caplog):
+    """The token is in no repr, error, traceback or debug log, and a client is not pickled with it."""
+    caplog.set_level(logging.DEBUG)
+    client = connected(lambda request: httpx.Response(401, json={"message": str(dict(request.headers))}))
+    with pytest.raises(AuthenticationError) as caught:
+        client.retrieve_cash_flow_report(*MARCH)
+    shown = [repr(client), str(client), "".join(traceback.format_exception(caught.value)), caplog.text]
+    assert not any(TOKEN in text for text in shown)
+    with pytest.raises(TypeError):
+        pickle.dumps(client)
+
+
+def test_pacing_spreads_requests(connected, pages, monkeypatch):
+    """A ceiling of requests a minute is kept by waiting, one turn after the other."""
+    waits = []
+    monkeypatch.setattr("accounting_analytics.client.pacing.time.sleep", waits.append)
+    client = connected(pages([]), requests_per_minute=60)
+    for _ in range(3):
+        client.list_line_entries("led_1", *MARCH)
+    assert [round(wait) for wait in waits] == [0, 1, 2]
