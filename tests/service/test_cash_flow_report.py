@@ -99,7 +99,8 @@ def test_all_lines_outside_cash_are_flows(books):
 
 def test_name_of_the_cash_ledger(books):
     """With several cash ledgers the one that moved most is named, by its net movement; ties by sort code, then id."""
-    first, second = books.bank("First", sort_code="2"), books.bank("Second", sort_code="10")
+    # ids in the opposite order of the sort codes
+    first, second = books.bank("First", sort_code="2", id="1"), books.bank("Second", sort_code="10", id="2")
     twins = [books.bank(name, sort_code="1", id=f"{books.instance_id}-{name}") for name in ("b", "a")]
     rent = books.category()
     books.post("2025-03-01T12:00:00Z", (first, -30), (second, -20), (rent, 50), description="more")

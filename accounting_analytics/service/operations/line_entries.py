@@ -19,7 +19,7 @@ from accounting_analytics.service.rows import plain_rows
 from accounting_analytics.service.units import joined, number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import Subquery
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from accounting_analytics.service.stored import Instance, StoredLedger
 
 _LINES = tables.line_entries.c
-_ENTRIES = tables.journal_entries.c
 
 
 class _Around(NamedTuple):
@@ -39,18 +38,11 @@ class _Around(NamedTuple):
     related_line_entry_id: str | None
 
 
-class _Texts(NamedTuple):
-    """Texts of one line, as JSON."""
-
-    description: str
-    journal_entry_description: str
-    tags: str
-
-
 class _Shown(NamedTuple):
     """What every record of a page shows alike, as JSON, and which expansions differ from record to record."""
 
     scale: int
+    ledger_ids: dict[int, str]
     ledger_id: str
     ledger: str
     expanded_ledger: str
@@ -99,47 +91,44 @@ def _matching(
 ) -> Matching:
     zone = zone_name(instance, query.time_zone)
     further = carries_all(connection, instance, query.tag_ids)
-    if query.is_cashflow is not None:
-        touches = _ENTRIES.cash_ledger_pk.is_not(None)
-        further.append(touches if query.is_cashflow else ~touches)
-    return Matching(ledger.pk, boundary(query.start_date, zone), boundary_after(query.end_date, zone), further)
+    start, end = boundary(query.start_date, zone), boundary_after(query.end_date, zone)
+    return Matching(ledger.pk, start, end, further, query.is_cashflow)
 
 
 def _records(connection: Connection, page: Page, shown: _Shown) -> Iterator[str]:
     """Render the records of a page; written out by hand, because a page has a thousand."""
     lines = page.lines.subquery()
-    around = _around(connection, lines)
+    around = _around(connection, lines, shown.ledger_ids)
     tags = _tags(connection, lines)
     query = (
-        select(*COLUMNS, _LINES.description, _ENTRIES.description)
+        select(*COLUMNS)
         .join_from(lines, tables.line_entries, _LINES.pk == lines.c.pk)
-        .join(tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
+        .join(tables.journal_entries, tables.journal_entries.c.pk == _LINES.journal_entry_pk)
         .outerjoin(tables.transactions, tables.transactions.c.line_entry_pk == _LINES.pk)
         .order_by(_LINES.datetime, _LINES.id)
     )
-    for *columns, description, entry_description in plain_rows(connection, query):
-        row = TransactionLine._make(columns)
-        texts = _Texts(quoted(description), quoted(entry_description), tags.get(row.pk, "[]"))
-        yield _record(row, texts, around[row.pk], shown)
+    for row in map(TransactionLine._make, plain_rows(connection, query)):
+        yield _record(row, around[row.pk], tags.get(row.pk, "[]"), shown)
 
 
-def _record(row: TransactionLine, texts: _Texts, around: _Around, shown: _Shown) -> str:
+def _record(row: TransactionLine, around: _Around, tags: str, shown: _Shown) -> str:
     moment = timestamp(row.datetime)
-    entry_id = quoted(row.journal_entry_id)
+    amount = number_text(joined(row.high, row.low), shown.scale)
+    entry_id, entry_description = quoted(row.journal_entry_id), quoted(row.journal_entry_description)
     text = (
-        f'{{"id":{quoted(row.id)},"amount":{number_text(abs(joined(row.high, row.low)), shown.scale)},'
-        f'"debit_credit":"{row.debit_credit}","description":{texts.description},"datetime":"{moment}",{shown.ledger},'
-        f'"journal_entry_id":{entry_id},"journal_entry_description":{texts.journal_entry_description},"tags":{texts.tags}'
+        f'{{"id":{quoted(row.id)},"amount":{amount.lstrip("-")},"debit_credit":"{row.debit_credit}",'
+        f'"description":{quoted(row.description)},"datetime":"{moment}",{shown.ledger},"journal_entry_id":{entry_id},'
+        f'"journal_entry_description":{entry_description},"tags":{tags}'
     )
     if around.related_line_entry_id is not None:
         text += f',"related_line_entry_id":{around.related_line_entry_id}'
     if row.transaction_id is not None:
         text += f',"transaction_id":{quoted(row.transaction_id)}'
         if shown.transaction:
-            text += f',"transaction":{{{transaction_text(row, shown.ledger_id, shown.scale)}}}'
+            text += f',"transaction":{{{transaction_text(row, shown.ledger_id, amount, moment)}}}'
     if shown.journal_entry:
         text += (
-            f',"journal_entry":{{"datetime":"{moment}","description":{texts.journal_entry_description},"id":{entry_id},'
+            f',"journal_entry":{{"datetime":"{moment}","description":{entry_description},"id":{entry_id},'
             f'"line_entry_ids":{around.line_entry_ids}}}'
         )
     if shown.opposing_ledger_ids:
@@ -156,6 +145,7 @@ def _shown(connection: Connection, instance: Instance, ledger: StoredLedger, exp
         expanded = f',"ledger":{encode(nested).decode()}'
     return _Shown(
         scale=instance.scale,
+        ledger_ids=_ledger_ids(connection, instance),
         ledger_id=quoted(ledger.id),
         ledger=f'"editable":{editable},"ledger_id":{quoted(ledger.id)},"ledger_name":{quoted(ledger.name)}',
         expanded_ledger=expanded,
@@ -165,31 +155,31 @@ def _shown(connection: Connection, instance: Instance, ledger: StoredLedger, exp
     )
 
 
-def _around(connection: Connection, page: Subquery) -> dict[int, _Around]:
+def _around(connection: Connection, page: Subquery, ledger_ids: Mapping[int, str]) -> dict[int, _Around]:
     """All lines of the page's journal entries, in the order they were posted, as each line of the page sees them."""
-    own = tables.line_entries.alias()
     query = (
-        select(page.c.pk, own.c.debit_credit, _LINES.id, _LINES.debit_credit, tables.ledgers.c.id)
-        .join_from(page, own, own.c.pk == page.c.pk)
-        .join(tables.line_entries, _LINES.journal_entry_pk == page.c.journal_entry_pk)
-        .join(tables.ledgers, tables.ledgers.c.pk == _LINES.ledger_pk)
+        select(page.c.pk, _LINES.pk, _LINES.id, _LINES.debit_credit, _LINES.ledger_pk)
+        .join_from(page, tables.line_entries, _LINES.journal_entry_pk == page.c.journal_entry_pk)
         .order_by(page.c.pk, _LINES.pk)
     )
     around = {}
-    for key, lines in groupby(plain_rows(connection, query), itemgetter(0)):
-        ids, opposing_ids = [], []
-        opposing_ledgers: dict[str, None] = {}
-        for _, own_side, line_id, side, ledger_id in lines:
-            ids.append(quoted(line_id))
-            if side != own_side:
-                opposing_ids.append(ids[-1])
-                opposing_ledgers[quoted(ledger_id)] = None
+    for key, rows in groupby(plain_rows(connection, query), itemgetter(0)):
+        lines = [(line_key, quoted(line_id), side, ledger_key) for _, line_key, line_id, side, ledger_key in rows]
+        own_side = next(side for line_key, _, side, _ in lines if line_key == key)
+        opposing = [(line_id, ledger_ids[ledger_key]) for _, line_id, side, ledger_key in lines if side != own_side]
         around[key] = _Around(
-            f"[{','.join(ids)}]",
-            f"[{','.join(opposing_ledgers)}]",
-            opposing_ids[0] if len(opposing_ids) == 1 else None,
+            f"[{','.join([line_id for _, line_id, _, _ in lines])}]",
+            f"[{','.join(dict.fromkeys([ledger_id for _, ledger_id in opposing]))}]",
+            opposing[0][0] if len(opposing) == 1 else None,
         )
     return around
+
+
+def _ledger_ids(connection: Connection, instance: Instance) -> dict[int, str]:
+    """Ids of the ledgers of the instance as JSON, by key."""
+    ledgers = tables.ledgers.c
+    query = select(ledgers.pk, ledgers.id).where(ledgers.instance_pk == instance.pk)
+    return {key: quoted(ledger_id) for key, ledger_id in plain_rows(connection, query)}
 
 
 def _tags(connection: Connection, page: Subquery) -> dict[int, str]:

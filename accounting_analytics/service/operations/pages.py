@@ -30,13 +30,16 @@ class Matching(NamedTuple):
     start, end : Boundary
         Where the first day begins, and where the day after the last one does.
     further : list of conditions
-        Whatever else must hold.
+        Whatever else must hold of the line.
+    is_cashflow : bool or None
+        Whether its journal entry must touch a cash ledger, or must not.
     """
 
     ledger_key: int
     start: Boundary
     end: Boundary | None
     further: list[ColumnElement[bool]]
+    is_cashflow: bool | None
 
     def conditions(self, cursor: Cursor | None) -> list[ColumnElement[bool]]:
         """Conditions on the lines beyond a cursor.
@@ -50,6 +53,9 @@ class Matching(NamedTuple):
         conditions.append(self.start.reached(_UNINDEXED if seeking_up else _LINES.datetime))
         if self.end is not None:
             conditions.append(self.end.before(_UNINDEXED if seeking_down else _LINES.datetime))
+        if self.is_cashflow is not None:
+            touches = _ENTRIES.cash_ledger_pk.is_not(None)
+            conditions.append(touches if self.is_cashflow else ~touches)
         return conditions if cursor is None else [*conditions, _beyond(cursor)]
 
 
@@ -94,11 +100,9 @@ def _if_any(connection: Connection, matching: Matching, cursor: Cursor) -> Curso
 
 
 def _ordered(matching: Matching, cursor: Cursor | None) -> Select[*tuple[Any, ...]]:
-    query = (
-        select(_LINES.datetime, _LINES.id)
-        .join_from(tables.line_entries, tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
-        .where(*matching.conditions(cursor))
-    )
+    query = select(_LINES.datetime, _LINES.id).where(*matching.conditions(cursor))
+    if matching.is_cashflow is not None:
+        query = query.join(tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
     if cursor is not None and cursor.backward:
         return query.order_by(_LINES.datetime.desc(), _LINES.id.desc())
     return query.order_by(_LINES.datetime, _LINES.id)

@@ -12,10 +12,10 @@ from accounting_analytics.service import tables
 from accounting_analytics.service.cash_movement import moved_cash_ledger
 from accounting_analytics.service.operations.lookup import ledger_or_404, not_found
 from accounting_analytics.service.operations.transactions import COLUMNS, TransactionLine, transaction_text
-from accounting_analytics.service.rendering import encode, nested_ledger_fields, quoted
+from accounting_analytics.service.rendering import encode, nested_ledger_fields, quoted, timestamp
 from accounting_analytics.service.store import read_ledgers
 from accounting_analytics.service.stored import now
-from accounting_analytics.service.units import joined
+from accounting_analytics.service.units import joined, number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -74,7 +74,8 @@ def _answer(connection: Connection, instance: Instance, ledger: StoredLedger, tr
     """Transaction with its categories as they now are, as JSON."""
     own = _own_line(connection, instance, ledger, transaction_id)
     opposing = _opposing(_lines(connection, own.journal_entry_pk), own)
-    text = transaction_text(own, quoted(ledger.id), instance.scale)
+    amount = number_text(joined(own.high, own.low), instance.scale)
+    text = transaction_text(own, quoted(ledger.id), amount, timestamp(own.datetime))
     more = {
         "opposing_line_entry_ids": [line.id for line in opposing],
         "categorization_method": own.categorization_method,

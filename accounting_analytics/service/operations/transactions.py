@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from accounting_analytics.service import tables
-from accounting_analytics.service.rendering import quoted, timestamp
-from accounting_analytics.service.units import joined, number_text
+from accounting_analytics.service.rendering import quoted
 
 _LINES = tables.line_entries.c
 _TRANSACTIONS = tables.transactions.c
@@ -19,7 +18,9 @@ COLUMNS = (
     _LINES.debit_credit,
     _LINES.high,
     _LINES.low,
+    _LINES.description,
     tables.journal_entries.c.id.label("journal_entry_id"),
+    tables.journal_entries.c.description.label("journal_entry_description"),
     _TRANSACTIONS.id.label("transaction_id"),
     _TRANSACTIONS.description.label("transaction_description"),
     _TRANSACTIONS.personal,
@@ -41,7 +42,9 @@ class TransactionLine(NamedTuple):
     debit_credit: str
     high: int
     low: int
+    description: str
     journal_entry_id: str
+    journal_entry_description: str
     transaction_id: str | None
     transaction_description: str
     personal: bool
@@ -51,8 +54,8 @@ class TransactionLine(NamedTuple):
     categorization_method: str
 
 
-def transaction_text(line: TransactionLine, ledger_id: str, scale: int) -> str:
-    """Fields of a transaction, as the inside of a JSON object; its amount has the sign of its line.
+def transaction_text(line: TransactionLine, ledger_id: str, amount: str, moment: str) -> str:
+    """Fields of a transaction, as the inside of a JSON object.
 
     Parameters
     ----------
@@ -60,14 +63,15 @@ def transaction_text(line: TransactionLine, ledger_id: str, scale: int) -> str:
         A line that has a transaction.
     ledger_id : str
         Its ledger, as JSON.
-    scale : int
-        Fraction digits.
+    amount : str
+        Its amount, with the sign of the line on its ledger.
+    moment : str
+        Its instant.
     """
     source = "" if line.source_account_id is None else f',"source_account_id":{quoted(line.source_account_id)}'
     return (
-        f'"id":{quoted(line.transaction_id or "")},"amount":{number_text(joined(line.high, line.low), scale)},'
-        f'"datetime":"{timestamp(line.datetime)}","description":{quoted(line.transaction_description)},'
-        f'"journal_entry_id":{quoted(line.journal_entry_id)},"ledger_id":{ledger_id},"line_entry_id":{quoted(line.id)},'
-        f'"personal":{"true" if line.personal else "false"},"posted_status":{quoted(line.posted_status)},'
-        f'"review_status":{quoted(line.review_status)}{source}'
+        f'"id":{quoted(line.transaction_id or "")},"amount":{amount},"datetime":"{moment}",'
+        f'"description":{quoted(line.transaction_description)},"journal_entry_id":{quoted(line.journal_entry_id)},'
+        f'"ledger_id":{ledger_id},"line_entry_id":{quoted(line.id)},"personal":{"true" if line.personal else "false"},'
+        f'"posted_status":{quoted(line.posted_status)},"review_status":{quoted(line.review_status)}{source}'
     )
