@@ -78,7 +78,7 @@ def discover_ledgers(
         crawl.meet(balance.ledger_id, "cash balance", name=balance.ledger_name, sort_code=balance.sort_code, cash=True)
     for flow in _flattened(report.cash_flow_ledgers):
         crawl.meet(flow.ledger_id, "cash flow", name=flow.name)
-    for ledger_id in parents or ():
+    for ledger_id in (*(parents or {}), *filter(None, (parents or {}).values())):
         crawl.meet(ledger_id, "given parents")
     with progress_bar(progress, desc="ledgers", unit=" ledgers") as bar:
         while crawl.waiting:

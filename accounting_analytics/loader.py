@@ -180,14 +180,14 @@ class _Amounts:
 
     def __init__(self, scale: int, where: str) -> None:
         self._scale = scale
-        self._where = where
+        self.where = where
         self.dusted = 0
 
     def exact(self, value: Decimal, field: str) -> Decimal:
         try:
             amount, dusted = parse_amount(value, self._scale)
         except AmountError as error:
-            msg = f"{self._where}: {field}: {error}"
+            msg = f"{self.where}: {field}: {error}"
             raise ProtocolError(msg) from None
         self.dusted += dusted
         return amount
@@ -224,7 +224,7 @@ def _lines(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts, scale: int
         line_id=[line.line_id for _, line in lines],
         ledger_id=[ledger_id for ledger_id, _ in lines],
         amount=[amounts.exact(line.amount, f"amount of line {line.line_id}") for _, line in lines],
-        datetime=_instants([line.datetime for _, line in lines]),
+        datetime=_instants_at([line.datetime for _, line in lines], amounts.where),
         cash_flow_ledger_name=[line.cash_flow_ledger_name for _, line in lines],
         journal_entry_id=[line.journal_entry_id for _, line in lines],
         journal_entry_description=[line.journal_entry_description for _, line in lines],
@@ -250,9 +250,19 @@ def _frame(table: type[Table], scale: int, **columns: Sequence[Any]) -> pd.DataF
     return pd.DataFrame({name: pd.Series(values, dtype=dtypes[name]) for name, values in columns.items()})
 
 
-def _instants(values: Sequence[dt.datetime]) -> list[dt.datetime]:
-    """Instants in UTC; without a zone designator they are UTC."""
-    return [value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC) for value in values]
+def _instants_at(values: Iterable[dt.datetime], where: str) -> list[dt.datetime]:
+    """Instants in UTC; no zone designator is UTC. Arrow would take the clock time of any other zone for UTC."""
+    try:
+        return [_in_utc(value) for value in values]
+    except OverflowError:
+        msg = f"{where}: an instant lies outside the calendar (years 1 to 9999 in UTC)"
+        raise ProtocolError(msg) from None
+
+
+def _in_utc(value: dt.datetime) -> dt.datetime:
+    if value.tzinfo is None:
+        return value.replace(tzinfo=dt.UTC)
+    return value if value.tzinfo is dt.UTC else value.astimezone(dt.UTC)
 
 
 def _page(page: wire.LineEntryPage, where: str, *, ledger_id: str, expanded: frozenset[str], scale: int) -> pa.Table:
@@ -273,7 +283,7 @@ def _page(page: wire.LineEntryPage, where: str, *, ledger_id: str, expanded: fro
         "ledger_name": [line.ledger_name for line in lines],
         "journal_entry_id": [line.journal_entry_id for line in lines],
         "journal_entry_description": [line.journal_entry_description for line in lines],
-        "datetime": [line.datetime for line in lines],
+        "datetime": _instants_at([line.datetime for line in lines], where),
         "amount": amounts,
         "debit_credit": [line.debit_credit for line in lines],
         "signed_amount": pc.if_else(debit, amounts, pc.negate(amounts)),

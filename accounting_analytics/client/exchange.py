@@ -6,6 +6,7 @@ Requests carry the token and the instance; answers become decoded wire records o
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -185,7 +186,7 @@ class Exchange:
         try:
             return msgspec.json.decode(response.content, type=kind)
         except msgspec.ValidationError as error:
-            msg = f"{request}: the answer breaks the interface: {error}"
+            msg = f"{request}: the answer breaks the interface: {error}{_record_id(response.content, str(error))}"
             raise ProtocolError(msg) from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             msg = f"{request}: the answer is not the JSON the interface promises: {error}"
@@ -234,6 +235,26 @@ def _status_error(request: Request, response: httpx.Response) -> StatusError:
     if 300 <= status < 400:  # noqa: PLR2004 (a redirect would carry the token elsewhere)
         said = "the service redirects; redirects are not followed, give its final address as base_url"
     return kind(f"{request}: the service answered {status}: {said}", status=status, error_code=error_code)
+
+
+class _Identified(msgspec.Struct):
+    id: Any = None
+
+
+class _IdentifiedRecords(msgspec.Struct):
+    records: list[_Identified] = []
+
+
+def _record_id(content: bytes, problem: str) -> str:
+    """Id of the record that a problem's path (``$.records[3].amount``) points at, in words; empty if there is none."""
+    at = re.search(r"\$\.records\[(\d+)\]", problem)
+    if at is None:
+        return ""
+    try:
+        record = msgspec.json.decode(content, type=_IdentifiedRecords).records[int(at.group(1))]
+    except (msgspec.DecodeError, IndexError):
+        return ""
+    return f" (line {record.id})"
 
 
 class _ErrorBody(msgspec.Struct):

@@ -206,10 +206,32 @@ class LedgerClient:
         page_token: str | None = None,
     ) -> LineEntryPage:
         """Retrieve one page of a ledger's line entries; days are local to `time_zone`, both dates inclusive."""
+        return self._page(
+            ledger_id,
+            Period.of(start_date, end_date, time_zone),
+            is_cashflow=is_cashflow,
+            expand=expand,
+            tag_ids=tag_ids,
+            limit=limit,
+            page_token=page_token,
+        )
+
+    def _page(
+        self,
+        ledger_id: str,
+        period: Period,
+        *,
+        is_cashflow: bool | None = None,
+        expand: Iterable[str] = (),
+        tag_ids: Iterable[str] = (),
+        limit: int = MAX_LIMIT,
+        page_token: str | None = None,
+        number: int | None = None,
+    ) -> LineEntryPage:
+        """Retrieve one page; messages name its number where it is known."""
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
             msg = f"limit must be a whole number from 1 to {MAX_LIMIT}, not {limit!r}"
             raise InputError(msg)
-        period = Period.of(start_date, end_date, time_zone)
         request = Request(
             "list line entries",
             "GET",
@@ -222,7 +244,7 @@ class LedgerClient:
                 limit=str(limit),
                 page_token=page_token,
             ),
-            subject=f"ledger {ledger_id}, {period}",
+            subject=f"ledger {ledger_id}, {period}{'' if number is None else f', page {number}'}",
         )
         return self._exchange.read(request, LineEntryPage)
 
@@ -265,18 +287,18 @@ class LedgerClient:
         **options: Any,  # noqa: ANN401 (those of iter_line_entries)
     ) -> Iterator[LineEntryPage]:
         """Iterate over all pages of a ledger's line entries; the options are those of :meth:`iter_line_entries`."""
-        options = {"limit": MAX_LIMIT, **options}
+        period = Period.of(start_date, end_date, options.pop("time_zone", "UTC"))
         seen: set[str] = set()
         token: str | None = None
         while True:
-            page = self.list_line_entries(ledger_id, start_date, end_date, page_token=token, **options)
+            page = self._page(ledger_id, period, page_token=token, number=len(seen) + 1, **options)
             yield page
             token = page.next_page_token
             if token is None:
                 return
             if token in seen:
                 msg = (
-                    f"list line entries (ledger {ledger_id}, {start_date} to {end_date}): page {len(seen) + 1} leads "
+                    f"list line entries (ledger {ledger_id}, {period}): page {len(seen) + 1} leads "
                     "back to a page already read, so the pages never end"
                 )
                 raise ProtocolError(msg)

@@ -1,0 +1,268 @@
+"""Pages and reports into frames: every value exact, counted or refused; nothing in between."""
+
+import datetime as dt
+from decimal import Decimal
+
+import httpx
+import pandas as pd
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import InvalidRequestError, NotFoundError, ProtocolError
+from accounting_analytics.schemas import LineEntries
+
+MARCH = ("2025-03-01", "2025-03-31")
+
+
+@pytest.mark.parametrize(
+    ("sent", "read"),
+    [
+        ("12.50", "12.50"),
+        (12.5, "12.50"),
+        ("1e3", "1000.00"),
+        ("12.50000", "12.50"),
+        ("-7.00", "-7.00"),
+        ("-0", "0.00"),
+        ("999999999999999999999999999999999999.99", "999999999999999999999999999999999999.99"),
+    ],
+)
+def test_amounts_are_exact(connected, pages, line, sent, read):
+    """Numbers and number texts come in at the scale; a negative amount is kept, and means the other side."""
+    frame = aa.load_line_entries(connected(pages([line(amount=sent)])), ["led_1"], *MARCH)
+    assert frame["amount"].tolist() == frame["signed_amount"].tolist() == [Decimal(read)]
+    assert frame.attrs["notes"] == ()
+
+
+@pytest.mark.parametrize("sent", ["0.30000000000000004", "31282.27999999999883584678173065185546875", 0.1 + 0.2])
+def test_float_dust_is_removed_and_counted(connected, pages, line, sent):
+    """A value within 1e-6 of an exact one is that one, and the load says how many there were."""
+    frame = aa.load_line_entries(connected(pages([line(amount=sent), line(2)])), ["led_1"], *MARCH)
+    assert frame["amount"][0] in {Decimal("0.30"), Decimal("31282.28")}
+    assert frame.attrs["notes"] == ("1 amount(s) had float dust, within 1e-6 of the exact value, removed.",)
+
+
+@pytest.mark.parametrize(
+    "sent", ["12.345", "1,000.00", "NaN", "Infinity", "1e400", "", " 1 000", None, True, [], "1e37"]
+)
+def test_other_amounts_are_refused_by_place(connected, pages, line, sent):
+    """Whatever is no exact amount is refused, naming ledger, page, line and field."""
+    with pytest.raises(ProtocolError) as caught:
+        aa.load_line_entries(connected(pages([line(1)], [line(2), line(3, amount=sent)])), ["led_1"], *MARCH)
+    for said in ("led_1", "page 2", "lin_3", "amount"):
+        assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("sent", "read"),
+    [
+        ("2025-03-10T12:00:00Z", "2025-03-10T12:00:00"),
+        ("2025-03-10T12:00:00", "2025-03-10T12:00:00"),
+        ("2025-03-10 12:00:00+05:30", "2025-03-10T06:30:00"),
+        ("2025-03-10T12:00:00.123456Z", "2025-03-10T12:00:00.123456"),
+    ],
+)
+def test_instants_are_utc_microseconds(connected, pages, line, sent, read):
+    """Offsets are applied, no designator is UTC, microseconds stay."""
+    frame = aa.load_line_entries(connected(pages([line(datetime=sent)])), ["led_1"], *MARCH)
+    assert frame["datetime"].tolist() == [pd.Timestamp(read, tz="UTC")]
+    assert str(frame["datetime"].dtype) == "datetime64[us, UTC]"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"datetime": "2025-03-10"},
+        {"datetime": 1741608000},
+        {"datetime": None},
+        {"debit_credit": "DR"},
+        {"debit_credit": None},
+        {"ledger_id": None},
+        {"journal_entry_id": None},
+        {"id": 7},
+        {"ledger_id": "led_2"},
+        {"datetime": "2025-04-01T12:00:00Z"},
+    ],
+)
+def test_lines_that_break_the_interface_are_refused(connected, pages, line, change):
+    """A missing or wrong required field, a foreign ledger's line and a line outside the period are errors."""
+    with pytest.raises(ProtocolError, match="led_1"):
+        aa.load_line_entries(connected(pages([line() | change])), ["led_1"], *MARCH)
+
+
+def test_optional_fields_may_be_absent_or_null_and_others_extra(connected, pages, line):
+    """Absent and null are both null; what the interface does not know is passed over; ids are never numbers."""
+    sent = [line("00123", extra={"deep": [1]}), line("1e5", description=None, tags=None, transaction=None)]
+    frame = aa.load_line_entries(connected(pages(sent)), ["led_1"], *MARCH)
+    assert frame["id"].tolist() == ["lin_00123", "lin_1e5"]
+    assert frame[["description", "transaction_id", "tag_ids", "transaction_amount"]].isna().all().all()
+
+
+def test_unexpanded_is_no_column(connected, pages, line):
+    """What was not asked for is not a column of nulls."""
+    frame = aa.load_line_entries(connected(pages([line()])), ["led_1"], *MARCH, expand=())
+    assert {"opposing_ledger_ids", "transaction_amount", "journal_entry_line_entry_ids"} & set(frame) == set()
+
+
+def test_order_and_repeats(connected, pages, line):
+    """Lines come out by (datetime, id) whatever the order of the pages; the same line twice counts once."""
+    late = line(1, datetime="2025-03-20T00:00:00Z")
+    frame = aa.load_line_entries(connected(pages([late, line(3)], [line(2), late])), ["led_1"], *MARCH)
+    assert frame["id"].tolist() == ["lin_2", "lin_3", "lin_1"]
+    assert frame.attrs["notes"] == ("1 line(s) came more than once with the same content and were kept once.",)
+
+
+def test_one_line_with_two_contents_is_refused(connected, pages, line):
+    """The same id with other content means that the books changed while they were read."""
+    with pytest.raises(ProtocolError, match=r"lin_1 came twice.*load again"):
+        aa.load_line_entries(connected(pages([line(1)], [line(1, amount="9.99")])), ["led_1"], *MARCH)
+
+
+def test_instants_outside_the_calendar_are_refused(connected, pages, line):
+    """An instant that has no UTC date is an error, not a crash."""
+    client = connected(pages([line(datetime="0001-01-01T00:00:00+05:00")]))
+    with pytest.raises(ProtocolError, match="outside the calendar"):
+        aa.load_line_entries(client, ["led_1"], "0001-01-01", "0001-01-02")
+
+
+def test_no_lines_are_a_valid_frame(connected, pages):
+    """An empty ledger gives an empty table with all its columns."""
+    frame = LineEntries.checked(aa.load_line_entries(connected(pages([])), ["led_1"], *MARCH))
+    assert len(frame) == 0
+    assert "opposing_ledger_ids" in frame
+
+
+def test_failure_is_never_an_empty_frame(connected, pages, line):
+    """One ledger that fails fails the load."""
+    ours = pages([line()])
+
+    def answer(request):
+        return ours(request) if "led_1" in request.url.path else httpx.Response(404)
+
+    with pytest.raises(NotFoundError, match="led_2"):
+        aa.load_line_entries(connected(answer), ["led_1", "led_2"], *MARCH)
+
+
+def report(**changes):
+    """Return a cash flow report as a deployment with nested children and text amounts sends it."""
+    child = {"ledger_id": "b", "name": "Rent", "net_cash_flow": "-5.00", "lines": []}
+    return {
+        "cash_flow_ledgers": [
+            {
+                "ledger_id": "a",
+                "name": "Expenses",
+                "net_cash_flow": 0,
+                "total_net_cash_flow": "-5.00",
+                "children": [child],
+            }
+        ],
+        "starting_balances": [{"ledger_id": "c", "ledger_name": "Bank", "sort_code": "1", "cash_balance": "10.00"}],
+        "ending_balances": [{"ledger_id": "c", "ledger_name": "Bank", "sort_code": "1", "cash_balance": 5}],
+        "starting_cash_balance": "10.00",
+        "ending_cash_balance": 5,
+    } | changes
+
+
+def test_reports_of_other_shapes_are_read(connected):
+    """Nested ledgers, totals as text and missing totals are read; the identity holds."""
+    loaded = aa.load_cash_flow_report(connected(lambda _: httpx.Response(200, json=report())), *MARCH)
+    assert loaded.ledgers["ledger_id"].tolist() == ["a", "b"]
+    assert loaded.ledgers["total_net_cash_flow"].isna().tolist() == [False, True]
+    assert (loaded.net_cash_flow, loaded.identity_gap) == (Decimal("-5.00"), Decimal("0.00"))
+
+
+@pytest.mark.parametrize(
+    "changes", [{"starting_cash_balance": "12.345"}, {"ending_cash_balance": None}, {"cash_flow_ledgers": None}]
+)
+def test_reports_that_break_the_interface_are_refused(connected, changes):
+    """No report is guessed."""
+    client = connected(lambda _: httpx.Response(200, json=report(**changes)))
+    with pytest.raises(ProtocolError, match="cash flow report"):
+        aa.load_cash_flow_report(client, *MARCH)
+
+
+def deployment(*, parents=True):
+    """Return a handler: Bank pays Rent under Expenses, Rent is also accrued against Owed; parents may be unknown."""
+
+    def ledger(ledger_id, kind, *, cash=False):
+        return {
+            "id": ledger_id,
+            "name": ledger_id.title(),
+            "debit_credit": "debit",
+            "type": kind,
+            "sub_type": "current_assets",
+            "sort_code": ledger_id,
+            "report_cash_flow": cash,
+            "created_at": "2024-01-01T00:00:00",
+        }
+
+    expenses = ledger("expenses", "expense")
+    ledgers = {
+        "bank": ledger("bank", "asset", cash=True),
+        "rent": ledger("rent", "expense"),
+        "owed": ledger("owed", "liability"),
+    }
+    opposing = {"bank": ["rent"], "rent": ["bank", "owed"], "owed": ["rent"], "expenses": []}
+
+    def answer(request):
+        if "reports" in request.url.path:
+            balance = {"ledger_id": "bank", "ledger_name": "Bank", "sort_code": "bank", "cash_balance": "0"}
+            body = report(cash_flow_ledgers=[], starting_balances=[balance], ending_balances=[balance])
+            return httpx.Response(200, json=body | {"starting_cash_balance": 0, "ending_cash_balance": 0})
+        ledger_id = request.url.path.split("/")[3]
+        expand = request.url.params.get("expand", "")
+        if "ledger.parent" in expand and not parents:
+            return httpx.Response(422, json={"detail": [{"loc": ["expand"], "msg": "unknown", "type": "enum"}]})
+        nested = dict(ledgers.get(ledger_id, {}))
+        if "ledger.parent" in expand:
+            nested["parent"] = expenses | {"parent": None} if ledger_id == "rent" else None
+        records = [
+            {
+                "id": f"{ledger_id}-{at}",
+                "amount": 1,
+                "debit_credit": "debit",
+                "datetime": "2025-03-02T00:00:00Z",
+                "ledger_id": ledger_id,
+                "journal_entry_id": "e",
+                "ledger": nested,
+                "opposing_ledger_ids": [other],
+            }
+            for at, other in enumerate(opposing[ledger_id])
+        ]
+        return httpx.Response(200, json={"records": records, "next_page_token": None, "prev_page_token": None})
+
+    return answer
+
+
+def test_discovery_reaches_what_no_report_names(connected):
+    """From the bank to its category, from there to what it is accrued against, and to parents without lines."""
+    ledgers = aa.discover_ledgers(connected(deployment()), *MARCH).set_index("id")
+    assert sorted(ledgers.index) == ["bank", "expenses", "owed", "rent"]
+    assert ledgers.loc["rent", "parent_id"] == "expenses"
+    assert ledgers["parent_known"].all()
+    assert ledgers.loc["owed", "found_by"] == "opposing ledger of Rent"
+    assert ledgers.loc["bank", "created_at"] == pd.Timestamp(dt.datetime(2024, 1, 1, tzinfo=dt.UTC))
+    assert "cannot be seen" in ledgers.attrs["notes"][0]
+
+
+def test_discovery_without_parents_says_so(connected):
+    """Where the service refuses to show parents, they are unknown, until the caller supplies them."""
+    ledgers = aa.discover_ledgers(connected(deployment(parents=False)), *MARCH)
+    assert not ledgers["parent_known"].any()
+    assert "parents=" in ledgers.attrs["notes"][1]
+    told = aa.discover_ledgers(
+        connected(deployment(parents=False)), *MARCH, parents={"rent": "expenses", "bank": None}
+    ).set_index("id")
+    assert told.loc["rent", "parent_id"] == "expenses"
+    assert told.loc["expenses", ["type", "found_by"]].isna().tolist() == [True, False]
+    assert told["parent_known"].to_dict() == {"bank": True, "expenses": False, "owed": False, "rent": True}
+
+
+def test_discovery_passes_refusals_on(connected):
+    """A service that refuses the period itself is not taken for one without parents."""
+    handler = deployment()
+
+    def refuse_lines(request):
+        return httpx.Response(422) if "line-entries" in request.url.path else handler(request)
+
+    with pytest.raises(InvalidRequestError):
+        aa.discover_ledgers(connected(refuse_lines), *MARCH)
