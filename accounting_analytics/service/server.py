@@ -115,9 +115,8 @@ def serve(
         zone(localtime)
     with Store.open(database) as store:
         made = first_instance(store, localtime=localtime or "UTC")
-        listener = _listener(host, port)
-        _announce(store, _url(listener), new=made is not None, echo=echo)
-        with suppress(KeyboardInterrupt):
+        with _listener(host, port) as listener, suppress(KeyboardInterrupt):
+            _announce(store, _url(listener), new=made is not None, echo=echo)
             _server(store, localtime).run(sockets=[listener])
 
 
