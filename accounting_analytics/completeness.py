@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -62,7 +63,7 @@ class Certificate:
     def _repr_html_(self) -> str:
         shown = "" if self.complete else self.problems.head(_SHOWN_PROBLEMS).to_html(index=False, escape=True)
         more = len(self.problems) - _SHOWN_PROBLEMS
-        return f"<p>{self.summary()}</p>{shown}{f'<p>and {more:,} more</p>' if more > 0 else ''}"
+        return f"<p>{html.escape(self.summary())}</p>{shown}{f'<p>and {more:,} more</p>' if more > 0 else ''}"
 
 
 def check_completeness(line_entries: pd.DataFrame) -> Certificate:
