@@ -19,7 +19,7 @@ lint: $(VENV)/ready
 	$(BIN)/lint-imports --config pyproject.toml
 
 lab: $(VENV)/ready
-	$(BIN)/accounting-analytics lab
+	$(BIN)/accounting-analytics demo --lab
 
 benchmarks: $(VENV)/ready
 	$(BIN)/python -m tests.benchmarks.recompute

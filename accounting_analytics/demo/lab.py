@@ -29,9 +29,10 @@ def open_lab(folder: str | Path = "notebooks") -> int:
         msg = f"there is no folder {str(notebooks)!r} here; run this from a checkout of the project"
         raise ConfigurationError(msg)
     with demo() as company:
-        lab = subprocess.Popen(  # noqa: S603 (our own interpreter)
-            [sys.executable, "-m", "jupyterlab", str(notebooks)], env=os.environ | company.environment()
-        )
+        command = [sys.executable, "-m", "jupyterlab", str(notebooks), "--ServerApp.ip=127.0.0.1"]
+        if os.name == "posix" and os.geteuid() == 0:
+            command.append("--allow-root")  # in a container there is often nobody else; it listens on loopback only
+        lab = subprocess.Popen(command, env=os.environ | company.environment())  # noqa: S603 (our own interpreter)
         while True:
             try:
                 return lab.wait()
