@@ -16,6 +16,7 @@ import msgspec
 import pandas as pd
 
 from accounting_analytics.chart_of_accounts import Hierarchy, display_order
+from accounting_analytics.client.records import flattened
 from accounting_analytics.errors import InvalidRequestError
 from accounting_analytics.periods import Period
 from accounting_analytics.progress import progress_bar
@@ -74,9 +75,9 @@ def discover_ledgers(
     period = Period.of(start_date, end_date, time_zone)
     report = client.retrieve_cash_flow_report(period.start_date, period.end_date, time_zone=time_zone)
     crawl = _Crawl(client, period)
-    for balance in (*_flattened(report.starting_balances), *_flattened(report.ending_balances)):
+    for balance in (*flattened(report.starting_balances), *flattened(report.ending_balances)):
         crawl.meet(balance.ledger_id, "cash balance", name=balance.ledger_name, sort_code=balance.sort_code, cash=True)
-    for flow in _flattened(report.cash_flow_ledgers):
+    for flow in flattened(report.cash_flow_ledgers):
         crawl.meet(flow.ledger_id, "cash flow", name=flow.name)
     for ledger_id in (*(parents or {}), *filter(None, (parents or {}).values())):
         crawl.meet(ledger_id, "given parents")
@@ -241,9 +242,3 @@ def _row(ledger: _Met) -> dict[str, Any]:
 def _in_utc(instant: dt.datetime | None) -> dt.datetime | None:
     """Nested ledgers may come without a zone designator: then it is UTC."""
     return instant.replace(tzinfo=dt.UTC) if instant is not None and instant.tzinfo is None else instant
-
-
-def _flattened(nested: list[Any]) -> Iterator[Any]:
-    for one in nested:
-        yield one
-        yield from _flattened(one.children)

@@ -18,6 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from accounting_analytics.client.records import flattened
 from accounting_analytics.errors import AmountError, ProtocolError
 from accounting_analytics.money import arrow_type, parse_amount
 from accounting_analytics.periods import LOCALTIME, Period
@@ -35,7 +36,7 @@ from accounting_analytics.schemas import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from decimal import Decimal
 
     from accounting_analytics.client import LedgerClient
@@ -158,9 +159,9 @@ def load_cash_flow_report(
     tags = tuple(tag_ids or ())
     report = client.retrieve_cash_flow_report(period.start_date, period.end_date, time_zone=time_zone, tag_ids=tags)
     amounts = _Amounts(client.scale, f"cash flow report, {period}")
-    ledgers = list(_flattened(report.cash_flow_ledgers))
-    starting = _balances(list(_flattened(report.starting_balances)), amounts, client.scale)
-    ending = _balances(list(_flattened(report.ending_balances)), amounts, client.scale)
+    ledgers = list(flattened(report.cash_flow_ledgers))
+    starting = _balances(list(flattened(report.starting_balances)), amounts, client.scale)
+    ending = _balances(list(flattened(report.ending_balances)), amounts, client.scale)
     loaded = CashFlowReport(
         period=period,
         ledgers=_flows(ledgers, amounts, client.scale),
@@ -194,13 +195,6 @@ class _Amounts:
 
     def exact_or_none(self, value: Decimal | None, field: str) -> Decimal | None:
         return None if value is None else self.exact(value, field)
-
-
-def _flattened(nested: Iterable[Any]) -> Iterator[Any]:
-    """Ledgers or balances, children after their parent."""
-    for one in nested:
-        yield one
-        yield from _flattened(one.children)
 
 
 def _flows(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts, scale: int) -> pd.DataFrame:

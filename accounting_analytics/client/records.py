@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 
 class Ledger(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -153,3 +157,13 @@ class CashFlowReport(msgspec.Struct, frozen=True, kw_only=True):
     ending_balances: list[CashLedgerBalance]
     starting_cash_balance: Decimal
     ending_cash_balance: Decimal
+
+
+Nested = TypeVar("Nested", CashFlowLedger, CashLedgerBalance)
+
+
+def flattened(nested: Iterable[Nested]) -> Iterator[Nested]:
+    """Ledgers or balances of a report in one list, children after their parent."""
+    for one in nested:
+        yield one
+        yield from flattened(one.children)
