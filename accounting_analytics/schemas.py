@@ -187,7 +187,7 @@ class Queue(Table):
     """Uncategorized transactions, one row a transaction and uncategorized ledger, largest first.
 
     `amount` is into cash (positive) or out of it (negative); `category_amount` is the uncategorized part of it, null
-    where that is not certain.
+    where that is not certain. `opposing_ledger_ids` are all categories of the transaction: several in a split.
     """
 
     transaction_id: Series[str]
@@ -201,6 +201,7 @@ class Queue(Table):
     description: Series[str]
     category_ledger_id: Series[str]
     category_amount: Series[Any] = pandera.Field(nullable=True)
+    opposing_ledger_ids: Series[TextList]
     review_status: Series[str] = pandera.Field(nullable=True)
     tag_ids: Series[TextList] = pandera.Field(nullable=True)
 
@@ -214,7 +215,10 @@ class Proposals(Queue):
 
 
 class PlanItems(Table):
-    """Items of a recategorization plan: what is expected now, and what it is to become."""
+    """Items of a recategorization plan: what is expected now, and what it is to become.
+
+    `opposing_ledger_ids` are all categories of the transaction when the plan was made.
+    """
 
     transaction_id: Series[str]
     ledger_id: Series[str]
@@ -222,10 +226,12 @@ class PlanItems(Table):
     datetime: Series[Instant]
     description: Series[str]
     amount: Series[Any]
+    category_amount: Series[Any] = pandera.Field(nullable=True)
     category_ledger_id: Series[str]
     updated_category_ledger_id: Series[str]
     updated_category_ledger_name: Series[str]
     rule: Series[str]
+    opposing_ledger_ids: Series[TextList]
 
 
 class Outcomes(Table):

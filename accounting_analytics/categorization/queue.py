@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.chart_of_accounts import RequiredLedger, required_ledger
+from accounting_analytics.categorization.uncategorized import uncategorized_ledgers
+from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import FrameError
-from accounting_analytics.schemas import Ledgers, Queue
+from accounting_analytics.schemas import TEXT_LIST, Ledgers, Queue
 
-_UNCATEGORIZED = {RequiredLedger.UNCATEGORIZED_INFLOW, RequiredLedger.UNCATEGORIZED_OUTFLOW}
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SHOWN = 3
 
 
 def uncategorized_queue(
@@ -33,7 +37,7 @@ def uncategorized_queue(
     ledgers : DataFrame
         :class:`~accounting_analytics.schemas.Ledgers`.
     inflow_ledger_id, outflow_ledger_id : str, optional
-        The uncategorized ledgers, where they are not to be recognised among the required ones.
+        The uncategorized ledger of that direction, where it is not to be recognised among the required ones.
 
     Returns
     -------
@@ -41,24 +45,52 @@ def uncategorized_queue(
         :class:`~accounting_analytics.schemas.Queue`, one row a transaction and uncategorized ledger. ``amount`` is into
         cash (positive) or out of it (negative), from the line's side. ``category_amount`` is the uncategorized part,
         in the same sense; null where its line was not loaded, or where several transactions of one entry share it.
+        ``attrs["notes"]`` says what could not be told.
 
     Raises
     ------
     FrameError
-        ``opposing_ledger_ids`` was not loaded.
+        ``opposing_ledger_ids`` was not loaded, or a transaction stands on a ledger that is not in `ledgers`.
     """
     if "opposing_ledger_ids" not in line_entries:
         msg = "line_entries have no opposing_ledger_ids; load them with expand=('opposing_ledger_ids', ...)"
         raise FrameError(msg)
-    wanted = _uncategorized(ledgers, inflow_ledger_id, outflow_ledger_id)
-    cash = set(ledgers.loc[ledgers["report_cash_flow"], "id"])
-    on_cash = line_entries[line_entries["ledger_id"].isin(cash) & line_entries["transaction_id"].notna()]
-    waiting = on_cash.explode("opposing_ledger_ids")
-    waiting = waiting.assign(category_ledger_id=waiting["opposing_ledger_ids"].astype("str"))
+    Ledgers.checked(ledgers)
+    wanted = uncategorized_ledgers(ledgers, inflow_ledger_id=inflow_ledger_id, outflow_ledger_id=outflow_ledger_id)
+    transactions = _cash_transactions(line_entries, ledgers)
+    waiting = _opposite(transactions, wanted)
+    queue = Queue.checked(_largest_first(_described(waiting, line_entries)))
+    queue.attrs["notes"] = tuple(_notes(queue, transactions, ledgers, wanted))
+    return queue
+
+
+def _cash_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
+    """Lines that carry a transaction of a ledger that reports cash flow."""
+    transactions = line_entries[line_entries["transaction_id"].notna()]
+    unknown = transactions.loc[~transactions["ledger_id"].isin(ledgers["id"]), "ledger_id"]
+    if len(unknown):
+        msg = (
+            f"ledgers do not hold {unknown.iloc[0]!r}, which has {len(unknown)} transaction(s); discover the ledgers "
+            "over the period of the line entries"
+        )
+        raise FrameError(msg)
+    cash = ledgers.loc[ledgers["report_cash_flow"], "id"]
+    return transactions[transactions["ledger_id"].isin(cash)]
+
+
+def _opposite(transactions: pd.DataFrame, wanted: set[str]) -> pd.DataFrame:
+    """One row a transaction and uncategorized ledger opposite it, as ``category_ledger_id``."""
+    waiting = transactions.assign(category_ledger_id=transactions["opposing_ledger_ids"]).explode("category_ledger_id")
+    waiting = waiting.assign(category_ledger_id=waiting["category_ledger_id"].astype("str")).reset_index(drop=True)
     waiting = waiting[waiting["category_ledger_id"].isin(wanted)]
-    waiting = waiting.drop_duplicates(["transaction_id", "category_ledger_id"])
-    amount = waiting["signed_amount"]
-    queue = pd.DataFrame(
+    return waiting.drop_duplicates(["transaction_id", "category_ledger_id"])
+
+
+def _described(waiting: pd.DataFrame, line_entries: pd.DataFrame) -> pd.DataFrame:
+    """Columns of the queue."""
+    amount, side = waiting["signed_amount"], waiting["debit_credit"]
+    into_cash = (amount > 0) | ((amount == 0) & (side == DebitCredit.DEBIT))
+    return pd.DataFrame(
         {
             "transaction_id": waiting["transaction_id"],
             "ledger_id": waiting["ledger_id"],
@@ -67,39 +99,26 @@ def uncategorized_queue(
             "journal_entry_id": waiting["journal_entry_id"],
             "datetime": waiting["datetime"],
             "amount": amount,
-            "direction": pd.Series("inflow", index=waiting.index, dtype="str").where(amount >= 0, "outflow"),
+            "direction": pd.Series("inflow", index=waiting.index, dtype="str").where(into_cash, "outflow"),
             "description": _description(waiting),
             "category_ledger_id": waiting["category_ledger_id"],
             "category_amount": _category_amounts(waiting, line_entries),
+            "opposing_ledger_ids": waiting["opposing_ledger_ids"].astype(TEXT_LIST),
             "review_status": waiting.get("transaction_review_status", pd.Series(None, waiting.index, dtype="str")),
             "tag_ids": waiting["tag_ids"],
         }
     )
-    size = queue["amount"].abs()
-    order = queue.assign(size=size).sort_values(["size", "datetime", "transaction_id"], ascending=[False, True, True])
-    queue = Queue.checked(order.drop(columns="size").reset_index(drop=True))
-    queue.attrs["notes"] = _notes(queue)
-    return queue
 
 
-def _uncategorized(ledgers: pd.DataFrame, *pinned: str | None) -> set[str]:
-    """Ids of the uncategorized ledgers: the pinned ones, or those recognised."""
-    Ledgers.checked(ledgers)
-    given = {ledger_id for ledger_id in pinned if ledger_id is not None}
-    if given:
-        return given
-    required = ledgers[ledgers["is_required"].fillna(value=False)]
-    return {
-        ledger_id
-        for ledger_id, sub_type, side in zip(
-            required["id"], required["sub_type"], required["debit_credit"], strict=True
-        )
-        if required_ledger(is_required=True, sub_type=sub_type, debit_credit=side) in _UNCATEGORIZED
-    }
+def _largest_first(queue: pd.DataFrame) -> pd.DataFrame:
+    sized = queue.assign(size=queue["amount"].abs())
+    order = ["size", "datetime", "transaction_id", "category_ledger_id"]
+    ordered = sized.sort_values(order, ascending=[False, True, True, True])
+    return ordered.drop(columns="size").reset_index(drop=True)
 
 
 def _description(lines: pd.DataFrame) -> pd.Series[Any]:
-    """Describe by the transaction, else of its line, else of its entry; empty ones do not count."""
+    """Describe by the transaction, else by its line, else by its entry; empty ones do not count."""
     described = pd.Series(None, index=lines.index, dtype="str")
     for name in ("transaction_description", "description", "journal_entry_description"):
         if name in lines:
@@ -120,12 +139,26 @@ def _category_amounts(waiting: pd.DataFrame, line_entries: pd.DataFrame) -> pd.S
     return amounts.mask(shared)
 
 
-def _notes(queue: pd.DataFrame) -> tuple[str, ...]:
+def _notes(queue: pd.DataFrame, transactions: pd.DataFrame, ledgers: pd.DataFrame, wanted: set[str]) -> Iterator[str]:
+    """Yield what could not be told: an empty queue must not look like a clean one."""
+    if not wanted:
+        yield (
+            "No uncategorized ledger is among these ledgers, so the queue is empty: either every transaction of the "
+            "period has a category, or they cannot be recognised; then give inflow_ledger_id and outflow_ledger_id."
+        )
+    unheard = wanted - set(ledgers["id"])
+    if unheard:
+        yield f"The pinned ledger(s) {', '.join(sorted(unheard))} are not among these ledgers."
+    blind = int(transactions["opposing_ledger_ids"].isna().sum())
+    if blind:
+        yield f"{blind} transaction(s) came without opposing_ledger_ids; whether they are uncategorized is not known."
+    opposing = set(transactions["opposing_ledger_ids"].explode().dropna()) - set(ledgers["id"]) - wanted
+    if opposing:
+        shown = ", ".join(sorted(opposing)[:_SHOWN])
+        yield f"{len(opposing)} ledger(s) opposite cash are not among these ledgers and count as categories: {shown}."
     unknown = int(queue["category_amount"].isna().sum())
-    if not unknown:
-        return ()
-    said = (
-        f"The uncategorized part of {unknown} transaction(s) is not known: the lines of the uncategorized ledgers were "
-        "not loaded, or several transactions of one entry share them."
-    )
-    return (said,)
+    if unknown:
+        yield (
+            f"The uncategorized part of {unknown} transaction(s) is not known: the lines of the uncategorized ledgers "
+            "were not loaded, or several transactions of one entry share them."
+        )

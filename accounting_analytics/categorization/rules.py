@@ -4,42 +4,66 @@ r"""Rules: which description means which category, read from a TOML file.
 
     [[rule]]
     name = "coffee"
-    contains = "SQ *"                      # or: regex = "^SQ \\\\*(BLUE|RED)"
+    contains = "SQ *"                      # or: regex = '^SQ \*(BLUE|RED)'
     category = "Expenses:Meals"            # a ledger's id, its name where that is unique, or its path
-    direction = "outflow"                  # optional, as are min_amount, max_amount (absolute) and ledger
-    max_amount = "100.00"
+    direction = "outflow"                  # optional, as are min_amount, max_amount, ledger and comment
+    max_amount = 100.00                    # of the whole transaction, without its sign
+    ledger = "Operating Account"           # only transactions of this account: id, unique name or path
+    comment = "the office orders in on Fridays"
 
-The first rule that fits wins. ``contains`` ignores case and runs of white space.
+The first rule that fits wins. Both ``contains`` and ``regex`` ignore case and see runs of white space as one space.
+Expressions are RE2's: no look-around and no back-references, and in return none can run for ever.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from accounting_analytics.errors import AmountError, RulesError
 from accounting_analytics.money import MAX_SCALE, parse_amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from decimal import Decimal
+
+    import pandas as pd
 
 _KEYS = frozenset(
     {"name", "contains", "regex", "category", "direction", "min_amount", "max_amount", "ledger", "comment"}
 )
 _DIRECTIONS = frozenset({"inflow", "outflow"})
-_LONGEST_DESCRIPTION = 500
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule: what must fit, and the category it gives."""
+    """One rule: what must fit, and the category it gives.
+
+    Parameters
+    ----------
+    name : str
+        Its name, unique in the file.
+    pattern : str
+        RE2 expression that the description must contain, case ignored.
+    category : str
+        Id, unique name or path of the ledger it gives.
+    direction : str, optional
+        ``inflow`` or ``outflow``.
+    min_amount, max_amount : Decimal, optional
+        Bounds of the transaction's amount without its sign, both inclusive.
+    ledger : str, optional
+        Id, unique name or path of the account it is for.
+    """
 
     name: str
-    pattern: re.Pattern[str]
+    pattern: str
     category: str
     direction: str | None = None
     min_amount: Decimal | None = None
@@ -58,36 +82,27 @@ class Rule:
         if unknown:
             msg = f"{where} has an unknown key {min(unknown)!r}; the keys are {', '.join(sorted(_KEYS))}"
             raise RulesError(msg)
-        category = entry.get("category")
-        if not isinstance(category, str) or not category.strip():
-            msg = f"{where} has no category"
-            raise RulesError(msg)
-        direction, ledger = entry.get("direction"), entry.get("ledger")
+        direction = _text(entry, "direction", where)
         if direction is not None and direction not in _DIRECTIONS:
             msg = f"{where}: direction must be inflow or outflow, not {direction!r}"
             raise RulesError(msg)
-        if ledger is not None and not isinstance(ledger, str):
-            msg = f"{where}: ledger must be text, the id or name of the account"
+        category = _text(entry, "category", where)
+        if category is None:
+            msg = f"{where} has no category"
+            raise RulesError(msg)
+        _text(entry, "comment", where)
+        least, most = _amount(entry, "min_amount", where), _amount(entry, "max_amount", where)
+        if least is not None and most is not None and least > most:
+            msg = f"{where}: min_amount is above max_amount, so it can never fit"
             raise RulesError(msg)
         return cls(
             name=name.strip(),
             pattern=_pattern(entry, where),
-            category=category.strip(),
+            category=category,
             direction=direction,
-            min_amount=_amount(entry, "min_amount", where),
-            max_amount=_amount(entry, "max_amount", where),
-            ledger=ledger,
-        )
-
-    def fits(self, *, description: str, amount: Decimal, direction: str, ledger: tuple[str, str]) -> bool:
-        """Whether a transaction fits; `ledger` is the account's id and name."""
-        size = abs(amount)
-        return (
-            (self.direction is None or self.direction == direction)
-            and (self.min_amount is None or size >= self.min_amount)
-            and (self.max_amount is None or size <= self.max_amount)
-            and (self.ledger is None or self.ledger in ledger)
-            and self.pattern.search(_normalized(description)) is not None
+            min_amount=least,
+            max_amount=most,
+            ledger=_text(entry, "ledger", where),
         )
 
 
@@ -101,17 +116,37 @@ class Rules:
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)
 
-    def first(self, *, description: str, amount: Decimal, direction: str, ledger: tuple[str, str]) -> str | None:
-        """Name of the first rule that fits a transaction; `ledger` is the account's id and name."""
-        fitting = (
-            rule.name
-            for rule in self.rules
-            if rule.fits(description=description, amount=amount, direction=direction, ledger=ledger)
-        )
-        return next(fitting, None)
-
     def __len__(self) -> int:
         return len(self.rules)
+
+    def first_fitting(self, transactions: pd.DataFrame, accounts: Mapping[str, str]) -> list[str | None]:
+        """Name of the first rule that fits each transaction; None where none does.
+
+        Parameters
+        ----------
+        transactions : DataFrame
+            ``description``, ``amount``, ``direction`` and ``ledger_id``, as in the queue.
+        accounts : mapping of str to str
+            Ledger id of the account that each rule with a ``ledger`` is for, by the rule's name.
+        """
+        descriptions = pa.array([_normalized(text) for text in transactions["description"]], pa.large_string())
+        sizes = [amount.copy_abs() for amount in transactions["amount"]]  # abs() would round to 28 digits
+        known = list(zip(sizes, transactions["direction"], transactions["ledger_id"], strict=True))
+        decided: list[str | None] = [None] * len(known)
+        for rule in self.rules:
+            matches = pc.match_substring_regex(descriptions, rule.pattern, ignore_case=True).to_pylist()
+            account = accounts.get(rule.name)
+            for at, (size, direction, ledger_id) in enumerate(known):
+                if (
+                    matches[at]
+                    and decided[at] is None
+                    and rule.direction in (None, direction)
+                    and account in (None, ledger_id)
+                    and (rule.min_amount is None or size >= rule.min_amount)
+                    and (rule.max_amount is None or size <= rule.max_amount)
+                ):
+                    decided[at] = rule.name
+        return decided
 
 
 def load_rules(path: str | Path) -> Rules:
@@ -129,11 +164,11 @@ def load_rules(path: str | Path) -> Rules:
     """
     file = Path(path)
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = tomllib.loads(file.read_text(encoding="utf-8-sig"), parse_float=Decimal)
     except OSError as error:
         msg = f"the rules file {file} cannot be read: {error.strerror}"
         raise RulesError(msg) from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         msg = f"the rules file {file} is not TOML: {error}"
         raise RulesError(msg) from error
     entries = content.pop("rule", None)
@@ -141,30 +176,41 @@ def load_rules(path: str | Path) -> Rules:
         msg = f"the rules file {file} must hold [[rule]] tables and nothing else"
         raise RulesError(msg)
     rules = tuple(Rule.of(entry, number) for number, entry in enumerate(entries, start=1))
-    names = [rule.name for rule in rules]
-    repeated = [name for name in names if names.count(name) > 1]
-    if repeated:
-        msg = f"the rules file {file} has two rules named {repeated[0]!r}; a plan could not say which one decided"
+    (name, times), *_ = Counter(rule.name for rule in rules).most_common(1) or [("", 0)]
+    if times > 1:
+        msg = f"the rules file {file} has two rules named {name!r}; a plan could not say which one decided"
         raise RulesError(msg)
     return Rules(rules, str(file))
 
 
-def _pattern(entry: Mapping[str, Any], where: str) -> re.Pattern[str]:
-    contains, regex = entry.get("contains"), entry.get("regex")
+def _text(entry: Mapping[str, Any], key: str, where: str) -> str | None:
+    """Text of a key without outer spaces; None where it is left out."""
+    value = entry.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value.strip():
+        msg = f"{where}: {key} must be text that is not empty"
+        raise RulesError(msg)
+    return value.strip()
+
+
+def _pattern(entry: Mapping[str, Any], where: str) -> str:
+    contains, regex = _text(entry, "contains", where), _text(entry, "regex", where)
     if (contains is None) == (regex is None):
         msg = f"{where} needs either contains or regex"
         raise RulesError(msg)
-    text = contains if regex is None else regex
-    if not isinstance(text, str) or not text.strip():
-        msg = f"{where}: {'contains' if regex is None else 'regex'} must be text that is not empty"
-        raise RulesError(msg)
-    if regex is None:
-        return re.compile(re.escape(_normalized(text)), re.IGNORECASE)
+    pattern = str(entry["regex"]) if contains is None else _literal(contains)
     try:
-        return re.compile(text, re.IGNORECASE)
-    except re.error as error:
+        pc.match_substring_regex(pa.array([""]), pattern, ignore_case=True)
+    except pa.ArrowInvalid as error:
         msg = f"{where}: the regex does not compile: {error}"
-        raise RulesError(msg) from error
+        raise RulesError(msg) from None
+    return pattern
+
+
+def _literal(text: str) -> str:
+    r"""Expression that fits this text only; what :func:`re.escape` adds before letters of other scripts RE2 refuses."""
+    return re.sub(r"([\\.^$*+?()\[\]{}|])", r"\\\1", _normalized(text))
 
 
 def _amount(entry: Mapping[str, Any], key: str, where: str) -> Decimal | None:
@@ -172,12 +218,16 @@ def _amount(entry: Mapping[str, Any], key: str, where: str) -> Decimal | None:
     if value is None:
         return None
     try:
-        return parse_amount(value, MAX_SCALE).amount
+        amount = parse_amount(value, MAX_SCALE).amount
     except AmountError as error:
-        msg = f"{where}: {key}: {error} (write it as text, in quotes)"
+        msg = f"{where}: {key}: {error}"
         raise RulesError(msg) from error
+    if amount < 0:
+        msg = f"{where}: {key} is compared without sign, so it cannot be negative; say direction instead"
+        raise RulesError(msg)
+    return amount
 
 
 def _normalized(text: str) -> str:
-    """Text with single spaces; cut where no bank writes on, so that no pattern runs long."""
-    return " ".join(text.split())[:_LONGEST_DESCRIPTION]
+    """Text with single spaces."""
+    return " ".join(text.split())

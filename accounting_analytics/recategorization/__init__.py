@@ -1,7 +1,8 @@
 """Recategorizing in bulk: plan, preview, apply, verify. The only room that changes the books."""
 
-from accounting_analytics.recategorization.apply import apply_plan, verify_plan
+from accounting_analytics.recategorization.apply import apply_plan
 from accounting_analytics.recategorization.plan import Plan, plan_recategorization
 from accounting_analytics.recategorization.report_change import verify_report_change
+from accounting_analytics.recategorization.verify import verify_plan
 
 __all__ = ["Plan", "apply_plan", "plan_recategorization", "verify_plan", "verify_report_change"]

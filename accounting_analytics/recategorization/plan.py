@@ -5,49 +5,95 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from dataclasses import dataclass
 from decimal import Decimal, localcontext
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import pandas as pd
 
-from accounting_analytics.errors import PlanError
+from accounting_analytics.errors import InputError, PlanError
 from accounting_analytics.money import EXACT
 from accounting_analytics.recategorization.plan_file import read_items, write_items
 from accounting_analytics.schemas import Ledgers, PlanItems, Proposals
 
 if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from accounting_analytics.schemas import CashFlowReport
 
-_IDENTITY = ("transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id")
+_SHOWN = 5
 
 
-@dataclass(frozen=True)
+class PlanItem(NamedTuple):
+    """One item of a plan.
+
+    `planned_ledger_ids` are the new categories that all items of its journal entry give.
+    """
+
+    transaction_id: str
+    ledger_id: str
+    category_ledger_id: str
+    updated_category_ledger_id: str
+    journal_entry_id: str
+    datetime: dt.datetime
+    opposing_ledger_ids: frozenset[str]
+    planned_ledger_ids: frozenset[str]
+
+
+_IDENTITY = list(PlanItem._fields[:4])
+
+
 class Plan:
-    """A recategorization plan.
+    """A recategorization plan; it cannot be changed, only made anew from an edited frame or file.
 
     Parameters
     ----------
     frame : DataFrame
-        :class:`~accounting_analytics.schemas.PlanItems`, in the order they will be carried out.
+        :class:`~accounting_analytics.schemas.PlanItems`.
+    instance_id : str, optional
+        The service instance whose books it is for; it is then refused elsewhere.
+
+    Raises
+    ------
+    PlanError
+        Items do nothing, come twice, or contradict each other.
     """
 
-    frame: pd.DataFrame
-
-    def __post_init__(self) -> None:
-        PlanItems.checked(self.frame)
-        _require_consistent(self.frame)
+    def __init__(self, frame: pd.DataFrame, *, instance_id: str | None = None) -> None:
+        self._frame = PlanItems.checked(frame).reset_index(drop=True)
+        self.instance_id = instance_id
+        _require_consistent(self._frame)
 
     def __len__(self) -> int:
-        return len(self.frame)
+        return len(self._frame)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The items as a table; a copy."""
+        return self._frame.copy()
+
+    @property
+    def items(self) -> list[PlanItem]:
+        """The items, in the plan's order."""
+        frame = self._frame
+        planned = frame.groupby("journal_entry_id")["updated_category_ledger_id"].agg(frozenset)
+        columns = {name: frame[name] for name in PlanItem._fields if name in frame}
+        columns["opposing_ledger_ids"] = frame["opposing_ledger_ids"].map(frozenset)
+        columns["planned_ledger_ids"] = frame["journal_entry_id"].map(planned)
+        return [PlanItem(*row) for row in zip(*columns.values(), strict=True)]
 
     @property
     def plan_id(self) -> str:
-        """Fingerprint of what the plan does; a journal belongs to one plan."""
-        content = self.frame[list(_IDENTITY)].to_numpy().tolist()
+        """Fingerprint of what the plan does, in whatever order; a journal belongs to one plan."""
+        content = sorted(self._frame[_IDENTITY].to_numpy().tolist())
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
+
+    def require_instance(self, instance_id: str) -> None:
+        """Refuse an instance that the plan was not made for; a plan that names none fits any."""
+        if self.instance_id not in {None, instance_id}:
+            msg = f"the plan is for instance {self.instance_id!r}, not {instance_id!r}; nothing was sent"
+            raise PlanError(msg)
 
     def preview(self, report: CashFlowReport) -> pd.DataFrame:
         """Predict what the plan does to the net cash flow of each ledger of a report.
@@ -61,68 +107,96 @@ class Plan:
         -------
         DataFrame
             ``ledger_id, name, net_cash_flow, change, net_cash_flow_after``, one row a ledger that changes. The changes
-            sum to zero. ``attrs["notes"]`` says how many items have no line in the report's period.
+            sum to zero. ``attrs["notes"]`` names items that change nothing in this report, and those that cannot be
+            taken back one by one.
+
+        Raises
+        ------
+        InputError
+            The report is filtered by tags.
         """
+        if report.tag_ids:
+            msg = "a report filtered by tags does not show all lines; preview the plan on the untagged report"
+            raise InputError(msg)
         moves = self._moves(report)
-        names = dict(zip(report.ledgers["ledger_id"], report.ledgers["name"], strict=True))
-        names |= dict(
-            zip(self.frame["updated_category_ledger_id"], self.frame["updated_category_ledger_name"], strict=True)
-        )
-        before = dict(zip(report.ledgers["ledger_id"], report.ledgers["net_cash_flow"], strict=True))
-        zero = Decimal(0).scaleb(-report.scale)
-        changes: dict[str, Decimal] = defaultdict(lambda: zero)
-        with localcontext(EXACT):
-            for category, updated, amount in zip(moves["ledger_id"], moves["updated"], moves["amount"], strict=True):
-                changes[category] -= amount
-                changes[updated] += amount
-            rows = [
-                (ledger_id, names.get(ledger_id, ledger_id), own, change, own + change)
-                for ledger_id, own, change in ((key, before.get(key, zero), value) for key, value in changes.items())
-                if change
-            ]
-        dtype = report.ledgers["net_cash_flow"].dtype
-        preview = pd.DataFrame(
-            {
-                "ledger_id": pd.Series([row[0] for row in rows], dtype="str"),
-                "name": pd.Series([row[1] for row in rows], dtype="str"),
-                "net_cash_flow": pd.Series([row[2] for row in rows], dtype=dtype),
-                "change": pd.Series([row[3] for row in rows], dtype=dtype),
-                "net_cash_flow_after": pd.Series([row[4] for row in rows], dtype=dtype),
-            }
-        ).sort_values("change", kind="stable", ignore_index=True)
-        absent = len(self.frame) - int(self.frame["journal_entry_id"].isin(moves["journal_entry_id"]).sum())
-        preview.attrs["notes"] = (
-            (f"{absent} of {len(self.frame)} item(s) have no line in the report of {report.period}.",) if absent else ()
-        )
+        changes = _changes(moves, Decimal(0).scaleb(-report.scale))
+        preview = self._predicted(report, changes)
+        preview.attrs["notes"] = tuple(self._notes(report, moves))
         return preview
 
     def save(self, path: str | Path) -> None:
         """Write the plan as a CSV file that a spreadsheet can open and edit; whole or not at all."""
-        write_items(self.frame, path)
+        write_items(self._frame, path, instance_id=self.instance_id)
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a plan file back; rows may have been deleted or categories changed.
+    def load(cls, path: str | Path, *, ledgers: pd.DataFrame | None = None) -> Self:
+        """Read a plan file back; rows may have been deleted or sorted, new categories changed (id and name).
+
+        Parameters
+        ----------
+        path : path
+            What :meth:`save` wrote.
+        ledgers : DataFrame, optional
+            :class:`~accounting_analytics.schemas.Ledgers`; the new categories are then looked up, and their names must
+            be those of their ids.
 
         Raises
         ------
         PlanError
             The file is not a plan, or a row of it cannot be used; the message names the line.
         """
-        return cls(read_items(path))
+        names = None if ledgers is None else _category_names(ledgers)
+        frame, instance_id = read_items(path, names)
+        return cls(frame, instance_id=instance_id)
 
     def _moves(self, report: CashFlowReport) -> pd.DataFrame:
         """Report lines that the plan moves, with the ledger they move to."""
-        keys = self.frame[["journal_entry_id", "category_ledger_id", "updated_category_ledger_id"]].drop_duplicates()
+        keys = self._frame[["journal_entry_id", "category_ledger_id", "updated_category_ledger_id"]].drop_duplicates()
         keys = keys.set_axis(["journal_entry_id", "ledger_id", "updated"], axis="columns")
         return report.lines.merge(keys, on=["journal_entry_id", "ledger_id"])
 
+    def _predicted(self, report: CashFlowReport, changes: Mapping[str, Decimal]) -> pd.DataFrame:
+        names = dict(
+            zip(self._frame["updated_category_ledger_id"], self._frame["updated_category_ledger_name"], strict=True)
+        ) | dict(zip(report.ledgers["ledger_id"], report.ledgers["name"], strict=True))
+        before = dict(zip(report.ledgers["ledger_id"], report.ledgers["net_cash_flow"], strict=True))
+        zero = Decimal(0).scaleb(-report.scale)
+        changing = sorted(((change, ledger_id) for ledger_id, change in changes.items() if change))
+        with localcontext(EXACT):
+            after = [before.get(ledger_id, zero) + change for change, ledger_id in changing]
+        amount = report.ledgers["net_cash_flow"].dtype
+        columns = {
+            "ledger_id": ([ledger_id for _, ledger_id in changing], "str"),
+            "name": ([names.get(ledger_id, ledger_id) for _, ledger_id in changing], "str"),
+            "net_cash_flow": ([before.get(ledger_id, zero) for _, ledger_id in changing], amount),
+            "change": ([change for change, _ in changing], amount),
+            "net_cash_flow_after": (after, amount),
+        }
+        return pd.DataFrame({name: pd.Series(values, dtype=dtype) for name, (values, dtype) in columns.items()})
+
+    def _notes(self, report: CashFlowReport, moves: pd.DataFrame) -> Iterator[str]:
+        moved = set(zip(moves["journal_entry_id"], moves["ledger_id"], strict=True))
+        absent = [
+            item.transaction_id for item in self.items if (item.journal_entry_id, item.category_ledger_id) not in moved
+        ]
+        if absent:
+            yield (
+                f"{len(absent)} of {len(self)} item(s) change nothing in the report of {report.period}, because their "
+                f"lines lie outside it or have left the category expected: {_listed(absent)}."
+            )
+        merging = [item.transaction_id for item in self.items if _merges(item)]
+        if merging:
+            yield (
+                f"{len(merging)} of {len(self)} item(s) join a split with a category it already has; afterwards the "
+                f"service cannot tell the parts apart, so this cannot be taken back: {_listed(merging)}."
+            )
+
     def _repr_html_(self) -> str:
-        shown = self.frame.to_html(index=False, escape=True, max_rows=50)
-        return f"<p>Recategorization plan {self.plan_id}: {len(self.frame):,} item(s)</p>{shown}"
+        shown = self._frame.to_html(index=False, escape=True, max_rows=50)
+        return f"<p>Recategorization plan {self.plan_id}: {len(self):,} item(s)</p>{shown}"
 
 
-def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame) -> Plan:
+def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, instance_id: str | None = None) -> Plan:
     """Make a plan of proposals; nothing is sent to the service.
 
     Parameters
@@ -131,37 +205,75 @@ def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame) -> 
         :class:`~accounting_analytics.schemas.Proposals`; drop the rows you do not want.
     ledgers : DataFrame
         :class:`~accounting_analytics.schemas.Ledgers`; every new category must be in it.
+    instance_id : str, optional
+        The service instance whose books these are (``client.instance_id``); the plan is then refused elsewhere.
 
     Raises
     ------
     PlanError
-        A new category is not in `ledgers`, equals the present one, or two items contradict each other.
+        A new category is not in `ledgers`, is a financial account, equals the present one, or two items contradict
+        each other.
     """
     Proposals.checked(proposals)
-    Ledgers.checked(ledgers)
-    unknown = set(proposals["updated_category_ledger_id"]) - set(ledgers["id"])
-    if unknown:
-        msg = f"{len(unknown)} new categories are not in ledgers: {', '.join(sorted(unknown)[:5])}"
+    names = _category_names(ledgers)
+    impossible = set(proposals["updated_category_ledger_id"]) - names.keys()
+    if impossible:
+        msg = f"new categories that are not in ledgers, or are financial accounts: {_listed(sorted(impossible))}"
         raise PlanError(msg)
     columns = list(PlanItems.to_schema().columns)
-    return Plan(proposals[columns].reset_index(drop=True))
+    return Plan(proposals[columns], instance_id=instance_id)
 
 
-def _require_consistent(items: pd.DataFrame) -> None:
+def _category_names(ledgers: pd.DataFrame) -> dict[str, str]:
+    """Names of the ledgers that can be a category, by id."""
+    Ledgers.checked(ledgers)
+    categories = ledgers[~ledgers["report_cash_flow"] & ledgers["financial_account_type"].isna()]
+    return dict(zip(categories["id"], categories["name"], strict=True))
+
+
+def _changes(moves: pd.DataFrame, zero: Decimal) -> dict[str, Decimal]:
+    """Change of each ledger's net cash flow."""
+    changes: dict[str, Decimal] = defaultdict(lambda: zero)
+    with localcontext(EXACT):
+        for category, updated, amount in zip(moves["ledger_id"], moves["updated"], moves["amount"], strict=True):
+            changes[category] -= amount
+            changes[updated] += amount
+    return changes
+
+
+def _merges(item: PlanItem) -> bool:
+    return item.updated_category_ledger_id in item.opposing_ledger_ids
+
+
+def _listed(ids: list[str]) -> str:
+    more = len(ids) - _SHOWN
+    return ", ".join(ids[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _require_consistent(frame: pd.DataFrame) -> None:
     """Refuse items that do nothing, come twice, or pull one entry's category two ways."""
-    idle = items[items["category_ledger_id"] == items["updated_category_ledger_id"]]
+    idle = frame[frame["category_ledger_id"] == frame["updated_category_ledger_id"]]
     if len(idle):
         msg = f"transaction {idle['transaction_id'].iloc[0]} already has the category it is to get; drop the item"
         raise PlanError(msg)
-    repeated = items[items.duplicated(["transaction_id", "category_ledger_id"])]
+    repeated = frame[frame.duplicated(["transaction_id", "category_ledger_id"])]
     if len(repeated):
         msg = f"transaction {repeated['transaction_id'].iloc[0]} stands in the plan twice; keep one of its items"
         raise PlanError(msg)
-    targets = items.groupby(["journal_entry_id", "category_ledger_id"])["updated_category_ledger_id"].nunique()
+    targets = frame.groupby(["journal_entry_id", "category_ledger_id"])["updated_category_ledger_id"].nunique()
     if (targets > 1).any():
         entry = targets[targets > 1].index[0][0]
         msg = (
             f"journal entry {entry} has several transactions with one category, and the plan gives them different new "
             "ones; give them the same"
+        )
+        raise PlanError(msg)
+    updated = set(zip(frame["journal_entry_id"], frame["updated_category_ledger_id"], strict=True))
+    present = set(zip(frame["journal_entry_id"], frame["category_ledger_id"], strict=True))
+    if chained := sorted(updated & present):
+        entry, ledger_id = chained[0]
+        msg = (
+            f"journal entry {entry}: one item moves a category to {ledger_id} and another moves it on from there, so "
+            "the result would hang on their order; plan them one after the other"
         )
         raise PlanError(msg)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import io
+import json
 import os
+import re
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -15,34 +18,51 @@ from accounting_analytics.errors import AmountError, PlanError
 from accounting_analytics.money import DEFAULT_SCALE, MAX_SCALE, parse_amount
 from accounting_analytics.schemas import PlanItems
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _GUARD = "'"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", _GUARD)
-_EXACT = {"amount", "datetime"}
+_RETYPED = re.compile(
+    r"[\d\s.,:/%()$-]*\d[\d\s.,:/%()$-]*(e[+-]?\d+)?"  # 00123, 1e5, 3-4, 12:30
+    r"|(true|false)"
+    r"|\d{0,4}[\s./-]*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[\s./-]*\d{0,4}"  # MAR1 is a day to them
+    r"|\d+(\.\d+)?\s*[ap]m?",
+    re.IGNORECASE,
+)
+"""What a spreadsheet would silently turn into a number, a date or a yes/no."""
+_INSTANCE = "instance_id"
+_AMOUNTS = ("amount", "category_amount")
+_LIST = "opposing_ledger_ids"
+_MAY_BE_EMPTY = frozenset({"description", "category_amount", _INSTANCE})
 
 
-def write_items(items: pd.DataFrame, path: str | Path) -> None:
+def write_items(frame: pd.DataFrame, path: str | Path, *, instance_id: str | None) -> None:
     """Write plan items; the file is whole or not there."""
     file = Path(path)
     text = io.StringIO(newline="")
     writer = csv.writer(text)
-    writer.writerow(items.columns)
-    for row in items.itertuples(index=False, name=None):
-        writer.writerow([_cell(name, value) for name, value in zip(items.columns, row, strict=True)])
+    writer.writerow([*frame.columns, _INSTANCE])
+    for row in frame.itertuples(index=False, name=None):
+        cells = [_cell(name, value) for name, value in zip(frame.columns, row, strict=True)]
+        writer.writerow([*cells, _guarded(instance_id or "")])
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", newline="", dir=file.parent, prefix=f".{file.name}-", delete=False
-        ) as temporary:
-            temporary.write(text.getvalue())
-            temporary.flush()
-            os.fsync(temporary.fileno())
-        Path(temporary.name).replace(file)
+        _replace(file, text.getvalue().encode("utf-8-sig"))  # the mark tells spreadsheets that it is UTF-8
     except OSError as error:
         msg = f"the plan cannot be written to {file}: {error.strerror}"
         raise PlanError(msg) from error
 
 
-def read_items(path: str | Path) -> pd.DataFrame:
-    """Read plan items; the first row that cannot be used is named by its line."""
+def read_items(path: str | Path, names: Mapping[str, str] | None) -> tuple[pd.DataFrame, str | None]:
+    """Read plan items and their instance; the first row that cannot be used is named by its line.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    names : mapping of str to str, optional
+        Names of the ledgers that can be a category, by id.
+    """
     file = Path(path)
     try:
         text = file.read_bytes().decode("utf-8-sig")  # as it stands: reading text would change line breaks
@@ -50,50 +70,126 @@ def read_items(path: str | Path) -> pd.DataFrame:
         msg = f"the plan {file} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}"
         raise PlanError(msg) from error
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    columns = list(PlanItems.to_schema().columns)
+    rows = []
+    known = dict(names or {})
     try:
-        header = next(reader, [])
-        if sorted(header) != sorted(columns):
-            msg = f"{file} is not a plan: its columns must be {', '.join(columns)}"
-            raise PlanError(msg)
-        rows = [
-            _row(dict(zip(header, cells, strict=False)), len(cells), header, f"{file}, line {reader.line_num}")
-            for cells in reader
-            if cells
-        ]
+        header = _header(next(reader, []), file)
+        for cells in reader:
+            if any(cells):
+                where = f"{file}, line {reader.line_num}"
+                rows.append(_row(header, cells, where))
+                _require_named(rows[-1], known, where, complete=names is not None)
     except csv.Error as error:
         msg = f"{file}, line {reader.line_num}: {error}"
         raise PlanError(msg) from error
-    scale = max((len(str(row["amount"]).partition(".")[2]) for row in rows), default=DEFAULT_SCALE)
-    dtypes = PlanItems.dtypes(scale)
-    return pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=dtypes[name]) for name in columns})
-
-
-def _row(cells: dict[str, str], count: int, header: list[str], where: str) -> dict[str, object]:
-    if count != len(header):
-        msg = f"{where}: {count} cells where there are {len(header)} columns"
+    instances = {row.pop(_INSTANCE) or None for row in rows}
+    if len(instances) > 1:
+        msg = f"{file} mixes plans of different instances; keep the rows of one"
         raise PlanError(msg)
-    row: dict[str, object] = {name: text.removeprefix(_GUARD) for name, text in cells.items() if name not in _EXACT}
-    empty = [name for name, text in row.items() if not text and name != "description"]
+    digits = (_fraction_digits(row[name]) for row in rows for name in _AMOUNTS if row[name] is not None)
+    columns = {name: [row[name] for row in rows] for name in PlanItems.to_schema().columns}
+    return PlanItems.of(columns, max(digits, default=DEFAULT_SCALE)), next(iter(instances), None)
+
+
+def _header(header: list[str], file: Path) -> list[str]:
+    columns = [*PlanItems.to_schema().columns, _INSTANCE]
+    if sorted(header) != sorted(columns):
+        hint = "; it was saved with semicolons: save it with commas" if ";" in "".join(header) else ""
+        msg = f"{file} is not a plan: its columns must be {', '.join(columns)}{hint}"
+        raise PlanError(msg)
+    return header
+
+
+def _row(header: list[str], cells: list[str], where: str) -> dict[str, Any]:
+    if len(cells) != len(header):
+        msg = f"{where}: {len(cells)} cells where there are {len(header)} columns"
+        raise PlanError(msg)
+    row: dict[str, Any] = {name: cell.removeprefix(_GUARD) for name, cell in zip(header, cells, strict=True)}
+    empty = [name for name, text in row.items() if not text and name not in _MAY_BE_EMPTY]
     if empty:
         msg = f"{where}: {empty[0]} is empty"
         raise PlanError(msg)
     try:
-        fraction = len(cells["amount"].partition(".")[2])
-        row["amount"] = parse_amount(cells["amount"], min(fraction, MAX_SCALE)).amount
-        row["datetime"] = dt.datetime.fromisoformat(cells["datetime"])
+        for name in _AMOUNTS:
+            row[name] = _amount(row[name]) if row[name] else None
+        row["datetime"] = _instant(row["datetime"])
+        row[_LIST] = _ids(row[_LIST])
     except (AmountError, ValueError) as error:
         msg = f"{where}: {error}"
         raise PlanError(msg) from error
-    if row["datetime"].tzinfo is None:  # type: ignore[attr-defined]
-        msg = f"{where}: datetime {cells['datetime']!r} has no zone; leave it as it was written"
+    if row["category_ledger_id"] not in row[_LIST]:
+        msg = f"{where}: category_ledger_id is not among opposing_ledger_ids; leave both as they were written"
         raise PlanError(msg)
     return row
 
 
-def _cell(name: str, value: object) -> str:
-    """Text of a cell; one that a spreadsheet would take for a formula gets a guard, which reading takes off."""
+def _require_named(row: Mapping[str, Any], known: dict[str, str], where: str, *, complete: bool) -> None:
+    """Refuse a row whose new category has another name than its id: one of the two was forgotten in editing."""
+    ledger_id, name = row["updated_category_ledger_id"], row["updated_category_ledger_name"]
+    if complete and ledger_id not in known:
+        msg = f"{where}: there is no ledger {ledger_id!r} that can be a category; the id decides, not the name"
+        raise PlanError(msg)
+    expected = known.setdefault(ledger_id, name)
+    if name != expected:
+        msg = (
+            f"{where}: ledger {ledger_id!r} is named {expected!r}, not {name!r}; change updated_category_ledger_id and "
+            "updated_category_ledger_name together"
+        )
+        raise PlanError(msg)
+
+
+def _amount(text: str) -> object:
+    return parse_amount(text, min(len(text.partition(".")[2]), MAX_SCALE)).amount
+
+
+def _fraction_digits(amount: Any) -> int:  # noqa: ANN401 (a Decimal from a row of mixed cells)
+    return max(-int(amount.as_tuple().exponent), 0)
+
+
+def _instant(text: str) -> dt.datetime:
+    instant = dt.datetime.fromisoformat(text)
+    if instant.tzinfo is None:
+        msg = f"datetime {text!r} has no zone; leave it as it was written"
+        raise ValueError(msg)
+    return instant
+
+
+def _ids(text: str) -> list[str]:
+    try:
+        ids = json.loads(text)
+    except ValueError:
+        ids = None
+    if not isinstance(ids, list) or not ids or not all(isinstance(one, str) for one in ids):
+        msg = f"{_LIST} is not a list of ids; leave it as it was written"
+        raise ValueError(msg)
+    return ids
+
+
+def _cell(name: str, value: Any) -> str:  # noqa: ANN401 (whatever stands in a frame)
+    """Text of a cell."""
     if isinstance(value, dt.datetime):
         return value.isoformat()
-    text = str(value)
-    return f"{_GUARD}{text}" if name not in _EXACT and text.startswith(_FORMULA) else text
+    if name == _LIST:
+        return json.dumps(list(value), ensure_ascii=False)
+    if name in _AMOUNTS:
+        return "" if pd.isna(value) else f"{value:f}"
+    return _guarded(str(value))
+
+
+def _guarded(text: str) -> str:
+    """Text with a guard before what a spreadsheet would compute or retype; reading takes it off."""
+    return f"{_GUARD}{text}" if text.startswith(_FORMULA) or _RETYPED.fullmatch(text) else text
+
+
+def _replace(file: Path, content: bytes) -> None:
+    """Put a file in place in one step; nothing is left behind when that fails."""
+    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
+    try:
+        with os.fdopen(descriptor, "wb") as temporary:
+            temporary.write(content)
+            temporary.flush()
+            os.fsync(temporary.fileno())
+        Path(name).replace(file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -9,45 +9,45 @@ import pandas as pd
 
 from accounting_analytics.errors import BooksDoNotTieError, InputError
 from accounting_analytics.money import EXACT, format_amount
+from accounting_analytics.recategorization.plan import Plan
 
 if TYPE_CHECKING:
-    from accounting_analytics.recategorization.plan import Plan
     from accounting_analytics.schemas import CashFlowReport
 
+_HOLDS = frozenset({"done", "already_done"})
 
-def verify_report_change(plan: Plan, before: CashFlowReport, after: CashFlowReport) -> pd.DataFrame:
+
+def verify_report_change(
+    plan: Plan, before: CashFlowReport, after: CashFlowReport, *, outcomes: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """Compare the reports before and after a run with what the plan predicted.
 
     Parameters
     ----------
     plan : Plan
-        The plan, or the part of it that was done.
+        The plan that was carried out.
     before, after : CashFlowReport
         The same period, untagged.
+    outcomes : DataFrame, optional
+        What :func:`apply_plan` returned: items that are not done are then not expected to have moved.
 
     Returns
     -------
     DataFrame
-        ``ledger_id, name, before, predicted, after``, one row a ledger that changed or was to change.
+        ``ledger_id, name, before, predicted, after``, one row a ledger that changed.
 
     Raises
     ------
     InputError
-        The reports are of different periods, or filtered by tags.
+        The reports are of different periods, or filtered by tags; or the outcomes are of another plan.
     BooksDoNotTieError
         A balance moved, or a ledger changed otherwise than predicted; the message names the first.
     """
     if before.period != after.period or before.tag_ids or after.tag_ids:
         msg = f"the reports must be of one period and untagged, not {before.period} and {after.period}"
         raise InputError(msg)
-    for name in ("starting_cash_balance", "ending_cash_balance", "net_cash_flow"):
-        if getattr(before, name) != getattr(after, name):
-            msg = (
-                f"the {name} of {before.period} moved from {format_amount(getattr(before, name))} to "
-                f"{format_amount(getattr(after, name))}; recategorizing cannot do that, somebody else changed the books"
-            )
-            raise BooksDoNotTieError(msg)
-    changes = plan.preview(before)
+    _require_balances_stayed(before, after)
+    changes = _part_done(plan, outcomes).preview(before)
     predicted = dict(zip(changes["ledger_id"], changes["change"], strict=True))
     was, now = _flows(before), _flows(after)
     zero = Decimal(0).scaleb(-before.scale)
@@ -69,6 +69,48 @@ def verify_report_change(plan: Plan, before: CashFlowReport, after: CashFlowRepo
     amount = before.ledgers["net_cash_flow"].dtype
     dtypes = {"ledger_id": "str", "name": "str", "before": amount, "predicted": amount, "after": amount}
     return pd.DataFrame(changed, columns=list(dtypes)).astype(dtypes)
+
+
+def _part_done(plan: Plan, outcomes: pd.DataFrame | None) -> Plan:
+    """Part of a plan that the books hold."""
+    if outcomes is None:
+        return plan
+    frame, keys = plan.frame, ["transaction_id", "category_ledger_id", "updated_category_ledger_id"]
+    if not frame[keys].equals(outcomes[keys].reset_index(drop=True)):
+        msg = "these outcomes are not those of this plan; give what apply_plan returned for it"
+        raise InputError(msg)
+    holds = outcomes["outcome"].isin(_HOLDS).to_numpy()
+    return Plan(frame[holds], instance_id=plan.instance_id)
+
+
+def _require_balances_stayed(before: CashFlowReport, after: CashFlowReport) -> None:
+    """Refuse a report whose balances or totals moved: recategorizing cannot do that."""
+    pairs = {
+        name: (getattr(before, name), getattr(after, name))
+        for name in ("starting_cash_balance", "ending_cash_balance", "net_cash_flow")
+    }
+    for which in ("starting", "ending"):
+        was, now = (_balances(getattr(report, f"{which}_balances")) for report in (before, after))
+        pairs |= {
+            f"{which} balance of {name}": (was.get((ledger_id, name)), now.get((ledger_id, name)))
+            for ledger_id, name in was | now
+        }
+    for what, (old, new) in pairs.items():
+        if old != new:
+            msg = (
+                f"the {what} in {before.period} moved from {_shown(old)} to {_shown(new)}; recategorizing cannot do "
+                "that, somebody else changed the books"
+            )
+            raise BooksDoNotTieError(msg)
+
+
+def _balances(balances: pd.DataFrame) -> dict[tuple[str, str], Decimal]:
+    keys = zip(balances["ledger_id"], balances["ledger_name"], strict=True)
+    return dict(zip(keys, balances["cash_balance"], strict=True))
+
+
+def _shown(amount: Decimal | None) -> str:
+    return "no such ledger" if amount is None else format_amount(amount)
 
 
 def _flows(report: CashFlowReport) -> dict[str, Decimal]:

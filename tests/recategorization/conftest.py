@@ -1,23 +1,80 @@
-"""A small company with uncategorized transactions, on a real service."""
+"""A small company with uncategorized transactions, on a real service, and a transport with faults."""
 
 import datetime as dt
+import random
+import sqlite3
 from decimal import Decimal
 from types import SimpleNamespace
 
+import httpx
 import pytest
 
 import accounting_analytics as aa
+from accounting_analytics.schemas import PlanItems
 from accounting_analytics.service.posting import NewJournalEntry, NewLedger, NewLine, NewTransaction
 from accounting_analytics.service.server import running
 from accounting_analytics.service.store import Store
 
 PERIOD = ("2025-03-01", "2025-03-31")
+NOON = dt.datetime(2025, 3, 10, 12, tzinfo=dt.UTC)
 SPENDING = [
     ("SQ *BLUE BTTL 0423 SF CA", "4.50"),
     ("SQ *BLUE BTTL 0424 SF CA", "5.25"),
     ("GOOGLE *WORKSPACE CC@GOOGLE.COM", "144.00"),
     ("CHECK 1043", "900.00"),
 ]
+
+
+class Faulty(httpx.BaseTransport):
+    """The real transport, with a fault chosen for each PUT and each GET by the test.
+
+    Parameters
+    ----------
+    on_put : function of (count, request) to fault, optional
+        ``None``, ``"lost before"``, ``"lost after"``, ``"killed"``, a function to call before the request goes on, or
+        the status to answer instead of asking.
+    on_get : the same for reads, optional
+    """
+
+    def __init__(self, on_put=None, on_get=None):
+        self._real = httpx.HTTPTransport()
+        self._faults = {"PUT": on_put, "GET": on_get}
+        self.puts = 0
+        self.gets = 0
+
+    def handle_request(self, request):
+        """Send the request, or fail as asked."""
+        self.puts += request.method == "PUT"
+        self.gets += request.method == "GET"
+        choose = self._faults.get(request.method)
+        fault = choose and choose(self.puts if request.method == "PUT" else self.gets, request)
+        if fault == "lost before":
+            raise httpx.ConnectError(fault)
+        if fault == "lost after":
+            self._real.handle_request(request).close()
+            raise httpx.ReadError(fault)
+        if fault == "killed":
+            raise KeyboardInterrupt
+        if isinstance(fault, int):
+            return httpx.Response(fault, json={"message": "no"}, headers={"retry-after": "0.01"})
+        if callable(fault):
+            fault()
+        return self._real.handle_request(request)
+
+    def close(self):
+        """Close the real transport."""
+        self._real.close()
+
+
+def only(number, fault):
+    """Return a choice of one fault, on the n-th request of its kind."""
+    return lambda count, _: fault if count == number else None
+
+
+def at_random(seed, share=0.2):
+    """Return a seeded choice of lost answers, before or after the change was made."""
+    chance = random.Random(seed)  # noqa: S311 (a test that can be replayed)
+    return lambda _count, _request: chance.choice(["lost before", "lost after"]) if chance.random() < share else None
 
 
 def expense(name):
@@ -27,35 +84,37 @@ def expense(name):
     )
 
 
+def purchase(number, description, amount, bank, outflow):
+    """Return an uncategorized purchase."""
+    return NewJournalEntry(
+        NOON + dt.timedelta(hours=number),
+        "Card purchase",
+        (
+            NewLine(bank, "credit", Decimal(amount), transaction=NewTransaction(description, id=f"txn_{number}")),
+            NewLine(outflow, "debit", Decimal(amount)),
+        ),
+    )
+
+
 @pytest.fixture
 def books(tmp_path):
-    """Return the company: client, ledger ids, instance, store path, and how to load its frames."""
+    """Return the company: client, ledger ids, how to connect, load, post, and look behind the service."""
     database = tmp_path / "books.db"
     with Store.open(database) as store:
         instance = store.create_instance()
         token = store.issue_token(instance)
         outflow = next(ledger.id for ledger in store.ledgers(instance) if "outflow" in ledger.name.lower())
-        bank = store.create_ledger(instance, NewLedger("Bank", financial_account_type="bank_account")).id
+        bank, savings = (
+            store.create_ledger(instance, NewLedger(name, financial_account_type="bank_account")).id
+            for name in ("Bank", "Savings")
+        )
         meals, software, rent = (
             store.create_ledger(instance, expense(name)).id for name in ("Meals", "Software", "Rent")
         )
-        noon = dt.datetime(2025, 3, 10, 12, tzinfo=dt.UTC)
-        entries = [
-            NewJournalEntry(
-                noon + dt.timedelta(days=number),
-                "Card purchase",
-                (
-                    NewLine(
-                        bank, "credit", Decimal(amount), transaction=NewTransaction(description, id=f"txn_{number}")
-                    ),
-                    NewLine(outflow, "debit", Decimal(amount)),
-                ),
-            )
-            for number, (description, amount) in enumerate(SPENDING)
-        ]
+        entries = [purchase(at, text, amount, bank, outflow) for at, (text, amount) in enumerate(SPENDING)]
         entries.append(
             NewJournalEntry(
-                noon,
+                NOON,
                 "Split",
                 (
                     NewLine(
@@ -68,15 +127,30 @@ def books(tmp_path):
         )
         entries += [  # a ledger without any line would not be discovered
             NewJournalEntry(
-                noon, "Known", (NewLine(bank, "credit", Decimal(9)), NewLine(category, "debit", Decimal(9)))
+                NOON, "Known", (NewLine(bank, "credit", Decimal(9)), NewLine(category, "debit", Decimal(9)))
             )
             for category in (meals, software)
         ]
         store.post(instance, entries)
+
+    def post(*entries):
+        with Store.open(database) as store:
+            store.post(instance, entries)
+
+    def audit():
+        """Return the database's audit rows: every change that was really made."""
+        connection = sqlite3.connect(database)
+        connection.row_factory = sqlite3.Row
+        rows = [dict(row) for row in connection.execute("select * from audit")]
+        connection.close()
+        return rows
+
     with running(database) as service, aa.LedgerClient(service.base_url, token=token, instance_id=instance) as client:
 
-        def connected(**options):
-            return aa.LedgerClient(service.base_url, token=token, instance_id=instance, **options)
+        def connected(transport=None, **options):
+            return aa.LedgerClient(
+                service.base_url, token=token, instance_id=instance, transport=transport, max_attempts=2, **options
+            )
 
         def load():
             ledgers = aa.discover_ledgers(client, *PERIOD)
@@ -84,12 +158,17 @@ def books(tmp_path):
 
         yield SimpleNamespace(
             client=client,
+            base_url=service.base_url,
+            token=token,
             connected=connected,
             load=load,
+            post=post,
+            audit=audit,
             report=lambda: aa.load_cash_flow_report(client, *PERIOD),
             database=database,
             instance=instance,
             bank=bank,
+            savings=savings,
             outflow=outflow,
             meals=meals,
             software=software,
@@ -99,7 +178,7 @@ def books(tmp_path):
 
 @pytest.fixture
 def rules(tmp_path):
-    """Return rules for coffee and software."""
+    """Return rules for coffee, software and hardware."""
     file = tmp_path / "rules.toml"
     file.write_text(
         '[[rule]]\nname = "coffee"\ncontains = "sq *blue"\ncategory = "Meals"\ndirection = "outflow"\n'
@@ -114,4 +193,51 @@ def rules(tmp_path):
 def plan(books, rules):
     """Return the plan that the rules make."""
     ledgers, lines = books.load()
-    return aa.plan_recategorization(aa.propose(aa.uncategorized_queue(lines, ledgers), rules, ledgers), ledgers=ledgers)
+    proposals = aa.propose(aa.uncategorized_queue(lines, ledgers), rules, ledgers)
+    return aa.plan_recategorization(proposals, ledgers=ledgers, instance_id=books.instance)
+
+
+@pytest.fixture
+def many(books):
+    """Return a function that posts n purchases and plans them all."""
+
+    def post_and_plan(count):
+        books.post(*(purchase(at, f"SHOP {at}", f"{at}.01", books.bank, books.outflow) for at in range(10, 10 + count)))
+        return items_plan(
+            books.instance,
+            *(item(f"txn_{at}", books.bank, books.outflow, books.meals, at) for at in range(10, 10 + count)),
+        )
+
+    return post_and_plan
+
+
+def item(transaction_id, ledger_id, category, updated, hours=0, *, entry=None, opposing=None, **cells):
+    """Return an item of a plan."""
+    return {
+        "transaction_id": transaction_id,
+        "ledger_id": ledger_id,
+        "journal_entry_id": entry or f"entry of {transaction_id}",
+        "datetime": NOON + dt.timedelta(hours=hours),
+        "description": "described",
+        "amount": Decimal("-1.50"),
+        "category_amount": None,
+        "category_ledger_id": category,
+        "updated_category_ledger_id": updated,
+        "updated_category_ledger_name": f"Name of {updated}",
+        "rule": "by hand",
+        "opposing_ledger_ids": opposing or [category],
+    } | cells
+
+
+def items_plan(instance_id, *items):
+    """Return a plan of items."""
+    names = PlanItems.to_schema().columns
+    return aa.Plan(PlanItems.of({name: [one[name] for one in items] for name in names}), instance_id=instance_id)
+
+
+@pytest.fixture(scope="session")
+def build():
+    """Return the builders that tests share."""
+    return SimpleNamespace(
+        item=item, plan=items_plan, Faulty=Faulty, only=only, at_random=at_random, purchase=purchase, NOON=NOON
+    )

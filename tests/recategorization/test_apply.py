@@ -1,44 +1,12 @@
-"""Carrying out a plan on a real service, with answers lost, changes made elsewhere, and runs cut short."""
+"""Carrying out a plan on a real service: what is sent, what is left alone, and what each outcome means."""
 
 import json
-import sqlite3
 
-import httpx
+import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import AuthenticationError, BooksDoNotTieError, PlanError
-from accounting_analytics.recategorization import verify_report_change
-
-
-class Faulty(httpx.BaseTransport):
-    """The real transport, with a fault on the n-th PUT: before it is sent, or after it was answered."""
-
-    def __init__(self, fault, *, on_put):
-        self._real = httpx.HTTPTransport()
-        self._fault = fault
-        self._on_put = on_put
-        self.puts = 0
-
-    def handle_request(self, request):
-        """Send the request, or fail as asked."""
-        if request.method != "PUT":
-            return self._real.handle_request(request)
-        self.puts += 1
-        if self.puts != self._on_put:
-            return self._real.handle_request(request)
-        if self._fault == "lost before":
-            raise httpx.ConnectError(self._fault)
-        if self._fault == "lost after":
-            self._real.handle_request(request).close()
-            raise httpx.ReadError(self._fault)
-        if self._fault == "killed":
-            raise KeyboardInterrupt
-        return httpx.Response(int(self._fault), json={"message": "no"})
-
-    def close(self):
-        """Close the real transport."""
-        self._real.close()
+from accounting_analytics.errors import AuthenticationError, InputError, PlanError, ServiceError
 
 
 def outcomes(frame):
@@ -46,128 +14,245 @@ def outcomes(frame):
     return dict(zip(frame["transaction_id"], frame["outcome"], strict=True))
 
 
-def audit(books):
-    """Return all audit rows of the database."""
-    with sqlite3.connect(books.database) as database:
-        database.row_factory = sqlite3.Row
-        rows = [dict(row) for row in database.execute("select * from audit")]
-    database.close()
-    return rows
-
-
-def test_dry_run_sends_nothing(books, plan, tmp_path):
+def test_dry_run_sends_nothing(books, build, plan, tmp_path):
     """Without confirm no PUT is sent, no journal written, no line moved."""
-    transport = Faulty("500", on_put=1)
-    with books.connected(transport=transport) as client:
+    transport = build.Faulty()
+    with books.connected(transport) as client:
         frame = aa.apply_plan(client, plan, journal=tmp_path / "journal")
     assert set(frame["outcome"]) == {"would_change"}
+    assert frame["transaction_id"].tolist() == plan.frame["transaction_id"].tolist()
     assert transport.puts == 0
     assert not (tmp_path / "journal").exists()
-    assert audit(books) == []
+    assert books.audit() == []
 
 
-def test_confirmed_run_moves_exactly_what_was_previewed(books, plan, tmp_path):
-    """Every item is done, the report changed as predicted, the audit rows carry who, and verify agrees."""
-    before = books.report()
+@pytest.mark.parametrize("confirm", ["False", "True", 1, None])
+def test_confirm_is_never_guessed(books, plan, tmp_path, confirm):
+    """The text "False" of a notebook parameter does not change the books, nor does anything but True."""
+    with pytest.raises(InputError, match="confirm must be True or False"):
+        aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=confirm)
+    assert books.audit() == []
+
+
+def test_confirmed_run_does_every_item_once(books, plan, tmp_path):
+    """Every item is done with one change each, who did it is in the audit rows, and verify agrees."""
     frame = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True, modified_by="ana")
     assert set(frame["outcome"]) == {"done"}
-    changed = verify_report_change(plan, before, books.report())
-    assert len(changed) == 3
-    rows = audit(books)
-    assert len(rows) == len(plan)
-    assert all("ana" in map(str, row.values()) for row in rows)
+    assert frame["transaction_id"].tolist() == plan.frame["transaction_id"].tolist()
+    assert [row["modified_by"] for row in books.audit()] == ["ana"] * len(plan)
+    assert sorted(row["transaction_id"] for row in books.audit()) == sorted(plan.frame["transaction_id"])
     assert set(aa.verify_plan(books.client, plan)["outcome"]) == {"done"}
 
 
-def test_split_keeps_its_other_category(books, plan, tmp_path):
-    """Only the uncategorized part of a split moves: the category is always sent."""
-    aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
+def test_every_change_says_what_it_replaces(books, build, plan, tmp_path):
+    """Each PUT carries category_ledger_id; only the uncategorized part of the split moves."""
+    bodies = []
+    transport = build.Faulty(on_put=lambda _count, request: bodies.append(json.loads(request.content)))
+    with books.connected(transport) as client:
+        aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
+    assert len(bodies) == len(plan)
+    assert {body["category_ledger_id"] for body in bodies} == {books.outflow}
     (line,) = books.client.iter_line_entries(books.rent, "2025-03-01", "2025-03-31")
     assert str(line.amount) == "40.00"
 
 
-def test_same_journal_again_sends_nothing(books, plan, tmp_path):
+def test_same_journal_again_sends_nothing(books, build, plan, tmp_path):
     """A second run with the same journal finds everything done."""
     aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
-    transport = Faulty("500", on_put=1)
-    with books.connected(transport=transport) as client:
+    transport = build.Faulty()
+    with books.connected(transport) as client:
         frame = aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
     assert set(frame["outcome"]) == {"already_done"}
     assert transport.puts == 0
 
 
-@pytest.mark.parametrize(
-    ("fault", "expected"),
-    [("lost before", "not_done"), ("lost after", "done"), ("503", "not_done"), ("409", "refused"), ("422", "refused")],
-)
-def test_outcome_is_what_the_books_say(books, plan, tmp_path, fault, expected):
-    """A lost answer is looked up; one bad item leaves the others done; a second run finishes."""
-    with books.connected(transport=Faulty(fault, on_put=2)) as client:
-        frame = aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
-    assert sorted(frame["outcome"]) == sorted(["done", "done", "done", expected])
-    assert frame["outcome"].iloc[1] == expected
-    again = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
-    assert set(again["outcome"]) <= {"done", "already_done"}
-    assert len(audit(books)) == len(plan)
-
-
-def test_killed_run_resumes(books, plan, tmp_path):
-    """A run killed between two changes leaves its intent in the journal, and the next run does the rest once."""
-    with books.connected(transport=Faulty("killed", on_put=3)) as client, pytest.raises(KeyboardInterrupt):
-        aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
-    events = [json.loads(line)["event"] for line in (tmp_path / "journal").read_text().splitlines()]
-    assert events == ["plan", "intent", "answer", "intent", "answer", "intent"]
-    with (tmp_path / "journal").open("a") as journal:
-        journal.write('{"event": "int')  # the line that the kill cut short
-    frame = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
-    assert sorted(frame["outcome"]) == ["already_done", "already_done", "done", "done"]
-    assert len(audit(books)) == len(plan)
-
-
-def test_foreign_change_is_left_alone(books, plan, tmp_path):
-    """A transaction that somebody else categorized meanwhile is not touched."""
+def test_foreign_change_before_the_run_is_left_alone(books, plan, tmp_path):
+    """A transaction that somebody else categorized is not touched, and not reported as done."""
     books.client.recategorize_transaction(
         books.bank, "txn_0", updated_category_ledger_id=books.rent, category_ledger_id=books.outflow
     )
     frame = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
     assert outcomes(frame)["txn_0"] == "changed_elsewhere"
     assert sorted(frame["outcome"]) == ["changed_elsewhere", "done", "done", "done"]
+    assert books.rent in frame.set_index("transaction_id").loc["txn_0", "reason"]
     assert outcomes(aa.verify_plan(books.client, plan))["txn_0"] == "changed_elsewhere"
 
 
-def test_refused_token_stops_the_run(books, plan, tmp_path):
-    """An expired token ends the run at once; what was done stands in the journal."""
-    transport = Faulty("401", on_put=2)
-    with books.connected(transport=transport) as client, pytest.raises(AuthenticationError):
+def test_foreign_change_between_look_and_change_is_left_alone(books, build, plan, tmp_path):
+    """Somebody categorizes a transaction after it was looked at and just before its change: theirs stays."""
+
+    def meanwhile(_count, request):
+        if "txn_0" not in str(request.url):
+            return None
+        return lambda: books.client.recategorize_transaction(
+            books.bank, "txn_0", updated_category_ledger_id=books.rent, category_ledger_id=books.outflow
+        )
+
+    with books.connected(build.Faulty(on_put=meanwhile)) as client:
+        frame = aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
+    assert outcomes(frame)["txn_0"] == "changed_elsewhere"
+    assert sorted(frame["outcome"]) == ["changed_elsewhere", "done", "done", "done"]
+    rent = [line.journal_entry_id for line in books.client.iter_line_entries(books.rent, "2025-03-01", "2025-03-31")]
+    assert plan.frame.set_index("transaction_id").loc["txn_0", "journal_entry_id"] in rent
+
+
+def test_change_taken_back_by_somebody_is_not_made_again(books, plan, tmp_path):
+    """What the journal has done and somebody took back stays back when the run is resumed; a new journal may do it."""
+    aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
+    books.client.recategorize_transaction(
+        books.bank, "txn_0", updated_category_ledger_id=books.outflow, category_ledger_id=books.meals
+    )
+    frame = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
+    assert outcomes(frame)["txn_0"] == "changed_elsewhere"
+    assert len(books.audit()) == len(plan) + 1
+    again = aa.apply_plan(books.client, plan, journal=tmp_path / "new", confirm=True)
+    assert outcomes(again)["txn_0"] == "done"
+
+
+def test_split_that_has_the_new_category_already(books, build, tmp_path):
+    """Joining a category of the split is done, seen as done, and never confused with somebody else's change."""
+    merge = build.plan(
+        books.instance,
+        build.item("txn_split", books.bank, books.outflow, books.rent, opposing=[books.outflow, books.rent]),
+    )
+    assert outcomes(aa.apply_plan(books.client, merge, journal=tmp_path / "dry")) == {"txn_split": "would_change"}
+    books.client.recategorize_transaction(
+        books.bank, "txn_split", updated_category_ledger_id=books.meals, category_ledger_id=books.outflow
+    )
+    stolen = aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True)
+    assert outcomes(stolen) == {"txn_split": "changed_elsewhere"}
+    books.client.recategorize_transaction(
+        books.bank, "txn_split", updated_category_ledger_id=books.outflow, category_ledger_id=books.meals
+    )
+    done = aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True)
+    assert outcomes(done) == {"txn_split": "done"}
+    assert outcomes(aa.verify_plan(books.client, merge)) == {"txn_split": "done"}
+
+
+def test_split_that_the_books_cannot_tell_apart(books, build, tmp_path):
+    """Of three categories two remain: who took the part does not show, so nobody claims it but the journal."""
+    post_three_way(books, build)
+    three = [books.outflow, books.rent, books.meals]
+    merge = build.plan(books.instance, build.item("txn_three", books.bank, books.outflow, books.rent, opposing=three))
+    done = aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True)
+    assert outcomes(done) == {"txn_three": "done"}
+    assert outcomes(aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True)) == {
+        "txn_three": "already_done"
+    }
+    assert outcomes(aa.verify_plan(books.client, merge)) == {"txn_three": "unknown"}
+
+
+def post_three_way(books, build):
+    """Post a purchase over three categories."""
+    entry = build.purchase(0, "THREE", "1.00", books.bank, books.outflow)
+    own, part = entry.lines
+    own = type(own)(books.bank, "credit", 3 * own.amount, transaction=type(own.transaction)("THREE", id="txn_three"))
+    parts = [type(part)(ledger_id, "debit", part.amount) for ledger_id in (books.outflow, books.rent, books.meals)]
+    books.post(type(entry)(entry.datetime, "Three ways", (own, *parts)))
+
+
+def test_transactions_that_share_a_line(books, build, tmp_path):
+    """Two accounts paying one uncategorized line: it moves once, and both items are truthful."""
+    entry = build.purchase(0, "SHARED", "5.00", books.bank, books.outflow)
+    own, part = entry.lines
+    other = type(own)(books.savings, "credit", own.amount, transaction=type(own.transaction)("SHARED", id="txn_other"))
+    books.post(type(entry)(entry.datetime, "Shared", (_named(own, "txn_one"), other, _sized(part, 2))))
+    shared = build.plan(
+        books.instance,
+        build.item("txn_one", books.bank, books.outflow, books.meals, entry="shared"),
+        build.item("txn_other", books.savings, books.outflow, books.meals, entry="shared"),
+    )
+    frame = aa.apply_plan(books.client, shared, journal=tmp_path / "journal", confirm=True)
+    assert sorted(frame["outcome"]) == ["already_done", "done"]
+    assert len(books.audit()) == 1
+    assert set(aa.verify_plan(books.client, shared)["outcome"]) == {"done"}
+
+
+def _named(line, transaction_id):
+    return type(line)(
+        line.ledger_id, line.debit_credit, line.amount, transaction=type(line.transaction)("SHARED", id=transaction_id)
+    )
+
+
+def _sized(line, factor):
+    return type(line)(line.ledger_id, line.debit_credit, factor * line.amount)
+
+
+def test_rows_that_cannot_be_are_refused_alone(books, build, many, tmp_path):
+    """A transaction, ledger or category that is not there, or no id at all, is one refused item; the rest is done."""
+    good = many(3)
+    bad = [
+        build.item("txn_nowhere", books.bank, books.outflow, books.meals),
+        build.item("txn_ledger", "led_nowhere", books.outflow, books.meals),
+        build.item("txn_2", books.bank, books.outflow, "led_nowhere"),
+        build.item("..", books.bank, books.outflow, books.meals),
+        build.item("txn_dots", "..", books.outflow, books.meals),
+    ]
+    mixed = aa.Plan(_together(good, build.plan(None, *bad)))
+    frame = aa.apply_plan(books.client, mixed, journal=tmp_path / "journal", confirm=True)
+    assert frame["outcome"].tolist() == ["done"] * 3 + ["refused"] * 5
+    assert frame["reason"].iloc[3:].str.len().gt(0).all()
+    assert len(books.audit()) == 3
+    misdated = build.plan(None, build.item("txn_3", books.bank, books.outflow, books.meals, hours=24 * 90))
+    frame = aa.apply_plan(books.client, misdated, journal=tmp_path / "misdated", confirm=True)
+    assert outcomes(frame) == {"txn_3": "refused"}
+
+
+def _together(*plans):
+    return pd.concat([plan.frame for plan in plans], ignore_index=True)
+
+
+def test_cash_is_never_a_category(books, build, tmp_path):
+    """A plan file edited to move a line onto a cash ledger would move balances: refused before anything is sent."""
+    plan = build.plan(books.instance, build.item("txn_0", books.bank, books.outflow, books.savings))
+    for confirm in (False, True):
+        with pytest.raises(PlanError, match="reports cash flow"):
+            aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=confirm)
+    assert books.audit() == []
+
+
+def test_plan_of_another_instance_is_refused(books, build, tmp_path):
+    """A plan made for other books is refused, in a dry run and by verify too."""
+    foreign = build.plan("other", build.item("txn_0", books.bank, books.outflow, books.meals))
+    with pytest.raises(PlanError, match="'other'"):
+        aa.apply_plan(books.client, foreign, journal=tmp_path / "journal", confirm=True)
+    with pytest.raises(PlanError, match="'other'"):
+        aa.verify_plan(books.client, foreign)
+    assert books.audit() == []
+
+
+def test_name_that_no_header_can_carry_is_refused_first(books, plan, tmp_path):
+    """A modified_by with a line break or other scripts is refused before anything is sent or noted."""
+    for name in ("Zoë\n", "Zoë", ""):
+        with pytest.raises(InputError, match="modified_by"):
+            aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True, modified_by=name)
+    assert not (tmp_path / "journal").exists()
+
+
+def test_empty_plan_does_nothing(books, build, tmp_path):
+    """A plan without items has no outcomes, and needs no journal."""
+    frame = aa.apply_plan(books.client, build.plan(None), journal=tmp_path / "journal", confirm=True)
+    assert frame.empty
+    assert aa.verify_plan(books.client, build.plan(None)).empty
+    assert not (tmp_path / "journal").exists()
+
+
+def test_refused_token_stops_the_run(books, build, plan, tmp_path):
+    """An expired token ends the run at once, naming the journal in which what was done stands; a new one goes on."""
+    transport = build.Faulty(on_put=build.only(2, 401))
+    with books.connected(transport) as client, pytest.raises(AuthenticationError, match="journal") as caught:
         aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
     assert transport.puts == 2
-    assert '"answer"' in (tmp_path / "journal").read_text()
+    assert books.token not in str(caught.value)
+    assert len(books.audit()) == 1
+    frame = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
+    assert sorted(frame["outcome"]) == ["already_done", "done", "done", "done"]
+    assert len(books.audit()) == len(plan)
 
 
-def test_journal_of_another_plan_is_refused(books, plan, tmp_path):
-    """A journal belongs to one plan; another one, or a file that is none, is refused before anything is sent."""
-    (tmp_path / "foreign").write_text("Dear diary\n")
-    with pytest.raises(PlanError, match="not a journal"):
-        aa.apply_plan(books.client, plan, journal=tmp_path / "foreign", confirm=True)
-    half = aa.Plan(plan.frame.head(2))
-    aa.apply_plan(books.client, half, journal=tmp_path / "journal", confirm=True)
-    with pytest.raises(PlanError, match="another plan"):
-        aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
-    assert len(audit(books)) == 2
-
-
-def test_unwritable_journal_stops_before_the_first_change(books, plan, tmp_path):
-    """Without a journal nothing is sent."""
-    (tmp_path / "file").touch()
-    with pytest.raises(PlanError, match="cannot be written"):
-        aa.apply_plan(books.client, plan, journal=tmp_path / "file" / "journal", confirm=True)
-    assert audit(books) == []
-
-
-def test_unpredicted_change_is_found(books, plan, tmp_path):
-    """A change that the plan did not predict is named."""
-    before = books.report()
-    aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
-    books.client.recategorize_transaction(books.bank, "txn_3", updated_category_ledger_id=books.rent)
-    with pytest.raises(BooksDoNotTieError, match="otherwise than planned"):
-        verify_report_change(plan, before, books.report())
+def test_unreadable_books_stop_before_the_first_change(books, build, plan, tmp_path):
+    """Where the books cannot be read first, nothing is sent."""
+    transport = build.Faulty(on_get=lambda *_: 503)
+    with books.connected(transport) as client, pytest.raises(ServiceError):
+        aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
+    assert transport.puts == 0

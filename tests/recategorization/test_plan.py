@@ -1,103 +1,27 @@
-"""The queue, the rules' proposals, and the plan made of them."""
+"""Plans: what they hold, what they predict, and what contradicts itself."""
 
 from decimal import Decimal
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import accounting_analytics as aa
-from accounting_analytics.errors import PlanError, RulesError
-from accounting_analytics.schemas import PlanItems
+from accounting_analytics.errors import InputError, PlanError
+from accounting_analytics.schemas import CashFlowLedgers, CashFlowLines
 
 
-def test_queue_is_every_uncategorized_transaction_largest_first(books):
-    """The queue holds each uncategorized transaction once, with direction from the side and the part of a split."""
-    ledgers, lines = books.load()
-    queue = aa.uncategorized_queue(lines, ledgers)
-    assert queue["transaction_id"].tolist() == ["txn_3", "txn_2", "txn_split", "txn_1", "txn_0"]
-    assert set(queue["direction"]) == {"outflow"}
-    assert queue["amount"].tolist() == [Decimal(text) for text in ("-900.00", "-144.00", "-70.00", "-5.25", "-4.50")]
-    assert queue["category_amount"].tolist()[2] == Decimal("-30.00")
-    assert queue.attrs["notes"] == ()
-
-
-def test_queue_says_what_it_cannot_know(books):
-    """Without the lines of the uncategorized ledger the uncategorized parts are null, and the notes say so."""
-    ledgers, lines = books.load()
-    queue = aa.uncategorized_queue(lines[lines["ledger_id"] == books.bank], ledgers)
-    assert len(queue) == 5
-    assert queue["category_amount"].isna().all()
-    assert "5 transaction(s)" in queue.attrs["notes"][0]
-
-
-def test_queue_takes_pinned_ledgers(books):
-    """A pinned ledger replaces the recognised ones."""
-    ledgers, lines = books.load()
-    queue = aa.uncategorized_queue(lines, ledgers, outflow_ledger_id=books.rent)
-    assert queue["transaction_id"].tolist() == ["txn_split"]
-
-
-def test_proposals_follow_the_rules_and_count_the_rest(books, rules):
-    """The first fitting rule decides; what fits none is counted."""
-    ledgers, lines = books.load()
-    proposals = aa.propose(aa.uncategorized_queue(lines, ledgers), rules, ledgers)
-    assert dict(zip(proposals["transaction_id"], proposals["rule"], strict=True)) == {
-        "txn_0": "coffee",
-        "txn_1": "coffee",
+def test_plan_holds_what_was_proposed(books, plan):
+    """On a real service: queue, rules and plan agree, the split by its part."""
+    frame = plan.frame.set_index("transaction_id")
+    assert frame["rule"].to_dict() == {
         "txn_2": "software",
         "txn_split": "hardware",
+        "txn_1": "coffee",
+        "txn_0": "coffee",
     }
-    assert proposals.attrs["notes"] == ("1 of 5 transaction(s) fit no rule and stay uncategorized.",)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("[[rule]]\ncontains = 'x'\ncategory = 'Meals'", "rule 1 has no name"),
-        ("[[rule]]\nname = 'a'\ncategory = 'Meals'", "either contains or regex"),
-        ("[[rule]]\nname = 'a'\nregex = '('\ncategory = 'Meals'", "does not compile"),
-        ("[[rule]]\nname = 'a'\ncontains = 'x'\ncategory = 'Meals'\nmax = 3", "unknown key 'max'"),
-        ("[[rule]]\nname = 'a'\ncontains = 'x'\ncategory = 'Meals'\nmax_amount = 3.5", "in quotes"),
-        ("[[rule]]\nname = 'a'\ncontains = 'x'\ncategory = 'Meals'\ndirection = 'up'", "inflow or outflow"),
-        ("[[rule]]\nname = 'a'\ncontains = 'x'\ncategory = 'Meals'\n" * 2, "two rules named 'a'"),
-        ("rule = 3", "[[rule]] tables"),
-        ("[[rule", "not TOML"),
-    ],
-)
-def test_bad_rules_are_refused_by_name(tmp_path, text, said):
-    """A rule that cannot work is refused when the file is read."""
-    file = tmp_path / "rules.toml"
-    file.write_text(text, encoding="utf-8")
-    with pytest.raises(RulesError, match="rule") as caught:
-        aa.load_rules(file)
-    assert said in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("category", "said"), [("Nowhere", "no ledger 'Nowhere'"), ("Bank", "no category"), ("Twice", "several ledgers")]
-)
-def test_impossible_categories_are_refused(books, tmp_path, category, said):
-    """A category that is unknown, ambiguous or cash is refused by the rule's name."""
-    ledgers, lines = books.load()
-    twice = ledgers.assign(name=ledgers["name"].where(~ledgers["name"].isin(["Meals", "Rent"]), "Twice"))
-    file = tmp_path / "rules.toml"
-    file.write_text(f"[[rule]]\nname = 'a'\ncontains = 'sq'\ncategory = '{category}'", encoding="utf-8")
-    queue = aa.uncategorized_queue(lines, ledgers)
-    with pytest.raises(RulesError, match="rule 'a'") as caught:
-        aa.propose(queue, aa.load_rules(file), twice)
-    assert said in str(caught.value)
-
-
-def test_rule_that_fits_nothing_may_name_what_was_not_discovered(books, tmp_path):
-    """A category without lines in the period is no error as long as its rule decides nothing; the notes say so."""
-    ledgers, lines = books.load()
-    file = tmp_path / "rules.toml"
-    file.write_text("[[rule]]\nname = 'a'\ncontains = 'zeppelin'\ncategory = 'Airships'", encoding="utf-8")
-    proposals = aa.propose(aa.uncategorized_queue(lines, ledgers), aa.load_rules(file), ledgers)
-    assert proposals.empty
-    assert "'Airships'" in proposals.attrs["notes"][1]
+    assert frame.loc["txn_split", "category_amount"] == Decimal("-30.00")
+    assert set(frame.loc["txn_split", "opposing_ledger_ids"]) == {books.outflow, books.rent}
+    assert plan.instance_id == books.instance
 
 
 def test_preview_predicts_the_report(books, plan):
@@ -109,53 +33,123 @@ def test_preview_predicts_the_report(books, plan):
         books.outflow: Decimal("183.75"),
     }
     assert preview["change"].sum() == 0
+    assert preview["name"].tolist()[:2] == ["Software", "Meals"]
     columns = (preview[name] for name in ("net_cash_flow", "change", "net_cash_flow_after"))
     assert all(before + change == after for before, change, after in zip(*columns, strict=True))
+    assert preview.attrs["notes"] == ()
 
 
-def test_plan_comes_back_from_its_file(plan, tmp_path):
-    """A saved plan is the same when loaded; its file holds no formula."""
-    plan.save(tmp_path / "plan.csv")
-    loaded = aa.Plan.load(tmp_path / "plan.csv")
-    pd.testing.assert_frame_equal(loaded.frame, plan.frame)
-    assert loaded.plan_id == plan.plan_id
+def test_preview_names_what_lies_outside(books, plan):
+    """Items whose lines are not in the report's period, or have left the category, are named; nothing is guessed."""
+    narrow = aa.load_cash_flow_report(books.client, "2025-03-11", "2025-03-31")
+    preview = plan.preview(narrow)
+    assert preview.empty
+    assert "4 of 4 item(s) change nothing" in preview.attrs["notes"][0]
+    assert "txn_split" in preview.attrs["notes"][0]
+    books.client.recategorize_transaction(
+        books.bank, "txn_2", updated_category_ledger_id=books.rent, category_ledger_id=books.outflow
+    )
+    moved = plan.preview(books.report())
+    assert books.software not in set(moved["ledger_id"])
+    assert "1 of 4 item(s) change nothing" in moved.attrs["notes"][0]
 
 
-@given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
-def test_any_description_survives_the_file(tmp_path_factory, text):
-    """Descriptions with quotes, line breaks, formulas and guards come back as they were; no cell is a formula."""
-    folder = tmp_path_factory.mktemp("plan")
-    cells = {name: [f"{name}-1"] for name in PlanItems.to_schema().columns}
-    cells |= {"description": [text], "amount": [Decimal("-1.50")], "datetime": [pd.Timestamp("2025-03-01", tz="UTC")]}
-    dtypes = PlanItems.dtypes()
-    plan = aa.Plan(pd.DataFrame({name: pd.Series(cell, dtype=dtypes[name]) for name, cell in cells.items()}))
-    plan.save(folder / "plan.csv")
-    pd.testing.assert_frame_equal(aa.Plan.load(folder / "plan.csv").frame, plan.frame)
-    row = (folder / "plan.csv").read_text(encoding="utf-8").split("\n", 1)[1]
-    assert not any(cell.lstrip('"').startswith(("=", "@", "+")) for cell in row.split(","))
+def test_preview_refuses_a_tagged_report(books, plan):
+    """A report filtered by tags does not show all lines, so it predicts nothing."""
+    report = books.report()
+    tagged = type(report)(**(vars(report) | {"tag_ids": ("tag",)}))
+    with pytest.raises(InputError, match="tags"):
+        plan.preview(tagged)
+
+
+def test_preview_warns_of_what_cannot_be_taken_back(books, build):
+    """A part that joins a category its split already has cannot be told apart afterwards: said beforehand."""
+    plan = build.plan(
+        None, build.item("txn_split", books.bank, books.outflow, books.rent, opposing=[books.outflow, books.rent])
+    )
+    assert any("cannot be taken back: txn_split" in note for note in plan.preview(books.report()).attrs["notes"])
+
+
+def test_preview_keeps_every_digit(books, build):
+    """Predictions are exact at 38 digits."""
+    report = books.report()
+    amount = "-123456789012345678901234567890123456.78"
+    lines = CashFlowLines.of(
+        {
+            "line_id": ["line"], "ledger_id": ["out"], "amount": [Decimal(amount)], "datetime": [build.NOON],
+            "cash_flow_ledger_name": ["Bank"], "journal_entry_id": ["entry"], "journal_entry_description": [""],
+        }
+    )  # fmt: skip
+    columns = ("net_cash_flow", "total_net_cash_flow")
+    flows = CashFlowLedgers.of(
+        {"ledger_id": ["out", "in"], "name": ["Out", "In"]}
+        | {name: [Decimal(amount), Decimal("0.01")] for name in columns}
+    )
+    large = type(report)(**(vars(report) | {"ledgers": flows, "lines": lines}))
+    preview = build.plan(None, build.item("t", "bank", "out", "in", entry="entry")).preview(large)
+    assert [str(value) for value in preview["net_cash_flow_after"]] == [
+        "-123456789012345678901234567890123456.77",
+        "0.00",
+    ]
+
+
+def test_new_categories_must_be_categories(books, rules):
+    """A new category that is unknown, or a financial account, is refused before there is a plan."""
+    ledgers, lines = books.load()
+    proposals = aa.propose(aa.uncategorized_queue(lines, ledgers), rules, ledgers)
+    for ledger_id in ("nowhere", books.savings):
+        with pytest.raises(PlanError, match=ledger_id):
+            aa.plan_recategorization(proposals.assign(updated_category_ledger_id=ledger_id), ledgers=ledgers)
 
 
 @pytest.mark.parametrize(
-    ("edit", "said"),
+    ("items", "said"),
     [
-        (lambda text: text.replace("4.50", "4,50"), "cells where there are"),
-        (lambda text: text.replace("-4.50", "four"), "'four' is not an amount"),
-        (lambda text: text.replace("transaction_id", "id"), "is not a plan"),
-        (lambda text: text.replace("coffee", ""), "rule is empty"),
-        (lambda text: text + text.splitlines(keepends=True)[1], "twice"),
+        ([("t1", "out", "out", "e1")], "already has the category"),
+        ([("t1", "out", "meals", "e1"), ("t1", "out", "rent", "e1")], "twice"),
+        ([("t1", "out", "meals", "e1"), ("t2", "out", "rent", "e1")], "journal entry e1"),
+        ([("t1", "in", "out", "e1"), ("t1", "out", "meals", "e1")], "hang on their order"),
     ],
 )
-def test_bad_edits_are_refused(plan, tmp_path, edit, said):
-    """A file that was edited badly is refused; where a row is to blame, the line is named."""
-    file = tmp_path / "plan.csv"
-    plan.save(file)
-    file.write_text(edit(file.read_text(encoding="utf-8")), encoding="utf-8")
-    with pytest.raises(PlanError) as caught:
-        aa.Plan.load(file)
-    assert said in str(caught.value)
+def test_contradictions_are_refused(build, items, said):
+    """Items that do nothing, come twice, disagree, or feed each other make no plan."""
+    with pytest.raises(PlanError, match=said):
+        build.plan(None, *(build.item(t, "bank", before, after, entry=entry) for t, before, after, entry in items))
 
 
-def test_plan_html_is_escaped(plan):
+def test_two_transactions_may_share_an_entry(build):
+    """Two accounts paying one category line get one new category, and two categories of one entry one each."""
+    shared = build.plan(
+        None,
+        build.item("t1", "bank", "out", "meals", entry="e"),
+        build.item("t2", "card", "out", "meals", entry="e"),
+        build.item("t1", "bank", "in", "sales", entry="e"),
+    )
+    assert len(shared) == 3
+
+
+def test_identity_is_what_the_plan_does(build):
+    """Order and descriptions do not make another plan; another category does."""
+    items = [build.item(f"t{number}", "bank", "out", "meals") for number in range(3)]
+    plan = build.plan("one", *items)
+    assert build.plan("one", *reversed(items)).plan_id == plan.plan_id
+    assert build.plan("one", *(one | {"description": "other"} for one in items)).plan_id == plan.plan_id
+    assert build.plan("one", *items[:2]).plan_id != plan.plan_id
+    assert build.plan("one", items[0] | {"updated_category_ledger_id": "rent"}, *items[1:]).plan_id != plan.plan_id
+
+
+def test_plan_cannot_be_changed_from_outside(build):
+    """What was checked stays: writing into its frame changes a copy."""
+    plan = build.plan(None, build.item("t", "bank", "out", "meals"))
+    frame = plan.frame
+    frame.loc[0, "updated_category_ledger_id"] = "bank"
+    assert plan.frame["updated_category_ledger_id"].tolist() == ["meals"]
+    with pytest.raises(AttributeError):
+        plan.frame = pd.DataFrame()
+
+
+def test_html_is_escaped(build):
     """Descriptions do not become markup in a notebook."""
-    frame = plan.frame.assign(description="<script>alert(1)</script>")
-    assert "<script>" not in aa.Plan(frame)._repr_html_()
+    plan = build.plan(None, build.item("t", "bank", "out", "meals", description="<script>alert(1)</script>"))
+    assert "<script>" not in plan._repr_html_()
+    assert "&lt;script&gt;" in plan._repr_html_()

@@ -1,0 +1,90 @@
+"""Small books as frames: journal entries in, line entries and ledgers out; no service."""
+
+import datetime as dt
+from decimal import Decimal, localcontext
+from types import SimpleNamespace
+
+import pytest
+
+from accounting_analytics.money import EXACT
+from accounting_analytics.schemas import Ledgers, LineEntries
+
+NOON = dt.datetime(2025, 3, 10, 12, tzinfo=dt.UTC)
+CHART = [
+    # id, name, type, sub_type, side, financial account, cash, required, parent
+    ("bank", "Bank", "asset", "current_assets", "debit", "bank_account", True, False, None),
+    ("card", "Card", "liability", "current_liabilities", "credit", "credit_card", True, False, None),
+    ("loan", "Loan", "liability", "current_liabilities", "credit", "loan", False, False, None),
+    ("in", "Inflow to sort", "asset", "uncategorized_assets", "credit", None, False, True, None),
+    ("out", "Outflow to sort", "asset", "uncategorized_assets", "debit", None, False, True, None),
+    ("transfers", "Transfers", "asset", "transfers_between_accounts", "debit", None, False, True, None),
+    ("expenses", "Expenses", "expense", "operating_expenses", "debit", None, False, False, None),
+    ("meals", "Meals", "expense", "operating_expenses", "debit", None, False, False, "expenses"),
+    ("software", "Software", "expense", "operating_expenses", "debit", None, False, False, "expenses"),
+    ("cogs", "Cost of Goods", "expense", "cost_of_goods_sold", "debit", None, False, False, None),
+    ("cogs-software", "Software", "expense", "cost_of_goods_sold", "debit", None, False, False, "cogs"),
+    ("sales", "Sales", "revenue", "operating_revenues", "credit", None, False, False, None),
+]
+
+
+def chart(rows=CHART):
+    """Return ledgers."""
+    return Ledgers.of(
+        {
+            "id": [row[0] for row in rows],
+            "name": [row[1] for row in rows],
+            "type": [row[2] for row in rows],
+            "sub_type": [row[3] for row in rows],
+            "debit_credit": [row[4] for row in rows],
+            "financial_account_type": [row[5] for row in rows],
+            "report_cash_flow": [row[6] for row in rows],
+            "is_required": [row[7] for row in rows],
+            "editable": [True for _ in rows],
+            "parent_id": [row[8] for row in rows],
+            "sort_code": [f"{number:03}" for number, _ in enumerate(rows)],
+            "created_at": [None for _ in rows],
+        }
+    )
+
+
+def line_entries(*entries, descriptions=None):
+    """Return line entries of entries of (ledger id, signed amount text); financial accounts carry transactions."""
+    accounts = {row[0] for row in CHART if row[5] is not None}
+    rows = []
+    for number, entry in enumerate(entries):
+        signed = [(ledger_id, Decimal(text)) for ledger_id, text in entry]
+        with localcontext(EXACT):
+            assert sum(amount for _, amount in signed) == 0
+        for at, (ledger_id, amount) in enumerate(signed):
+            opposing = dict.fromkeys(other for other, size in signed if (size > 0) != (amount > 0))
+            has = ledger_id in accounts
+            rows.append(
+                {
+                    "id": f"line-{number}-{at}",
+                    "ledger_id": ledger_id,
+                    "ledger_name": ledger_id.title(),
+                    "journal_entry_id": f"entry-{number}",
+                    "journal_entry_description": "the entry",
+                    "datetime": NOON + dt.timedelta(days=number),
+                    "amount": amount.copy_abs(),
+                    "debit_credit": "debit" if amount > 0 else "credit",
+                    "signed_amount": amount,
+                    "description": "",
+                    "transaction_id": f"txn-{number}-{at}" if has else None,
+                    "related_line_entry_id": None,
+                    "editable": True,
+                    "opposing_ledger_ids": list(opposing),
+                    "tag_ids": [],
+                    # an untrustworthy sign: direction must not come from here
+                    "transaction_amount": amount.copy_abs() if has else None,
+                    "transaction_description": (descriptions or {}).get(number, "") if has else None,
+                    "transaction_review_status": "unreviewed" if has else None,
+                }
+            )
+    return LineEntries.of({name: [row[name] for row in rows] for name in rows[0]})
+
+
+@pytest.fixture(scope="session")
+def books():
+    """Return builders of frames; nothing in them is changed by a test."""
+    return SimpleNamespace(rows=CHART, chart=chart, lines=line_entries, ledgers=chart())

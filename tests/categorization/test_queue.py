@@ -1,0 +1,195 @@
+"""The queue: which transactions are uncategorized, in which direction, and by how much."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accounting_analytics.categorization import uncategorized_queue
+from accounting_analytics.errors import FrameError
+from accounting_analytics.schemas import LineEntries, Queue
+
+
+def rows(queue, *columns):
+    """Return columns of a queue as tuples."""
+    return list(queue[list(columns)].itertuples(index=False, name=None))
+
+
+def test_each_uncategorized_transaction_once_largest_first(books):
+    """Categorized entries, entries without cash and both directions: only the uncategorized ones queue, by size."""
+    lines = books.lines(
+        [("bank", "-5.00"), ("out", "5.00")],
+        [("bank", "-7.00"), ("meals", "7.00")],
+        [("bank", "900.00"), ("in", "-900.00")],
+        [("loan", "-40.00"), ("out", "40.00")],
+        [("card", "-12.00"), ("out", "12.00")],
+    )
+    queue = uncategorized_queue(lines, books.ledgers)
+    assert rows(queue, "transaction_id", "ledger_id", "direction", "amount", "category_ledger_id") == [
+        ("txn-2-0", "bank", "inflow", Decimal("900.00"), "in"),
+        ("txn-4-0", "card", "outflow", Decimal("-12.00"), "out"),
+        ("txn-0-0", "bank", "outflow", Decimal("-5.00"), "out"),
+    ]
+    assert rows(queue, "line_entry_id", "journal_entry_id")[0] == ("line-2-0", "entry-2")
+    assert queue.attrs["notes"] == ()
+
+
+def test_direction_is_the_side_not_the_transaction_amount(books):
+    """A transaction.amount without its sign misleads nobody; a zero line goes by its side."""
+    lines = books.lines([("bank", "-5.00"), ("out", "5.00")])
+    assert lines["transaction_amount"].iloc[0] > 0
+    (zero,) = lines.index[lines["ledger_id"] == "bank"]
+    nothing = lines.assign(
+        **{name: lines[name].where(lines.index != zero, Decimal(0)) for name in ("amount", "signed_amount")}
+    )
+    for frame in (lines, nothing):
+        assert uncategorized_queue(frame, books.ledgers)["direction"].tolist() == ["outflow"]
+
+
+def test_uncategorized_part_of_a_split(books):
+    """Of a split only the uncategorized part counts, two lines of it together; the other categories are named."""
+    lines = books.lines([("bank", "-100.00"), ("out", "20.00"), ("meals", "70.00"), ("out", "10.00")])
+    queue = uncategorized_queue(lines, books.ledgers)
+    assert rows(queue, "amount", "category_amount") == [(Decimal("-100.00"), Decimal("-30.00"))]
+    assert list(queue["opposing_ledger_ids"].iloc[0]) == ["out", "meals"]
+
+
+def test_one_entry_with_both_uncategorized_ledgers(books):
+    """A transaction opposite both uncategorized ledgers queues once for each, with each part."""
+    lines = books.lines([("bank", "-100.00"), ("out", "60.00"), ("in", "40.00")])
+    queue = uncategorized_queue(lines, books.ledgers)
+    assert sorted(rows(queue, "category_ledger_id", "category_amount")) == [
+        ("in", Decimal("-40.00")),
+        ("out", Decimal("-60.00")),
+    ]
+
+
+def test_several_cash_lines_share_a_category(books):
+    """Two accounts paying one uncategorized line: both queue, and whose part it is stays open, and is said."""
+    lines = books.lines([("bank", "-60.00"), ("card", "-40.00"), ("out", "100.00")])
+    queue = uncategorized_queue(lines, books.ledgers)
+    assert rows(queue, "transaction_id", "amount") == [
+        ("txn-0-0", Decimal("-60.00")),
+        ("txn-0-1", Decimal("-40.00")),
+    ]
+    assert queue["category_amount"].isna().all()
+    assert "2 transaction(s)" in queue.attrs["notes"][0]
+
+
+def test_line_on_the_own_side_is_no_category(books):
+    """A fee on the side of the bank does not oppose it; what does is the uncategorized inflow."""
+    lines = books.lines([("bank", "97.00"), ("meals", "3.00"), ("in", "-100.00")])
+    queue = uncategorized_queue(lines, books.ledgers)
+    assert rows(queue, "amount", "category_amount") == [(Decimal("97.00"), Decimal("100.00"))]
+    assert list(queue["opposing_ledger_ids"].iloc[0]) == ["in"]
+
+
+def test_description_falls_back(books):
+    """The transaction describes, else the line, else the entry; blank text does not count."""
+    lines = books.lines(
+        [("bank", "-3.00"), ("out", "3.00")],
+        [("bank", "-2.00"), ("out", "2.00")],
+        [("bank", "-1.00"), ("out", "1.00")],
+        descriptions={0: "SQ *BLUE", 1: "  "},
+    )
+    lines["description"] = lines["description"].where(lines["id"] != "line-1-0", "the line")
+    assert uncategorized_queue(lines, books.ledgers)["description"].tolist() == ["SQ *BLUE", "the line", "the entry"]
+
+
+def test_without_the_uncategorized_lines_the_part_is_not_known(books):
+    """With the cash ledgers alone the uncategorized part is null, and the notes say so."""
+    lines = books.lines([("bank", "-5.00"), ("out", "5.00")])
+    queue = uncategorized_queue(lines[lines["ledger_id"] == "bank"], books.ledgers)
+    assert queue["category_amount"].isna().all()
+    assert "not known" in queue.attrs["notes"][0]
+
+
+def test_pinned_ledger_takes_the_place_of_its_direction_only(books):
+    """Pinning one direction leaves the other recognised; a pinned ledger nobody heard of is said."""
+    lines = books.lines(
+        [("bank", "-1.00"), ("out", "1.00")],
+        [("bank", "-2.00"), ("meals", "2.00")],
+        [("bank", "3.00"), ("in", "-3.00")],
+    )
+    queue = uncategorized_queue(lines, books.ledgers, outflow_ledger_id="meals")
+    assert queue["category_ledger_id"].tolist() == ["in", "meals"]
+    typo = uncategorized_queue(lines, books.ledgers, outflow_ledger_id="maels")
+    assert typo["category_ledger_id"].tolist() == ["in"]
+    assert any("maels" in note for note in typo.attrs["notes"])
+
+
+def test_uncategorized_ledgers_are_found_by_flags_not_by_name(books):
+    """Renamed, and revenue and expense instead of assets: still recognised."""
+    kinds = {"in": ("revenue", "other_income"), "out": ("expense", "other_expenses")}
+    chart = books.chart([(row[0], f"Renamed {row[0]}", *kinds.get(row[0], row[2:4]), *row[4:]) for row in books.rows])
+    lines = books.lines([("bank", "-1.00"), ("out", "1.00")], [("bank", "3.00"), ("in", "-3.00")])
+    assert uncategorized_queue(lines, chart)["category_ledger_id"].tolist() == ["in", "out"]
+
+
+def test_empty_queue_says_when_nothing_could_be_recognised(books):
+    """An empty queue is clean only where the uncategorized ledgers are known; otherwise the notes say so."""
+    lines = books.lines([("bank", "-1.00"), ("meals", "1.00")])
+    clean = uncategorized_queue(lines, books.ledgers)
+    assert Queue.checked(clean).empty
+    assert clean.attrs["notes"] == ()
+    blind = uncategorized_queue(lines, books.ledgers[~books.ledgers["is_required"].fillna(value=False)])
+    assert blind.empty
+    assert "cannot be recognised" in blind.attrs["notes"][0]
+
+
+def test_what_cannot_be_seen_is_counted(books):
+    """A transaction without opposing ledgers, or opposite a ledger nobody knows, does not vanish silently."""
+    lines = books.lines([("bank", "-1.00"), ("out", "1.00")], [("bank", "-2.00"), ("meals", "2.00")])
+    opposing = lines["opposing_ledger_ids"].where(lines["id"] != "line-0-0", None)
+    queue = uncategorized_queue(lines.assign(opposing_ledger_ids=opposing), books.ledgers)
+    assert queue.empty
+    assert "1 transaction(s) came without opposing_ledger_ids" in queue.attrs["notes"][0]
+    unknown = uncategorized_queue(lines, books.ledgers[books.ledgers["id"] != "meals"])
+    assert "meals" in unknown.attrs["notes"][0]
+
+
+def test_frames_that_cannot_answer_are_refused(books):
+    """Without opposing ledgers, or with transactions of unknown accounts, there is no queue rather than half of one."""
+    lines = books.lines([("bank", "-1.00"), ("out", "1.00")])
+    with pytest.raises(FrameError, match="opposing_ledger_ids"):
+        uncategorized_queue(lines.drop(columns="opposing_ledger_ids"), books.ledgers)
+    with pytest.raises(FrameError, match="'bank'"):
+        uncategorized_queue(lines, books.ledgers[books.ledgers["id"] != "bank"])
+
+
+def test_no_lines_no_queue(books):
+    """An empty table of lines gives an empty, valid queue."""
+    lines = books.lines([("bank", "-1.00"), ("out", "1.00")]).head(0)
+    assert Queue.checked(uncategorized_queue(LineEntries.checked(lines), books.ledgers)).empty
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["bank", "card"]),
+            st.lists(
+                st.tuples(st.sampled_from(["in", "out", "meals", "sales"]), st.integers(-9, 9).filter(bool)),
+                min_size=1,
+                max_size=4,
+            ),
+        ).filter(lambda entry: sum(amount for _, amount in entry[1])),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_queue_agrees_with_a_naive_one(books, entries):
+    """Whatever the entries, the queue is what a plain reading of them gives, each part exact."""
+    whole = [[(cash, f"{-sum(size for _, size in parts)}"), *((one, f"{size}") for one, size in parts)]
+             for cash, parts in entries]  # fmt: skip
+    queue = uncategorized_queue(books.lines(*whole), books.ledgers)
+    expected = set()
+    for number, entry in enumerate(whole):
+        (cash, amount), *parts = [(ledger, Decimal(text)) for ledger, text in entry]
+        for category in {ledger for ledger, size in parts if ledger in {"in", "out"} and (size > 0) != (amount > 0)}:
+            part = -sum(size for ledger, size in parts if ledger == category)
+            expected.add((f"txn-{number}-0", cash, amount, category, part))
+    found = rows(queue, "transaction_id", "ledger_id", "amount", "category_ledger_id", "category_amount")
+    assert set(found) == expected
+    assert len(found) == len(expected)
+    assert queue["amount"].abs().is_monotonic_decreasing

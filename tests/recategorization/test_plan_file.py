@@ -1,0 +1,177 @@
+"""The plan as a file that a spreadsheet may open: comes back exactly, runs nothing, and bad edits are named."""
+
+import csv
+import io
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import accounting_analytics as aa
+from accounting_analytics.errors import PlanError
+from accounting_analytics.schemas import PlanItems
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+RETYPED = [
+    "00123",
+    "1e5",
+    "1E5",
+    "3-4",
+    "12:30",
+    "MAR1",
+    "1-Mar",
+    "TRUE",
+    "false",
+    "$5",
+    "5%",
+    "(3)",
+    "12345678901234567890",
+]
+
+
+def cells_of(file):
+    """Return the cells of a file as a spreadsheet sees them."""
+    return list(csv.reader(io.StringIO(file.read_bytes().decode("utf-8-sig"), newline="")))
+
+
+def test_plan_of_a_service_comes_back(plan, tmp_path):
+    """A saved plan is the same when loaded, and nothing else is left in the folder."""
+    folder = tmp_path / "plans"
+    folder.mkdir()
+    plan.save(folder / "plan.csv")
+    plan.save(folder / "plan.csv")
+    loaded = aa.Plan.load(folder / "plan.csv")
+    pd.testing.assert_frame_equal(loaded.frame, plan.frame)
+    assert (loaded.plan_id, loaded.instance_id) == (plan.plan_id, plan.instance_id)
+    assert [path.name for path in folder.iterdir()] == ["plan.csv"]
+
+
+@given(description=TEXT, ledger_id=TEXT.filter(bool), instance=st.none() | TEXT.filter(bool), scale=st.integers(0, 10))
+@example(description="=cmd|' /C calc'!A0", ledger_id="+1", instance="-1", scale=0)
+@example(description="'", ledger_id="'", instance="''", scale=10)
+@example(description='a\r\nb\n"c",\rd', ledger_id="00123", instance=None, scale=2)
+def test_any_text_survives(build, tmp_path_factory, *, description, ledger_id, instance, scale):
+    """Whatever stands in a plan comes back as it was, at any scale; no cell is a formula."""
+    file = tmp_path_factory.mktemp("plan") / "plan.csv"
+    items = [
+        build.item(ledger_id, ledger_id, "out", ledger_id + "2", description=description, opposing=["out", ledger_id])
+        | {"amount": Decimal(-5).scaleb(-scale), "category_amount": Decimal(-3).scaleb(-scale)}
+    ]
+    frame = PlanItems.of({name: [one[name] for one in items] for name in PlanItems.to_schema().columns}, scale)
+    plan = aa.Plan(frame, instance_id=instance)
+    plan.save(file)
+    loaded = aa.Plan.load(file)
+    pd.testing.assert_frame_equal(loaded.frame, plan.frame)
+    assert loaded.instance_id == instance
+    numbers = {"amount", "category_amount"}
+    header, *rows = cells_of(file)
+    texts = [cell for row in rows for name, cell in zip(header, row, strict=True) if name not in numbers]
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) for cell in texts)
+
+
+@pytest.mark.parametrize("identifier", RETYPED)
+def test_ids_are_safe_from_spreadsheets(build, tmp_path, identifier):
+    """An id that a spreadsheet would turn into a number, date or yes is guarded, and comes back without the guard."""
+    build.plan(None, build.item(identifier, identifier, "out", "meals")).save(tmp_path / "plan.csv")
+    assert cells_of(tmp_path / "plan.csv")[1][0] == f"'{identifier}"
+    assert aa.Plan.load(tmp_path / "plan.csv").frame["transaction_id"].tolist() == [identifier]
+
+
+@pytest.mark.parametrize("identifier", ["txn_12", "led_0a1b", "550e8400-e29b-41d4-a716-446655440000", "march"])
+def test_ordinary_ids_are_left_as_they_are(build, tmp_path, identifier):
+    """Ids that no spreadsheet retypes stay readable."""
+    build.plan(None, build.item(identifier, "bank", "out", "meals")).save(tmp_path / "plan.csv")
+    assert cells_of(tmp_path / "plan.csv")[1][0].removeprefix("'") == identifier
+
+
+@pytest.fixture
+def edited(build, tmp_path):
+    """Return a function that saves a plan of two, edits the file's text, and loads it."""
+    file = tmp_path / "plan.csv"
+
+    def run(edit, **options):
+        plan = build.plan(
+            "inst", *(build.item(f"txn_{number}", "bank", "out", "meals", description="coffee") for number in range(2))
+        )
+        plan.save(file)
+        file.write_bytes(edit(file.read_bytes().decode("utf-8-sig")).encode())
+        return aa.Plan.load(file, **options)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (lambda text: text.replace("-1.50", "-1,50", 1), "line 2: 14 cells where there are 13 columns"),
+        (lambda text: text.replace("-1.50", "four", 1), "line 2: 'four' is not an amount"),
+        (lambda text: text.replace("-1.50", "", 1), "line 2: amount is empty"),
+        (lambda text: text.replace("by hand", "", 1), "line 2: rule is empty"),
+        (lambda text: text.replace("transaction_id", "id"), "is not a plan"),
+        (lambda text: text.replace(",", ";"), "save it with commas"),
+        (lambda text: text.replace("+00:00", "", 1), "line 2: datetime"),
+        (lambda text: text.replace("2025-03-10", "10.03.2025", 1), "line 2"),
+        (lambda text: text.replace('[""out""]', "out", 1), "line 2: opposing_ledger_ids is not a list"),
+        (lambda text: text.replace('[""out""]', '[""x""]', 1), "line 2: category_ledger_id is not among"),
+        (lambda text: text.replace("Name of meals", "Rent", 1), "line 3: ledger 'meals' is named 'Rent'"),
+        (lambda text: text + text.splitlines(keepends=True)[1], "twice"),
+        (lambda text: text.replace(",inst\r", ",other\r", 1), "different instances"),
+        (lambda text: text + '"', "line 4"),
+        (lambda _: "", "is not a plan"),
+        (lambda _: "Dear diary", "is not a plan"),
+    ],
+)
+def test_bad_edits_are_refused(edited, edit, said):
+    """A file that was edited badly is refused; where a row is to blame, the line is named."""
+    with pytest.raises(PlanError) as caught:
+        edited(edit)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_good_edits_are_taken(edited):
+    """Rows deleted or sorted, blank rows, columns moved, id and name changed together: all are fine."""
+    header_and_one = edited(lambda text: "".join(text.splitlines(keepends=True)[:2]))
+    assert header_and_one.frame["transaction_id"].tolist() == ["txn_0"]
+    assert len(edited(lambda text: text + ",,,,,,,,,,,,\r\n\r\n")) == 2
+    renamed = edited(lambda text: text.replace(",meals,Name of meals", ",rent,Rent", 1))
+    assert renamed.frame["updated_category_ledger_id"].tolist() == ["rent", "meals"]
+    swapped = edited(_columns_reversed)
+    assert swapped.frame["transaction_id"].tolist() == ["txn_0", "txn_1"]
+    assert len(edited(lambda text: text.splitlines(keepends=True)[0])) == 0
+
+
+def _columns_reversed(text):
+    written = io.StringIO(newline="")
+    csv.writer(written).writerows(row[::-1] for row in csv.reader(io.StringIO(text, newline="")))
+    return written.getvalue()
+
+
+def test_ledgers_check_every_name(edited, books):
+    """With the ledgers at hand an id that can be no category, or a name of another ledger, is refused by line."""
+    ledgers, _ = books.load()
+    known = {"meals": books.meals, "savings": books.savings}
+    good = edited(lambda text: text.replace("meals,Name of meals", f"{known['meals']},Meals"), ledgers=ledgers)
+    assert set(good.frame["updated_category_ledger_name"]) == {"Meals"}
+    for ledger_id, name, said in [
+        ("nowhere", "Meals", "line 2: there is no ledger 'nowhere'"),
+        (known["savings"], "Savings", "line 2: there is no ledger"),
+        (known["meals"], "Software", "is named 'Meals', not 'Software'"),
+    ]:
+        with pytest.raises(PlanError) as caught:
+            edited(lambda text: text.replace("meals,Name of meals", f"{ledger_id},{name}"), ledgers=ledgers)  # noqa: B023 (called at once)
+        assert said in str(caught.value)
+
+
+def test_unwritable_and_unreadable_files_are_named(build, tmp_path):
+    """A folder that is not there, or a file that is not text, is one clear line."""
+    plan = build.plan(None, build.item("t", "bank", "out", "meals"))
+    with pytest.raises(PlanError, match="cannot be written"):
+        plan.save(tmp_path / "nowhere" / "plan.csv")
+    with pytest.raises(PlanError, match="cannot be read"):
+        aa.Plan.load(tmp_path / "plan.csv")
+    (tmp_path / "plan.csv").write_bytes(b"\xff\xfe")
+    with pytest.raises(PlanError, match="not UTF-8"):
+        aa.Plan.load(tmp_path / "plan.csv")
