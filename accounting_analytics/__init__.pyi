@@ -7,7 +7,7 @@ from .demo import demo
 from .discovery import discover_ledgers
 from .exports import export_parquet
 from .loader import load_cash_flow_report, load_line_entries
-from .recategorization import Plan, apply_plan, plan_recategorization, verify_plan
+from .recategorization import Plan, apply_plan, plan_recategorization, verify_plan, verify_report_change
 from .reconciliation import Reconciliation, reconcile
 from .reports import run_notebook
 from .schemas import CashFlowReport
@@ -35,4 +35,5 @@ __all__ = [
     "run_notebook",
     "uncategorized_queue",
     "verify_plan",
+    "verify_report_change",
 ]

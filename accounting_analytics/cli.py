@@ -14,6 +14,7 @@ import signal
 import sys
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -26,16 +27,19 @@ from accounting_analytics.errors import (
     IncompleteLoadError,
     InvalidRequestError,
     NotebookParametersError,
+    PlanError,
     RecategorizationIncompleteError,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import date
 
     import pandas as pd
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.periods import Period
+    from accounting_analytics.recategorization import Plan
     from accounting_analytics.reconciliation import Reconciliation
     from accounting_analytics.schemas import CashFlowReport
 
@@ -299,11 +303,25 @@ def apply(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Carry out a plan: a dry run unless --confirm is given; the same journal resumes an interrupted run."""
+    """Carry out a plan: a dry run unless --confirm is given; the same journal resumes an interrupted run.
+
+    After a confirmed run the report of the days the plan spans is shown before and after, and must have changed as
+    planned and by nothing else.
+    """
     planned = aa.Plan.load(plan)
-    with _service(profile, use_demo=use_demo) as (client, _):
+    with _service(profile, use_demo=use_demo) as (client, zone):
+        days = _days_of(planned)
+        before = aa.load_cash_flow_report(client, *days, time_zone=zone)
         outcomes = aa.apply_plan(client, planned, journal=journal, confirm=confirm, modified_by=modified_by)
-    _print(outcomes, as_json=as_json)
+        after = aa.load_cash_flow_report(client, *days, time_zone=zone) if confirm else before
+    if as_json:
+        _print_mapping({"outcomes": outcomes, "before": before.ledgers, "after": after.ledgers}, as_json=True)
+    else:
+        _print(outcomes, as_json=False)
+    if confirm:
+        changed = aa.verify_report_change(planned, before, after, outcomes=outcomes)
+        if not as_json:
+            _print(changed, as_json=False, title=f"Net cash flow, {before.period}, before and after")
     _finish_recategorization(outcomes, confirm=confirm)
 
 
@@ -449,6 +467,15 @@ def _parameter(text: str) -> tuple[str, str]:
     return name, value
 
 
+def _days_of(plan: Plan) -> tuple[date, date]:
+    """First and last day of a plan's transactions in any time zone."""
+    moments = plan.frame["datetime"]
+    if moments.empty:
+        msg = "the plan has no items"
+        raise PlanError(msg)
+    return (moments.min() - timedelta(days=1)).date(), (moments.max() + timedelta(days=1)).date()
+
+
 def _finish_recategorization(outcomes: pd.DataFrame, *, confirm: bool) -> None:
     counts = outcomes["outcome"].value_counts().to_dict()
     summary = ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) or "nothing to do"
@@ -529,7 +556,7 @@ def _print_mapping(mapping: dict[str, Any], *, as_json: bool) -> None:
         print_json(mapping)
     else:
         for name, value in mapping.items():
-            typer.echo(f"{name}: {value}")
+            typer.echo(f"{name}: {', '.join(value) if isinstance(value, tuple) else value}")
 
 
 def _say_notes(frame: pd.DataFrame) -> None:

@@ -7,6 +7,7 @@ null in a frame; what was never expanded is not a column.
 
 from __future__ import annotations
 
+import html
 from collections import Counter
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
@@ -357,8 +358,13 @@ class CashFlowReport:
                 "ending cash balance",
             ],
         )
-        shown = self.ledgers.to_html(index=False, escape=True, max_rows=60)
-        return f"<p>Cash flow report, {self.period}</p>{summary.to_html(escape=True)}{shown}"
+        columns = ["name", "net_cash_flow", "total_net_cash_flow"]
+        amounts = dict.fromkeys(columns[1:], lambda amount: "" if amount is pd.NA else format_amount(amount))
+        shown = self.ledgers[columns].to_html(index=False, escape=True, formatters=amounts)
+        return (
+            f"<p>Cash flow report, {html.escape(str(self.period))}</p>{summary.to_html(escape=True)}"
+            f'<div style="max-height: 26em; overflow: auto">{shown}</div>'
+        )
 
 
 _NATIVE: dict[str, Any] = {

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import accounting_analytics as aa
+
 PROJECT = Path(__file__).parent.parent
 PERIOD = ("--start-date", "2025-03-01", "--end-date", "2025-03-31")
 HEADER = "entry_id,datetime,entry_description,ledger,debit_credit,amount\n"
@@ -129,6 +131,30 @@ def test_reconcile_ties(run, demo_company):
     assert finished.returncode == 0, finished.stderr
     months = json.loads(finished.stdout)
     assert [(month["ties"], month["anchored"], month["differences"]) for month in months] == [(True, False, 0)] * 3
+
+
+def test_plan_preview_apply_verify(run):
+    """The shell's way from rules to changed books: dry run first, the report before and after, then verified."""
+    period = ("--start-date", "2026-05-01", "--end-date", "2026-05-31")
+    with aa.demo() as company:
+        environment = company.environment()
+        rules = ("--rules", PROJECT / "data/rules.toml")
+        planned = run("plan", *period, *rules, "--output", "plan.csv", "--json", **environment)
+        assert planned.returncode == 0, planned.stderr
+        items = json.loads(planned.stdout)
+        previewed = run("preview", "plan.csv", *period, "--json", **environment)
+        changes = [Decimal(row["change"]) for row in json.loads(previewed.stdout)]
+        assert sum(changes) == 0 < len(changes)
+        apply = ("apply", "plan.csv", "--journal", "journal")
+        assert "dry run, nothing was sent" in run(*apply, **environment).stderr
+        unverified = run("verify", "plan.csv", **environment)
+        assert unverified.returncode == 6, unverified.stderr
+        applied = run(*apply, "--confirm", "--modified-by", "ana", "--json", **environment)
+        assert applied.returncode == 0, applied.stderr
+        answer = json.loads(applied.stdout)
+        assert [row["outcome"] for row in answer["outcomes"]] == ["done"] * len(items)
+        assert answer["before"] != answer["after"]
+        assert run("verify", "plan.csv", **environment).returncode == 0
 
 
 def test_every_command_explains_itself(run):

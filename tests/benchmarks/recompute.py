@@ -6,7 +6,6 @@ floats. All programs read the same Parquet file of five years, make all tables o
 months, lines included, and must agree on the net cash flow.
 """
 
-
 from __future__ import annotations
 
 import argparse
