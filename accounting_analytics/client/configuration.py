@@ -137,13 +137,17 @@ def read_token_file(file: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         msg = f"the token file {file} cannot be read: {getattr(error, 'strerror', None) or 'it is not text'}"
         raise ConfigurationError(msg) from None
-    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-        msg = f"the token file {file} can be read by others; protect it with: chmod 600 {file}"
-        raise ConfigurationError(msg)
+    _require_private(file, mode)
     if not token:
         msg = f"the token file {file} is empty"
         raise ConfigurationError(msg)
     return token
+
+
+def _require_private(file: Path, mode: int) -> None:
+    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        msg = f"{file} holds a token and can be read by others; protect it with: chmod 600 {file}"
+        raise ConfigurationError(msg)
 
 
 def _setting(name: str, options: Mapping[str, str | None], stored: Mapping[str, Any], where: str) -> Setting:
@@ -173,6 +177,8 @@ def _profile(file: Path, name: str, *, required: bool) -> dict[str, Any]:
     if not isinstance(stored or {}, dict) or (stored or {}).keys() - set(_NAMES):
         msg = f"profile {name!r} in {file} has settings other than {', '.join(_NAMES)}"
         raise ConfigurationError(msg)
+    if "token" in (stored or {}):
+        _require_private(file, file.stat().st_mode)
     return dict(stored or {})
 
 
