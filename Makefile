@@ -1,16 +1,16 @@
-# make demo | test | lint | lab: each sets up .venv by itself on a machine with Python >= 3.11.
+# make demo | test | lint | lab | benchmarks: each sets up .venv by itself on a machine with Python >= 3.11.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OUTPUT ?= demo-output
 
-.PHONY: demo test lint lab soak benchmarks clean
+.PHONY: demo test lint lab benchmarks clean
 
 demo: $(VENV)/ready
 	$(BIN)/accounting-analytics demo --output $(OUTPUT)
 
 test: $(VENV)/ready
-	$(BIN)/python -m pytest -n 2 -m "not soak"
+	$(BIN)/python -m pytest -n 2
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .
@@ -22,7 +22,7 @@ lab: $(VENV)/ready
 	$(BIN)/accounting-analytics demo --lab
 
 benchmarks: $(VENV)/ready
-	$(BIN)/python -m tests.benchmarks.recompute
+	$(BIN)/python tests/benchmarks/recompute.py
 
 clean:
 	rm -rf $(VENV) $(OUTPUT)
