@@ -38,6 +38,13 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason=f"{program} is not installed: {install}"))
 
 
+def pytest_sessionfinish(session):
+    """Fail a run that skipped anything where everything is required."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if REQUIRE_ALL and reporter is not None and reporter.stats.get("skipped"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 def pytest_terminal_summary(terminalreporter):
     """Say loudly what was not tested."""
     for marker, (program, install) in missing_programs().items():
