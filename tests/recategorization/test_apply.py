@@ -1,7 +1,10 @@
 """Carrying out a plan on a real service: what is sent, what is left alone, and what each outcome means."""
 
+import dataclasses
+import datetime as dt
 import json
 
+import httpx
 import pandas as pd
 import pytest
 
@@ -256,3 +259,56 @@ def test_unreadable_books_stop_before_the_first_change(books, build, plan, tmp_p
     with books.connected(transport) as client, pytest.raises(ServiceError):
         aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
     assert transport.puts == 0
+
+
+def test_only_the_days_of_the_plan_are_read(books, build, tmp_path):
+    """Days near each other are read in one go, far ones apart: a few items do not cost a reading of the whole year."""
+    hours = [0, 2, 48, 24 * 40, 24 * 41, 24 * 90]
+    numbers = range(10, 10 + len(hours))
+    entries = [build.purchase(number, f"SHOP {number}", "1.00", books.bank, books.outflow) for number in numbers]
+    days = [build.NOON + dt.timedelta(hours=later) for later in hours]
+    books.post(*(dataclasses.replace(entry, datetime=day) for entry, day in zip(entries, days, strict=True)))
+    plan = build.plan(
+        books.instance,
+        *(
+            build.item(f"txn_{number}", books.bank, books.outflow, books.meals, later)
+            for number, later in zip(numbers, hours, strict=True)
+        ),
+    )
+    read = []
+
+    def listed(_count, request):
+        if request.url.path.endswith("/line-entries"):
+            read.append((request.url.params["start_date"], request.url.params["end_date"]))
+
+    with books.connected(build.Faulty(on_get=listed)) as client:
+        frame = aa.apply_plan(client, plan, journal=tmp_path / "journal")
+    assert set(frame["outcome"]) == {"would_change"}
+    assert read == [("2025-03-10", "2025-03-12"), ("2025-04-19", "2025-04-20"), ("2025-06-08", "2025-06-08")]
+
+
+class Renaming(httpx.BaseTransport):
+    """The real transport, with one transaction renamed in what the service lists."""
+
+    def __init__(self, old, new):
+        self._real = httpx.HTTPTransport()
+        self._names = (f'"{old}"'.encode(), f'"{new}"'.encode())
+
+    def handle_request(self, request):
+        """Answer as the service does, but for the name."""
+        response = self._real.handle_request(request)
+        return httpx.Response(response.status_code, content=response.read().replace(*self._names))
+
+    def close(self):
+        """Close the real transport."""
+        self._real.close()
+
+
+def test_id_that_cannot_be_asked_for_is_refused_alone(books, build, many, tmp_path):
+    """A transaction that the service lists under an id no address can carry is one refused item; the rest is done."""
+    odd = build.plan(None, build.item("..", books.bank, books.outflow, books.meals, 10))
+    mixed = aa.Plan(_together(many(1), odd).assign(transaction_id=["txn_2", ".."]))
+    with books.connected(Renaming("txn_10", "..")) as client:
+        frame = aa.apply_plan(client, mixed, journal=tmp_path / "journal", confirm=True)
+    assert outcomes(frame) == {"txn_2": "done", "..": "refused"}
+    assert "is not an id" in frame["reason"].iloc[1]
