@@ -267,8 +267,8 @@ def plan(
     """Write a recategorization plan from the rules; the books stay as they are."""
     with _service(profile, use_demo=use_demo) as (client, zone):
         ledgers, proposals = _proposals(client, start_date, end_date, time_zone or zone, rules)
+        planned = aa.plan_recategorization(proposals, ledgers=ledgers, instance_id=client.instance_id)
     _say_notes(proposals)
-    planned = aa.plan_recategorization(proposals, ledgers=ledgers)
     planned.save(output)
     _say(f"{len(planned.frame)} items written to {output}; look at it, then: accounting-analytics preview {output}")
     _print(planned.frame, as_json=as_json, columns=_PROPOSAL_COLUMNS)

@@ -6,6 +6,7 @@ Requests carry the token and the instance; answers become decoded wire records o
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from dataclasses import dataclass
@@ -56,6 +57,8 @@ _ADVICE: Mapping[int, str] = {
 }
 _TRIED_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
 _OBEYS_RETRY_AFTER = frozenset({429, 503})
+_FINER_THAN_MICROSECONDS = re.compile(rb'"(?:datetime|created_at)"\s*:\s*"([^"\\]*\.\d{6}\d*[1-9]\d*[^"\\]*)"')
+_ONCE = (b'"records"', b'"next_page_token"', b'"cash_flow_ledgers"', b'"starting_balances"', b'"ending_balances"')
 _LONGEST_WAIT = 120.0
 _SHOWN_REASON = 300
 
@@ -183,6 +186,10 @@ class Exchange:
             raise TransportError(msg) from None
 
     def _decode(self, request: Request, response: httpx.Response, kind: type[Answer]) -> Answer:
+        problem = _lossy(response.content)
+        if problem:
+            msg = f"{request}: the answer breaks the interface: {problem}"
+            raise ProtocolError(msg)
         try:
             return msgspec.json.decode(response.content, type=kind)
         except msgspec.ValidationError as error:
@@ -235,6 +242,32 @@ def _status_error(request: Request, response: httpx.Response) -> StatusError:
     if 300 <= status < 400:  # noqa: PLR2004 (a redirect would carry the token elsewhere)
         said = "the service redirects; redirects are not followed, give its final address as base_url"
     return kind(f"{request}: the service answered {status}: {said}", status=status, error_code=error_code)
+
+
+def _lossy(content: bytes) -> str:
+    """Find what decoding would lose without a word: it rounds instants, and takes the last of two equal names."""
+    finer = _FINER_THAN_MICROSECONDS.search(content)
+    if finer:
+        return f"the instant {finer.group(1).decode(errors='replace')!r} is finer than microseconds"
+    if all(content.count(name) <= 1 for name in _ONCE):
+        return ""
+    try:
+        json.loads(content, object_pairs_hook=_distinct)
+    except _RepeatedNameError as error:
+        return f"the name {error} stands twice in one object"
+    except (ValueError, RecursionError):
+        return ""  # not JSON at all, which decoding will say
+    return ""
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> None:
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        raise _RepeatedNameError(max(names, key=names.count))
+
+
+class _RepeatedNameError(Exception):
+    """A JSON object that has a name twice."""
 
 
 class _Identified(msgspec.Struct):

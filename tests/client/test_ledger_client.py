@@ -239,6 +239,39 @@ def test_answers_that_break_the_interface_are_refused(connected, body):
         client.list_line_entries("led_1", *MARCH)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"records": [{"id": "a"}], "next_page_token": null, "prev_page_token": null, "records": []}',
+        b'{"records": [], "next_page_token": "x", "prev_page_token": null, "next_page_token": null}',
+    ],
+)
+def test_a_name_twice_is_refused(connected, body):
+    """A second `records` would erase a page without a word."""
+    with pytest.raises(ProtocolError, match="stands twice"):
+        connected(lambda _: httpx.Response(200, content=body)).list_line_entries("led_1", *MARCH)
+
+
+def test_names_in_descriptions_are_no_names(connected, pages, line):
+    """Text that looks like JSON is text."""
+    text = '"records": [], "next_page_token": 1, "datetime": "2025-01-01T00:00:00.1234567Z"'
+    page = connected(pages([line(description=text), line(2, description=text)])).list_line_entries("led_1", *MARCH)
+    assert [one.description for one in page.records] == [text, text]
+
+
+@pytest.mark.parametrize("instant", ["2025-03-31T23:59:59.9999999Z", "2025-03-10T12:00:00.123456001+01:00"])
+def test_instants_finer_than_microseconds_are_refused(connected, pages, line, instant):
+    """Rounding could move a line to another day."""
+    with pytest.raises(ProtocolError, match="finer than microseconds"):
+        connected(pages([line(datetime=instant)])).list_line_entries("led_1", *MARCH)
+
+
+def test_trailing_zeros_are_exact(connected, pages, line):
+    """Nanoseconds that are zero lose nothing."""
+    page = connected(pages([line(datetime="2025-03-10T12:00:00.123456000Z")])).list_line_entries("led_1", *MARCH)
+    assert page.records[0].datetime.microsecond == 123456
+
+
 def test_pages_are_followed_through_empty_ones(connected, pages, line):
     """An empty page with a next token is not the end."""
     client = connected(pages([line(1)], [], [line(2)], []))
