@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -117,6 +119,7 @@ def create_app(store: Store, *, localtime: str | None = None) -> Starlette:
         exception_handlers={
             OperationRefusedError: _refused,
             HTTPException: _http_error,
+            ClientDisconnect: _gone,
             Exception: _failed,
         },
     )
@@ -166,6 +169,11 @@ async def _http_error(_: Request, error: Exception) -> Response:
     code = str(error.detail).lower().replace(" ", "_")
     headers = dict(error.headers) if error.headers else None
     return _json(encode(error_fields(str(error.detail), code)), error.status_code, headers)
+
+
+async def _gone(_: Request, __: Exception) -> Response:
+    """Nobody is there to answer: a client that went away in mid-request is no fault of the service."""
+    return Response(status_code=HTTPStatus.BAD_REQUEST)
 
 
 async def _failed(_: Request, __: Exception) -> Response:
