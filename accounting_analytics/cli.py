@@ -9,7 +9,6 @@ Every command imports what it needs when it runs, so that ``--help`` answers at 
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from contextlib import contextmanager
@@ -85,9 +84,6 @@ def main() -> NoReturn:
     except (KeyboardInterrupt, typer.Abort):
         _say("stopped")
         code = _KILLED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
     sys.exit(code)
 
 

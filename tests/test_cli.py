@@ -69,7 +69,9 @@ def test_dead_port(run, demo_company):
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_BASE_URL": url}
-    refused(run("report", *PERIOD, **environment), 4, url)
+    finished = run("report", *PERIOD, **environment)
+    refused(finished, 4, url)
+    assert len(finished.stderr.splitlines()) == 1, finished.stderr
 
 
 def test_end_before_start(run, demo_company):

@@ -7,6 +7,7 @@ Requests carry the token and the instance; answers become decoded wire records o
 from __future__ import annotations
 
 import json
+import logging
 import re
 import time
 from dataclasses import dataclass
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from accounting_analytics.client.secret import Secret
 
 Answer = TypeVar("Answer")
+
+# retries are told to whoever configures logging, and not to a terminal where nobody did
+logging.getLogger("stamina").addHandler(logging.NullHandler())
 
 _ERRORS: Mapping[int, type[StatusError]] = {
     HTTPStatus.UNAUTHORIZED: AuthenticationError,
