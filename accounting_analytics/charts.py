@@ -90,7 +90,8 @@ def waterfall(report: CashFlowReport, *, largest: int = 10) -> go.Figure:
     Parameters
     ----------
     report : CashFlowReport
-        An untagged report: the flows of a tagged one do not lead from one balance to the other.
+        An untagged report: the flows of a tagged one do not lead from one balance to the other. What the flows of a
+        report that does not tie leave unexplained is a step of its own.
     largest : int
         How many ledgers get a step of their own, by absolute net cash flow; the rest are one step, exactly.
 
@@ -109,6 +110,8 @@ def waterfall(report: CashFlowReport, *, largest: int = 10) -> go.Figure:
     steps = sorted(zip(own["name"], own["net_cash_flow"], strict=True), key=lambda step: step[1], reverse=True)
     if len(rest):
         steps.append((f"{len(rest)} other ledgers", _sum(rest["net_cash_flow"])))
+    if report.identity_gap:
+        steps.append(("Not explained by the flows", -report.identity_gap))
     amounts = [report.starting_cash_balance, *(amount for _, amount in steps), report.ending_cash_balance]
     labels = [
         f"Start {report.period.start_date}",

@@ -1,5 +1,6 @@
 """Charts: exact sums, local months, directions that show, text that stays text."""
 
+import dataclasses
 import datetime as dt
 import re
 from decimal import Decimal
@@ -89,6 +90,16 @@ def test_waterfall_ends_where_the_report_ends():
     assert sum(amounts[:-1]) == amounts[-1] == Decimal("500.00") - Decimal("105.14")
     assert steps.customdata[-2][0] == "4 other ledgers"
     assert list(steps.measure) == ["absolute", *["relative"] * 11, "total"]
+
+
+def test_waterfall_of_a_report_that_does_not_tie_says_so():
+    """What the flows leave unexplained is a step of its own, so that the last bar is the ending balance."""
+    books = report(BOOKS, start="10.00")
+    off = dataclasses.replace(books, ending_cash_balance=books.ending_cash_balance + Decimal("0.07"))
+    (steps,) = charts.waterfall(off).data
+    amounts = [Decimal(text.replace(",", "")) for text in exact(steps)]
+    assert sum(amounts[:-1]) == amounts[-1] == off.ending_cash_balance
+    assert list(steps.customdata[-2]) == ["Not explained by the flows", "0.07"]
 
 
 def test_running_balance_has_every_day():
