@@ -24,6 +24,9 @@ hundredth of the smallest unit, or real digits would pass for dust at scale 5 an
 EXACT = Context(prec=200, rounding=ROUND_HALF_EVEN)
 """Decimal arithmetic without rounding for every amount this package admits."""
 
+_QUANTA = [Decimal(1).scaleb(-scale) for scale in range(MAX_SCALE + 1)]
+"""Smallest unit, by scale."""
+
 
 class ParsedAmount(NamedTuple):
     """An exact amount, and whether float dust was removed to get it."""
@@ -75,18 +78,16 @@ def parse_amount(value: object, scale: int = DEFAULT_SCALE) -> ParsedAmount:
     """
     check_scale(scale)
     exact = _decimal(value)
-    quantum = Decimal(1).scaleb(-scale)
     # decided on the exponent first: quantizing 1e999999 would build a million digits
     if exact and exact.adjusted() >= PRECISION - scale:
         msg = f"amount {_shown(value)} has more than {PRECISION - scale} digits before the point"
         raise AmountError(msg)
-    with localcontext(EXACT):
-        amount = exact.quantize(quantum)
-        dusted = exact != amount
-        if dusted and abs(exact - amount) > min(DUST, quantum / 100):
-            msg = f"amount {_shown(value)} does not fit {scale} fraction digits"
-            raise AmountError(msg)
-    if len(amount.as_tuple().digits) > PRECISION:
+    amount = EXACT.quantize(exact, _QUANTA[scale])
+    dusted = exact != amount
+    if dusted and EXACT.abs(EXACT.subtract(exact, amount)) > min(DUST, EXACT.divide(_QUANTA[scale], 100)):
+        msg = f"amount {_shown(value)} does not fit {scale} fraction digits"
+        raise AmountError(msg)
+    if amount.adjusted() >= PRECISION - scale:
         msg = f"amount {_shown(value)} has more than {PRECISION - scale} digits before the point"
         raise AmountError(msg)
     return ParsedAmount(amount or abs(amount), dusted)
@@ -94,12 +95,11 @@ def parse_amount(value: object, scale: int = DEFAULT_SCALE) -> ParsedAmount:
 
 def to_minor_units(amount: Decimal, scale: int = DEFAULT_SCALE) -> int:
     """Whole number of minor units (cents at scale 2) of an exact amount; refuses what does not fit."""
-    with localcontext(EXACT):
-        scaled = amount.scaleb(check_scale(scale))
-        if not scaled.is_finite() or scaled != scaled.to_integral_value():
-            msg = f"amount {_shown(amount)} does not fit {scale} fraction digits"
-            raise AmountError(msg)
-        return int(scaled)
+    scaled = EXACT.scaleb(amount, check_scale(scale))
+    if not scaled.is_finite() or scaled != EXACT.to_integral_value(scaled):
+        msg = f"amount {_shown(amount)} does not fit {scale} fraction digits"
+        raise AmountError(msg)
+    return int(scaled)
 
 
 def from_minor_units(units: int, scale: int = DEFAULT_SCALE) -> Decimal:

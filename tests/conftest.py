@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -10,7 +11,12 @@ PROGRAMS = {
     "browser": ("chromium", "apt-get install chromium"),
     "hledger": ("hledger", "apt-get install hledger"),
     "ledger": ("ledger", "apt-get install ledger"),
+    "postgresql": ("initdb", "apt-get install postgresql"),
 }
+# Debian keeps the server programs of PostgreSQL off the path
+SEARCHED = os.pathsep.join(
+    [os.environ.get("PATH", os.defpath), *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin")))]
+)
 # two cores are shared by servers, browsers and kernels: an example may wait for its turn
 hypothesis.settings.register_profile("shared", deadline=None)
 hypothesis.settings.load_profile("shared")
@@ -19,7 +25,7 @@ REQUIRE_ALL = os.environ.get("ACCOUNTING_ANALYTICS_REQUIRE_ALL") == "1"
 
 def missing_programs():
     """Markers whose program is not on this machine."""
-    return {marker: need for marker, need in PROGRAMS.items() if shutil.which(need[0]) is None}
+    return {marker: need for marker, need in PROGRAMS.items() if shutil.which(need[0], path=SEARCHED) is None}
 
 
 def pytest_configure():
@@ -50,6 +56,12 @@ def pytest_terminal_summary(terminalreporter):
     for marker, (program, install) in missing_programs().items():
         terminalreporter.write_sep("!", f"NOT TESTED: everything marked '{marker}', because {program} is missing")
         terminalreporter.write_line(f"To test it too: {install}")
+
+
+@pytest.fixture(scope="session")
+def program_path():
+    """Return a function that finds one of the optional programs."""
+    return lambda name: Path(shutil.which(name, path=SEARCHED))
 
 
 @pytest.fixture(scope="session")

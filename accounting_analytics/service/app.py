@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from accounting_analytics.errors import OperationRefusedError
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
 
+    from accounting_analytics.service.operations.cash_flow_report import Report
     from accounting_analytics.service.store import Store
     from accounting_analytics.service.stored import Instance
 
@@ -82,7 +84,7 @@ class LedgerService:
         query = parse_query(CashFlowReportQuery, request.query_params.multi_items())
         with self._store.reading() as connection:
             report = operations.retrieve_cash_flow_report(connection, instance, query)
-        return _json(report)
+        return _ReportResponse(report)
 
     def authenticated(self, request: Request) -> Instance:
         """Instance that the request's token and instance header name; 401, 404 or 422 otherwise."""
@@ -101,6 +103,20 @@ class LedgerService:
             msg = "the instance does not exist, or the access token is not one of it"
             raise OperationRefusedError(msg, status=404, error_code="instance_not_found")
         return replace(instance, localtime=self._localtime) if self._localtime else instance
+
+
+class _ReportResponse(StreamingResponse):
+    """Sends a report part by part, and lets go of it however the sending ends."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(report.parts, headers={"content-length": str(report.length)}, media_type=_JSON)
+        self._close = report.close
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._close()
 
 
 def create_app(store: Store, *, localtime: str | None = None) -> Starlette:

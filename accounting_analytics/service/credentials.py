@@ -44,6 +44,12 @@ def first_instance(
     """
     if store.instances():
         return None
+    if store.path is None:
+        msg = (
+            f"the database {store.name} has no instance yet, and there is no folder beside it for a token: "
+            "make one first with: accounting-analytics instances create --token-file FILE"
+        )
+        raise ConfigurationError(msg)
     created = store.create_instance(name=name, localtime=localtime, instance_id=instance_id)
     path = token_path(store.path)
     _write_private(path, f"{store.issue_token(created)}\n")
@@ -65,7 +71,7 @@ def only_instance(store: Store, instance_id: str | None = None) -> str:
     if instance_id in there or (instance_id is None and len(there) == 1):
         return instance_id or there[0]
     problem = "has several instances" if instance_id is None else f"has no instance {instance_id!r}"
-    msg = f"the database {store.path} {problem}; name one of: {', '.join(there)}"
+    msg = f"the database {store.name} {problem}; name one of: {', '.join(there)}"
     raise ConfigurationError(msg)
 
 

@@ -29,10 +29,16 @@ def new_id(prefix: str) -> str:
     return f"{prefix}_{os.urandom(_BYTES).hex()}"
 
 
+def is_usable(identifier: str) -> bool:
+    """Whether text can be an identifier: anything else is none of ours, and need not be looked for."""
+    if not isinstance(identifier, str) or not 0 < len(identifier) <= MAX_LENGTH:
+        return False
+    return identifier not in {".", ".."} and "/" not in identifier and identifier.isprintable()
+
+
 def usable(identifier: str, what: str) -> str:
     """Return a given identifier; refuses one that cannot stand in a URL path or header."""
-    bad = not isinstance(identifier, str) or not 0 < len(identifier) <= MAX_LENGTH
-    if bad or identifier in {".", ".."} or "/" in identifier or not identifier.isprintable():
+    if not is_usable(identifier):
         msg = (
             f"{what} id {str(identifier)[:60]!r} cannot be used: "
             f"an id has 1 to {MAX_LENGTH} printable characters, no '/', and is not '.' or '..'"

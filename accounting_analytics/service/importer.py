@@ -16,7 +16,7 @@ from accounting_analytics.service.hledger_csv import read_hledger_csv
 from accounting_analytics.service.journal import Journal
 from accounting_analytics.service.line_table import read_line_table
 from accounting_analytics.service.refusals import Refusals
-from accounting_analytics.service.store import add_ledger, find_instance, read_ledgers
+from accounting_analytics.service.store import add_ledgers, find_instance, read_ledgers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -120,9 +120,7 @@ def import_books(
     refusals = Refusals(file)
     with store.writing() as connection:
         _refuse_known(connection, instance, books, refusals)
-        for ledger in books.ledgers:
-            add_ledger(connection, instance, ledger)
-        ledgers = {ledger.id: ledger for ledger in read_ledgers(connection, instance)}
+        ledgers = {ledger.id: ledger for ledger in add_ledgers(connection, instance, books.ledgers)}
         try:
             Journal(connection, instance, ledgers).post(books.entries)
         except PostingRefusedError as error:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import defaultdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
-from sqlalchemy import Connection, Table, func, insert, select
+from sqlalchemy import BigInteger, Connection, Table, cast, func, insert, select, text
+from sqlalchemy.exc import IntegrityError
 
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError, PostingRefusedError
 from accounting_analytics.money import format_amount, from_minor_units
 from accounting_analytics.service import tables
+from accounting_analytics.service.bulk import insert_rows
 from accounting_analytics.service.cash_movement import moved_cash_ledger
 from accounting_analytics.service.identifiers import new_id, new_ids, usable
 from accounting_analytics.service.posting import NewTransaction
-from accounting_analytics.service.stored import microseconds
+from accounting_analytics.service.stored import MICROSECONDS_A_DAY, microseconds
 from accounting_analytics.service.units import BASE, split, units_of
 
 if TYPE_CHECKING:
@@ -54,11 +58,13 @@ class Journal:
         self._connection = connection
         self._instance = instance
         self._ledgers = ledgers
+        self._zone = ZoneInfo(instance.localtime)
         self._tags: dict[NewTag, int] = {}
         self._keys = {table: _last_key(connection, table) for table in (tables.journal_entries, tables.line_entries)}
         self._new_ids = {prefix: new_ids(prefix) for prefix in ("ent", "lin", "txn")}
         self._given: dict[Table, set[str]] = {}
-        self._rows: dict[Table, list[dict[str, Any]]] = {}
+        self._rows: dict[Table, list[tuple[Any, ...]]] = {}
+        self._moved: defaultdict[tuple[int, int], int] = defaultdict(int)
 
     def post(self, entries: Iterable[NewJournalEntry]) -> list[str]:
         """Write entries and return their ids; the first one that is refused raises, naming it."""
@@ -72,6 +78,7 @@ class Journal:
         first = self._keys[tables.journal_entries] + 1
         self._rows = {table: [] for table in _WRITTEN}
         self._given = {table: set() for table in _WRITTEN}
+        self._moved = defaultdict(int)
         for number, entry in batch:
             try:
                 self._add(entry)
@@ -79,77 +86,99 @@ class Journal:
                 shown = f" {entry.id!r}" if entry.id else ""
                 msg = f"journal entry {number + 1}{shown}: {error}; nothing was posted"
                 raise PostingRefusedError(msg, entry_index=number) from error
-        self._refuse_taken()
-        for table, rows in self._rows.items():
-            if rows:
-                self._connection.execute(insert(table), rows)
+        self._write()
         self._check_balanced(first)
-        return [row["id"] for row in self._rows[tables.journal_entries]]
+        return [row[_ID] for row in self._rows[tables.journal_entries]]
 
     def _add(self, entry: NewJournalEntry) -> None:
-        moment = _moment(entry.datetime)
-        signed = [(self._ledger(line.ledger_id), self._signed_units(line)) for line in entry.lines]
+        moment = self._moment(entry.datetime)
+        signed = [(self._ledger(line.ledger_id), *self._signed_units(line)) for line in entry.lines]
         if len(signed) < _MINIMUM_LINES:
             msg = f"an entry has at least {_MINIMUM_LINES} lines, not {len(signed)}"
             raise PostingRefusedError(msg)
-        if sum(units for _, (units, _) in signed):
-            raise PostingRefusedError(self._unbalanced([units for _, (units, _) in signed]))
-        cash = moved_cash_ledger((ledger, units) for ledger, (units, _) in signed)
+        if sum([units for _, units, _ in signed]):
+            raise PostingRefusedError(self._unbalanced([units for _, units, _ in signed]))
+        cash = moved_cash_ledger((ledger, units) for ledger, units, _ in signed)
         key = self._next_key(tables.journal_entries)
+        entry_id = self._id(tables.journal_entries, entry.id, "ent")
+        description = _text(entry.description, "description")
+        instance_key = self._instance.pk
         self._rows[tables.journal_entries].append(
-            {
-                "pk": key,
-                "instance_pk": self._instance.pk,
-                "id": self._id(tables.journal_entries, entry.id, "ent"),
-                "datetime": moment,
-                "description": _text(entry.description, "description"),
-                "cash_ledger_pk": cash.pk if cash else None,
-            }
+            (key, instance_key, entry_id, moment, description, cash.pk if cash else None)
         )
-        for line, (ledger, (units, side)) in zip(entry.lines, signed, strict=True):
-            high, low = split(units)
+        for line, (ledger, units, side) in zip(entry.lines, signed, strict=True):
             line_key = self._next_key(tables.line_entries)
+            line_id = self._id(tables.line_entries, line.id, "lin")
+            said = _text(line.description, "line description")
             self._rows[tables.line_entries].append(
-                {
-                    "pk": line_key,
-                    "instance_pk": self._instance.pk,
-                    "id": self._id(tables.line_entries, line.id, "lin"),
-                    "journal_entry_pk": key,
-                    "ledger_pk": ledger.pk,
-                    "datetime": moment,
-                    "debit_credit": side,
-                    "high": high,
-                    "low": low,
-                    "description": _text(line.description, "line description"),
-                }
+                (line_key, instance_key, line_id, key, ledger.pk, moment, side, *split(units), said)
             )
-            self._add_transaction(line_key, line, ledger)
+            if ledger.report_cash_flow:
+                self._moved[ledger.pk, moment // MICROSECONDS_A_DAY] += units
+            if ledger.financial_account_type is not None or line.transaction is not None:
+                self._add_transaction(line_key, line, ledger)
             for tag in dict.fromkeys(line.tags):
-                self._rows[tables.line_entry_tags].append({"line_entry_pk": line_key, "tag_pk": self._tag(tag)})
+                self._rows[tables.line_entry_tags].append((line_key, self._tag(tag)))
 
     def _add_transaction(self, line_key: int, line: NewLine, ledger: StoredLedger) -> None:
         if ledger.financial_account_type is None:
-            if line.transaction is not None:
-                msg = f"ledger {ledger.id!r} has no financial account type, so its lines have no transaction"
-                raise PostingRefusedError(msg)
-            return
+            msg = f"ledger {ledger.id!r} has no financial account type, so its lines have no transaction"
+            raise PostingRefusedError(msg)
         transaction = line.transaction or NewTransaction(description=line.description)
         if transaction.posted_status not in POSTED_STATUSES or transaction.review_status not in REVIEW_STATUSES:
             msg = f"unknown status {transaction.posted_status!r}/{transaction.review_status!r} of a transaction"
             raise PostingRefusedError(msg)
+        source = transaction.source_account_id
         self._rows[tables.transactions].append(
-            {
-                "line_entry_pk": line_key,
-                "instance_pk": self._instance.pk,
-                "id": self._id(tables.transactions, transaction.id, "txn"),
-                "description": _text(transaction.description, "transaction description"),
-                "personal": bool(transaction.personal),
-                "posted_status": transaction.posted_status,
-                "review_status": transaction.review_status,
-                "source_account_id": transaction.source_account_id,
-                "categorization_method": AS_POSTED,
-            }
+            (
+                line_key,
+                self._instance.pk,
+                self._id(tables.transactions, transaction.id, "txn"),
+                _text(transaction.description, "transaction description"),
+                bool(transaction.personal),
+                transaction.posted_status,
+                transaction.review_status,
+                None if source is None else _text(source, "source_account_id"),
+                AS_POSTED,
+            )
         )
+
+    def _write(self) -> None:
+        """Write the rows of a batch; the database's own rules say which ids are taken."""
+        written = self._connection.begin_nested()
+        try:
+            for table, rows in self._rows.items():
+                if rows:
+                    insert_rows(self._connection, table, rows)
+        except IntegrityError:
+            written.rollback()
+            self._refuse_taken()
+            raise
+        written.commit()
+        if self._moved:
+            moved = [
+                {"ledger_pk": ledger_key, "day": day, "high": high, "low": low}
+                for (ledger_key, day), units in self._moved.items()
+                for high, low in [split(units)]
+            ]
+            self._connection.execute(_ADD_TO_CASH_DAYS, moved)
+
+    def _moment(self, moment: dt.datetime) -> int:
+        if not isinstance(moment, dt.datetime) or moment.tzinfo is None:
+            msg = f"datetime {moment} has no time zone; give an aware datetime"
+            raise PostingRefusedError(msg)
+        try:
+            placed = _FIRST <= moment <= _LAST
+        except OverflowError:
+            placed = False
+        if not placed:
+            msg = f"datetime {moment} is too close to the end of the calendar"
+            raise PostingRefusedError(msg)
+        start = self._instance.entries_start
+        if start is not None and moment.astimezone(self._zone).date() < start:
+            msg = f"datetime {moment} is before {start}, where the books of the instance begin"
+            raise PostingRefusedError(msg)
+        return microseconds(moment)
 
     def _ledger(self, ledger_id: str) -> StoredLedger:
         if ledger_id not in self._ledgers:
@@ -199,11 +228,12 @@ class Journal:
     def _check_balanced(self, first: int) -> None:
         """Ask the database itself, before the transaction ends, whether every new entry balances."""
         lines = tables.line_entries.c
+        high, low = (cast(func.sum(part), BigInteger) for part in (lines.high, lines.low))
         unbalanced = self._connection.execute(
             select(lines.journal_entry_pk)
             .where(lines.journal_entry_pk >= first)
             .group_by(lines.journal_entry_pk)
-            .having((func.sum(lines.low) % BASE != 0) | (func.sum(lines.high) + func.sum(lines.low) // BASE != 0))
+            .having((low % BASE != 0) | (high + low // BASE != 0))
             .limit(1)
         ).first()
         if unbalanced is not None:
@@ -233,6 +263,7 @@ _OTHER_SIDE = {
     DebitCredit.DEBIT.value: DebitCredit.CREDIT.value,
     DebitCredit.CREDIT.value: DebitCredit.DEBIT.value,
 }
+_ID = 2
 _WRITTEN = {
     tables.journal_entries: "journal entry",
     tables.line_entries: "line",
@@ -240,30 +271,34 @@ _WRITTEN = {
     tables.line_entry_tags: "tag",
 }
 
+# the same words in either database
+_ADD_TO_CASH_DAYS = text(
+    "INSERT INTO cash_days (ledger_pk, day, high, low) VALUES (:ledger_pk, :day, :high, :low) "
+    "ON CONFLICT (ledger_pk, day) "
+    "DO UPDATE SET high = cash_days.high + excluded.high, low = cash_days.low + excluded.low"
+)
+
 
 def _last_key(connection: Connection, table: Table) -> int:
     return int(connection.execute(select(func.coalesce(func.max(table.c.pk), 0))).scalar_one())
 
 
-def _moment(moment: dt.datetime) -> int:
-    if not isinstance(moment, dt.datetime) or moment.tzinfo is None:
-        msg = f"datetime {moment} has no time zone; give an aware datetime"
-        raise PostingRefusedError(msg)
-    try:
-        placed = _FIRST <= moment <= _LAST
-    except OverflowError:
-        placed = False
-    if not placed:
-        msg = f"datetime {moment} is too close to the end of the calendar"
-        raise PostingRefusedError(msg)
-    return microseconds(moment)
-
-
 def _text(value: str, what: str) -> str:
-    if not isinstance(value, str) or "\0" in value:
-        msg = f"{what} must be text without NUL characters"
+    if not isinstance(value, str) or "\0" in value or not _is_unicode(value):
+        msg = f"{what} must be Unicode text without NUL characters"
         raise PostingRefusedError(msg)
     return value
+
+
+def _is_unicode(value: str) -> bool:
+    """Whether text can be written as UTF-8: a lone surrogate cannot."""
+    if value.isascii():
+        return True
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _chunks(ids: list[str]) -> Iterator[list[str]]:

@@ -6,16 +6,13 @@ when it posts, and makes every id that is left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import datetime as dt
+from decimal import Decimal
 
-if TYPE_CHECKING:
-    import datetime as dt
-    from decimal import Decimal
+import msgspec
 
 
-@dataclass(frozen=True)
-class NewLedger:
+class NewLedger(msgspec.Struct, frozen=True, gc=False):
     """A ledger to create.
 
     Parameters
@@ -46,8 +43,7 @@ class NewLedger:
     id: str | None = None
 
 
-@dataclass(frozen=True)
-class NewTransaction:
+class NewTransaction(msgspec.Struct, frozen=True, gc=False):
     """The transaction side of a line on a financial-account ledger."""
 
     description: str = ""
@@ -58,16 +54,14 @@ class NewTransaction:
     id: str | None = None
 
 
-@dataclass(frozen=True, order=True)
-class NewTag:
+class NewTag(msgspec.Struct, frozen=True, order=True, gc=False):
     """A tag by the names of its group and itself; posted twice, it is the same tag."""
 
     group: str
     name: str
 
 
-@dataclass(frozen=True)
-class NewLine:
+class NewLine(msgspec.Struct, frozen=True, gc=False):
     """One line of a journal entry.
 
     Parameters
@@ -97,8 +91,7 @@ class NewLine:
     id: str | None = None
 
 
-@dataclass(frozen=True)
-class NewJournalEntry:
+class NewJournalEntry(msgspec.Struct, frozen=True, gc=False):
     """A journal entry: at least two lines whose debits equal their credits, at an aware instant."""
 
     datetime: dt.datetime

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from sqlalchemy import Connection, Select
 
 _FETCHED_AT_ONCE = 2000
 
 
-def plain_rows(connection: Connection, query: Select[*tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-    """Rows of a query as plain tuples.
+def plain_batches(
+    connection: Connection, query: Select[*tuple[Any, ...]], parameters: Mapping[str, Any] | None = None
+) -> Iterator[list[tuple[Any, ...]]]:
+    """Rows of a query as plain tuples, a few thousand at a time.
 
     Text and whole numbers come as they are; a yes/no comes as the driver has it, so take ``bool()`` of it.
     """
-    with connection.execute(query) as result:
+    with connection.execute(query, parameters) as result:
         cursor = result.cursor
         while cursor is not None and (rows := cursor.fetchmany(_FETCHED_AT_ONCE)):
-            yield from rows
+            yield list(rows)
+
+
+def plain_rows(connection: Connection, query: Select[*tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """Rows of a query as plain tuples, one by one."""
+    return chain.from_iterable(plain_batches(connection, query))

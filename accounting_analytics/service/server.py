@@ -121,16 +121,16 @@ def serve(
 
 
 def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], object]) -> None:
-    token_file = token_path(store.path).absolute()
+    token_file = token_path(store.path).absolute() if store.path else None
     instances = store.instances()
     made = ", new: one instance and its access token were made" if new else ""
-    echo(f"Serving {store.path} at {base_url} (stop with Ctrl-C{made})")
+    echo(f"Serving {store.name} at {base_url} (stop with Ctrl-C{made})")
     for instance in instances:
         echo(f"instance {instance.id} ({instance.name}), tier {instance.tier}, scale {instance.scale}")
     echo("To use it from another terminal:")
     echo(f"  export ACCOUNTING_ANALYTICS_BASE_URL={shlex.quote(base_url)}")
     echo(f"  export ACCOUNTING_ANALYTICS_INSTANCE_ID={shlex.quote(instances[0].id)}")
-    if token_file.exists():
+    if token_file and token_file.exists():
         echo(f"  export ACCOUNTING_ANALYTICS_TOKEN_FILE={shlex.quote(str(token_file))}")
 
 

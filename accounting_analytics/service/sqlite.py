@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DatabaseError
 
 from accounting_analytics.errors import ConfigurationError, InputError
+from accounting_analytics.service.database import WRITES, Database
 from accounting_analytics.service.tables import SCHEMA_VERSION, metadata
 
 if TYPE_CHECKING:
@@ -19,11 +21,7 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x4C415331
 """Marks a SQLite file as a database of this service ("LAS1")."""
 
-WRITES = "writes"
-"""Execution option of a connection that is going to write."""
-
 _PRAGMAS = (
-    "PRAGMA busy_timeout = 30000",
     "PRAGMA foreign_keys = ON",
     "PRAGMA synchronous = FULL",
     "PRAGMA temp_store = MEMORY",
@@ -32,13 +30,13 @@ _PRAGMAS = (
 )
 
 
-def open_engine(path: Path) -> Engine:
+def open_database(path: Path, lock_seconds: float) -> Database:
     """Open the database at `path`; a new or empty file gets the schema, only its owner may read it."""
     _create_private(path)
     engine = create_engine(
         URL.create("sqlite+pysqlite", database=str(path)), pool_size=16, max_overflow=48, pool_timeout=60
     )
-    event.listen(engine, "connect", _connected)
+    event.listen(engine, "connect", partial(_connected, lock_seconds))
     event.listen(engine, "begin", _begin)
     try:
         if not _is_prepared(engine, path):
@@ -50,7 +48,7 @@ def open_engine(path: Path) -> Engine:
     except InputError:
         engine.dispose()
         raise
-    return engine
+    return Database(str(path), path, engine, engine.execution_options(**{WRITES: True}))
 
 
 def _create_private(path: Path) -> None:
@@ -61,10 +59,10 @@ def _create_private(path: Path) -> None:
         raise ConfigurationError(msg) from error
 
 
-def _connected(connection: sqlite3.Connection, _: object) -> None:
+def _connected(lock_seconds: float, connection: sqlite3.Connection, _: object) -> None:
     # Transactions begin where _begin says, not where the driver guesses.
     connection.isolation_level = None
-    for pragma in _PRAGMAS:
+    for pragma in (f"PRAGMA busy_timeout = {int(lock_seconds * 1000)}", *_PRAGMAS):
         connection.execute(pragma)
 
 

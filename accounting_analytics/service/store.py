@@ -14,21 +14,23 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from sqlalchemy import Connection, Engine, insert, select
+from sqlalchemy import Connection, RootTransaction, insert, select
+from sqlalchemy.exc import OperationalError
 
-from accounting_analytics.errors import InputError
+from accounting_analytics.errors import InputError, OperationRefusedError
 from accounting_analytics.money import DEFAULT_SCALE, check_scale
 from accounting_analytics.periods import LOCALTIME, zone
-from accounting_analytics.service import tables
+from accounting_analytics.service import postgresql, sqlite, tables
 from accounting_analytics.service.identifiers import new_id, usable
 from accounting_analytics.service.journal import Journal
 from accounting_analytics.service.new_ledgers import REQUIRED_LEDGERS, completed
-from accounting_analytics.service.sqlite import WRITES, open_engine
 from accounting_analytics.service.stored import AuditRow, Instance, StoredLedger, now
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterable, Iterator
 
+    from accounting_analytics.service.database import Database
     from accounting_analytics.service.posting import NewJournalEntry, NewLedger
 
 __all__ = [
@@ -37,12 +39,14 @@ __all__ = [
     "Store",
     "StoredLedger",
     "add_ledger",
+    "add_ledgers",
     "find_instance",
     "instance_of_token",
     "read_ledgers",
 ]
 
 TIERS = (1, 2, 3)
+LOCK_SECONDS = 10.0
 _PAGE_KEY = "page_token_key"
 _PAGE_KEY_BYTES = 32
 _SELECT_PAGE_KEY = select(tables.settings.c.value).where(tables.settings.c.name == _PAGE_KEY)
@@ -55,28 +59,51 @@ class Store:
     Get one with :meth:`Store.open`. Every method may be called from any thread.
     """
 
-    def __init__(self, engine: Engine, path: Path) -> None:
-        self._engine = engine
+    def __init__(self, database: Database, lock_seconds: float) -> None:
+        self._database = database
+        self._lock_seconds = lock_seconds
         self._writer = threading.Lock()
-        self.path = path
+
+    @property
+    def name(self) -> str:
+        """What the database is called in messages."""
+        return self._database.name
+
+    @property
+    def path(self) -> Path | None:
+        """File of the database; None for PostgreSQL."""
+        return self._database.path
 
     @classmethod
-    def open(cls, database: str | Path) -> Self:
-        """Open a database; makes the file and its tables when there is none.
+    def open(cls, database: str | Path, *, lock_seconds: float = LOCK_SECONDS) -> Self:
+        """Open a database: an SQLite file, made when there is none, or an address ``postgresql://...``.
+
+        Parameters
+        ----------
+        database : str or Path
+            The file or the address.
+        lock_seconds : float
+            How long a writer waits for another one, in this process or elsewhere, before it is turned away.
 
         Raises
         ------
         InputError
-            The file is something else, or cannot be opened.
+            It is something else; nothing was changed.
+        ConfigurationError
+            It cannot be opened or reached.
         """
-        path = Path(database)
-        store = cls(open_engine(path), path)
+        opened = (
+            postgresql.open_database(str(database), lock_seconds)
+            if postgresql.is_address(database)
+            else sqlite.open_database(Path(database), lock_seconds)
+        )
+        store = cls(opened, lock_seconds)
         store._ensure_page_token_key()
         return store
 
     def close(self) -> None:
         """Close every connection to the database."""
-        self._engine.dispose()
+        self._database.reader.dispose()
 
     def __enter__(self) -> Self:
         return self
@@ -87,16 +114,25 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Give a connection that sees one snapshot of the database until the block ends."""
-        with self._engine.connect() as connection, connection.begin():
+        with self._database.reader.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Give a connection that holds the write lock; committed when the block ends, rolled back when it raises."""
-        with self._writer, self._engine.connect() as connection:
-            writer = connection.execution_options(**{WRITES: True})
-            with writer.begin():
-                yield writer
+        """Give a connection that holds the write lock; committed when the block ends, rolled back when it raises.
+
+        Raises
+        ------
+        OperationRefusedError
+            503: another writer holds the lock for too long; nothing was changed.
+        """
+        if not self._writer.acquire(timeout=self._lock_seconds):
+            raise _busy()
+        try:
+            with self._database.writer.connect() as connection, _begun(connection):
+                yield connection
+        finally:
+            self._writer.release()
 
     def page_token_key(self) -> bytes:
         """Return the secret that page tokens of this database are signed with."""
@@ -121,6 +157,7 @@ class Store:
         tier: int = 3,
         scale: int = DEFAULT_SCALE,
         localtime: str = "UTC",
+        entries_start: dt.date | None = None,
         instance_id: str | None = None,
     ) -> str:
         """Create an instance with its four required ledgers and return its id.
@@ -135,6 +172,8 @@ class Store:
             Fraction digits of its one currency, 0 to 10.
         localtime : str
             Time zone that ``localtime`` means.
+        entries_start : date, optional
+            First day of the books, in that zone: nothing earlier can be posted, and asking before it is refused.
         instance_id : str, optional
             Identifier to use.
         """
@@ -150,6 +189,7 @@ class Store:
             "tier": tier,
             "scale": check_scale(scale),
             "localtime": zone(localtime).key,
+            "entries_start": entries_start,
             "created_at": now(),
         }
         with self.writing() as connection:
@@ -158,8 +198,7 @@ class Store:
                 raise InputError(msg)
             connection.execute(insert(tables.instances), row)
             instance = self._instance(connection, str(row["id"]))
-            for required in REQUIRED_LEDGERS:
-                add_ledger(connection, instance, required, is_required=True)
+            add_ledgers(connection, instance, REQUIRED_LEDGERS, is_required=True)
         return instance.id
 
     def instances(self) -> list[Instance]:
@@ -231,6 +270,19 @@ class Store:
         return instance
 
 
+def _begun(connection: Connection) -> RootTransaction:
+    """Begin a transaction that writes, unless another process holds the lock for too long."""
+    try:
+        return connection.begin()
+    except OperationalError as error:
+        raise _busy() from error
+
+
+def _busy() -> OperationRefusedError:
+    msg = "the books are being written to by somebody else; nothing was changed, try again in a moment"
+    return OperationRefusedError(msg, status=503, error_code="busy")
+
+
 def find_instance(connection: Connection, instance_id: str) -> Instance | None:
     """Instance with an id, if there is one."""
     row = connection.execute(select(*_INSTANCE).where(tables.instances.c.id == instance_id)).mappings().first()
@@ -268,20 +320,31 @@ def add_ledger(
     connection: Connection, instance: Instance, new: NewLedger, *, is_required: bool = False
 ) -> StoredLedger:
     """Write a new ledger of an instance in the transaction of `connection`."""
+    return add_ledgers(connection, instance, [new], is_required=is_required)[-1]
+
+
+def add_ledgers(
+    connection: Connection, instance: Instance, news: Iterable[NewLedger], *, is_required: bool = False
+) -> list[StoredLedger]:
+    """Write new ledgers, parents before their children; returns all ledgers of the instance, the new ones last."""
     ledgers = read_ledgers(connection, instance)
-    ledger_id = new_id("led") if new.id is None else usable(new.id, "ledger")
-    if any(ledger.id == ledger_id for ledger in ledgers):
-        msg = f"there is already a ledger {ledger_id!r} in instance {instance.id!r}; nothing was changed"
-        raise InputError(msg)
-    row = completed(new, ledgers) | {
-        "instance_pk": instance.pk,
-        "id": ledger_id,
-        "is_required": is_required,
-        "created_at": now(),
-    }
-    key = connection.execute(insert(tables.ledgers).returning(tables.ledgers.c.pk), row).scalar_one()
-    shown = {name: value for name, value in row.items() if name not in {"instance_pk", "parent_pk"}}
-    return StoredLedger.from_row(shown | {"pk": key, "parent_id": new.parent_id})
+    taken = {ledger.id for ledger in ledgers}
+    for new in news:
+        ledger_id = new_id("led") if new.id is None else usable(new.id, "ledger")
+        if ledger_id in taken:
+            msg = f"there is already a ledger {ledger_id!r} in instance {instance.id!r}; nothing was changed"
+            raise InputError(msg)
+        taken.add(ledger_id)
+        row = completed(new, ledgers) | {
+            "instance_pk": instance.pk,
+            "id": ledger_id,
+            "is_required": is_required,
+            "created_at": now(),
+        }
+        key = connection.execute(insert(tables.ledgers).returning(tables.ledgers.c.pk), row).scalar_one()
+        shown = {name: value for name, value in row.items() if name not in {"instance_pk", "parent_pk"}}
+        ledgers.append(StoredLedger.from_row(shown | {"pk": key, "parent_id": new.parent_id}))
+    return ledgers
 
 
 def _hashed(secret: str) -> bytes:

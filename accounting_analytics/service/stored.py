@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 AnyRow: TypeAlias = "Row[*tuple[Any, ...]]"
 """A row of whatever columns a query selects."""
 
+MICROSECONDS_A_DAY = 86_400_000_000
+
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
 
@@ -33,6 +35,8 @@ class Instance:
         Fraction digits of its one currency.
     localtime : str
         Time zone that ``localtime`` means.
+    entries_start : date or None
+        First day of the books, in that zone; asking before it is refused. None where they are open.
     """
 
     pk: int
@@ -41,6 +45,7 @@ class Instance:
     tier: int
     scale: int
     localtime: str
+    entries_start: dt.date | None
 
 
 @dataclass(frozen=True)

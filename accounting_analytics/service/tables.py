@@ -12,6 +12,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Date,
     ForeignKey,
     ForeignKeyConstraint,
     Index,
@@ -25,12 +26,14 @@ from sqlalchemy import (
 
 from accounting_analytics.service.units import BASE
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 metadata = MetaData()
 
 # SQLite gives INTEGER primary keys their fast form only under that very name.
 _Key = BigInteger().with_variant(Integer, "sqlite")
+# Text is ordered character by character everywhere, whatever the language of the database.
+_Text = String().with_variant(String(collation="C"), "postgresql")
 
 
 def _instance() -> Column[int]:
@@ -40,7 +43,7 @@ def _instance() -> Column[int]:
 settings = Table(
     "settings",
     metadata,
-    Column("name", String, primary_key=True),
+    Column("name", _Text, primary_key=True),
     Column("value", LargeBinary, nullable=False),
 )
 
@@ -48,18 +51,19 @@ instances = Table(
     "instances",
     metadata,
     Column("pk", _Key, primary_key=True),
-    Column("id", String, nullable=False, unique=True),
-    Column("name", String, nullable=False),
+    Column("id", _Text, nullable=False, unique=True),
+    Column("name", _Text, nullable=False),
     Column("tier", Integer, nullable=False),
     Column("scale", Integer, nullable=False),
-    Column("localtime", String, nullable=False),
+    Column("localtime", _Text, nullable=False),
+    Column("entries_start", Date),
     Column("created_at", BigInteger, nullable=False),
 )
 
 tokens = Table(
     "tokens",
     metadata,
-    Column("key", String, primary_key=True),
+    Column("key", _Text, primary_key=True),
     _instance(),
     Column("secret_hash", LargeBinary, nullable=False),
     Column("created_at", BigInteger, nullable=False),
@@ -70,17 +74,17 @@ ledgers = Table(
     metadata,
     Column("pk", _Key, primary_key=True),
     _instance(),
-    Column("id", String, nullable=False),
-    Column("name", String, nullable=False),
-    Column("debit_credit", String, nullable=False),
+    Column("id", _Text, nullable=False),
+    Column("name", _Text, nullable=False),
+    Column("debit_credit", _Text, nullable=False),
     Column("editable", Boolean, nullable=False),
-    Column("financial_account_type", String),
+    Column("financial_account_type", _Text),
     Column("is_required", Boolean, nullable=False),
     Column("parent_pk", _Key),
     Column("report_cash_flow", Boolean, nullable=False),
-    Column("sort_code", String, nullable=False),
-    Column("sub_type", String, nullable=False),
-    Column("type", String, nullable=False),
+    Column("sort_code", _Text, nullable=False),
+    Column("sub_type", _Text, nullable=False),
+    Column("type", _Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     UniqueConstraint("instance_pk", "id"),
     UniqueConstraint("instance_pk", "pk"),
@@ -92,9 +96,9 @@ journal_entries = Table(
     metadata,
     Column("pk", _Key, primary_key=True),
     _instance(),
-    Column("id", String, nullable=False),
+    Column("id", _Text, nullable=False),
     Column("datetime", BigInteger, nullable=False),
-    Column("description", String, nullable=False),
+    Column("description", _Text, nullable=False),
     # The cash ledger the entry moved, none if it touches none: follows from the lines, written with them.
     Column("cash_ledger_pk", _Key, ForeignKey("ledgers.pk")),
     UniqueConstraint("instance_pk", "id"),
@@ -105,14 +109,14 @@ line_entries = Table(
     metadata,
     Column("pk", _Key, primary_key=True),
     _instance(),
-    Column("id", String, nullable=False),
+    Column("id", _Text, nullable=False),
     Column("journal_entry_pk", _Key, ForeignKey("journal_entries.pk"), nullable=False),
     Column("ledger_pk", _Key, nullable=False),
     Column("datetime", BigInteger, nullable=False),
-    Column("debit_credit", String, nullable=False),
+    Column("debit_credit", _Text, nullable=False),
     Column("high", BigInteger, nullable=False),
     Column("low", BigInteger, nullable=False),
-    Column("description", String, nullable=False),
+    Column("description", _Text, nullable=False),
     UniqueConstraint("instance_pk", "id"),
     ForeignKeyConstraint(["instance_pk", "ledger_pk"], ["ledgers.instance_pk", "ledgers.pk"]),
     CheckConstraint(
@@ -133,18 +137,28 @@ Index(
 )
 Index("line_entries_of_journal_entry", line_entries.c.journal_entry_pk)
 
+# What the lines of a cash ledger sum to, a day (in UTC): balances are read from here, whatever their history.
+cash_days = Table(
+    "cash_days",
+    metadata,
+    Column("ledger_pk", _Key, ForeignKey("ledgers.pk"), primary_key=True, autoincrement=False),
+    Column("day", BigInteger, primary_key=True, autoincrement=False),
+    Column("high", BigInteger, nullable=False),
+    Column("low", BigInteger, nullable=False),
+)
+
 transactions = Table(
     "transactions",
     metadata,
     Column("line_entry_pk", _Key, ForeignKey("line_entries.pk"), primary_key=True, autoincrement=False),
     _instance(),
-    Column("id", String, nullable=False),
-    Column("description", String, nullable=False),
+    Column("id", _Text, nullable=False),
+    Column("description", _Text, nullable=False),
     Column("personal", Boolean, nullable=False),
-    Column("posted_status", String, nullable=False),
-    Column("review_status", String, nullable=False),
-    Column("source_account_id", String),
-    Column("categorization_method", String, nullable=False),
+    Column("posted_status", _Text, nullable=False),
+    Column("review_status", _Text, nullable=False),
+    Column("source_account_id", _Text),
+    Column("categorization_method", _Text, nullable=False),
     UniqueConstraint("instance_pk", "id"),
 )
 
@@ -153,8 +167,8 @@ tag_groups = Table(
     metadata,
     Column("pk", _Key, primary_key=True),
     _instance(),
-    Column("id", String, nullable=False),
-    Column("name", String, nullable=False),
+    Column("id", _Text, nullable=False),
+    Column("name", _Text, nullable=False),
     UniqueConstraint("instance_pk", "id"),
     UniqueConstraint("instance_pk", "name"),
 )
@@ -164,9 +178,9 @@ tags = Table(
     metadata,
     Column("pk", _Key, primary_key=True),
     _instance(),
-    Column("id", String, nullable=False),
+    Column("id", _Text, nullable=False),
     Column("tag_group_pk", _Key, ForeignKey("tag_groups.pk"), nullable=False),
-    Column("name", String, nullable=False),
+    Column("name", _Text, nullable=False),
     UniqueConstraint("instance_pk", "id"),
     UniqueConstraint("tag_group_pk", "name"),
 )
@@ -184,9 +198,9 @@ audit = Table(
     Column("pk", _Key, primary_key=True),
     _instance(),
     Column("at", BigInteger, nullable=False),
-    Column("modified_by", String),
-    Column("operation", String, nullable=False),
-    Column("transaction_id", String, nullable=False),
-    Column("before", String, nullable=False),
-    Column("after", String, nullable=False),
+    Column("modified_by", _Text),
+    Column("operation", _Text, nullable=False),
+    Column("transaction_id", _Text, nullable=False),
+    Column("before", _Text, nullable=False),
+    Column("after", _Text, nullable=False),
 )

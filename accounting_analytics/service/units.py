@@ -40,13 +40,15 @@ def split(units: int) -> tuple[int, int]:
 
 
 def joined(high: int | None, low: int | None) -> int:
-    """Signed units of stored parts, or of their sums (none for no lines)."""
-    return (high or 0) * BASE + (low or 0)
+    """Signed units of stored parts, or of their sums (none for no lines; PostgreSQL sums to a Decimal)."""
+    return int(high or 0) * BASE + int(low or 0)
 
 
 def number_text(units: int, scale: int) -> str:
     """JSON number of units, exact and without exponent: ``-0.05``."""
     if not scale:
         return str(units)
-    digits = f"{abs(units):0{scale + 1}d}"
-    return f"{'-' if units < 0 else ''}{digits[:-scale]}.{digits[-scale:]}"
+    digits = str(units)
+    if len(digits) <= scale + 1:
+        digits = f"{'-' if units < 0 else ''}{digits.lstrip('-').zfill(scale + 1)}"
+    return f"{digits[:-scale]}.{digits[-scale:]}"

@@ -1,10 +1,10 @@
 """Carrying out a plan on a real service: what is sent, what is left alone, and what each outcome means."""
 
-import dataclasses
 import datetime as dt
 import json
 
 import httpx
+import msgspec
 import pandas as pd
 import pytest
 
@@ -267,7 +267,7 @@ def test_only_the_days_of_the_plan_are_read(books, build, tmp_path):
     numbers = range(10, 10 + len(hours))
     entries = [build.purchase(number, f"SHOP {number}", "1.00", books.bank, books.outflow) for number in numbers]
     days = [build.NOON + dt.timedelta(hours=later) for later in hours]
-    books.post(*(dataclasses.replace(entry, datetime=day) for entry, day in zip(entries, days, strict=True)))
+    books.post(*(msgspec.structs.replace(entry, datetime=day) for entry, day in zip(entries, days, strict=True)))
     plan = build.plan(
         books.instance,
         *(

@@ -3,9 +3,18 @@
 import datetime as dt
 import itertools
 import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
 from decimal import Decimal
+from pathlib import Path
 
 import httpx
+import psycopg
 import pytest
 
 from accounting_analytics.service.posting import NewJournalEntry, NewLedger, NewLine, NewTag, NewTransaction
@@ -107,13 +116,80 @@ def exact(answer):
     return json.loads(answer.content, parse_float=Decimal, parse_int=Decimal)
 
 
+class PostgreSQL:
+    """A server of its own on loopback, with as many databases as are asked for."""
+
+    def __init__(self, folder, program_path):
+        self._folder = folder / "data"
+        # the server refuses to run as root
+        self._as = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
+        if self._as:
+            shutil.chown(folder, "postgres", "postgres")
+        # an order of text that is not ours by default, as on many machines
+        order = ["--locale-provider=icu", "--icu-locale=en-US", "--encoding=UTF8"]
+        self._run(program_path("initdb"), "-A", "trust", "-U", "postgres", "--no-sync", *order, "-D", self._folder)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        settings = {"listen_addresses": "127.0.0.1", "port": self.port, "unix_socket_directories": "", "fsync": "off"}
+        options = [f"--{name}={value}" for name, value in settings.items()]
+        self._log = (folder / "log").open("wb")
+        self._server = subprocess.Popen(  # noqa: S603 (our own)
+            [program_path("postgres"), "-D", self._folder, *options],
+            cwd="/", stdout=self._log, stderr=subprocess.STDOUT, **self._as,
+        )  # fmt: skip
+        self._numbers = itertools.count(1)
+        self._wait()
+
+    def _run(self, *command):
+        subprocess.run(command, check=True, capture_output=True, cwd="/", **self._as)  # noqa: S603 (our own)
+
+    def _wait(self):
+        for _ in range(300):
+            try:
+                return self.execute("SELECT 1")
+            except psycopg.OperationalError:
+                time.sleep(0.1)
+        return self.execute("SELECT 1")
+
+    def address(self, name="postgres"):
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{name}"
+
+    def execute(self, statement, name="postgres"):
+        with psycopg.connect(self.address(name), autocommit=True) as connection:
+            return connection.execute(statement).statusmessage
+
+    def new(self):
+        """Return the address of a new, empty database."""
+        name = f"books{next(self._numbers)}"
+        self.execute(f"CREATE DATABASE {name}")
+        return self.address(name)
+
+    def stop(self):
+        self._server.send_signal(signal.SIGINT)
+        self._server.wait(20)
+        self._log.close()
+
+
 @pytest.fixture(scope="session")
-def served(tmp_path_factory):
-    """Return a store, and a client of the server that serves it, until the tests end."""
-    path = tmp_path_factory.mktemp("served") / "books.db"
+def postgresql(program_path):
+    """Return a PostgreSQL server that runs until the tests end."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        server = PostgreSQL(Path(folder), program_path)
+        yield server
+        server.stop()
+
+
+@pytest.fixture(scope="session", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+def served(request, tmp_path_factory):
+    """Return a store in either kind of database, and a client of the server that serves it, until the tests end."""
+    if request.param == "sqlite":
+        database = tmp_path_factory.mktemp("served") / "books.db"
+    else:
+        database = request.getfixturevalue("postgresql").new()
     with (
-        Store.open(path) as store,
-        running(path) as service,
+        Store.open(database) as store,
+        running(database) as service,
         httpx.Client(base_url=service.base_url, timeout=30) as http,
     ):
         yield store, http

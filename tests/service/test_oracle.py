@@ -107,6 +107,9 @@ class Machine(RuleBasedStateMachine):
                 found += self.within(child.id)
         return found
 
+    def cash(self):
+        return {ledger.id for ledger in self.ledgers.values() if ledger.cash}
+
     def in_order(self, ledgers):
         return sorted(ledgers, key=lambda ledger: (self.ledgers[ledger].sort_code, ledger))
 
@@ -119,7 +122,7 @@ class Machine(RuleBasedStateMachine):
         return self.ledgers[first].name
 
     def expected_balances(self, entries):
-        cash = [ledger.id for ledger in self.ledgers.values() if ledger.cash]
+        cash = self.cash()
         return [
             {
                 "ledger_id": ledger,
@@ -241,10 +244,10 @@ class Machine(RuleBasedStateMachine):
             st.sampled_from([None, None, *list(self.ledgers), *[line.ledger for line in opposing] * 2])
         )
         chosen = [line for line in opposing if category in (None, line.ledger)]
-        accounts = {line.ledger for line in entry.lines if line.transaction}
+        accounts = {line.ledger for line in entry.lines if line.transaction} | self.cash()
         if category is not None and not chosen:
             status = 404
-        elif any(line.transaction for line in chosen) or target in accounts:
+        elif any(line.transaction or line.ledger in self.cash() for line in chosen) or target in accounts:
             status = 422
         else:
             status = 200

@@ -159,17 +159,19 @@ def test_financial_account_sides_are_422(books):
     assert len(books.audit()) == 1
 
 
-def test_moving_to_another_account_and_back(books):
-    """A line may move to an account that is not part of the entry, stays a category there, and can move back."""
+def test_balances_cannot_be_moved(books):
+    """A ledger that reports cash flow is neither a new category nor one to replace, with a transaction or without."""
     bank, savings, rent = books.bank(), books.bank("Savings"), books.category()
-    books.post(NOON, (bank, -10, NewTransaction(id="T")), (rent, 10))
-    books.recategorize(bank, "T", savings)
-    (moved,) = books.lines(savings, expand="transaction,opposing_ledger_ids")["records"]
-    assert "transaction" not in moved
-    assert moved["opposing_ledger_ids"] == [bank]
-    assert (books.report()["ending_cash_balance"], books.report()["cash_flow_ledgers"]) == (0, [])
-    assert categories(books.recategorize(bank, "T", rent)) == [rent]
-    assert books.report()["ending_cash_balance"] == -10
+    till = books.category("Till", "asset", report_cash_flow=True)
+    books.post(NOON, (bank, -10, NewTransaction(id="T")), (rent, 6), (till, 4))
+    before = books.report()
+    for target, category in [(savings, rent), (till, rent), (savings, None), (rent, till), (rent, None), (till, till)]:
+        answer = books.recategorize(bank, "T", target, category, status=422)
+        assert answer["detail"][0]["loc"][0] == "body"
+    assert books.report() == before
+    shown = books.recategorize(bank, "T", rent, rent)["categories"]
+    assert [(at["ledger_id"], at["editable"]) for at in shown] == [(rent, True), (till, False)]
+    assert books.audit() == []
 
 
 def test_same_side_lines_are_no_categories(books):

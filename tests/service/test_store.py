@@ -4,13 +4,21 @@ import datetime as dt
 import hashlib
 import sqlite3
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from decimal import Decimal
 
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from accounting_analytics.errors import AmountError, ConfigurationError, InputError, PeriodError
+from accounting_analytics.errors import (
+    AmountError,
+    ConfigurationError,
+    InputError,
+    OperationRefusedError,
+    PeriodError,
+    PostingRefusedError,
+)
 from accounting_analytics.service.credentials import first_instance, token_path
 from accounting_analytics.service.posting import NewJournalEntry, NewLedger, NewLine
 from accounting_analytics.service.store import Store
@@ -175,3 +183,33 @@ def test_a_stale_token_file_becomes_private(path):
         first_instance(store)
     assert stat.S_IMODE(old.stat().st_mode) == 0o600
     assert old.read_text() != "old"
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+def test_a_writer_that_waits_too_long_is_turned_away(tmp_path, request, kind):
+    """While somebody else writes, in this process or another one, a writer is answered 503 and readers go on."""
+    database = tmp_path / "books.db" if kind == "sqlite" else request.getfixturevalue("postgresql").new()
+    with Store.open(database, lock_seconds=0.2) as store, Store.open(database, lock_seconds=0.2) as other:
+        instance = store.create_instance()
+        for busy in (store, other):
+            with busy.writing(), ThreadPoolExecutor(1) as pool:
+                with pytest.raises(OperationRefusedError, match="somebody else") as refused:
+                    pool.submit(store.create_instance).result()
+                assert refused.value.status == 503
+                assert [one.id for one in store.instances()] == [instance]
+        store.create_instance()
+        assert len(other.instances()) == 2
+
+
+def test_books_begin_where_they_say(make_books):
+    """Before the first day of the books nothing can be posted, and asking is refused with the day."""
+    books = make_books(entries_start=dt.date(2025, 1, 1), localtime="America/New_York")
+    bank, rent = books.bank(), books.category()
+    with pytest.raises(PostingRefusedError, match="2025-01-01"):
+        books.post("2025-01-01T04:59:59Z", (bank, -1), (rent, 1))
+    books.post("2025-01-01T05:00:00Z", (bank, -1), (rent, 1))
+    for ask in (books.report, lambda *days, **options: books.lines(bank, *days, **options)):
+        refused = ask("2024-12-31", "2025-01-31", status=422)
+        assert refused["detail"][0]["loc"] == ["query", "start_date"]
+        assert "2025-01-01" in refused["detail"][0]["msg"]
+        ask("2025-01-01", "2025-01-31")

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import groupby
-from operator import itemgetter
+from contextlib import ExitStack
+from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
-from sqlalchemy import Connection, case, func, select, true
+from sqlalchemy import Connection, bindparam, func, select, true, union_all
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service import tables
 from accounting_analytics.service.local_days import Boundary, boundary, boundary_after
-from accounting_analytics.service.operations.lookup import carries_all, zone_name
-from accounting_analytics.service.rendering import encode, number, quoted, timestamp
-from accounting_analytics.service.rows import plain_rows
+from accounting_analytics.service.operations.lookup import carries_all, refuse_before_start, zone_name
+from accounting_analytics.service.rendering import encode, needs_no_escape, number, quoted, timestamp
+from accounting_analytics.service.rows import plain_batches
 from accounting_analytics.service.store import read_ledgers
+from accounting_analytics.service.stored import MICROSECONDS_A_DAY
 from accounting_analytics.service.units import BASE, joined, number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from accounting_analytics.service.requests import CashFlowReportQuery
     from accounting_analytics.service.stored import Instance, StoredLedger
@@ -28,22 +28,49 @@ if TYPE_CHECKING:
 TIER_FOR_TAGS = 3
 _LINES = tables.line_entries.c
 _ENTRIES = tables.journal_entries.c
+_LINES_IN_MEMORY = 4 * 1024 * 1024
+_HEAD = b'{"cash_flow_ledgers":['
+_LINES_FOLLOW = b',"lines":['
+_LINE = (
+    '{"line_id":%s,"amount":%s,"datetime":"%s","cash_flow_ledger_name":%s,"journal_entry_id":%s,'
+    '"journal_entry_description":%s}'
+)
+_LEDGER_END = b"]}"
 
 
 class _Flow(NamedTuple):
-    """What one category ledger moved: its own net cash flow in units, and its lines as JSON."""
+    """What one category ledger moved: its own net cash flow in units, and where its lines lie in the rendered ones."""
 
     net: int
-    lines: str
+    start: int
+    end: int
 
 
-def retrieve_cash_flow_report(connection: Connection, instance: Instance, query: CashFlowReportQuery) -> bytes:
+class Report(NamedTuple):
+    """A rendered report, its lines in a temporary file: close it after use.
+
+    Attributes
+    ----------
+    length : int
+        Bytes in all.
+    parts : iterator of bytes
+        The report, part by part.
+    close : callable
+        Lets go of the file.
+    """
+
+    length: int
+    parts: Iterator[bytes]
+    close: Callable[[], None]
+
+
+def retrieve_cash_flow_report(connection: Connection, instance: Instance, query: CashFlowReportQuery) -> Report:
     """Cash flow report of a period, as JSON.
 
     Parameters
     ----------
     connection : Connection
-        A snapshot of the database.
+        A snapshot of the database; not needed any more when the report is returned.
     instance : Instance
         Whose books.
     query : CashFlowReportQuery
@@ -52,90 +79,127 @@ def retrieve_cash_flow_report(connection: Connection, instance: Instance, query:
     if query.tag_ids and instance.tier < TIER_FOR_TAGS:
         msg = f"filtering the cash flow report by tags needs a Tier {TIER_FOR_TAGS} subscription"
         raise OperationRefusedError(msg, status=403, error_code="tier_required")
+    refuse_before_start(instance, query.start_date)
     ledgers = read_ledgers(connection, instance)
-    starting, ending = _balances(connection, instance, query)
-    flows = _flows(connection, instance, ledgers, query)
-    cash = {ledger.pk for ledger in ledgers if ledger.report_cash_flow}
-    return encode(
-        {
-            "cash_flow_ledgers": _flow_ledgers(ledgers, flows, instance.scale),
-            "starting_balances": _balance_ledgers(ledgers, cash, starting, instance.scale),
-            "ending_balances": _balance_ledgers(ledgers, cash, ending, instance.scale),
-            "starting_cash_balance": number(sum(starting.values()), instance.scale),
-            "ending_cash_balance": number(sum(ending.values()), instance.scale),
-        }
-    )
-
-
-def _balances(
-    connection: Connection, instance: Instance, query: CashFlowReportQuery
-) -> tuple[dict[int, int], dict[int, int]]:
-    """Units on every cash ledger with lines, before the first day and at the end of the last."""
     start, end = _boundaries(instance, query)
-    at_start = start.before(_LINES.datetime)
-    sums = [
-        func.sum(part)
-        for part in (
-            case((at_start, _LINES.high), else_=0),
-            case((at_start, _LINES.low), else_=0),
-            _LINES.high,
-            _LINES.low,
+    balances = {
+        "starting": _balances(connection, instance, start),
+        "ending": _balances(connection, instance, end),
+    }
+    with ExitStack() as unless_returned:
+        lines = unless_returned.enter_context(SpooledTemporaryFile(max_size=_LINES_IN_MEMORY))
+        flows = _flows(connection, instance, ledgers, query, lines)
+        unless_returned.pop_all()
+    shown = {f"{when}_balances": _balance_ledgers(ledgers, at, instance.scale) for when, at in balances.items()}
+    totals = {f"{when}_cash_balance": number(sum(at.values()), instance.scale) for when, at in balances.items()}
+    heads = _flow_heads(ledgers, flows, instance.scale)
+    tail = b"]," + encode(shown | totals)[1:]
+    framing = sum(len(head) + len(_LEDGER_END) for head, _ in heads)
+    length = len(_HEAD) + framing + max(len(heads) - 1, 0) + lines.tell() + len(tail)
+    return Report(length, _parts(heads, lines, tail), lines.close)
+
+
+def _parts(heads: Sequence[tuple[bytes, _Flow]], lines: SpooledTemporaryFile[bytes], tail: bytes) -> Iterator[bytes]:
+    yield _HEAD
+    comma = b""
+    for head, flow in heads:
+        lines.seek(flow.start)
+        yield comma + head
+        yield lines.read(flow.end - flow.start) + _LEDGER_END
+        comma = b","
+    yield tail
+
+
+def _balances(connection: Connection, instance: Instance, until: Boundary | None) -> dict[int, int]:
+    """Units on every cash ledger with lines, before the local day of a boundary; None is after all days.
+
+    Whole days (in UTC) come summed; only the lines of the days around the boundary are read.
+    """
+    days, keys = tables.cash_days.c, _ledger_keys(instance, report_cash_flow=True)
+    first = until.turns[0] // MICROSECONDS_A_DAY if until else None
+    summed = select(days.ledger_pk, days.high, days.low).where(
+        days.ledger_pk.in_(keys), days.day < first if first is not None else true()
+    )
+    if until is not None and first is not None:
+        around = select(_LINES.ledger_pk, _LINES.high, _LINES.low).where(
+            _LINES.ledger_pk.in_(keys), _LINES.datetime >= first * MICROSECONDS_A_DAY, until.before(_LINES.datetime)
         )
-    ]
-    rows = connection.execute(
-        select(_LINES.ledger_pk, *sums)
-        .where(_LINES.ledger_pk.in_(_ledger_keys(instance, report_cash_flow=True)))
-        .where(end.before(_LINES.datetime) if end else true())
-        .group_by(_LINES.ledger_pk)
-    ).all()
-    starting = {key: joined(high, low) for key, high, low, _, _ in rows}
-    return starting, {key: joined(high, low) for key, _, _, high, low in rows}
+        parts = union_all(summed, around).subquery()
+    else:
+        parts = summed.subquery()
+    sums = select(parts.c.ledger_pk, func.sum(parts.c.high), func.sum(parts.c.low)).group_by(parts.c.ledger_pk)
+    return {key: joined(high, low) for key, high, low in connection.execute(sums)}
 
 
 def _flows(
-    connection: Connection, instance: Instance, ledgers: list[StoredLedger], query: CashFlowReportQuery
+    connection: Connection,
+    instance: Instance,
+    ledgers: list[StoredLedger],
+    query: CashFlowReportQuery,
+    rendered: SpooledTemporaryFile[bytes],
 ) -> dict[int, _Flow]:
-    """Lines outside the cash ledgers, of entries that touch one, by their ledger."""
+    """Render the lines outside the cash ledgers, of entries that touch one, ledger by ledger in display order."""
     start, end = _boundaries(instance, query)
     names = {ledger.pk: quoted(ledger.name) for ledger in ledgers}
-    rows = plain_rows(
-        connection,
-        select(
-            _LINES.ledger_pk,
-            _LINES.id,
-            _LINES.high,
-            _LINES.low,
-            _LINES.datetime,
-            _ENTRIES.cash_ledger_pk,
-            _ENTRIES.id,
-            _ENTRIES.description,
-        )
+    columns = (
+        _LINES.id,
+        _LINES.high,
+        _LINES.low,
+        _LINES.datetime,
+        _ENTRIES.cash_ledger_pk,
+        _ENTRIES.id,
+        _ENTRIES.description,
+    )
+    of_ledger = (
+        select(*columns)
         .join_from(tables.line_entries, tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
         .where(
-            _LINES.ledger_pk.in_(_ledger_keys(instance, report_cash_flow=False)),
+            _LINES.ledger_pk == bindparam("ledger"),
             start.reached(_LINES.datetime),
             end.before(_LINES.datetime) if end else true(),
             _ENTRIES.cash_ledger_pk.is_not(None),
             *carries_all(connection, instance, query.tag_ids),
         )
-        .order_by(_LINES.ledger_pk, _LINES.datetime, _LINES.id),
+        .order_by(_LINES.datetime, _LINES.id)
     )
-    return {key: _flow(of_ledger, names, instance.scale) for key, of_ledger in groupby(rows, itemgetter(0))}
+    flows = {}
+    for ledger in ledgers:
+        if not ledger.report_cash_flow:
+            begun = rendered.tell()
+            net = _render(plain_batches(connection, of_ledger, {"ledger": ledger.pk}), names, instance.scale, rendered)
+            if net is not None:
+                flows[ledger.pk] = _Flow(net, begun, rendered.tell())
+    return flows
 
 
-def _flow(rows: Iterable[tuple[Any, ...]], cash_names: Mapping[int, str], scale: int) -> _Flow:
-    """Sum and render the lines of one ledger; written out, because a year of books has a million of them."""
-    net = 0
-    lines = []
-    for _, line_id, high, low, moment, cash_key, entry_id, description in rows:
-        units = -(high * BASE + low)
-        net += units
-        lines.append(
-            f'{{"line_id":{quoted(line_id)},"amount":{number_text(units, scale)},"datetime":"{timestamp(moment)}",'
-            f'"cash_flow_ledger_name":{cash_names[cash_key]},"journal_entry_id":{quoted(entry_id)},'
-            f'"journal_entry_description":{quoted(description)}}}'
+def _render(
+    batches: Iterable[list[tuple[Any, ...]]],
+    cash_names: Mapping[int, str],
+    scale: int,
+    rendered: SpooledTemporaryFile[bytes],
+) -> int | None:
+    """Render the lines of one ledger and return their sum, None without lines; a year of books has a million."""
+    net = None
+    for batch in batches:
+        line_ids, highs, lows, moments, cash_keys, entry_ids, descriptions = zip(*batch, strict=True)
+        units = [-(high * BASE + low) for high, low in zip(highs, lows, strict=True)]
+        columns = (
+            _texts(line_ids),
+            [number_text(amount, scale) for amount in units],
+            map(timestamp, moments),
+            [cash_names[key] for key in cash_keys],
+            _texts(entry_ids),
+            _texts(descriptions),
         )
-    return _Flow(net, f"[{','.join(lines)}]")
+        text = ",".join([_LINE % line for line in zip(*columns, strict=True)])
+        rendered.write((text if net is None else f",{text}").encode())
+        net = (net or 0) + sum(units)
+    return net
+
+
+def _texts(values: Sequence[str]) -> Iterable[str]:
+    """JSON strings of texts; quoted without a look at each where no character of all of them needs an escape."""
+    return [f'"{value}"' for value in values] if needs_no_escape("".join(values)) else map(quoted, values)
 
 
 def _boundaries(instance: Instance, query: CashFlowReportQuery) -> tuple[Boundary, Boundary | None]:
@@ -148,27 +212,25 @@ def _ledger_keys(instance: Instance, *, report_cash_flow: bool) -> Any:  # noqa:
     return select(ledgers.pk).where(ledgers.instance_pk == instance.pk, ledgers.report_cash_flow.is_(report_cash_flow))
 
 
-def _flow_ledgers(ledgers: list[StoredLedger], flows: Mapping[int, _Flow], scale: int) -> list[dict[str, Any]]:
-    """Ledgers that have lines, and their ancestors, in display order."""
+def _flow_heads(ledgers: list[StoredLedger], flows: Mapping[int, _Flow], scale: int) -> list[tuple[bytes, _Flow]]:
+    """Ledgers that have lines, and their ancestors, in display order: each rendered up to its lines."""
     totals = _totals(ledgers, {key: flow.net for key, flow in flows.items()})
-    nothing = _Flow(0, "[]")
-    return [
-        {
-            "ledger_id": ledger.id,
-            "name": ledger.name,
-            "net_cash_flow": number(flow.net, scale),
-            "total_net_cash_flow": number(totals[ledger.pk], scale),
-            "lines": msgspec.Raw(flow.lines),
-        }
-        for ledger in ledgers
-        if ledger.pk in totals
-        for flow in [flows.get(ledger.pk, nothing)]
-    ]
+    nothing = _Flow(0, 0, 0)
+    heads = []
+    for ledger in ledgers:
+        if ledger.pk in totals:
+            flow = flows.get(ledger.pk, nothing)
+            fields = {
+                "ledger_id": ledger.id,
+                "name": ledger.name,
+                "net_cash_flow": number(flow.net, scale),
+                "total_net_cash_flow": number(totals[ledger.pk], scale),
+            }
+            heads.append((encode(fields)[:-1] + _LINES_FOLLOW, flow))
+    return heads
 
 
-def _balance_ledgers(
-    ledgers: list[StoredLedger], cash: set[int], balances: Mapping[int, int], scale: int
-) -> list[dict[str, Any]]:
+def _balance_ledgers(ledgers: list[StoredLedger], balances: Mapping[int, int], scale: int) -> list[dict[str, Any]]:
     """All cash ledgers, zero or not, in display order; only cash ledgers count into a total."""
     totals = _totals(ledgers, balances)
     return [
@@ -180,7 +242,7 @@ def _balance_ledgers(
             "total_cash_balance": number(totals.get(ledger.pk, 0), scale),
         }
         for ledger in ledgers
-        if ledger.pk in cash
+        if ledger.report_cash_flow
     ]
 
 

@@ -10,7 +10,13 @@ from sqlalchemy import Connection, select
 
 from accounting_analytics.service import tables
 from accounting_analytics.service.local_days import boundary, boundary_after
-from accounting_analytics.service.operations.lookup import carries_all, ledger_or_404, parent_fields, zone_name
+from accounting_analytics.service.operations.lookup import (
+    carries_all,
+    ledger_or_404,
+    parent_fields,
+    refuse_before_start,
+    zone_name,
+)
 from accounting_analytics.service.operations.pages import Matching, find_page
 from accounting_analytics.service.operations.transactions import COLUMNS, TransactionLine, transaction_text
 from accounting_analytics.service.page_tokens import PageTokens
@@ -72,6 +78,7 @@ def list_line_entries(
     tokens = PageTokens(key, [instance.id, ledger_id, *_bound(query)])
     cursor = tokens.read(query.page_token) if query.page_token is not None else None
     ledger = ledger_or_404(connection, instance, ledger_id)
+    refuse_before_start(instance, query.start_date)
     page = find_page(connection, _matching(connection, instance, ledger, query), query.limit, cursor)
     records = ",".join(_records(connection, page, _shown(connection, instance, ledger, query.expand)))
     following = quoted(tokens.write(page.after)) if page.after else "null"

@@ -9,10 +9,12 @@ from sqlalchemy import ColumnElement, Connection, exists, select
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.periods import LOCALTIME
 from accounting_analytics.service import tables
+from accounting_analytics.service.identifiers import is_usable
 from accounting_analytics.service.rendering import nested_ledger_fields
 from accounting_analytics.service.stored import StoredLedger
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Sequence
     from typing import Any
 
@@ -30,6 +32,8 @@ def not_found(what: str, error_code: str) -> OperationRefusedError:
 
 def find_ledger(connection: Connection, instance: Instance, ledger_id: str) -> StoredLedger | None:
     """Ledger of the instance with this id, if there is one."""
+    if not is_usable(ledger_id):
+        return None
     row = (
         connection.execute(
             select(*_LEDGER, _PARENTS.c.id.label("parent_id"))
@@ -66,6 +70,14 @@ def carries_all(connection: Connection, instance: Instance, tag_ids: Sequence[st
     return [_carries(_tag_key(connection, instance, tag_id)) for tag_id in tag_ids]
 
 
+def refuse_before_start(instance: Instance, start_date: dt.date) -> None:
+    """Refuse a period that begins before the books of the instance do."""
+    if instance.entries_start is not None and start_date < instance.entries_start:
+        msg = f"the books of this instance begin on {instance.entries_start}; ask from then on"
+        detail = [{"loc": ["query", "start_date"], "msg": msg, "type": "before_entries_start"}]
+        raise OperationRefusedError(msg, status=422, error_code="validation_error", detail=detail)
+
+
 def zone_name(instance: Instance, time_zone: str) -> str:
     """IANA name of a requested time zone."""
     return instance.localtime if time_zone == LOCALTIME else time_zone
@@ -73,7 +85,8 @@ def zone_name(instance: Instance, time_zone: str) -> str:
 
 def _tag_key(connection: Connection, instance: Instance, tag_id: str) -> int:
     tags = tables.tags.c
-    key = connection.execute(select(tags.pk).where(tags.instance_pk == instance.pk, tags.id == tag_id)).scalar()
+    of_id = select(tags.pk).where(tags.instance_pk == instance.pk, tags.id == tag_id)
+    key = connection.execute(of_id).scalar() if is_usable(tag_id) else None
     if key is None:
         what, code = "tag", "tag_not_found"
         raise not_found(what, code)

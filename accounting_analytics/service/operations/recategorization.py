@@ -9,11 +9,10 @@ from sqlalchemy import Connection, insert, select, update
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service import tables
-from accounting_analytics.service.cash_movement import moved_cash_ledger
+from accounting_analytics.service.identifiers import is_usable
 from accounting_analytics.service.operations.lookup import ledger_or_404, not_found
 from accounting_analytics.service.operations.transactions import COLUMNS, TransactionLine, transaction_text
 from accounting_analytics.service.rendering import encode, nested_ledger_fields, quoted, timestamp
-from accounting_analytics.service.store import read_ledgers
 from accounting_analytics.service.stored import now
 from accounting_analytics.service.units import joined, number_text
 
@@ -42,8 +41,9 @@ def recategorize_transaction(
 ) -> bytes:
     """Move opposing lines of a transaction's entry to another ledger; return both as JSON.
 
-    A line that carries a transaction is the side of a financial account, never a category that can be moved or moved
-    onto. Nothing is written where nothing changes.
+    A line that carries a transaction, or lies on a ledger that reports cash flow, is the side of an account and never
+    a category that can be moved or moved onto: recategorizing changes no balance of such a ledger. Nothing is written
+    where nothing changes.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def recategorize_transaction(
     target = _target(connection, instance, body.updated_category_ledger_id, lines)
     moving = [line for line in chosen if line.ledger_pk != target.pk]
     if moving:
-        _move(connection, instance, own, moving, target)
+        _move(connection, own, moving, target)
         connection.execute(insert(tables.audit), _audit_row(instance, own, moving, target, modified_by))
     return _answer(connection, instance, ledger, transaction_id)
 
@@ -91,7 +91,7 @@ def _answer(connection: Connection, instance: Instance, ledger: StoredLedger, tr
 
 
 def _own_line(connection: Connection, instance: Instance, ledger: StoredLedger, transaction_id: str) -> TransactionLine:
-    row = connection.execute(
+    of_id = (
         select(*COLUMNS)
         .join_from(tables.transactions, tables.line_entries, _LINES.pk == _TRANSACTIONS.line_entry_pk)
         .join(tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
@@ -100,7 +100,8 @@ def _own_line(connection: Connection, instance: Instance, ledger: StoredLedger, 
             _TRANSACTIONS.id == transaction_id,
             _LINES.ledger_pk == ledger.pk,
         )
-    ).first()
+    )
+    row = connection.execute(of_id).first() if is_usable(transaction_id) else None
     if row is None:
         what, code = "transaction", "transaction_not_found"
         raise not_found(what, code)
@@ -123,6 +124,7 @@ def _lines(connection: Connection, entry_key: int) -> Sequence[AnyRow]:
             _LINES.ledger_pk,
             tables.ledgers.c.id.label("ledger_id"),
             tables.ledgers.c.name.label("ledger_name"),
+            tables.ledgers.c.report_cash_flow,
             _TRANSACTIONS.id.label("transaction_id"),
         )
         .join_from(tables.line_entries, tables.ledgers, tables.ledgers.c.pk == _LINES.ledger_pk)
@@ -138,25 +140,31 @@ def _chosen(opposing: list[AnyRow], category_ledger_id: str | None) -> list[AnyR
     if not chosen and category_ledger_id is not None:
         msg = "category_ledger_id is not a category of the transaction"
         raise OperationRefusedError(msg, status=404, error_code="category_not_found")
-    if any(line.transaction_id is not None for line in chosen):
+    if any(map(_is_account_side, chosen)):
         which = "category_ledger_id" if category_ledger_id is not None else "updated_category_ledger_id"
         _refuse(which, "a category that is the side of another financial account cannot be replaced")
     return chosen
 
 
+def _is_account_side(line: AnyRow) -> bool:
+    """Whether a line is money in an account, and so no category that can be replaced."""
+    return line.transaction_id is not None or bool(line.report_cash_flow)
+
+
 def _target(connection: Connection, instance: Instance, target_id: str, lines: Sequence[AnyRow]) -> StoredLedger:
     target = ledger_or_404(connection, instance, target_id)
+    if target.report_cash_flow:
+        _refuse(
+            "updated_category_ledger_id", "a ledger that reports cash flow is no category: its balance would change"
+        )
     if any(line.ledger_pk == target.pk and line.transaction_id is not None for line in lines):
         _refuse("updated_category_ledger_id", "the new category is a financial account of the same journal entry")
     return target
 
 
-def _move(
-    connection: Connection, instance: Instance, own: TransactionLine, moving: list[AnyRow], target: StoredLedger
-) -> None:
+def _move(connection: Connection, own: TransactionLine, moving: list[AnyRow], target: StoredLedger) -> None:
     keys = [line.pk for line in moving]
     connection.execute(update(tables.line_entries).where(_LINES.pk.in_(keys)).values(ledger_pk=target.pk))
-    _renew_cash_ledger(connection, instance, own.journal_entry_pk)
     connection.execute(
         update(tables.transactions).where(_TRANSACTIONS.line_entry_pk == own.pk).values(categorization_method=BY_USER)
     )
@@ -176,23 +184,13 @@ def _audit_row(
     }
 
 
-def _renew_cash_ledger(connection: Connection, instance: Instance, entry_key: int) -> None:
-    """Derive anew which cash ledger the entry moved: its lines may have come to or left one."""
-    ledgers = {ledger.pk: ledger for ledger in read_ledgers(connection, instance)}
-    lines = _lines(connection, entry_key)
-    cash = moved_cash_ledger((ledgers[line.ledger_pk], joined(line.high, line.low)) for line in lines)
-    connection.execute(
-        update(tables.journal_entries).where(_ENTRIES.pk == entry_key).values(cash_ledger_pk=cash.pk if cash else None)
-    )
-
-
 def _placed(places: Iterable[tuple[str, str]]) -> str:
     return encode(dict(places)).decode()
 
 
 def _categories(opposing: list[AnyRow]) -> list[dict[str, Any]]:
     """One category a ledger; editable unless it is the side of a financial account."""
-    fixed = {line.ledger_id for line in opposing if line.transaction_id is not None}
+    fixed = {line.ledger_id for line in opposing if _is_account_side(line)}
     return [
         {"ledger_id": ledger_id, "ledger_name": name, "editable": ledger_id not in fixed}
         for ledger_id, name in dict.fromkeys((line.ledger_id, line.ledger_name) for line in opposing)

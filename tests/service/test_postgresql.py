@@ -1,0 +1,56 @@
+"""Books in PostgreSQL: what is not the same as in a file. Everything else runs over both."""
+
+import psycopg
+import pytest
+
+from accounting_analytics.errors import ConfigurationError, InputError
+from accounting_analytics.service.credentials import first_instance
+from accounting_analytics.service.store import Store
+
+pytestmark = pytest.mark.postgresql
+
+
+def test_opened_again_everything_is_there(postgresql):
+    """A second opening finds what the first one wrote, and the same key for page tokens."""
+    address = postgresql.new()
+    with Store.open(address) as store:
+        instance, key = store.create_instance(), store.page_token_key()
+    with Store.open(address.replace("postgresql://", "postgres://")) as store:
+        assert [one.id for one in store.instances()] == [instance]
+        assert store.page_token_key() == key
+        assert store.path is None
+
+
+def test_a_database_of_something_else_is_refused_and_left_alone(postgresql):
+    """Tables of another program, or of another version, are no books of this service."""
+    address = postgresql.new()
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("CREATE TABLE notes (text text)")
+        with pytest.raises(InputError, match="something else"):
+            Store.open(address)
+        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+        assert tables == [("notes",)]
+    address = postgresql.new()
+    Store.open(address).close()
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("UPDATE settings SET value = '1' WHERE name = 'schema_version'")
+    with pytest.raises(InputError, match="this version"):
+        Store.open(address)
+
+
+def test_what_cannot_be_reached_is_named_without_its_password(postgresql):
+    """A database that is not there, a server that is not there, and an address that is none: one clear error each."""
+    there = postgresql.address("nowhere").replace("postgres@", "postgres:s3cret@")
+    for address in (there, "postgresql://user:s3cret@127.0.0.1:1/books", "postgresql://user:s3cret@host:port/x"):
+        with pytest.raises(ConfigurationError) as refused:
+            Store.open(address)
+        assert "s3cret" not in str(refused.value)
+        assert refused.value.__cause__ is None
+
+
+def test_no_token_is_written_where_there_is_no_folder(postgresql):
+    """An instance with its token is made explicitly: a shared database has no place beside it."""
+    with Store.open(postgresql.new()) as store:
+        with pytest.raises(ConfigurationError, match="instances create"):
+            first_instance(store)
+        assert store.instances() == []
