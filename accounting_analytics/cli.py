@@ -122,6 +122,11 @@ def serve(
     token_lifetime: Annotated[
         float, typer.Option("--token-lifetime", help="Seconds that a token from /oauth/token lives.")
     ] = 3600,
+    faults: Annotated[
+        str | None,
+        typer.Option("--faults", help="Faults to play on purpose, for tests: http_503:p=0.1,empty_page:every=5,..."),
+    ] = None,
+    fault_seed: Annotated[int, typer.Option("--fault-seed", help="Which of the requests the faults hit.")] = 1,
     *,
     allow_remote: Annotated[bool, typer.Option("--allow-remote", help="Let other machines reach it.")] = False,
     access_log: Annotated[bool, typer.Option("--access-log", help="Say every request on stderr.")] = False,
@@ -141,6 +146,8 @@ def serve(
         requests_per_minute=requests_per_minute,
         token_lifetime=token_lifetime,
         public_hosts=public_host or (),
+        faults=faults,
+        seed=fault_seed,
         echo=typer.echo,
     )
 

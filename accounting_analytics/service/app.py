@@ -15,6 +15,7 @@ from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service import oauth, operations
 from accounting_analytics.service.access import check_lifetime, instance_of_token, token_of_client
 from accounting_analytics.service.answers import ERROR_ANSWERS, JSON, busy, json_answer, unauthorized
+from accounting_analytics.service.faults.faulty import FaultyService
 from accounting_analytics.service.front_door import FrontDoor, Hosts
 from accounting_analytics.service.openapi import INSTANCE_HEADER, openapi_document
 from accounting_analytics.service.quotas import Quotas
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp
 
+    from accounting_analytics.service.faults.dial import FaultDial
     from accounting_analytics.service.store import Store
     from accounting_analytics.service.stored import Instance
 
@@ -159,6 +161,7 @@ def create_app(
     requests_per_minute: int | None = None,
     token_lifetime: float = oauth.DEFAULT_LIFETIME,
     hosts: Hosts | None = None,
+    faults: FaultDial | None = None,
 ) -> ASGIApp:
     """ASGI application that serves the books of a store.
 
@@ -174,26 +177,33 @@ def create_app(
         Seconds that a token lives that a client gets by its credentials.
     hosts : Hosts, optional
         Names the service answers to; those of loopback when left out.
+    faults : FaultDial, optional
+        Faults that are played on purpose.
     """
+    if faults is not None and requests_per_minute is None:
+        requests_per_minute = faults.requests_per_minute
     quotas = None if requests_per_minute is None else Quotas(requests_per_minute)
     service = LedgerService(store, localtime, quotas, token_lifetime)
     turns = _Turns()
     read, change = turns.reader(service), turns.writer(service)
     line_entries = "/v0/ledgers/{ledger_id}/line-entries"
+    report = "/v0/reports/cash-flow"
     categories = "/v0/ledgers/{ledger_id}/transactions/{transaction_id}/categories"
     app = Starlette(
         routes=[
-            Route("/v0/ledgers", change(service.create_ledger), methods=["POST"]),
-            Route(categories, change(service.recategorize_transaction), methods=["PUT"]),
-            Route(line_entries, read(service.list_line_entries), methods=["GET"]),
-            Route("/v0/reports/cash-flow", read(service.retrieve_cash_flow_report), methods=["GET"]),
+            Route("/v0/ledgers", change(service.create_ledger), methods=["POST"], name="create_ledger"),
+            Route(
+                categories, change(service.recategorize_transaction), methods=["PUT"], name="recategorize_transaction"
+            ),
+            Route(line_entries, read(service.list_line_entries), methods=["GET"], name="list_line_entries"),
+            Route(report, read(service.retrieve_cash_flow_report), methods=["GET"], name="retrieve_cash_flow_report"),
             Route(oauth.TOKEN_PATH, turns.token_endpoint(service), methods=["POST"]),
             Route("/openapi.json", _openapi, methods=["GET"]),
         ],
         exception_handlers=ERROR_ANSWERS,
     )
     app.router.redirect_slashes = False
-    return FrontDoor(app, hosts or Hosts())
+    return FrontDoor(FaultyService(app, store, faults) if faults else app, hosts or Hosts())
 
 
 class _Turns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import shlex
 import socket
 import threading
@@ -16,6 +17,7 @@ from accounting_analytics.periods import zone
 from accounting_analytics.service.app import create_app
 from accounting_analytics.service.connections import MAX_HEAD, GuardedConnection
 from accounting_analytics.service.credentials import first_instance, token_path
+from accounting_analytics.service.faults.dial import FaultDial
 from accounting_analytics.service.front_door import Hosts
 from accounting_analytics.service.oauth import DEFAULT_LIFETIME
 from accounting_analytics.service.store import Store
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from starlette.types import ASGIApp
+
+_log = logging.getLogger(__name__)
 
 LOOPBACK = "127.0.0.1"
 _GRACE = 2
@@ -39,9 +43,12 @@ class RunningService:
     ----------
     base_url : str
         Where it answers; paths such as ``/v0/ledgers`` follow it.
+    faults : FaultDial or None
+        Faults that are played on purpose; its ``played`` counts them.
     """
 
-    def __init__(self, app: ASGIApp, host: str, port: int) -> None:
+    def __init__(self, app: ASGIApp, host: str, port: int, faults: FaultDial | None = None) -> None:
+        self.faults = faults
         listener = _listener(host, port)
         self.base_url = _url(listener)
         self._server = _server(app)
@@ -66,6 +73,8 @@ def running(
     requests_per_minute: int | None = None,
     token_lifetime: float = DEFAULT_LIFETIME,
     public_hosts: Sequence[str] = (),
+    faults: str | None = None,
+    seed: int = 1,
 ) -> Iterator[RunningService]:
     """Serve the books of a database in the background while the block runs.
 
@@ -85,16 +94,23 @@ def running(
         Seconds that a token lives that a client gets from ``/oauth/token``.
     public_hosts : sequence of str
         Names that requests may call the service by, besides those of loopback.
+    faults : str, optional
+        Faults that are played on purpose, see :mod:`accounting_analytics.service.faults.dial`; on loopback only.
+    seed : int
+        Which of the requests they hit.
 
     Yields
     ------
     RunningService
-        With ``base_url`` and ``stop()``. It answers when the block starts.
+        With ``base_url``, ``stop()`` and ``faults``. It answers when the block starts.
     """
     hosts = _hosts(host, public_hosts, allow_remote=allow_remote)
+    dial = _dial(faults, seed, host)
     with Store.open(database) as store:
-        app = create_app(store, requests_per_minute=requests_per_minute, token_lifetime=token_lifetime, hosts=hosts)
-        service = RunningService(app, host, port)
+        app = create_app(
+            store, requests_per_minute=requests_per_minute, token_lifetime=token_lifetime, hosts=hosts, faults=dial
+        )
+        service = RunningService(app, host, port, dial)
         try:
             yield service
         finally:
@@ -111,6 +127,8 @@ def serve(
     requests_per_minute: int | None = None,
     token_lifetime: float = DEFAULT_LIFETIME,
     public_hosts: Sequence[str] = (),
+    faults: str | None = None,
+    seed: int = 1,
     echo: Callable[[str], object] = print,
 ) -> None:
     """Serve the books of a database until interrupted.
@@ -136,10 +154,15 @@ def serve(
         Seconds that a token lives that a client gets from ``/oauth/token``.
     public_hosts : sequence of str
         Names that requests may call the service by, besides those of loopback.
+    faults : str, optional
+        Faults that are played on purpose, see :mod:`accounting_analytics.service.faults.dial`; on loopback only.
+    seed : int
+        Which of the requests they hit.
     echo : callable
         Prints a line: where the service answers and how to reach it; never a token.
     """
     hosts = _hosts(host, public_hosts, allow_remote=allow_remote)
+    dial = _dial(faults, seed, host)
     if localtime is not None:
         zone(localtime)
     with Store.open(database) as store:
@@ -156,9 +179,12 @@ def serve(
             requests_per_minute=requests_per_minute,
             token_lifetime=token_lifetime,
             hosts=hosts,
+            faults=dial,
         )
         with _listener(host, port) as listener, suppress(KeyboardInterrupt):
             _announce(store, _url(listener), new=made is not None, echo=echo)
+            if dial is not None:
+                echo(f"FAULTS ARE ON, answers are wrong on purpose: {dial}")
             _server(app).run(sockets=[listener])
 
 
@@ -202,6 +228,18 @@ def _hosts(host: str, public: Sequence[str], *, allow_remote: bool) -> Hosts:
         )
         raise ConfigurationError(msg)
     return Hosts(public, any_address=remote)
+
+
+def _dial(faults: str | None, seed: int, host: str) -> FaultDial | None:
+    """Faults to play; never where other machines reach them, and never quietly."""
+    if faults is None:
+        return None
+    if _is_remote(host):
+        msg = f"faults are played on loopback only, not on {host!r}, where other machines reach the service"
+        raise ConfigurationError(msg)
+    dial = FaultDial(faults, seed)
+    _log.warning("FAULTS ARE ON, answers are wrong on purpose: %s", dial)
+    return dial
 
 
 def _is_remote(host: str) -> bool:

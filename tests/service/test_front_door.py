@@ -31,7 +31,7 @@ def test_loopback_names_are_answered(host):
     "host",
     [
         "", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "192.0.2.1", "[2001:db8::1]",
-        "localhost:x", "localhost:", "user@localhost", "localhost/x", "[::1", "[localhost]", "127.0.0.1\x00", 
+        "localhost:x", "localhost:", "user@localhost", "localhost/x", "[::1", "[localhost]", "127.0.0.1\x00",
         " localhost", "localhost\u00e9", "127.1", "2130706433", "0x7f.1",
     ],
 )  # fmt: skip
