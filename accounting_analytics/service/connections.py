@@ -23,6 +23,9 @@ MAX_HEAD = 64 * 1024
 HEAD_DEADLINE = 10
 """Seconds from connecting, or from the first byte of a request, to the end of its head."""
 
+KEEP_ALIVE = 5
+"""Seconds that a connection stays open after an answer."""
+
 READ_DEADLINE = 60
 """Seconds that a client may take to read what is buffered for it."""
 
@@ -30,12 +33,14 @@ READ_DEADLINE = 60
 class GuardedConnection(H11Protocol):
     """One connection of the server, with a deadline for every wait.
 
-    When there are too many connections, the one that has waited longest without a request under way makes room.
+    When there are too many connections, the one whose client is waited for since the longest time makes room.
     """
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to wait for the first request."""
         self._deadline: asyncio.TimerHandle | None = None
+        self._since = self.loop.time()
+        self.timeout_keep_alive = KEEP_ALIVE
         # whatever handlers there are: the server's own log line has whole paths and queries
         self.access_log = False
         super().connection_made(transport)  # type: ignore[arg-type] # always one that reads and writes
@@ -59,6 +64,11 @@ class GuardedConnection(H11Protocol):
         if not self._idle:
             self._stop_waiting()
 
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        self._since = self.loop.time()
+
     def pause_writing(self) -> None:
         """Wait for a client that reads slower than it is written to, but not for ever."""
         super().pause_writing()
@@ -76,21 +86,17 @@ class GuardedConnection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (what was wrong is nobody else's business)
         """Refuse what is not HTTP, or is too much of it, in the form of every other error."""
-        body = encode(error_fields("this is not a request that can be read", "bad_request"))
-        head = [
-            b"HTTP/1.1 400 Bad Request",
-            b"content-type: application/json",
-            b"content-length: %d" % len(body),
-            b"connection: close",
-            *(name + b": " + value for name, value in SECURITY_HEADERS),
-        ]
-        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
-            self.transport.write(b"\r\n".join(head) + b"\r\n\r\n" + body)
+        if self._idle or not self.cycle.response_started:
+            self._refuse(b"400 Bad Request", "this is not a request that can be read", "bad_request")
         self.transport.close()
 
     @property
     def _idle(self) -> bool:
         return self.cycle is None or self.cycle.response_complete
+
+    @property
+    def _waits_for_client(self) -> bool:
+        return self._idle or self.cycle.more_body
 
     def _wait(self, seconds: float) -> None:
         self._stop_waiting()
@@ -102,13 +108,25 @@ class GuardedConnection(H11Protocol):
             self._deadline = None
 
     def _make_room(self) -> None:
-        """Cut the connection that waits for a request since the longest time."""
+        """Cut the connection whose client is waited for since the longest time; with none, this one is too much."""
         others = [other for other in self.connections if isinstance(other, GuardedConnection) and other is not self]
-        waiting = [other for other in others if other._idle]  # noqa: SLF001 (of the same class)
+        waiting = [other for other in others if other._waits_for_client]  # noqa: SLF001 (of the same class)
         if waiting:
-            min(waiting, key=_since).transport.abort()
+            longest = min(waiting, key=lambda other: other._since)  # noqa: SLF001
+            longest.transport.abort()
+        else:
+            self._refuse(b"503 Service Unavailable", "too many requests are under way; ask again", "busy")
+            self.transport.close()
 
-
-def _since(connection: GuardedConnection) -> float:
-    timer = connection._deadline or connection.timeout_keep_alive_task  # noqa: SLF001 (of the same class)
-    return timer.when() if timer else 0.0
+    def _refuse(self, status: bytes, message: str, error_code: str) -> None:
+        """Write an answer of the connection itself, which no request belongs to."""
+        body = encode(error_fields(message, error_code))
+        head = [
+            b"HTTP/1.1 " + status,
+            b"content-type: application/json",
+            b"content-length: %d" % len(body),
+            b"connection: close",
+            *([b"retry-after: 1"] if status.startswith(b"503") else []),
+            *(name + b": " + value for name, value in SECURITY_HEADERS),
+        ]
+        self.transport.write(b"\r\n".join(head) + b"\r\n\r\n" + body)

@@ -111,6 +111,8 @@ class FrontDoor:
             return _refuse(431, f"the headers are more than {MAX_HEADERS}, or larger than {MAX_HEADER_BYTES} bytes")
         if len(scope.get("raw_path") or b"") > MAX_PATH or len(scope["query_string"]) > MAX_QUERY:
             return _refuse(414, f"the path is longer than {MAX_PATH} bytes, or the query longer than {MAX_QUERY}")
+        if scope["http_version"] not in {"1.0", "1.1"}:
+            return _refuse(400, "this service speaks HTTP/1.1")
         if b"transfer-encoding" in names and b"content-length" in names:
             return _refuse(400, "a body has either a length or chunks, not both")
         hosts = [value for name, value in headers if name == b"host"]

@@ -4,7 +4,7 @@ import json
 import re
 import socket
 import time
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 
 import httpx
 import pytest
@@ -43,6 +43,7 @@ def service(tmp_path, monkeypatch):
     """Return a running service whose patience is short."""
     monkeypatch.setattr(connections, "HEAD_DEADLINE", 0.4)
     monkeypatch.setattr(connections, "READ_DEADLINE", 0.4)
+    monkeypatch.setattr(connections, "KEEP_ALIVE", 0.4)
     monkeypatch.setattr(connections, "MAX_CONNECTIONS", 20)
     monkeypatch.setattr(app, "BODY_DEADLINE", 0.4)
     with running(tmp_path / "books.db") as running_service:
@@ -103,7 +104,38 @@ def test_many_half_open_connections_keep_nobody_out(service):
     assert alive(service)
 
 
-def test_a_client_that_does_not_read_is_cut(service, tmp_path):
+def test_half_sent_bodies_keep_nobody_out(service, monkeypatch):
+    """Clients that never send the body they promised make room for others, oldest first, like silent ones."""
+    monkeypatch.setattr(app, "BODY_DEADLINE", 30)
+    head = b"POST /oauth/token HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/x-www-form-urlencoded\r\n"
+    with ExitStack() as held:
+        for number in range(60):
+            connection = held.enter_context(dial(service))
+            connection.sendall(head + b"content-length: 10\r\n\r\na")
+            if number % 10 == 0:
+                assert alive(service)
+    assert alive(service)
+
+
+def test_a_full_house_says_so(tmp_path, monkeypatch):
+    """When every place is taken by a request under way, the next one is told 503 at once, and when to come back."""
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 3)
+    path = tmp_path / "books.db"
+    with Store.open(path) as store, running(path, faults="stall:ms=1500") as service, ExitStack() as held:
+        instance = store.create_instance()
+        head = f"host: 127.0.0.1\r\nauthorization: Bearer {store.issue_token(instance)}\r\n"
+        for _ in range(3):
+            connection = held.enter_context(dial(service))
+            connection.sendall(f"GET /v0/reports/cash-flow HTTP/1.1\r\n{head}\r\n".encode())
+        time.sleep(0.3)
+        answer = httpx.get(f"{service.base_url}/openapi.json")
+        assert (answer.status_code, answer.json()["error_code"], answer.headers["retry-after"]) == (503, "busy", "1")
+        held.close()
+        time.sleep(0.3)
+        assert alive(service)
+
+
+def test_a_client_that_does_not_read_is_cut(service):
     """Answers that nobody reads are not kept for ever, and hold up nobody else."""
     with dial(service) as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -153,10 +185,8 @@ def test_what_is_not_http_is_refused(service, sent):
     """Requests that cannot be read are 4xx as JSON without a word of the inside, or cut; then others are served."""
     with dial(service) as connection:
         connection.settimeout(20)
-        try:
+        with suppress(BrokenPipeError, ConnectionResetError):
             connection.sendall(sent)
-        except (BrokenPipeError, ConnectionResetError):
-            pass
         answer = read_all(connection)
     if answer:
         head, _, body = answer.partition(b"\r\n\r\n")
@@ -176,7 +206,7 @@ def test_what_is_not_http_is_refused(service, sent):
         b"POST /oauth/token HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding : chunked\r\ncontent-length: 4\r\n\r\n",
         b"POST /oauth/token HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 4\r\ncontent-length: 90\r\n\r\n",
         b"POST /oauth/token HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: +4\r\n\r\n",
-        b"POST /oauth/token HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n",
+        b"POST /oauth/token HTTP/1.1\r\nhost: 127.0.0.1\r\n" + b"transfer-encoding: chunked\r\n" * 2 + b"\r\n",
         b"GET /openapi.json HTTP/1.1\nhost: 127.0.0.1\ntransfer-encoding: identity\ncontent-length: 4\n\n",
     ],
     ids=lambda sent: repr(sent[45:]),

@@ -273,7 +273,7 @@ def test_faults_hit_operations_only(served_with):
 def test_several_faults_at_once(served_with):
     """A scan through many faults, asked again where it was refused, is whole."""
     with served_with(
-        "http_503:p=0.2,latency:ms=1,duplicate_record:every=4,empty_page:every=3,short_page:p=0.3"
+        "http_503:p=0.2,latency:ms=1,duplicate_record:every=4,empty_page:every=3,short_page:p=0.9"
     ) as books:
         seen, token = set(), {}
         while token is not None:
