@@ -31,6 +31,7 @@ MAX_DEPTH = 32
 """How deep a body may nest; those of the interface do not nest at all."""
 
 _MAX_LIMIT_DIGITS = 9
+_MAX_DETAIL = 50
 _BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)  # a string as a whole, or one bracket
 _BOOLEANS = {"true": True, "false": False}
 
@@ -237,7 +238,7 @@ def _too_deep(given: bytes) -> bool:
 
 def _detail(where: str, error: ValidationError) -> list[dict[str, Any]]:
     wrong = error.errors(include_url=False, include_context=False, include_input=False)
-    return [{"loc": [where, *one["loc"]], "msg": one["msg"], "type": one["type"]} for one in wrong]
+    return [{"loc": [where, *one["loc"]], "msg": one["msg"], "type": one["type"]} for one in wrong[:_MAX_DETAIL]]
 
 
 def _refuse(detail: list[dict[str, Any]], error: Exception | None = None) -> NoReturn:
