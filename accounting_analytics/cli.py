@@ -109,13 +109,47 @@ def serve(
     host: Annotated[str, typer.Option("--host", help="Address to bind to.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="Port; 0 takes a free one.")] = 0,
     localtime: Annotated[str | None, typer.Option("--localtime", help="Zone that `localtime` means.")] = None,
+    public_host: Annotated[
+        list[str] | None,
+        typer.Option("--public-host", help="Host name that requests may carry, behind a proxy; repeatable."),
+    ] = None,
+    requests_per_minute: Annotated[
+        int | None,
+        typer.Option(
+            "--requests-per-minute", min=1, help="Limit for each instance (320 is documented); none if left out."
+        ),
+    ] = None,
+    token_lifetime: Annotated[
+        float, typer.Option("--token-lifetime", help="Seconds that a token from /oauth/token lives.")
+    ] = 3600,
+    faults: Annotated[
+        str | None,
+        typer.Option("--faults", help="Faults to play on purpose, for tests: http_503:p=0.1,empty_page:every=5,..."),
+    ] = None,
+    fault_seed: Annotated[int, typer.Option("--fault-seed", help="Which of the requests the faults hit.")] = 1,
     *,
     allow_remote: Annotated[bool, typer.Option("--allow-remote", help="Let other machines reach it.")] = False,
+    access_log: Annotated[bool, typer.Option("--access-log", help="Say every request on stderr.")] = False,
 ) -> None:
     """Serve the books of a database as a Ledger Accounting Service, until stopped."""
+    from accounting_analytics.service.front_door import show_access_log
     from accounting_analytics.service.server import serve as serve_books
 
-    serve_books(database, host=host, port=port, localtime=localtime, allow_remote=allow_remote, echo=typer.echo)
+    if access_log:
+        show_access_log()
+    serve_books(
+        database,
+        host=host,
+        port=port,
+        localtime=localtime,
+        allow_remote=allow_remote,
+        requests_per_minute=requests_per_minute,
+        token_lifetime=token_lifetime,
+        public_hosts=public_host or (),
+        faults=faults,
+        seed=fault_seed,
+        echo=typer.echo,
+    )
 
 
 @app.command("import")

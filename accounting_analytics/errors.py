@@ -33,6 +33,7 @@
     |- NotebookFailedError                  1   a notebook raised
     |- JobTimedOutError                     5   a job ran out of time or was killed
     `- OperationRefusedError                4   the embedded service refuses an operation
+       `- TokenRefusedError                     ... or an access token, in the form of RFC 6749
 
 Each says what was wrong and where; what is safe and what to do next stand in the message too.
 """
@@ -222,6 +223,8 @@ class OperationRefusedError(AccountingAnalyticsError):
         Stable code of the refusal.
     detail : list of dict
         ``loc``, ``msg``, ``type`` per bad value; only with status 422.
+    headers : dict
+        Headers of the answer that belong to the refusal, such as ``retry-after``.
     """
 
     exit_code = 4
@@ -233,11 +236,17 @@ class OperationRefusedError(AccountingAnalyticsError):
         status: int,
         error_code: str,
         detail: list[dict[str, Any]] | None = None,
+        headers: dict[str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
         self.error_code = error_code
         self.detail = detail or []
+        self.headers = headers or {}
+
+
+class TokenRefusedError(OperationRefusedError):
+    """The embedded service issues no access token; ``error_code`` is one of RFC 6749."""
 
 
 def _restore_status_error(kind: type[StatusError], message: str, status: int, error_code: str | None) -> StatusError:

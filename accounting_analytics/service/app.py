@@ -1,22 +1,25 @@
-"""The HTTP face of the service: routes, authentication, and errors as JSON."""
+"""The HTTP face of the service: routes, authentication, quotas, and who waits for whom."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+import anyio
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
-from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from accounting_analytics.errors import OperationRefusedError
-from accounting_analytics.service import operations
+from accounting_analytics.service import oauth, operations
+from accounting_analytics.service.access import check_lifetime, instance_of_token, token_of_client
+from accounting_analytics.service.answers import ERROR_ANSWERS, JSON, ReportAnswer, busy, json_answer, unauthorized
+from accounting_analytics.service.faults.faulty import FaultyService
+from accounting_analytics.service.front_door import FrontDoor, Hosts
 from accounting_analytics.service.openapi import INSTANCE_HEADER, openapi_document
-from accounting_analytics.service.rendering import encode, error_fields
+from accounting_analytics.service.quotas import Quotas
+from accounting_analytics.service.rendering import encode
 from accounting_analytics.service.requests import (
     CashFlowReportQuery,
     CreateLedgerBody,
@@ -27,28 +30,48 @@ from accounting_analytics.service.requests import (
     parse_body,
     parse_query,
 )
-from accounting_analytics.service.store import instance_of_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from starlette.requests import Request
-    from starlette.types import Receive, Scope, Send
+    from starlette.responses import Response
+    from starlette.types import ASGIApp
 
-    from accounting_analytics.service.operations.cash_flow_report import Report
+    from accounting_analytics.service.faults.dial import FaultDial
     from accounting_analytics.service.store import Store
     from accounting_analytics.service.stored import Instance
 
 MAX_BODY = 64 * 1024
-_JSON = "application/json"
+BODY_DEADLINE = 20
+"""Seconds within which a body must have come."""
+
+_READERS = 40
+_WRITERS = 4
+_TURN = 30
+"""Seconds that a change waits for its turn."""
 
 
 class LedgerService:
-    """Endpoints over a store: each authenticates, parses, calls the operation of its name, and answers."""
+    """Endpoints over a store: each parses, calls the operation of its name, and answers.
 
-    def __init__(self, store: Store, localtime: str | None = None) -> None:
+    Parameters
+    ----------
+    store : Store
+        The books.
+    localtime : str, optional
+        Time zone that ``localtime`` means, instead of what the instances say.
+    quotas : Quotas, optional
+        Limits how often an instance may ask.
+    token_lifetime : float
+        Seconds that a token lives that a client gets by its credentials.
+    """
+
+    def __init__(self, store: Store, localtime: str | None, quotas: Quotas | None, token_lifetime: float) -> None:
         self._store = store
         self._localtime = localtime
+        self._quotas = quotas
+        self._token_lifetime = check_lifetime(token_lifetime)
         self._page_token_key = store.page_token_key()
 
     def create_ledger(self, request: Request, instance: Instance, body: bytes) -> Response:
@@ -57,7 +80,7 @@ class LedgerService:
         new = parse_body(CreateLedgerBody, body)
         with self._store.writing() as connection:
             created = operations.create_ledger(connection, instance, query, new)
-        return _json(created, 201)
+        return json_answer(created, 201)
 
     def recategorize_transaction(self, request: Request, instance: Instance, body: bytes) -> Response:
         """Change the category of a transaction."""
@@ -68,32 +91,46 @@ class LedgerService:
             changed = operations.recategorize_transaction(
                 connection, instance, **request.path_params, body=change, modified_by=who
             )
-        return _json(changed)
+        return json_answer(changed)
 
-    def list_line_entries(self, request: Request, instance: Instance, _: bytes) -> Response:
+    def list_line_entries(self, request: Request, instance: Instance) -> Response:
         """List the line entries of a ledger."""
         query = parse_query(ListLineEntriesQuery, request.query_params.multi_items())
         with self._store.reading() as connection:
             page = operations.list_line_entries(
                 connection, instance, **request.path_params, query=query, key=self._page_token_key
             )
-        return _json(page)
+        return json_answer(page)
 
-    def retrieve_cash_flow_report(self, request: Request, instance: Instance, _: bytes) -> Response:
+    def retrieve_cash_flow_report(self, request: Request, instance: Instance) -> Response:
         """Retrieve the cash flow report."""
         query = parse_query(CashFlowReportQuery, request.query_params.multi_items())
         with self._store.reading() as connection:
             report = operations.retrieve_cash_flow_report(connection, instance, query)
-        return _ReportResponse(report)
+        return ReportAnswer(report)
 
-    def authenticated(self, request: Request) -> Instance:
-        """Instance that the request's token and instance header name; 401, 404 or 422 otherwise."""
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        with self._store.reading() as connection:
-            instance = instance_of_token(connection, token.strip())
-        if scheme.lower() != "bearer" or instance is None:
-            msg = "a valid access token is needed: Authorization: Bearer <token>"
-            raise OperationRefusedError(msg, status=401, error_code="unauthorized")
+    def issue_token(self, request: Request, body: bytes) -> Response:
+        """Issue an access token for client credentials."""
+        credentials = oauth.sign_in(body, request.headers.getlist("authorization"))
+        with self._store.writing() as connection:
+            token = token_of_client(
+                connection, credentials.client_id, credentials.client_secret, lifetime=self._token_lifetime
+            )
+        if token is None:
+            msg = "the client is unknown, or its secret is wrong"
+            raise oauth.refused_client(msg, by_header=credentials.by_header)
+        return json_answer(encode(oauth.token_fields(token, self._token_lifetime)), headers={"pragma": "no-cache"})
+
+    def admitted(self, request: Request) -> Instance:
+        """Instance that the request's token opens and its header names; 401, 404, 422 or 429 otherwise."""
+        instance = self._authenticated(request)
+        request.state.instance = instance
+        if self._quotas is not None:
+            quota = self._quotas.take(instance.pk)
+            request.state.answer_headers = quota.headers()
+            if not quota.allowed:
+                msg = f"more than {quota.limit} requests a minute; nothing was done, ask again in {quota.reset} s"
+                raise OperationRefusedError(msg, status=429, error_code="too_many_requests")
         named = request.headers.getlist(INSTANCE_HEADER)
         if len(named) != 1:
             msg = f"the header {INSTANCE_HEADER} is required, once"
@@ -104,98 +141,135 @@ class LedgerService:
             raise OperationRefusedError(msg, status=404, error_code="instance_not_found")
         return replace(instance, localtime=self._localtime) if self._localtime else instance
 
-
-class _ReportResponse(StreamingResponse):
-    """Sends a report part by part, and lets go of it however the sending ends."""
-
-    def __init__(self, report: Report) -> None:
-        super().__init__(report.parts, headers={"content-length": str(report.length)}, media_type=_JSON)
-        self._close = report.close
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            self._close()
+    def _authenticated(self, request: Request) -> Instance:
+        sent = request.headers.getlist("authorization")
+        scheme, _, token = sent[0].partition(" ") if len(sent) == 1 else ("", "", "")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token:
+            raise unauthorized(presented=False)
+        with self._store.reading() as connection:
+            instance = instance_of_token(connection, token)
+        if instance is None:
+            raise unauthorized(presented=True)
+        return instance
 
 
-def create_app(store: Store, *, localtime: str | None = None) -> Starlette:
-    """ASGI application that serves the books of a store; `localtime` overrides what the instances say."""
-    service = LedgerService(store, localtime)
+def create_app(
+    store: Store,
+    *,
+    localtime: str | None = None,
+    requests_per_minute: int | None = None,
+    token_lifetime: float = oauth.DEFAULT_LIFETIME,
+    hosts: Hosts | None = None,
+    faults: FaultDial | None = None,
+) -> ASGIApp:
+    """ASGI application that serves the books of a store.
+
+    Parameters
+    ----------
+    store : Store
+        The books.
+    localtime : str, optional
+        Time zone that ``localtime`` means, instead of what the instances say.
+    requests_per_minute : int, optional
+        How often a minute an instance may ask; as often as it likes when left out.
+    token_lifetime : float
+        Seconds that a token lives that a client gets by its credentials.
+    hosts : Hosts, optional
+        Names the service answers to; those of loopback when left out.
+    faults : FaultDial, optional
+        Faults that are played on purpose.
+    """
+    if faults is not None and requests_per_minute is None:
+        requests_per_minute = faults.requests_per_minute
+    quotas = None if requests_per_minute is None else Quotas(requests_per_minute)
+    service = LedgerService(store, localtime, quotas, token_lifetime)
+    turns = _Turns()
+    read, change = turns.reader(service), turns.writer(service)
     line_entries = "/v0/ledgers/{ledger_id}/line-entries"
+    report = "/v0/reports/cash-flow"
     categories = "/v0/ledgers/{ledger_id}/transactions/{transaction_id}/categories"
     app = Starlette(
         routes=[
-            Route("/v0/ledgers", _endpoint(service, service.create_ledger), methods=["POST"]),
-            Route(categories, _endpoint(service, service.recategorize_transaction), methods=["PUT"]),
-            Route(line_entries, _endpoint(service, service.list_line_entries), methods=["GET"]),
-            Route("/v0/reports/cash-flow", _endpoint(service, service.retrieve_cash_flow_report), methods=["GET"]),
+            Route("/v0/ledgers", change(service.create_ledger), methods=["POST"], name="create_ledger"),
+            Route(
+                categories, change(service.recategorize_transaction), methods=["PUT"], name="recategorize_transaction"
+            ),
+            Route(line_entries, read(service.list_line_entries), methods=["GET"], name="list_line_entries"),
+            Route(report, read(service.retrieve_cash_flow_report), methods=["GET"], name="retrieve_cash_flow_report"),
+            Route(oauth.TOKEN_PATH, turns.token_endpoint(service), methods=["POST"]),
             Route("/openapi.json", _openapi, methods=["GET"]),
         ],
-        exception_handlers={
-            OperationRefusedError: _refused,
-            HTTPException: _http_error,
-            ClientDisconnect: _gone,
-            Exception: _failed,
-        },
+        exception_handlers=ERROR_ANSWERS,
     )
     app.router.redirect_slashes = False
-    return app
+    return FrontDoor(FaultyService(app, store, faults) if faults else app, hosts or Hosts())
 
 
-def _endpoint(service: LedgerService, operation: Callable[[Request, Instance, bytes], Response]) -> Any:  # noqa: ANN401
-    async def endpoint(request: Request) -> Response:
-        instance = await run_in_threadpool(service.authenticated, request)
-        body = await _body(request) if request.method in {"POST", "PUT"} else b""
-        return await run_in_threadpool(operation, request, instance, body)
+class _Turns:
+    """Threads that work is done in: changes wait for each other without taking the threads of those who read."""
 
-    return endpoint
+    def __init__(self) -> None:
+        self._readers = CapacityLimiter(_READERS)
+        self._writers = CapacityLimiter(_WRITERS)
+
+    def reader(self, service: LedgerService) -> Callable[[Callable[[Request, Instance], Response]], Any]:
+        def endpoint_of(operation: Callable[[Request, Instance], Response]) -> Any:  # noqa: ANN401
+            def answered(request: Request) -> Response:
+                return operation(request, service.admitted(request))
+
+            async def endpoint(request: Request) -> Response:
+                return await run_sync(answered, request, limiter=self._readers)
+
+            return endpoint
+
+        return endpoint_of
+
+    def writer(self, service: LedgerService) -> Callable[[Callable[[Request, Instance, bytes], Response]], Any]:
+        def endpoint_of(operation: Callable[[Request, Instance, bytes], Response]) -> Any:  # noqa: ANN401
+            async def endpoint(request: Request) -> Response:
+                instance = await run_sync(service.admitted, request, limiter=self._readers)
+                body = await _body(request, JSON)
+                return await self._in_turn(operation, request, instance, body)
+
+            return endpoint
+
+        return endpoint_of
+
+    def token_endpoint(self, service: LedgerService) -> Any:  # noqa: ANN401
+        async def endpoint(request: Request) -> Response:
+            return await self._in_turn(service.issue_token, request, await _body(request, oauth.FORM))
+
+        return endpoint
+
+    async def _in_turn(self, work: Callable[..., Response], *arguments: object) -> Response:
+        turn = object()
+        with anyio.move_on_after(_TURN) as waiting:
+            await self._writers.acquire_on_behalf_of(turn)
+        if waiting.cancelled_caught:
+            raise busy()
+        try:
+            return await run_sync(work, *arguments)
+        finally:
+            self._writers.release_on_behalf_of(turn)
 
 
-async def _body(request: Request) -> bytes:
-    """Body of a request, refused when it is not JSON or too large; never more than the limit in memory."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
-        msg = f"the body must be sent as {_JSON}"
+async def _body(request: Request, media_type: str) -> bytes:
+    """Body of a request, refused when it is of another type, too large or too late; never more in memory."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != media_type:
+        msg = f"the body must be sent as {media_type}"
         raise OperationRefusedError(msg, status=415, error_code="unsupported_media_type")
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY:
-            msg = f"the body is larger than {MAX_BODY} bytes"
-            raise OperationRefusedError(msg, status=413, error_code="body_too_large")
-    return bytes(body)
+    with anyio.move_on_after(BODY_DEADLINE):
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_BODY:
+                msg = f"the body is larger than {MAX_BODY} bytes"
+                raise OperationRefusedError(msg, status=413, error_code="body_too_large")
+        return bytes(body)
+    msg = f"the body did not come within {BODY_DEADLINE} s; nothing was changed"
+    raise OperationRefusedError(msg, status=408, error_code="request_timeout")
 
 
 async def _openapi(_: Request) -> Response:
-    return _json(openapi_document())
-
-
-async def _refused(_: Request, error: Exception) -> Response:
-    if not isinstance(error, OperationRefusedError):
-        raise error
-    if error.detail:
-        return _json(encode({"detail": error.detail}), error.status)
-    headers = {"www-authenticate": "Bearer"} if error.status == 401 else None  # noqa: PLR2004 (the status)
-    return _json(encode(error_fields(str(error), error.error_code)), error.status, headers)
-
-
-async def _http_error(_: Request, error: Exception) -> Response:
-    if not isinstance(error, HTTPException):
-        raise error
-    code = str(error.detail).lower().replace(" ", "_")
-    headers = dict(error.headers) if error.headers else None
-    return _json(encode(error_fields(str(error.detail), code)), error.status_code, headers)
-
-
-async def _gone(_: Request, __: Exception) -> Response:
-    """Nobody is there to answer: a client that went away in mid-request is no fault of the service."""
-    return Response(status_code=HTTPStatus.BAD_REQUEST)
-
-
-async def _failed(_: Request, __: Exception) -> Response:
-    """Answer an unforeseen failure without a word of its cause; the server logs that."""
-    return _json(encode(error_fields("the service failed; nothing was changed", "internal_error")), 500)
-
-
-def _json(body: bytes, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return Response(body, status, headers, media_type=_JSON)
+    return json_answer(openapi_document())

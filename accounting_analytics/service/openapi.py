@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic.json_schema import models_json_schema
 
 from accounting_analytics.service import requests, resources
+from accounting_analytics.service.oauth import FORM, TOKEN_PATH
 from accounting_analytics.service.rendering import encode
 
 if TYPE_CHECKING:
@@ -18,15 +19,35 @@ if TYPE_CHECKING:
 INSTANCE_HEADER = "service-instance-id"
 _SCHEMAS = "#/components/schemas/"
 _REFUSALS = {
-    400: "The page token is not one of this query.",
+    400: "The page token is not one of this query, or the request is not addressed to this service.",
     401: "The access token is missing or not valid.",
     403: "The subscription tier does not allow this.",
     404: "Something named does not exist in this instance.",
     409: "The books do not allow this.",
+    408: "The body did not come in time.",
     413: "The body is too large.",
-    415: "The body is not JSON.",
+    414: "The path or the query is too long.",
+    415: "The body is of another media type.",
+    429: "Too many requests in this minute; `retry-after` says when to ask again.",
+    431: "The headers are too many or too large.",
+    503: "The books are busy; nothing was changed, ask again after `retry-after` seconds.",
 }
-_BODY_REFUSALS = (401, 404, 413, 415)
+_ANYWHERE = (400, 401, 404, 414, 429, 431, 503)
+_WITH_BODY = (408, 413, 415)
+_QUOTA_HEADERS = {
+    "x-ratelimit-limit": "Requests a minute that the instance may make; absent where there is no limit.",
+    "x-ratelimit-remaining": "Requests that are left of this minute.",
+    "x-ratelimit-reset": "Seconds until the next minute begins.",
+}
+
+_SECURITY_SCHEMES = {
+    "bearer": {"type": "http", "scheme": "bearer"},
+    "client_credentials": {
+        "type": "oauth2",
+        "flows": {"clientCredentials": {"tokenUrl": TOKEN_PATH, "scopes": {}}},
+    },
+    "client": {"type": "http", "scheme": "basic", "description": "client_id and client_secret."},
+}
 
 
 @lru_cache(maxsize=1)
@@ -40,10 +61,10 @@ def openapi_document() -> bytes:
                 "version": "0",
                 "description": "Double-entry ledgers: line entries, categories and the cash flow report.",
             },
-            "security": [{"bearer": []}],
+            "security": [{"bearer": []}, {"client_credentials": []}],
             "paths": _paths(),
             "components": {
-                "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+                "securitySchemes": _SECURITY_SCHEMES,
                 "schemas": _schemas(),
             },
         }
@@ -59,7 +80,7 @@ def _paths() -> dict[str, Any]:
                 query=requests.CreateLedgerQuery,
                 body=requests.CreateLedgerBody,
                 answer=(201, resources.Ledger),
-                refusals=(*_BODY_REFUSALS, 409),
+                refusals=(*_ANYWHERE, *_WITH_BODY, 409),
             )
         },
         "/v0/ledgers/{ledger_id}/transactions/{transaction_id}/categories": {
@@ -70,7 +91,7 @@ def _paths() -> dict[str, Any]:
                 headers=[_header("modified-by", "Who changes it, for the audit log.", required=False)],
                 body=requests.RecategorizeTransactionBody,
                 answer=(200, resources.RecategorizedTransaction),
-                refusals=_BODY_REFUSALS,
+                refusals=(*_ANYWHERE, *_WITH_BODY),
             )
         },
         "/v0/ledgers/{ledger_id}/line-entries": {
@@ -80,7 +101,7 @@ def _paths() -> dict[str, Any]:
                 path=("ledger_id",),
                 query=requests.ListLineEntriesQuery,
                 answer=(200, resources.LineEntryPage),
-                refusals=(400, 401, 404),
+                refusals=_ANYWHERE,
             )
         },
         "/v0/reports/cash-flow": {
@@ -89,8 +110,28 @@ def _paths() -> dict[str, Any]:
                 "Retrieve the cash flow report",
                 query=requests.CashFlowReportQuery,
                 answer=(200, resources.CashFlowReport),
-                refusals=(401, 403, 404),
+                refusals=(*_ANYWHERE, 403),
             )
+        },
+        TOKEN_PATH: {"post": _token_operation()},
+    }
+
+
+def _token_operation() -> dict[str, Any]:
+    """Describe the token endpoint, whose errors have a form of their own."""
+    form = {"schema": {"$ref": f"{_SCHEMAS}{requests.TokenForm.__name__}"}}
+    refused = {"description": "No token was issued.", "content": _content(resources.TokenRefusal)}
+    other = (408, 413, 414, 415, 431, 503)
+    return {
+        "operationId": "issue_token",
+        "summary": "Get an access token by client credentials (OAuth 2.0)",
+        "security": [{"client": []}, {}],
+        "requestBody": {"required": True, "content": {FORM: form}},
+        "responses": {
+            "200": {"description": "Issued.", "content": _content(resources.AccessToken)},
+            "400": refused,
+            "401": refused,
+            **{str(code): {"description": _REFUSALS[code], "content": _content(resources.Error)} for code in other},
         },
     }
 
@@ -117,12 +158,17 @@ def _operation(
             *(_query_parameters(query) if query else []),
         ],
         "responses": {
-            str(status): {"description": "Done.", "content": _content(model)},
+            str(status): {"description": "Done.", "content": _content(model), "headers": _quota_headers()},
             **{str(code): {"description": _REFUSALS[code], "content": _content(resources.Error)} for code in refusals},
             "422": {"description": "A value cannot be used.", "content": _content(resources.ValidationError)},
         },
     }
     return described | ({"requestBody": {"required": True, "content": _content(body)}} if body else {})
+
+
+def _quota_headers() -> dict[str, Any]:
+    whole = {"type": "integer", "minimum": 0}
+    return {name: {"description": text, "schema": whole} for name, text in _QUOTA_HEADERS.items()}
 
 
 def _header(name: str, description: str, *, required: bool) -> dict[str, Any]:
@@ -162,13 +208,19 @@ def _content(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _schemas() -> dict[str, Any]:
-    bodies: list[type[BaseModel]] = [requests.CreateLedgerBody, requests.RecategorizeTransactionBody]
+    bodies: list[type[BaseModel]] = [
+        requests.CreateLedgerBody,
+        requests.RecategorizeTransactionBody,
+        requests.TokenForm,
+    ]
     answers: list[type[BaseModel]] = [
         resources.Ledger,
         resources.RecategorizedTransaction,
         resources.LineEntryPage,
         resources.CashFlowReport,
+        resources.AccessToken,
         resources.Error,
+        resources.TokenRefusal,
         resources.ValidationError,
     ]
     _, schema = models_json_schema(

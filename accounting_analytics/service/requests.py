@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema, field_validator
@@ -26,7 +27,12 @@ if TYPE_CHECKING:
     from pydantic import ValidationInfo
 
 MAX_LIMIT = 1000
+MAX_DEPTH = 32
+"""How deep a body may nest; those of the interface do not nest at all."""
+
 _MAX_LIMIT_DIGITS = 9
+_MAX_DETAIL = 50
+_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)  # a string as a whole, or one bracket
 _BOOLEANS = {"true": True, "false": False}
 
 LedgerPath = Literal["parent", "parent.parent"]
@@ -184,6 +190,14 @@ class RecategorizeTransactionBody(BaseModel):
     category_ledger_id: str | None = None
 
 
+class TokenForm(BaseModel):
+    """Form of asking for an access token; the credentials may come by HTTP Basic instead."""
+
+    grant_type: Literal["client_credentials"]
+    client_id: Annotated[str, Field(min_length=1)]
+    client_secret: Annotated[str, Field(min_length=1)]
+
+
 Query = TypeVar("Query", bound=_Query)
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -202,16 +216,29 @@ def parse_query(model: type[Query], given: Iterable[tuple[str, str]]) -> Query:
 
 
 def parse_body(model: type[Body], given: bytes) -> Body:
-    """Body of JSON; 422 for what is not JSON, missing, unknown or wrong."""
+    """Body of JSON; 422 for what is not JSON, too deep, missing, unknown or wrong."""
+    if _too_deep(given):
+        _refuse([{"loc": ["body"], "msg": f"nested deeper than {MAX_DEPTH}", "type": "json_too_deep"}])
     try:
         return model.model_validate_json(given)
     except ValidationError as error:
         _refuse(_detail("body", error), error)
 
 
+def _too_deep(given: bytes) -> bool:
+    """Whether more brackets are open at once than a body may nest; those within strings do not count."""
+    if given.count(b"[") + given.count(b"{") <= MAX_DEPTH:
+        return False
+    depth = deepest = 0
+    for bracket in _BRACKETS.findall(given):
+        depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(bracket, 0)
+        deepest = max(deepest, depth)
+    return deepest > MAX_DEPTH
+
+
 def _detail(where: str, error: ValidationError) -> list[dict[str, Any]]:
     wrong = error.errors(include_url=False, include_context=False, include_input=False)
-    return [{"loc": [where, *one["loc"]], "msg": one["msg"], "type": one["type"]} for one in wrong]
+    return [{"loc": [where, *one["loc"]], "msg": one["msg"], "type": one["type"]} for one in wrong[:_MAX_DETAIL]]
 
 
 def _refuse(detail: list[dict[str, Any]], error: Exception | None = None) -> NoReturn:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -205,3 +205,18 @@ class ValidationError(_Resource):
     """What is wrong with the values of a request."""
 
     detail: list[WrongValue]
+
+
+class AccessToken(_Resource):
+    """A new access token."""
+
+    access_token: str
+    token_type: Literal["Bearer"]
+    expires_in: Annotated[int, Field(ge=0, description="Seconds it lives.")]
+
+
+class TokenRefusal(_Resource):
+    """Why no access token was issued (RFC 6749, 5.2)."""
+
+    error: Literal["invalid_request", "invalid_client", "unsupported_grant_type", "invalid_scope"]
+    error_description: str

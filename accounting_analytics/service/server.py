@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import shlex
 import socket
 import threading
@@ -14,12 +15,20 @@ import uvicorn
 from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.periods import zone
 from accounting_analytics.service.app import create_app
+from accounting_analytics.service.connections import MAX_HEAD, GuardedConnection
 from accounting_analytics.service.credentials import first_instance, token_path
+from accounting_analytics.service.faults.dial import FaultDial
+from accounting_analytics.service.front_door import Hosts
+from accounting_analytics.service.oauth import DEFAULT_LIFETIME
 from accounting_analytics.service.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+
+    from starlette.types import ASGIApp
+
+_log = logging.getLogger(__name__)
 
 LOOPBACK = "127.0.0.1"
 _GRACE = 2
@@ -34,12 +43,15 @@ class RunningService:
     ----------
     base_url : str
         Where it answers; paths such as ``/v0/ledgers`` follow it.
+    faults : FaultDial or None
+        Faults that are played on purpose; its ``played`` counts them.
     """
 
-    def __init__(self, store: Store, host: str, port: int) -> None:
+    def __init__(self, app: ASGIApp, host: str, port: int, faults: FaultDial | None = None) -> None:
+        self.faults = faults
         listener = _listener(host, port)
         self.base_url = _url(listener)
-        self._server = _server(store)
+        self._server = _server(app)
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [listener]}, name="accounting-analytics-service", daemon=True
         )
@@ -53,7 +65,16 @@ class RunningService:
 
 @contextmanager
 def running(
-    database: str | Path, *, host: str = LOOPBACK, port: int = 0, allow_remote: bool = False
+    database: str | Path,
+    *,
+    host: str = LOOPBACK,
+    port: int = 0,
+    allow_remote: bool = False,
+    requests_per_minute: int | None = None,
+    token_lifetime: float = DEFAULT_LIFETIME,
+    public_hosts: Sequence[str] = (),
+    faults: str | None = None,
+    seed: int = 1,
 ) -> Iterator[RunningService]:
     """Serve the books of a database in the background while the block runs.
 
@@ -67,15 +88,29 @@ def running(
         Port; 0 takes a free one.
     allow_remote : bool
         Whether other machines may reach the service.
+    requests_per_minute : int, optional
+        How often a minute an instance may ask; as often as it likes when left out.
+    token_lifetime : float
+        Seconds that a token lives that a client gets from ``/oauth/token``.
+    public_hosts : sequence of str
+        Names that requests may call the service by, besides those of loopback.
+    faults : str, optional
+        Faults that are played on purpose, see :mod:`accounting_analytics.service.faults.dial`; on loopback only.
+    seed : int
+        Which of the requests they hit.
 
     Yields
     ------
     RunningService
-        With ``base_url`` and ``stop()``. It answers when the block starts.
+        With ``base_url``, ``stop()`` and ``faults``. It answers when the block starts.
     """
-    _check_host(host, allow_remote=allow_remote)
+    hosts = _hosts(host, public_hosts, allow_remote=allow_remote)
+    dial = _dial(faults, seed, host)
     with Store.open(database) as store:
-        service = RunningService(store, host, port)
+        app = create_app(
+            store, requests_per_minute=requests_per_minute, token_lifetime=token_lifetime, hosts=hosts, faults=dial
+        )
+        service = RunningService(app, host, port, dial)
         try:
             yield service
         finally:
@@ -89,11 +124,17 @@ def serve(
     port: int = 0,
     localtime: str | None = None,
     allow_remote: bool = False,
+    requests_per_minute: int | None = None,
+    token_lifetime: float = DEFAULT_LIFETIME,
+    public_hosts: Sequence[str] = (),
+    faults: str | None = None,
+    seed: int = 1,
     echo: Callable[[str], object] = print,
 ) -> None:
     """Serve the books of a database until interrupted.
 
-    A database without an instance gets one, and a token in a file beside it that only its owner may read.
+    A database without an instance gets one, and a token in a file beside it that only its owner may read; not so where
+    other machines reach the service.
 
     Parameters
     ----------
@@ -107,17 +148,44 @@ def serve(
         Time zone that ``localtime`` means in every instance, instead of the one it was created with.
     allow_remote : bool
         Whether other machines may reach the service.
+    requests_per_minute : int, optional
+        How often a minute an instance may ask; as often as it likes when left out.
+    token_lifetime : float
+        Seconds that a token lives that a client gets from ``/oauth/token``.
+    public_hosts : sequence of str
+        Names that requests may call the service by, besides those of loopback.
+    faults : str, optional
+        Faults that are played on purpose, see :mod:`accounting_analytics.service.faults.dial`; on loopback only.
+    seed : int
+        Which of the requests they hit.
     echo : callable
         Prints a line: where the service answers and how to reach it; never a token.
     """
-    _check_host(host, allow_remote=allow_remote)
+    hosts = _hosts(host, public_hosts, allow_remote=allow_remote)
+    dial = _dial(faults, seed, host)
     if localtime is not None:
         zone(localtime)
     with Store.open(database) as store:
-        made = first_instance(store, localtime=localtime or "UTC")
+        made = None if _is_remote(host) else first_instance(store, localtime=localtime or "UTC")
+        if not store.instances():
+            msg = (
+                f"{store.path} has no instance, and none is made where other machines reach it: serve it on {LOOPBACK} "
+                "first, or import books into it"
+            )
+            raise ConfigurationError(msg)
+        app = create_app(
+            store,
+            localtime=localtime,
+            requests_per_minute=requests_per_minute,
+            token_lifetime=token_lifetime,
+            hosts=hosts,
+            faults=dial,
+        )
         with _listener(host, port) as listener, suppress(KeyboardInterrupt):
             _announce(store, _url(listener), new=made is not None, echo=echo)
-            _server(store, localtime).run(sockets=[listener])
+            if dial is not None:
+                echo(f"FAULTS ARE ON, answers are wrong on purpose: {dial}")
+            _server(app).run(sockets=[listener])
 
 
 def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], object]) -> None:
@@ -134,9 +202,11 @@ def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], o
         echo(f"  export ACCOUNTING_ANALYTICS_TOKEN_FILE={shlex.quote(str(token_file))}")
 
 
-def _server(store: Store, localtime: str | None = None) -> uvicorn.Server:
+def _server(app: ASGIApp) -> uvicorn.Server:
     config = uvicorn.Config(
-        create_app(store, localtime=localtime),
+        app,
+        http=GuardedConnection,
+        h11_max_incomplete_event_size=MAX_HEAD,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -148,17 +218,36 @@ def _server(store: Store, localtime: str | None = None) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-def _check_host(host: str, *, allow_remote: bool) -> None:
-    try:
-        loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        loopback = False
-    if not loopback and not allow_remote:
+def _hosts(host: str, public: Sequence[str], *, allow_remote: bool) -> Hosts:
+    """Names the service answers to; refuses to listen where other machines reach it unless that is allowed."""
+    remote = _is_remote(host)
+    if remote and not allow_remote:
         msg = (
             f"host {host!r} can be reached by other machines, and this service speaks plain HTTP: "
             f"use {LOOPBACK}, or allow it explicitly"
         )
         raise ConfigurationError(msg)
+    return Hosts(public, any_address=remote)
+
+
+def _dial(faults: str | None, seed: int, host: str) -> FaultDial | None:
+    """Faults to play; never where other machines reach them, and never quietly."""
+    if faults is None:
+        return None
+    if _is_remote(host):
+        msg = f"faults are played on loopback only, not on {host!r}, where other machines reach the service"
+        raise ConfigurationError(msg)
+    dial = FaultDial(faults, seed)
+    _log.warning("FAULTS ARE ON, answers are wrong on purpose: %s", dial)
+    return dial
+
+
+def _is_remote(host: str) -> bool:
+    """Whether other machines may reach an address to bind to."""
+    try:
+        return host != "localhost" and not ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return True
 
 
 def _listener(host: str, port: int) -> socket.socket:

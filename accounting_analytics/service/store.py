@@ -6,11 +6,9 @@ write lock, and what is written there is committed as a whole or not at all.
 
 from __future__ import annotations
 
-import hmac
 import secrets
 import threading
 from contextlib import contextmanager
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -21,6 +19,7 @@ from accounting_analytics.errors import InputError, OperationRefusedError
 from accounting_analytics.money import DEFAULT_SCALE, check_scale
 from accounting_analytics.periods import LOCALTIME, zone
 from accounting_analytics.service import postgresql, sqlite, tables
+from accounting_analytics.service.access import INSTANCE_COLUMNS, issue_token
 from accounting_analytics.service.identifiers import new_id, usable
 from accounting_analytics.service.journal import Journal
 from accounting_analytics.service.new_ledgers import REQUIRED_LEDGERS, completed
@@ -41,7 +40,6 @@ __all__ = [
     "add_ledger",
     "add_ledgers",
     "find_instance",
-    "instance_of_token",
     "read_ledgers",
 ]
 
@@ -50,7 +48,6 @@ LOCK_SECONDS = 10.0
 _PAGE_KEY = "page_token_key"
 _PAGE_KEY_BYTES = 32
 _SELECT_PAGE_KEY = select(tables.settings.c.value).where(tables.settings.c.name == _PAGE_KEY)
-_INSTANCE = [column for column in tables.instances.c if column.name != "created_at"]
 
 
 class Store:
@@ -204,21 +201,12 @@ class Store:
     def instances(self) -> list[Instance]:
         """All instances, oldest first."""
         with self.reading() as connection:
-            rows = connection.execute(select(*_INSTANCE).order_by(tables.instances.c.pk))
+            rows = connection.execute(select(*INSTANCE_COLUMNS).order_by(tables.instances.c.pk))
             return [Instance(**row) for row in rows.mappings()]
 
     def issue_token(self, instance_id: str) -> str:
         """Return a new access token of an instance; only its hash is kept, so it cannot be shown again."""
-        key, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
-        with self.writing() as connection:
-            row = {
-                "key": key,
-                "instance_pk": self._instance(connection, instance_id).pk,
-                "secret_hash": _hashed(secret),
-                "created_at": now(),
-            }
-            connection.execute(insert(tables.tokens), row)
-        return f"{key}.{secret}"
+        return issue_token(self, instance_id)
 
     # ledgers and journal entries
 
@@ -280,27 +268,13 @@ def _begun(connection: Connection) -> RootTransaction:
 
 def _busy() -> OperationRefusedError:
     msg = "the books are being written to by somebody else; nothing was changed, try again in a moment"
-    return OperationRefusedError(msg, status=503, error_code="busy")
+    return OperationRefusedError(msg, status=503, error_code="busy", headers={"retry-after": "1"})
 
 
 def find_instance(connection: Connection, instance_id: str) -> Instance | None:
     """Instance with an id, if there is one."""
-    row = connection.execute(select(*_INSTANCE).where(tables.instances.c.id == instance_id)).mappings().first()
+    row = connection.execute(select(*INSTANCE_COLUMNS).where(tables.instances.c.id == instance_id)).mappings().first()
     return Instance(**row) if row else None
-
-
-def instance_of_token(connection: Connection, token: str) -> Instance | None:
-    """Instance that an access token was issued for; None for a token that is none of ours."""
-    key, _, secret = token.partition(".")
-    columns = [*_INSTANCE, tables.tokens.c.secret_hash]
-    found = (
-        connection.execute(select(*columns).join(tables.tokens).where(tables.tokens.c.key == key)).mappings().first()
-    )
-    # compared in constant time, and also when there is nothing to compare with
-    expected = found["secret_hash"] if found else bytes(sha256().digest_size)
-    if not hmac.compare_digest(_hashed(secret), expected) or found is None:
-        return None
-    return Instance(**{name: value for name, value in found.items() if name != "secret_hash"})
 
 
 def read_ledgers(connection: Connection, instance: Instance) -> list[StoredLedger]:
@@ -345,7 +319,3 @@ def add_ledgers(
         shown = {name: value for name, value in row.items() if name not in {"instance_pk", "parent_pk"}}
         ledgers.append(StoredLedger.from_row(shown | {"pk": key, "parent_id": new.parent_id}))
     return ledgers
-
-
-def _hashed(secret: str) -> bytes:
-    return sha256(secret.encode()).digest()

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
@@ -205,3 +206,15 @@ def make_books(served):
 def books(make_books):
     """Return new books of Tier 3, at scale 2."""
     return make_books()
+
+
+@pytest.fixture
+def make_own_books():
+    """Return a function that makes books in a database of a test's own, served at a URL of its own."""
+
+    @contextmanager
+    def making(path, base_url, **options):
+        with Store.open(path) as store, httpx.Client(base_url=base_url, timeout=30) as http:
+            yield Books(store, http, **options)
+
+    return making

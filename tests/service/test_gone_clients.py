@@ -14,7 +14,8 @@ def test_a_client_that_goes_away_leaves_no_trace(tmp_path, caplog):
         instance = store.create_instance()
         token = store.issue_token(instance)
     head = (
-        f"POST /v0/ledgers HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\nservice-instance-id: {instance}\r\n"
+        f"POST /v0/ledgers HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {token}\r\n"
+        f"service-instance-id: {instance}\r\n"
         "content-type: application/json\r\ncontent-length: 100\r\n\r\n{"
     )
     with running(tmp_path / "books.db") as service:
@@ -23,6 +24,6 @@ def test_a_client_that_goes_away_leaves_no_trace(tmp_path, caplog):
             cut.sendall(head.encode())
             time.sleep(0.2)
         with socket.create_connection((at.hostname, at.port)) as whole:
-            whole.sendall(b"GET /openapi.json HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+            whole.sendall(b"GET /openapi.json HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n")
             assert whole.recv(15) == b"HTTP/1.1 200 OK"
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []

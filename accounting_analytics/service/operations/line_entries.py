@@ -75,7 +75,7 @@ def list_line_entries(
     key : bytes
         Secret that page tokens are signed with.
     """
-    tokens = PageTokens(key, [instance.id, ledger_id, *_bound(query)])
+    tokens = page_tokens(key, instance, ledger_id, query)
     cursor = tokens.read(query.page_token) if query.page_token is not None else None
     ledger = ledger_or_404(connection, instance, ledger_id)
     refuse_before_start(instance, query.start_date)
@@ -84,6 +84,11 @@ def list_line_entries(
     following = quoted(tokens.write(page.after)) if page.after else "null"
     previous = quoted(tokens.write(page.before)) if page.before else "null"
     return f'{{"records":[{records}],"next_page_token":{following},"prev_page_token":{previous}}}'.encode()
+
+
+def page_tokens(key: bytes, instance: Instance, ledger_id: str, query: ListLineEntriesQuery) -> PageTokens:
+    """Page tokens of one query: those of any other are not read."""
+    return PageTokens(key, [instance.id, ledger_id, *_bound(query)])
 
 
 def _bound(query: ListLineEntriesQuery) -> list[str]:

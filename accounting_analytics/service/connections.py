@@ -1,0 +1,132 @@
+"""Connections: none may hold its place by sending or reading slowly, or by doing nothing.
+
+The server waits for a request as long as it takes, and closes idle connections only after an answer. On an open network
+that lets a few hundred silent connections keep everybody else out; these are the deadlines it lacks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from accounting_analytics.service.front_door import SECURITY_HEADERS
+from accounting_analytics.service.rendering import encode, error_fields
+
+if TYPE_CHECKING:
+    import asyncio
+
+MAX_CONNECTIONS = 512
+MAX_HEAD = 64 * 1024
+"""Bytes of a request's head that are read before it is refused."""
+
+HEAD_DEADLINE = 10
+"""Seconds from connecting, or from the first byte of a request, to the end of its head."""
+
+KEEP_ALIVE = 5
+"""Seconds that a connection stays open after an answer."""
+
+READ_DEADLINE = 60
+"""Seconds that a client may take to read what is buffered for it."""
+
+
+class GuardedConnection(H11Protocol):
+    """One connection of the server, with a deadline for every wait.
+
+    When there are too many connections, the one whose client is waited for since the longest time makes room.
+    """
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to wait for the first request."""
+        self._deadline: asyncio.TimerHandle | None = None
+        self._since = self.loop.time()
+        self.timeout_keep_alive = KEEP_ALIVE
+        # whatever handlers there are: the server's own log line has whole paths and queries
+        self.access_log = False
+        super().connection_made(transport)  # type: ignore[arg-type] # always one that reads and writes
+        # what plays a broken network must be able to cut this very connection
+        self.app_state = {**self.app_state, "transport": transport}
+        self._wait(HEAD_DEADLINE)
+        if len(self.connections) > MAX_CONNECTIONS:
+            self._make_room()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; the end of a head ends the wait for it."""
+        self._unset_keepalive_if_required()
+        if self._idle and self._deadline is None:
+            self._wait(HEAD_DEADLINE)
+        super().data_received(data)
+        if not self._idle:
+            self._stop_waiting()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        self._since = self.loop.time()
+
+    def pause_writing(self) -> None:
+        """Wait for a client that reads slower than it is written to, but not for ever."""
+        super().pause_writing()
+        self._wait(READ_DEADLINE)
+
+    def resume_writing(self) -> None:
+        """Go on writing."""
+        self._stop_waiting()
+        super().resume_writing()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close an idle connection, also when its client does not read the end of its last answer."""
+        super().timeout_keep_alive_handler()
+        self._wait(READ_DEADLINE)
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (what was wrong is nobody else's business)
+        """Refuse what is not HTTP, or is too much of it, in the form of every other error."""
+        if self._idle or not self.cycle.response_started:
+            self._refuse(b"400 Bad Request", "this is not a request that can be read", "bad_request")
+        self.transport.close()
+
+    @property
+    def _idle(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    @property
+    def _waits_for_client(self) -> bool:
+        return self._idle or self.cycle.more_body
+
+    def _wait(self, seconds: float) -> None:
+        self._stop_waiting()
+        self._deadline = self.loop.call_later(seconds, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _make_room(self) -> None:
+        """Cut the connection whose client is waited for since the longest time; with none, this one is too much."""
+        others = [other for other in self.connections if isinstance(other, GuardedConnection) and other is not self]
+        waiting = [other for other in others if other._waits_for_client]  # noqa: SLF001 (of the same class)
+        if waiting:
+            longest = min(waiting, key=lambda other: other._since)  # noqa: SLF001
+            longest.transport.abort()
+        else:
+            self._refuse(b"503 Service Unavailable", "too many requests are under way; ask again", "busy")
+            self.transport.close()
+
+    def _refuse(self, status: bytes, message: str, error_code: str) -> None:
+        """Write an answer of the connection itself, which no request belongs to."""
+        body = encode(error_fields(message, error_code))
+        head = [
+            b"HTTP/1.1 " + status,
+            b"content-type: application/json",
+            b"content-length: %d" % len(body),
+            b"connection: close",
+            *([b"retry-after: 1"] if status.startswith(b"503") else []),
+            *(name + b": " + value for name, value in SECURITY_HEADERS),
+        ]
+        self.transport.write(b"\r\n".join(head) + b"\r\n\r\n" + body)

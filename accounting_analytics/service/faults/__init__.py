@@ -1,0 +1,1 @@
+"""Faults on purpose: the service, played badly, so that what reads it can be tested."""
