@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 import accounting_analytics as aa
+from accounting_analytics import administration
 from accounting_analytics.errors import (
     AccountingAnalyticsError,
     BooksDoNotTieError,
@@ -55,6 +56,9 @@ app = typer.Typer(
 )
 config = typer.Typer(help="What is configured, and where it comes from.")
 app.add_typer(config, name="config")
+app.add_typer(administration.instances, name="instances")
+app.add_typer(administration.tokens, name="tokens")
+app.add_typer(administration.clients, name="clients")
 
 StartDate = Annotated[str, typer.Option("--start-date", help="First day, inclusive, YYYY-MM-DD.")]
 EndDate = Annotated[str, typer.Option("--end-date", help="Last day, inclusive, YYYY-MM-DD.")]
@@ -79,7 +83,8 @@ def main() -> NoReturn:
         _say(f"error: {error}")
         code = error.exit_code
     except typer.TyperException as error:
-        _say(f"error: {error.format_message()} See: accounting-analytics --help")
+        if message := error.format_message():  # none where the help was shown instead
+            _say(f"error: {message} See: accounting-analytics --help")
         code = error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         _say("stopped")
@@ -105,7 +110,7 @@ def demo(
 
 @app.command()
 def serve(
-    database: Annotated[Path, typer.Option("--database", help="SQLite file; made when it does not exist.")],
+    database: administration.Database,
     host: Annotated[str, typer.Option("--host", help="Address to bind to.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="Port; 0 takes a free one.")] = 0,
     localtime: Annotated[str | None, typer.Option("--localtime", help="Zone that `localtime` means.")] = None,
@@ -130,8 +135,16 @@ def serve(
     *,
     allow_remote: Annotated[bool, typer.Option("--allow-remote", help="Let other machines reach it.")] = False,
     access_log: Annotated[bool, typer.Option("--access-log", help="Say every request on stderr.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Serve nothing: check every invariant of the books.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Serve the books of a database as a Ledger Accounting Service, until stopped."""
+    """Serve the books of a database as a Ledger Accounting Service, until stopped; or check them."""
+    if check:
+        administration.check(database, as_json=as_json)
+        return
+    if as_json:
+        msg = "--json goes with --check only."
+        raise typer.BadParameter(msg)
     from accounting_analytics.service.front_door import show_access_log
     from accounting_analytics.service.server import serve as serve_books
 
@@ -155,7 +168,7 @@ def serve(
 @app.command("import")
 def import_(
     file: Annotated[Path, typer.Argument(help="Line CSV or Parquet, or the CSV of `hledger print -O csv`.")],
-    database: Annotated[Path, typer.Option("--database", help="SQLite file of the embedded service.")],
+    database: administration.Database,
     instance: Annotated[
         str | None, typer.Option("--instance", help="Instance to import into; a database without one gets it.")
     ] = None,

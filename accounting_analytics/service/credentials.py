@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from accounting_analytics.errors import ConfigurationError
+from accounting_analytics.service.access import issue_client, issue_token, revoke_client, revoke_token
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +53,7 @@ def first_instance(
         raise ConfigurationError(msg)
     created = store.create_instance(name=name, localtime=localtime, instance_id=instance_id)
     path = token_path(store.path)
-    _write_private(path, f"{store.issue_token(created)}\n")
+    write_private(path, f"{store.issue_token(created)}\n")
     return Credentials(created, path)
 
 
@@ -75,7 +76,14 @@ def only_instance(store: Store, instance_id: str | None = None) -> str:
     raise ConfigurationError(msg)
 
 
-def _write_private(path: Path, text: str) -> None:
+def require_new(path: Path) -> None:
+    """Refuse to write a secret over a file that is there: it may hold the only copy of another one."""
+    if path.exists():
+        msg = f"{path} exists already; nothing was issued, give a new file"
+        raise ConfigurationError(msg)
+
+
+def write_private(path: Path, text: str) -> None:
     """Write a file that only its owner may ever read, also while it is being written."""
     beside = path.with_name(f"{path.name}.new")
     try:
@@ -84,5 +92,28 @@ def _write_private(path: Path, text: str) -> None:
             file.write(text)
         beside.replace(path)
     except OSError as error:
-        msg = f"the access token cannot be written to {path}: {error.strerror}"
+        msg = f"the secret cannot be written to {path}: {error.strerror}"
         raise ConfigurationError(msg) from error
+
+
+def keep_token(store: Store, instance_id: str, path: Path, *, lifetime: float | None = None, label: str = "") -> None:
+    """Issue an access token of an instance into a new private file; one that cannot be kept is revoked again."""
+    require_new(path)
+    token = issue_token(store, instance_id, lifetime=lifetime, label=label)
+    try:
+        write_private(path, f"{token}\n")
+    except ConfigurationError:
+        revoke_token(store, token)
+        raise
+
+
+def keep_client(store: Store, instance_id: str, path: Path, *, label: str = "") -> str:
+    """Make an OAuth client, its secret in a new private file, and return its id."""
+    require_new(path)
+    made = issue_client(store, instance_id, label=label)
+    try:
+        write_private(path, f"{made.client_secret}\n")
+    except ConfigurationError:
+        revoke_client(store, made.client_id)
+        raise
+    return made.client_id

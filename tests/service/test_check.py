@@ -1,0 +1,165 @@
+"""The check of a database: silent on sound books, and each way of breaking them is named."""
+
+import datetime as dt
+import json
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from decimal import Decimal
+
+import pytest
+
+from accounting_analytics.service.check import SHOWN, check_books
+from accounting_analytics.service.posting import NewJournalEntry, NewLedger, NewLine, NewTag, NewTransaction
+from accounting_analytics.service.store import Store
+
+NOON = dt.datetime(2025, 3, 1, 12, tzinfo=dt.UTC)
+
+
+def ledger(name, **fields):
+    """Return a category to create."""
+    category = {"type": "expense", "sub_type": "operating_expenses", "debit_credit": "debit", "sort_code": "5"}
+    return NewLedger(name, id=name, **{"report_cash_flow": False} | category | fields)
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Return the file of sound books: two entries, a transfer, a change."""
+    path = tmp_path / "books.db"
+    with Store.open(path) as store:
+        instance = store.create_instance(instance_id="books")
+        for name in ("bank", "savings"):
+            store.create_ledger(instance, NewLedger(name, financial_account_type="bank_account", id=name))
+        store.create_ledger(instance, ledger("costs"))
+        store.create_ledger(instance, ledger("rent", parent_id="costs"))
+        store.create_ledger(instance, ledger("food", parent_id="costs"))
+        for number, (own, other) in enumerate([("bank", "rent"), ("savings", "rent"), ("bank", "savings")]):
+            lines = (
+                NewLine(own, "credit", Decimal(5), transaction=NewTransaction(id=f"T{number}"), id=f"L{number}"),
+                NewLine(other, "debit", Decimal(5), tags=(NewTag("class", "north"),), id=f"O{number}"),
+            )
+            store.post(instance, [NewJournalEntry(NOON + dt.timedelta(days=number), "entry", lines, id=f"E{number}")])
+    return path
+
+
+def findings(path, *statements):
+    """Break the books past every rule of the database, and return what the check then finds."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+    with Store.open(path) as store:
+        return check_books(store).findings
+
+
+def test_sound_books_are_counted(path):
+    """Nothing is found where nothing is broken, and what was looked at is counted."""
+    with Store.open(path) as store:
+        checked = check_books(store)
+    assert checked.findings == []
+    assert (checked.instances, checked.ledgers, checked.entries, checked.lines) == (1, 9, 3, 6)
+    assert (checked.transactions, checked.changes) == (4, 0)
+
+
+@pytest.mark.parametrize(
+    ("statement", "invariant", "subject"),
+    [
+        ("UPDATE line_entries SET low = 501 WHERE id = 'O0'", "debits equal credits", "E0"),
+        ("UPDATE line_entries SET high = 1 WHERE id = 'O0'", "debits equal credits", "E0"),
+        ("DELETE FROM line_entries WHERE journal_entry_pk = 1", "an entry has at least two lines", "E0"),
+        ("UPDATE line_entries SET datetime = datetime + 1 WHERE id = 'O0'", "a line is at home", "O0"),
+        ("UPDATE line_entries SET journal_entry_pk = 99 WHERE id = 'O1'", "a line is at home", "O1"),
+        ("UPDATE line_entries SET ledger_pk = 99 WHERE id = 'O1'", "a line is at home", "O1"),
+        ("UPDATE transactions SET line_entry_pk = 99 WHERE id = 'T0'", "a transaction is a line", "T0"),
+        ("UPDATE transactions SET line_entry_pk = 2 WHERE id = 'T0'", "a transaction is a line", "T0"),
+        ("DELETE FROM transactions WHERE id = 'T0'", "a line of a cash account", "L0"),
+        ("UPDATE journal_entries SET cash_ledger_pk = NULL WHERE id = 'E0'", "an entry names the cash", "E0"),
+        ("UPDATE journal_entries SET cash_ledger_pk = 6 WHERE id = 'E0'", "an entry names the cash", "E0"),
+        ("UPDATE cash_days SET low = low + 1 WHERE ledger_pk = 5", "balances kept by day", "bank"),
+        ("DELETE FROM cash_days", "balances kept by day", "bank"),
+        ("UPDATE ledgers SET type = 'revenue' WHERE id = 'food'", "ledgers agree", "food"),
+        ("UPDATE ledgers SET parent_pk = pk WHERE id = 'costs'", "ledgers agree", "rent"),
+        ("UPDATE ledgers SET is_required = 0 WHERE pk = 1", "the required ledgers", "Transfers Between Accounts"),
+        ("UPDATE transactions SET categorization_method = 'user' WHERE id = 'T0'", "every change", "T0"),
+    ],
+)  # fmt: skip
+def test_what_is_broken_is_named(path, statement, invariant, subject):
+    """Every way of breaking the books is found under the invariant it breaks, with the id of what is broken."""
+    found = findings(path, statement)
+    assert any(one.invariant.startswith(invariant) and one.subject == subject for one in found), found
+    assert all(one.instance_id in {"books", ""} for one in found)
+
+
+def test_changes_without_a_record_are_found(path):
+    """A line that was moved without an audit row, or whose rows do not fit together, is named."""
+    recorded = (
+        "INSERT INTO audit (instance_pk, at, operation, transaction_id, before, after) "
+        """VALUES (1, 0, 'recategorize_transaction', 'T0', '{"O0": "rent"}', '{"O0": "food"}')"""
+    )
+    (food,) = ["UPDATE line_entries SET ledger_pk = (SELECT pk FROM ledgers WHERE id = 'food') WHERE id = 'O0'"]
+    by_user = "UPDATE transactions SET categorization_method = 'user' WHERE id = 'T0'"
+    assert findings(path, recorded, food, by_user) == []
+    assert [one.subject for one in findings(path, recorded)] == ["O0"]
+    back = "UPDATE line_entries SET ledger_pk = (SELECT pk FROM ledgers WHERE id = 'rent') WHERE id = 'O0'"
+    assert {one.subject for one in findings(path, back)} == {"O0"}
+    nothing = "UPDATE audit SET after = before"
+    assert "T0" in {one.subject for one in findings(path, nothing)}
+
+
+def test_many_findings_are_counted(path):
+    """A rule that is broken everywhere is listed twenty times, and the rest counted."""
+    with Store.open(path) as store:
+        lines = (NewLine("bank", "debit", Decimal(1)), NewLine("rent", "credit", Decimal(1)))
+        store.post("books", [NewJournalEntry(NOON, "entry", lines)] * (SHOWN + 5))
+    found = findings(path, "UPDATE line_entries SET low = low + 1 WHERE ledger_pk = 8")
+    assert len([one for one in found if one.invariant == "debits equal credits"]) == SHOWN + 1
+    assert "and 7 more" in [one.problem for one in found]
+
+
+def test_a_damaged_file_is_found(path):
+    """An index that lost a row is found by the database's own check."""
+    found = findings(
+        path,
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_master SET sql = replace(sql, 'journal_entry_pk)', 'ledger_pk)') "
+        "WHERE name = 'line_entries_of_journal_entry'",
+    )
+    assert any(one.invariant == "the file is sound" for one in found)
+
+
+def check(path, *options):
+    """Run the command."""
+    command = [sys.executable, "-m", "accounting_analytics", "serve", "--check", "--database", str(path), *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own)
+
+
+def test_the_command(path):
+    """Sound books end with 0 and their counts; broken ones with 3 and a table or JSON of what is broken."""
+    sound = check(path)
+    assert (sound.returncode, sound.stdout) == (0, "")
+    assert "every invariant holds: 3 entries, 6 lines" in sound.stderr
+    findings(path, "UPDATE line_entries SET low = 501 WHERE id = 'O0'")
+    broken = check(path)
+    assert broken.returncode == 3
+    assert "E0" in broken.stdout
+    assert "nothing was changed" in broken.stderr
+    shown = json.loads(check(path, "--json").stdout)
+    assert shown["lines"] == 6
+    assert "E0" in {one["subject"] for one in shown["findings"]}
+    missing = check(path.with_name("nowhere.db"))
+    assert (missing.returncode, path.with_name("nowhere.db").exists()) == (2, False)
+
+
+@pytest.mark.postgresql
+def test_the_check_of_a_postgresql_database(postgresql):
+    """The same check reads books in PostgreSQL."""
+    with Store.open(postgresql.new()) as store:
+        instance = store.create_instance()
+        store.create_ledger(instance, NewLedger("bank", financial_account_type="bank_account", id="bank"))
+        store.create_ledger(instance, ledger("rent"))
+        lines = (NewLine("bank", "debit", Decimal(1)), NewLine("rent", "credit", Decimal(1)))
+        store.post(instance, [NewJournalEntry(NOON, "entry", lines)] * 3)
+        checked = check_books(store)
+        assert (checked.findings, checked.entries, checked.lines) == ([], 3, 6)
