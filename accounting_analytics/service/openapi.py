@@ -49,6 +49,51 @@ _SECURITY_SCHEMES = {
     "client": {"type": "http", "scheme": "basic", "description": "client_id and client_secret."},
 }
 
+_SAME_PERIOD = {name: f"$request.query.{name}" for name in ("start_date", "end_date", "time_zone")}
+_LEDGER_LINKS = {
+    "lines_of_ledger": {
+        "operationId": "list_line_entries",
+        "description": "The lines of the new ledger.",
+        "parameters": {"path.ledger_id": "$response.body#/id"},
+    },
+}
+_PAGE_LINKS = {
+    "next_page": {
+        "operationId": "list_line_entries",
+        "description": "The next page: every other parameter is repeated.",
+        "parameters": {
+            "path.ledger_id": "$request.path.ledger_id",
+            "query.page_token": "$response.body#/next_page_token",
+            **{f"query.{name}": text for name, text in _SAME_PERIOD.items()},
+        },
+    },
+    "recategorize_first": {
+        "operationId": "recategorize_transaction",
+        "description": "Keep the first transaction where it is; needs expand=opposing_ledger_ids.",
+        "parameters": {
+            "path.ledger_id": "$request.path.ledger_id",
+            "path.transaction_id": "$response.body#/records/0/transaction_id",
+        },
+        "requestBody": {"updated_category_ledger_id": "$response.body#/records/0/opposing_ledger_ids/0"},
+    },
+}
+_CATEGORY_LINKS = {
+    "lines_of_category": {
+        "operationId": "list_line_entries",
+        "description": "The lines of the category.",
+        "parameters": {"path.ledger_id": "$response.body#/categories/0/ledger_id"},
+    },
+    "recategorize_again": {
+        "operationId": "recategorize_transaction",
+        "description": "Change the same transaction again.",
+        "parameters": {
+            "path.ledger_id": "$response.body#/transaction/ledger_id",
+            "path.transaction_id": "$response.body#/transaction/id",
+        },
+        "requestBody": {"updated_category_ledger_id": "$response.body#/categories/0/ledger_id"},
+    },
+}
+
 
 @lru_cache(maxsize=1)
 def openapi_document() -> bytes:
@@ -80,6 +125,7 @@ def _paths() -> dict[str, Any]:
                 query=requests.CreateLedgerQuery,
                 body=requests.CreateLedgerBody,
                 answer=(201, resources.Ledger),
+                links=_LEDGER_LINKS,
                 refusals=(*_ANYWHERE, *_WITH_BODY, 409),
             )
         },
@@ -91,6 +137,7 @@ def _paths() -> dict[str, Any]:
                 headers=[_header("modified-by", "Who changes it, for the audit log.", required=False)],
                 body=requests.RecategorizeTransactionBody,
                 answer=(200, resources.RecategorizedTransaction),
+                links=_CATEGORY_LINKS,
                 refusals=(*_ANYWHERE, *_WITH_BODY),
             )
         },
@@ -101,6 +148,7 @@ def _paths() -> dict[str, Any]:
                 path=("ledger_id",),
                 query=requests.ListLineEntriesQuery,
                 answer=(200, resources.LineEntryPage),
+                links=_PAGE_LINKS,
                 refusals=_ANYWHERE,
             )
         },
@@ -146,6 +194,7 @@ def _operation(
     query: type[BaseModel] | None = None,
     headers: list[dict[str, Any]] | None = None,
     body: type[BaseModel] | None = None,
+    links: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     status, model = answer
     described = {
@@ -158,7 +207,12 @@ def _operation(
             *(_query_parameters(query) if query else []),
         ],
         "responses": {
-            str(status): {"description": "Done.", "content": _content(model), "headers": _quota_headers()},
+            str(status): {
+                "description": "Done.",
+                "content": _content(model),
+                "headers": _quota_headers(),
+                "links": links or {},
+            },
             **{str(code): {"description": _REFUSALS[code], "content": _content(resources.Error)} for code in refusals},
             "422": {"description": "A value cannot be used.", "content": _content(resources.ValidationError)},
         },

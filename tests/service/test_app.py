@@ -237,3 +237,5 @@ def test_a_failure_says_nothing_of_its_cause(tmp_path, caplog):
     assert (answer.status_code, set(answer.json())) == (500, ERROR)
     assert not re.search("gone|line_entries|select|sqlite|traceback|broken", answer.text, re.IGNORECASE)
     assert "no such table" in caplog.text
+    assert f"request {answer.headers['x-request-id']} failed" in caplog.text
+    assert answer.headers["x-content-type-options"] == "nosniff"

@@ -1,12 +1,13 @@
 """The OpenAPI document describes what is really served: schemathesis finds no difference."""
 
 import json
+import os
 from collections import Counter
 
 import pytest
 import requests
 import schemathesis
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from accounting_analytics.service.access import issue_client
 from accounting_analytics.service.openapi import INSTANCE_HEADER, openapi_document
@@ -56,9 +57,8 @@ def test_document(books):
     assert zones["default"] == "UTC"
 
 
-@pytest.fixture
-def world(books):
-    """Return books with ten transactions, two categories, a parent ledger and a tag."""
+def peopled(books):
+    """Return books with ten transactions, two categories, a tag and an OAuth client."""
     books.client = issue_client(books.store, books.instance_id)
     books.bank(id="bank")
     books.category(id="rent")
@@ -69,6 +69,12 @@ def world(books):
             f"2025-03-{number + 1:02d}T12:00:00Z", ("bank", -5, transaction, NewTag("class", "north")), ("rent", 5)
         )
     return books
+
+
+@pytest.fixture
+def world(books):
+    """Return books with something in them."""
+    return peopled(books)
 
 
 def made_plausible(case, world):
@@ -123,3 +129,76 @@ def test_schemathesis_finds_nothing(case, world, session, statuses):
     headers |= {INSTANCE_HEADER: world.instance_id} if named else {}
     answer = case.call_and_validate(base_url=str(world.http.base_url), headers=headers, session=session)
     statuses[answer.status_code] += 1
+
+
+SOAK = int(os.environ.get("ACCOUNTING_ANALYTICS_SOAK", "1"))
+
+
+class Sessions(api.as_state_machine()):
+    """Follows the links of the document, in new books every time, as answers depend on what is in them."""
+
+    make_books, session, reached = None, None, None
+
+    def setup(self):
+        self.world = peopled(self.make_books())
+        self.ids = {"ledger_id": {"bank", "rent", "food"}, "transaction_id": {f"T{number}" for number in range(10)}}
+        self.asked = {}
+
+    def before_call(self, case):
+        if case.meta.generation.mode.is_negative:
+            return
+        path = {name: value for name, value in (case.path_parameters or {}).items() if value in self.ids[name]}
+        token, body = (case.query or {}).get("page_token"), case.body
+        made_plausible(case, self.world)
+        case.path_parameters = {**(case.path_parameters or {}), **path}
+        if isinstance(body, dict) and body.get("updated_category_ledger_id") in {"rent", "food"}:
+            case.body = body
+        if case.operation.path.endswith("line-entries"):  # days and pages that make a token come
+            case.query["start_date"] = min(case.query["start_date"], "2025-02-01")
+            case.query["end_date"] = max(case.query["end_date"], "2025-04-01")
+            case.query["limit"] = int(case.query.get("limit", 1)) % 7 + 1
+        if token in self.asked:  # a token means something only with the query it came from
+            path, query = self.asked[token]
+            case.path_parameters, case.query = dict(path), query | {"page_token": token}
+
+    def after_call(self, response, case):
+        self.reached[case.operation.label, response.status_code] += 1
+        if response.status_code == 201:
+            self.ids["ledger_id"].add(response.json()["id"])
+        if case.operation.path.endswith("line-entries") and response.status_code == 200:
+            page = response.json()
+            self.reached["pages by token"] += "page_token" in case.query
+            query = {name: value for name, value in case.query.items() if name != "page_token"}
+            for token in (page["next_page_token"], page["prev_page_token"]):
+                self.asked[token] = (case.path_parameters, query)
+            self.asked.pop(None, None)
+
+    def get_call_kwargs(self, case):
+        headers = {"Authorization": f"Bearer {self.world.token}"} if case.operation.path.startswith("/v0/") else {}
+        if any(name.lower() == INSTANCE_HEADER for name in case.headers or {}):
+            headers[INSTANCE_HEADER] = self.world.instance_id
+        return {"base_url": str(self.world.http.base_url), "headers": headers, "session": self.session}
+
+    def teardown(self):
+        report = self.world.report()
+        net = sum(one["net_cash_flow"] for one in report["cash_flow_ledgers"])
+        assert net == report["ending_cash_balance"] == -50
+
+
+def test_schemathesis_follows_links(make_books, session):
+    """Create, list, page on, recategorize, again and again: every answer is as documented, and the books balance."""
+    reached = Counter()
+    ways = {"make_books": staticmethod(make_books), "session": session, "reached": reached}
+    type("Sessions", (Sessions,), ways).run(
+        settings=settings(
+            max_examples=100 * SOAK,
+            stateful_step_count=6,
+            deadline=None,
+            database=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+    )
+    done = {key[0] for key in reached if isinstance(key, tuple) and key[1] in {200, 201}}
+    assert len(done) == len(OPERATIONS) - 1, reached  # no link leads to the token endpoint
+    assert reached["pages by token"] > 5, reached

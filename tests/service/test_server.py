@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from accounting_analytics.errors import ConfigurationError, InputError, PeriodError
+from accounting_analytics.service.access import issue_client
 from accounting_analytics.service.server import running, serve
 from accounting_analytics.service.store import Store
 
@@ -140,3 +141,45 @@ def test_serve(tmp_path, how):
     assert f"at {env['ACCOUNTING_ANALYTICS_BASE_URL']} " in said[0]
     with Store.open(database) as store:
         assert [one.localtime for one in store.instances()] == ["America/New_York"]
+
+
+def test_no_token_is_made_where_others_reach_it(tmp_path):
+    """Asked to listen for other machines, a database without an instance gets none, and no token file."""
+    with pytest.raises(ConfigurationError, match="no instance, and none is made"):
+        serve(tmp_path / "books.db", host="0.0.0.0", allow_remote=True)  # noqa: S104 (the option under test)
+    assert not list(tmp_path.glob("*.token"))
+    with Store.open(tmp_path / "books.db") as store:
+        assert store.instances() == []
+
+
+def test_serve_says_what_is_on(tmp_path):
+    """The command announces faults, writes the access log on stderr, and limits as told; no token is printed."""
+    database = tmp_path / "books.db"
+    command = [sys.executable, "-u", "-m", "accounting_analytics", "serve", "--database", str(database)]
+    command += ["--requests-per-minute", "7", "--token-lifetime", "90", "--access-log", "--faults", "latency:ms=1"]
+    process = subprocess.Popen(  # noqa: S603 (our own program)
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        said = [process.stdout.readline() for _ in range(7)]
+        assert said[-1].startswith("FAULTS ARE ON, answers are wrong on purpose: latency:ms=1 (seed 1)")
+        url = re.search(r"http://\S+", said[0])[0]
+        with Store.open(database) as store:
+            instance = store.instances()[0].id
+            credentials = issue_client(store, instance)._asdict()
+        issued = httpx.post(f"{url}/oauth/token", data={"grant_type": "client_credentials"} | credentials).json()
+        assert issued["expires_in"] == 90
+        headers = {"authorization": f"Bearer {issued['access_token']}", "service-instance-id": instance}
+        answer = httpx.get(f"{url}/v0/reports/cash-flow", params=DAYS, headers=headers)
+        assert answer.headers["x-ratelimit-limit"] == "7"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 0
+    assert "GET /v0/reports/cash-flow 200 " in err
+    assert f"request {answer.headers['x-request-id']}, instance {instance}" in err
+    token_file = (tmp_path / "books.db.token").read_text().strip()
+    for secret in (token_file, issued["access_token"], credentials["client_secret"]):
+        assert secret not in "".join(said) + out + err
