@@ -6,9 +6,7 @@ Requests carry the token and the instance; answers become decoded wire records o
 
 from __future__ import annotations
 
-import json
 import logging
-import re
 import time
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -20,6 +18,8 @@ import msgspec
 import stamina
 
 from accounting_analytics.client.pacing import Pace, retry_after
+from accounting_analytics.client.secret import masked
+from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfaceError, decode
 from accounting_analytics.errors import (
     AuthenticationError,
     ConfigurationError,
@@ -61,8 +61,6 @@ _ADVICE: Mapping[int, str] = {
 }
 _TRIED_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
 _OBEYS_RETRY_AFTER = frozenset({429, 503})
-_FINER_THAN_MICROSECONDS = re.compile(rb'"(?:datetime|created_at)"\s*:\s*"([^"\\]*\.\d{6}\d*[1-9]\d*[^"\\]*)"')
-_ONCE = (b'"records"', b'"next_page_token"', b'"cash_flow_ledgers"', b'"starting_balances"', b'"ending_balances"')
 _LONGEST_WAIT = 120.0
 _SHOWN_REASON = 300
 
@@ -153,7 +151,7 @@ class Exchange:
             request.method == "POST" and response.status_code == HTTPStatus.CREATED
         ):
             return self._decode(request, response, kind)
-        error = _status_error(request, response)
+        error = _status_error(request, response, self._token)
         if last or response.status_code not in _TRIED_AGAIN:
             raise error
         wait = retry_after(response.headers, time.time()) if response.status_code in _OBEYS_RETRY_AFTER else None
@@ -190,31 +188,31 @@ class Exchange:
             raise TransportError(msg) from None
 
     def _decode(self, request: Request, response: httpx.Response, kind: type[Answer]) -> Answer:
-        problem = _lossy(response.content)
-        if problem:
-            msg = f"{request}: the answer breaks the interface: {problem}"
-            raise ProtocolError(msg)
         try:
-            return msgspec.json.decode(response.content, type=kind)
-        except msgspec.ValidationError as error:
-            msg = f"{request}: the answer breaks the interface: {error}{_record_id(response.content, str(error))}"
-            raise ProtocolError(msg) from None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            msg = f"{request}: the answer is not the JSON the interface promises: {error}"
-            raise ProtocolError(msg) from None
+            return decode(response.content, kind)
+        except NotTheInterfaceError as error:
+            said = f"the answer breaks the interface: {error}"
+        except NotJSONError as error:
+            said = f"the answer is not the JSON the interface promises: {error}"
+        msg = f"{request}: {masked(said, [self._token])}"
+        raise ProtocolError(msg)
 
 
 def path_segment(identifier: str, name: str) -> str:
     """Percent-encode an id for a path; "", "." and ".." would name another path and are refused."""
-    if not isinstance(identifier, str) or identifier in {"", ".", ".."}:
+    try:
+        encoded = "" if identifier in {".", ".."} else quote(identifier, safe="")
+    except (TypeError, UnicodeEncodeError):  # half of a surrogate pair is no text
+        encoded = ""
+    if not encoded:
         msg = f"{name} {identifier!r} is not an id"
         raise InputError(msg)
-    return quote(identifier, safe="")
+    return encoded
 
 
 def header_value(text: str, name: str) -> str:
     """Refuse text that no header can carry; the text itself is not repeated, it may be a secret."""
-    if not text or not text.isascii() or not text.isprintable() or text != text.strip():
+    if not isinstance(text, str) or not text or not text.isascii() or not text.isprintable() or text != text.strip():
         msg = f"{name} must be plain ASCII text without line breaks or outer spaces"
         raise ConfigurationError(msg)
     return text
@@ -238,60 +236,16 @@ def _checked_url(base_url: str) -> str:
     return str(url).rstrip("/")
 
 
-def _status_error(request: Request, response: httpx.Response) -> StatusError:
+def _status_error(request: Request, response: httpx.Response, token: Secret) -> StatusError:
     status = response.status_code
     kind = _ERRORS.get(status) or (InvalidRequestError if 400 <= status < 500 else ServerFaultError)  # noqa: PLR2004
     reason, error_code = _reason(response)
+    error_code = None if error_code is None else masked(error_code, [token])
+    reason = masked(reason, [token])[:_SHOWN_REASON]
     said = _ADVICE.get(status) or reason or "the service gave no reason"
     if 300 <= status < 400:  # noqa: PLR2004 (a redirect would carry the token elsewhere)
         said = "the service redirects; redirects are not followed, give its final address as base_url"
     return kind(f"{request}: the service answered {status}: {said}", status=status, error_code=error_code)
-
-
-def _lossy(content: bytes) -> str:
-    """Find what decoding would lose without a word: it rounds instants, and takes the last of two equal names."""
-    finer = _FINER_THAN_MICROSECONDS.search(content)
-    if finer:
-        return f"the instant {finer.group(1).decode(errors='replace')!r} is finer than microseconds"
-    if all(content.count(name) <= 1 for name in _ONCE):
-        return ""
-    try:
-        json.loads(content, object_pairs_hook=_distinct)
-    except _RepeatedNameError as error:
-        return f"the name {error} stands twice in one object"
-    except (ValueError, RecursionError):
-        return ""  # not JSON at all, which decoding will say
-    return ""
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> None:
-    names = [name for name, _ in pairs]
-    if len(set(names)) < len(names):
-        raise _RepeatedNameError(max(names, key=names.count))
-
-
-class _RepeatedNameError(Exception):
-    """A JSON object that has a name twice."""
-
-
-class _Identified(msgspec.Struct):
-    id: Any = None
-
-
-class _IdentifiedRecords(msgspec.Struct):
-    records: list[_Identified] = []
-
-
-def _record_id(content: bytes, problem: str) -> str:
-    """Id of the record that a problem's path (``$.records[3].amount``) points at, in words; empty if there is none."""
-    at = re.search(r"\$\.records\[(\d+)\]", problem)
-    if at is None:
-        return ""
-    try:
-        record = msgspec.json.decode(content, type=_IdentifiedRecords).records[int(at.group(1))]
-    except (msgspec.DecodeError, IndexError):
-        return ""
-    return f" (line {record.id})"
 
 
 class _ErrorBody(msgspec.Struct):
@@ -309,5 +263,5 @@ def _reason(response: httpx.Response) -> tuple[str, str | None]:
         return "", None
     if isinstance(body.detail, list):
         problems = [f"{'.'.join(map(str, one.get('loc', [])))}: {one.get('msg', '')}" for one in body.detail]
-        return "; ".join(problems)[:_SHOWN_REASON], body.error_code
-    return (body.message or body.display_message or body.detail or "")[:_SHOWN_REASON], body.error_code
+        return "; ".join(problems), body.error_code
+    return (body.message or body.display_message or body.detail or ""), body.error_code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import threading
 import time
 from email.utils import parsedate_to_datetime
@@ -35,14 +36,15 @@ class Pace:
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Seconds the service asks to wait: from seconds, a fraction or an HTTP date; None where it says nothing usable.
 
-    `now` is the present as seconds since 1970.
+    A date without a zone is UTC, as HTTP dates are. `now` is the present as seconds since 1970.
     """
     text = headers.get("retry-after", "").strip()
     try:
         seconds = float(text)
     except ValueError:
         try:
-            seconds = parsedate_to_datetime(text).timestamp() - now
+            date = parsedate_to_datetime(text)
+            seconds = (date if date.tzinfo else date.replace(tzinfo=dt.UTC)).timestamp() - now
         except (TypeError, ValueError, IndexError, OverflowError):
             return None
         return max(seconds, 0.0)

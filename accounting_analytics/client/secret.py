@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+import re
+from typing import TYPE_CHECKING, NoReturn
+from urllib.parse import quote, quote_plus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MASK = "***"
+_GUESSABLE = 8
 
 
 class Secret:
@@ -23,3 +31,13 @@ class Secret:
     def reveal(self) -> str:
         """Return the secret itself; for the Authorization header only."""
         return self._value
+
+
+def masked(text: str, secrets: Iterable[Secret]) -> str:
+    """Text of others without the secrets that it repeats, also percent-encoded."""
+    spellings = {spelling(one.reveal()) for one in secrets for spelling in (str, quote, quote_plus)} - {""}
+    for spelling in sorted(spellings, key=len, reverse=True):
+        # a short one is part of innocent words; whole it is still masked
+        whole = re.escape(spelling) if len(spelling) >= _GUESSABLE else rf"(?<!\w){re.escape(spelling)}(?!\w)"
+        text = re.sub(whole, MASK, text)
+    return text

@@ -312,3 +312,44 @@ def test_pacing_spreads_requests(connected, pages, monkeypatch):
     for _ in range(3):
         client.list_line_entries("led_1", *MARCH)
     assert [round(wait) for wait in waits] == [0, 1, 2]
+
+
+ECHOES = [
+    {"message": f"bad token {TOKEN}"},
+    {"display_message": TOKEN},
+    {"error_code": f"bad:{TOKEN}"},
+    {"message": "x" * 290 + TOKEN},
+    {"detail": TOKEN},
+    {"detail": [{"loc": ["header", TOKEN], "msg": f"not {TOKEN}", "type": "x"}]},
+]
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 418, 422, 429, 500, 503])
+@pytest.mark.parametrize("body", ECHOES)
+def test_an_echoed_token_is_masked(connected, status, body):
+    """A service that repeats the token in its refusal does not make our error repeat it."""
+    client = connected(lambda _: httpx.Response(status, json=body, headers={"x-token": TOKEN}))
+    with pytest.raises(aa.errors.StatusError) as caught:
+        client.list_line_entries("led_1", *MARCH)
+    shown = f"{caught.value} {caught.value.error_code} {caught.value!r}"
+    assert TOKEN not in shown
+    assert TOKEN[:-4] not in shown
+
+
+@pytest.mark.parametrize("change", [{"amount": TOKEN}, {"id": TOKEN, "amount": "x"}, {"id": TOKEN, "amount": True}])
+def test_an_echoed_token_is_masked_in_values(connected, pages, line, change):
+    """Nor does a value that we refuse."""
+    with pytest.raises(ProtocolError) as caught:
+        connected(pages([line() | change])).list_line_entries("led_1", *MARCH)
+    assert TOKEN not in str(caught.value)
+
+
+@pytest.mark.parametrize("ledger_id", ["\ud800", "a\udfffb", None, 7])
+def test_ids_that_are_no_text_are_refused(connected, ledger_id):
+    """Half a surrogate pair and what is no text at all are refused like any other wrong id."""
+    client = connected(lambda _: httpx.Response(200))
+    with pytest.raises(InputError, match="is not an id"):
+        client.list_line_entries(ledger_id, *MARCH)
+    with pytest.raises(InputError, match="is not an id"):
+        client.recategorize_transaction("led_1", ledger_id, updated_category_ledger_id="led_2")
+    assert client.requests == []
