@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import re
 from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import quote, quote_plus
@@ -31,6 +32,14 @@ class Secret:
     def reveal(self) -> str:
         """Return the secret itself; for the Authorization header only."""
         return self._value
+
+    def prefixed(self, scheme: str) -> Secret:
+        """Return value of an Authorization header, as secret as this."""
+        return Secret(f"{scheme} {self._value}")
+
+    def same(self, other: Secret) -> bool:
+        """Whether both are one secret."""
+        return hmac.compare_digest(self._value.encode(), other._value.encode())
 
 
 def masked(text: str, secrets: Iterable[Secret]) -> str:
