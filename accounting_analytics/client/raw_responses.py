@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Decoded = TypeVar("Decoded")
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, slots=True)
 class RawResponse(Generic[Decoded]):
     """A successful answer, not yet decoded.
 

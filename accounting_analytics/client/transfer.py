@@ -36,7 +36,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PORTS = {"http": 80, "https": 443}
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, slots=True)
 class Answer:
     """A whole answer of the service.
 
@@ -144,7 +144,7 @@ class Transfer:
         except (httpx.DecodingError, zlib.error):
             problem = GarbledAnswerError(f"{sending.what}: {self._where} sent a body that cannot be decompressed")
         except httpx.InvalidURL:
-            problem = InputError(f"{sending.what}: an id or token cannot be part of an address")
+            problem = InputError(f"{sending.what}: an id or token is too long to be asked for")
         except httpx.HTTPError as error:
             said = self.masked(f"{type(error).__name__}: {error}")
             problem = TransportError(

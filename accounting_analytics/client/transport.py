@@ -50,8 +50,9 @@ for _name in _TALKATIVE:
 class DeadlineTransport(httpx.HTTPTransport):
     """Connections that keep the deadline of the transfer they are used in."""
 
-    def __init__(self, proxy: str | None = None) -> None:
-        super().__init__(limits=_CONNECTIONS, proxy=proxy)
+    def __init__(self, *, encrypted: bool = True, proxy: str | None = None) -> None:
+        # certificates take a moment to load: not for an address that never meets any
+        super().__init__(verify=encrypted or proxy is not None, limits=_CONNECTIONS, proxy=proxy)
         self._pool._network_backend = _Backend(httpcore.SyncBackend())  # noqa: SLF001 (httpx passes none through)
 
 
@@ -59,7 +60,9 @@ def transport_to(url: httpx.URL) -> DeadlineTransport:
     """Transport to an address, through the proxy that the environment names for it."""
     proxies = getproxies()
     proxy = proxies.get(url.scheme) or proxies.get("all")
-    return DeadlineTransport(None if proxy is None or proxy_bypass(url.host) else proxy)
+    if proxy is not None and proxy_bypass(url.host):
+        proxy = None
+    return DeadlineTransport(encrypted=url.scheme == "https", proxy=proxy)
 
 
 class _Backend(httpcore.NetworkBackend):
