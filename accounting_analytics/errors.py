@@ -18,6 +18,7 @@
     |  |- TransportError                        no answer came
     |  |- DeadlineExceededError                 the answer did not come in time
     |  |- ProtocolError                         an answer that breaks the interface
+    |  |  `- GarbledAnswerError                 ... because it was cut or mixed up on the way
     |  `- StatusError                           an answer that refuses
     |     |- InvalidRequestError                400, 422 and any other 4xx
     |     |- AuthenticationError                401
@@ -121,6 +122,10 @@ class DeadlineExceededError(ServiceError):
 
 class ProtocolError(ServiceError):
     """The service answered, but not as the interface says; no value was guessed."""
+
+
+class GarbledAnswerError(ProtocolError):
+    """The answer was cut or mixed up on the way; asking again may bring a whole one."""
 
 
 class StatusError(ServiceError):

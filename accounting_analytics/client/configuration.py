@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,17 +11,40 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import platformdirs
 
+from accounting_analytics.client.credentials import (
+    ClientCredentials,
+    Credentials,
+    TokenFile,
+    read_secret_file,
+    require_private,
+)
 from accounting_analytics.client.ledger_client import LedgerClient
 from accounting_analytics.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_DISTANCE = {"option": 0, "environment": 1, "profile": 2}
 PREFIX = "ACCOUNTING_ANALYTICS_"
 DEFAULT_PROFILE = "default"
 _SECRET = "***"  # noqa: S105 (what is shown instead of a secret)
 _DEFAULTS = {"instance_header": "service-instance-id", "time_zone": "UTC"}
-_NAMES = ("base_url", "token", "token_file", "instance_id", "instance_header", "time_zone", "requests_per_minute")
+_SECRETS = ("token", "client_secret")
+_NAMES = (
+    "base_url",
+    "token",
+    "token_file",
+    "token_url",
+    "client_id",
+    "client_secret",
+    "client_secret_file",
+    "instance_id",
+    "instance_header",
+    "time_zone",
+    "requests_per_minute",
+)
+_OPENING = ("token", "token_file", "token_url")
+"""Settings that open the door, each in its way; of those set, the nearest counts, then the first."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +67,11 @@ class Settings:
     def __getitem__(self, name: str) -> str | None:
         return next(setting.value for setting in self.settings if setting.name == name)
 
+    def nearest(self, names: tuple[str, ...]) -> str | None:
+        """Of some settings the one that is set nearest: as an option, else in the environment, else in the profile."""
+        found = [setting for name in names for setting in self.settings if setting.name == name and setting.value]
+        return min(found, key=lambda setting: _DISTANCE[setting.source.partition(" ")[0]]).name if found else None
+
     @property
     def time_zone(self) -> str:
         """Zone that days are counted in."""
@@ -56,7 +83,7 @@ class Settings:
     def frame(self) -> pd.DataFrame:
         """Table of name, value (secrets masked) and source."""
         rows = [
-            (setting.name, _SECRET if setting.name == "token" and setting.value else setting.value, setting.source)
+            (setting.name, _SECRET if setting.name in _SECRETS and setting.value else setting.value, setting.source)
             for setting in self.settings
         ]
         return pd.DataFrame(rows, columns=["setting", "value", "source"])
@@ -93,8 +120,9 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
     profile : str, optional
         Name of a profile in the configuration file.
     **options
-        Settings by name (``base_url``, ``token``, ``token_file``, ``instance_id``, ``instance_header``,
-        ``requests_per_minute``), which win over everything else, and any further option of
+        Settings by name (``base_url``, ``token``, ``token_file``, ``token_url``, ``client_id``, ``client_secret``,
+        ``client_secret_file``, ``instance_id``, ``instance_header``, ``requests_per_minute``), which win over
+        everything else, and any further option of
         :class:`~accounting_analytics.LedgerClient`.
 
     Raises
@@ -102,9 +130,13 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
     ConfigurationError
         Something needed is not configured; the message says what to set.
     """
-    settings = load_settings(profile, **{name: options.pop(name) for name in _NAMES if name in options})
+    token = options.pop("token", None)
+    given: Credentials | None = None if token is None or isinstance(token, str) else token
+    named = {name: options.pop(name) for name in _NAMES if name in options}
+    settings = load_settings(profile, **named, token=None if given else token)
     missing = [name for name in ("base_url", "instance_id") if not settings[name]]
-    if not (settings["token"] or settings["token_file"]):
+    opening = settings.nearest(_OPENING)
+    if opening is None and given is None:
         missing.append("token_file")
     if missing:
         variables = ", ".join(f"{PREFIX}{name.upper()}" for name in missing)
@@ -115,7 +147,7 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
         raise ConfigurationError(msg)
     return LedgerClient(
         str(settings["base_url"]),
-        token=settings["token"] or read_token_file(Path(str(settings["token_file"]))),
+        token=given or _credentials(settings, str(opening)),
         instance_id=str(settings["instance_id"]),
         instance_header=str(settings["instance_header"]),
         requests_per_minute=_number(settings["requests_per_minute"]),
@@ -123,31 +155,19 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
     )
 
 
-def read_token_file(file: Path) -> str:
-    """Token in a file that only its owner may read.
-
-    Raises
-    ------
-    ConfigurationError
-        The file cannot be read, is empty, or others may read it; the message says what to do.
-    """
-    try:
-        mode = file.stat().st_mode
-        token = file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        msg = f"the token file {file} cannot be read: {getattr(error, 'strerror', None) or 'it is not text'}"
-        raise ConfigurationError(msg) from None
-    _require_private(file, mode)
-    if not token:
-        msg = f"the token file {file} is empty"
+def _credentials(settings: Settings, opening: str) -> str | Credentials:
+    """Token, or where it comes from."""
+    if opening == "token":
+        return str(settings["token"])
+    if opening == "token_file":
+        return TokenFile(str(settings["token_file"]))
+    secret = settings["client_secret"]
+    if settings.nearest(("client_secret", "client_secret_file")) == "client_secret_file":
+        secret = read_secret_file(Path(str(settings["client_secret_file"])), "client secret")
+    if not settings["client_id"] or not secret:
+        msg = f"token_url needs {PREFIX}CLIENT_ID, and {PREFIX}CLIENT_SECRET_FILE or {PREFIX}CLIENT_SECRET"
         raise ConfigurationError(msg)
-    return token
-
-
-def _require_private(file: Path, mode: int) -> None:
-    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-        msg = f"{file} holds a token and can be read by others; protect it with: chmod 600 {file}"
-        raise ConfigurationError(msg)
+    return ClientCredentials(str(settings["token_url"]), str(settings["client_id"]), secret)
 
 
 def _setting(name: str, options: Mapping[str, str | None], stored: Mapping[str, Any], where: str) -> Setting:
@@ -177,8 +197,8 @@ def _profile(file: Path, name: str, *, required: bool) -> dict[str, Any]:
     if not isinstance(stored or {}, dict) or (stored or {}).keys() - set(_NAMES):
         msg = f"profile {name!r} in {file} has settings other than {', '.join(_NAMES)}"
         raise ConfigurationError(msg)
-    if "token" in (stored or {}):
-        _require_private(file, file.stat().st_mode)
+    if (stored or {}).keys() & set(_SECRETS):
+        require_private(file, file.stat().st_mode)
     return dict(stored or {})
 
 

@@ -1,79 +1,61 @@
-"""One request and its answer: the only place that speaks HTTP.
+"""A question to the service and what becomes of it: one retry policy, every refusal a named error.
 
-Requests carry the token and the instance; answers become decoded wire records or one of the errors of
-:mod:`accounting_analytics.errors`. Reads are tried again a bounded number of times; writes never are.
+Reads are asked again when the service or the road fails for a moment; changes are sent once. Nothing is asked beyond
+the deadline, before the rate limit allows it, or sooner than the service asked to wait.
 """
 
 from __future__ import annotations
 
-import json
 import logging
-import re
+import random
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import quote
 
-import httpx
 import msgspec
 import stamina
 
-from accounting_analytics.client.pacing import Pace, retry_after
+from accounting_analytics.client.deadline import Deadline
+from accounting_analytics.client.governor import Governor
+from accounting_analytics.client.headers import header_name, header_value
+from accounting_analytics.client.pacing import retry_after
+from accounting_analytics.client.status_errors import status_error
+from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfaceError, decode
+from accounting_analytics.client.transfer import MIB, Authorization, Sending, Transfer, checked_url, is_json
 from accounting_analytics.errors import (
-    AuthenticationError,
     ConfigurationError,
-    ConflictError,
     DeadlineExceededError,
-    InputError,
-    InvalidRequestError,
-    NotFoundError,
-    PermissionDeniedError,
+    GarbledAnswerError,
     ProtocolError,
-    RateLimitedError,
-    ServerFaultError,
     ServiceError,
-    StatusError,
     TransportError,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    import httpx
+
+    from accounting_analytics.client.credentials import Credentials
     from accounting_analytics.client.secret import Secret
+    from accounting_analytics.client.transfer import Answer
 
-Answer = TypeVar("Answer")
+Decoded = TypeVar("Decoded")
+Finished = TypeVar("Finished")
 
-# retries are told to whoever configures logging, and not to a terminal where nobody did
+_log = logging.getLogger("accounting_analytics.client")
+# both are told to whoever configures logging, and not to a terminal where nobody did
+_log.addHandler(logging.NullHandler())
 logging.getLogger("stamina").addHandler(logging.NullHandler())
 
-_ERRORS: Mapping[int, type[StatusError]] = {
-    HTTPStatus.UNAUTHORIZED: AuthenticationError,
-    HTTPStatus.FORBIDDEN: PermissionDeniedError,
-    HTTPStatus.NOT_FOUND: NotFoundError,
-    HTTPStatus.GONE: NotFoundError,
-    HTTPStatus.CONFLICT: ConflictError,
-    HTTPStatus.TOO_MANY_REQUESTS: RateLimitedError,
-}
-_ADVICE: Mapping[int, str] = {
-    HTTPStatus.UNAUTHORIZED: "the token is missing, wrong or expired; get a new one and connect again",
-    HTTPStatus.FORBIDDEN: "the token or the subscription tier does not allow this",
-}
-_TRIED_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
+_TRIED_AGAIN = frozenset({408, 429, *range(500, 600)}) - {501, 505}
 _OBEYS_RETRY_AFTER = frozenset({429, 503})
-_FINER_THAN_MICROSECONDS = re.compile(rb'"(?:datetime|created_at)"\s*:\s*"([^"\\]*\.\d{6}\d*[1-9]\d*[^"\\]*)"')
-_ONCE = (b'"records"', b'"next_page_token"', b'"cash_flow_ledgers"', b'"starting_balances"', b'"ending_balances"')
 _LONGEST_WAIT = 120.0
-_SHOWN_REASON = 300
-
-
-class _RefusedForNowError(Exception):
-    """A status worth another try; carries the error it becomes when there is none."""
-
-    def __init__(self, error: StatusError, wait: float | None) -> None:
-        super().__init__(str(error))
-        self.error = error
-        self.wait = wait
+_FIRST_WAIT = 0.1
+_LONGEST_BACKOFF = 5.0
+_MOST_BYTES = 64 * MIB
+_MOST_REPORT_BYTES = 1024 * MIB
 
 
 @dataclass(frozen=True)
@@ -87,9 +69,51 @@ class Request:
     subject: str = ""
     body: Mapping[str, Any] | None = None
     headers: Mapping[str, str] | None = None
+    whole_report: bool = False
 
     def __str__(self) -> str:
         return f"{self.operation}{f' ({self.subject})' if self.subject else ''}"
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long and how often a call is tried, and how much is taken in.
+
+    Attributes
+    ----------
+    timeout : float
+        Seconds for one attempt, from connecting to the last byte.
+    deadline : float or Deadline
+        Seconds for one call with all its attempts and waits; or one moment for many calls.
+    max_attempts : int
+        How often a read is tried in all.
+    most_bytes : int or None
+        Largest answer, decompressed; None is 64 MiB, and 1 GiB for a report.
+    """
+
+    timeout: float
+    deadline: float | Deadline
+    max_attempts: int
+    most_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        deadline = self.deadline.seconds if isinstance(self.deadline, Deadline) else self.deadline
+        if not (self.timeout > 0 and deadline > 0 and self.max_attempts >= 1 and (self.most_bytes or 1) > 0):
+            msg = "timeout, deadline, max_attempts and most_bytes must be positive"
+            raise ConfigurationError(msg)
+
+    def call(self) -> Deadline:
+        """Deadline of a call that starts now."""
+        return self.deadline if isinstance(self.deadline, Deadline) else Deadline(self.deadline)
+
+
+class _PassingError(Exception):
+    """What may pass: carries the error it becomes when it does not."""
+
+    def __init__(self, error: ServiceError, wait: float | None = None) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.wait = wait
 
 
 class Exchange:
@@ -99,215 +123,146 @@ class Exchange:
         self,
         base_url: str,
         *,
-        token: Secret,
+        credentials: Credentials,
         instance_id: str,
         instance_header: str,
         transport: httpx.BaseTransport | None,
         requests_per_minute: float | None,
-        timeout: float,
-        max_attempts: int,
+        patience: Patience,
     ) -> None:
-        self.base_url = _checked_url(base_url)
-        self._headers = {
-            _header_name(instance_header): header_value(instance_id, "the instance id"),
-            "accept": "application/json",
-        }
-        self._token = token
-        header_value(token.reveal(), "the token")
-        self._timeout = timeout
-        self._max_attempts = max_attempts
-        self._pace = Pace(requests_per_minute)
-        self._http = httpx.Client(transport=transport, timeout=timeout, follow_redirects=False)
+        self.base_url = checked_url(base_url, "base_url")
+        self._headers = {header_name(instance_header): header_value(instance_id, "the instance id")}
+        self._credentials = credentials
+        self._patience = patience
+        self.governor = Governor(requests_per_minute)
+        self._transfer = Transfer(self.base_url, transport=transport, secrets=credentials.secrets)
+
+    def with_patience(self, **changes: Any) -> Exchange:  # noqa: ANN401 (attributes of Patience)
+        """Return an exchange over the same connections, credentials and rate, with other patience."""
+        other = object.__new__(Exchange)
+        other.__dict__ |= self.__dict__
+        other._patience = replace(self._patience, **changes)
+        return other
 
     def close(self) -> None:
         """Close the connections."""
-        self._http.close()
+        self._transfer.close()
+        self._credentials.close()
 
-    def read(self, request: Request, kind: type[Answer]) -> Answer:
-        """Ask for something that changes nothing; tried again when the service or the road fails for a moment."""
+    def ask(self, request: Request, kind: type[Decoded]) -> Decoded:
+        """Ask, and decode the answer."""
+        return self._ask(request, lambda answer: self.decoded(request, answer, kind))
+
+    def ask_raw(self, request: Request) -> Answer:
+        """Ask, and hand over a successful answer as it came."""
+        return self._ask(request, lambda answer: answer)
+
+    def decoded(self, request: Request, answer: Answer, kind: type[Decoded]) -> Decoded:
+        """Wire records of an answer; refuses what is not wholly the interface's."""
+        broken: type[ProtocolError] = ProtocolError
+        try:
+            return decode(answer.content, kind)
+        except NotTheInterfaceError as error:
+            said = f"the answer breaks the interface: {error}"
+        except NotJSONError as error:
+            said, broken = f"the answer is not the JSON the interface promises: {error}", GarbledAnswerError
+        msg = f"{request}: {self._transfer.masked(said)}"
+        raise broken(msg)
+
+    def _ask(self, request: Request, finish: Callable[[Answer], Finished]) -> Finished:
+        """Ask until there is an answer, a final refusal, or no time or attempt left."""
+        deadline = self._patience.call()
+        again = request.method == "GET"
+        tries = 0
 
         def wait_before_next(error: Exception) -> bool | float:
-            if isinstance(error, _RefusedForNowError):
-                return True if error.wait is None else error.wait
-            return isinstance(error, TransportError | DeadlineExceededError)
+            nonlocal tries
+            tries += 1
+            if not isinstance(error, _PassingError) or not again:
+                return False
+            if error.wait is not None:
+                return 0.0  # the governor lets nobody start before
+            # full jitter: threads that failed together do not come back together
+            wait = random.uniform(0.0, min(_LONGEST_BACKOFF, _FIRST_WAIT * 2**tries))  # noqa: S311 (no secret)
+            return wait if wait < deadline.remaining() else False
 
+        attempts = self._patience.max_attempts if again else 1
         try:
-            for attempt in stamina.retry_context(
-                on=wait_before_next, attempts=self._max_attempts, timeout=None, wait_initial=0.2, wait_max=5.0
-            ):
+            for attempt in stamina.retry_context(on=wait_before_next, attempts=attempts, timeout=None):
                 with attempt:
-                    return self._once(request, kind, last=attempt.num == self._max_attempts)
-        except _RefusedForNowError as refused:
-            raise refused.error from None
-        msg = f"{request}: no attempt was made"  # pragma: no cover (max_attempts is at least 1)
-        raise ServiceError(msg)
+                    return self._attempt(request, finish, deadline)
+        except _PassingError as passing:
+            problem = passing.error
+        if tries > 1:
+            problem.add_note(f"after {tries} attempts")
+        raise problem.with_traceback(None)
 
-    def write(self, request: Request, kind: type[Answer]) -> Answer:
-        """Ask for a change, exactly once; a lost answer does not say whether it was made."""
-        return self._once(request, kind, last=True)
+    def _attempt(self, request: Request, finish: Callable[[Answer], Finished], deadline: Deadline) -> Finished:
+        """Ask once, and once more with a new token when the old one has expired."""
+        token = self._passing(lambda: self._credentials.token(deadline))
+        answer = self._send(request, token, deadline)
+        if answer.status == HTTPStatus.UNAUTHORIZED and self._passing(lambda: self._credentials.renew(token, deadline)):
+            answer = self._send(request, self._credentials.token(deadline), deadline)
+        return self._passing(lambda: self._finished(request, answer, finish, deadline))
 
-    def _once(self, request: Request, kind: type[Answer], *, last: bool) -> Answer:
-        self._pace.wait()
-        response = self._send(request)
-        if response.status_code == HTTPStatus.OK or (
-            request.method == "POST" and response.status_code == HTTPStatus.CREATED
-        ):
-            return self._decode(request, response, kind)
-        error = _status_error(request, response)
-        if last or response.status_code not in _TRIED_AGAIN:
+    @staticmethod
+    def _passing(step: Callable[[], Finished]) -> Finished:
+        """Take a step whose failures may pass."""
+        try:
+            return step()
+        except (TransportError, DeadlineExceededError, GarbledAnswerError) as error:
+            problem = _PassingError(error.with_traceback(None))
+        raise problem
+
+    def _send(self, request: Request, token: Secret, deadline: Deadline) -> Answer:
+        """Send once, when the rate allows it."""
+        self.governor.turn(deadline, request)
+        started = time.monotonic()
+        sending = Sending(
+            what=str(request),
+            method=request.method,
+            url=f"{self.base_url}{request.path}",
+            parameters=request.parameters,
+            headers=self._headers
+            | dict(request.headers or {})
+            | ({"content-type": "application/json"} if request.body is not None else {}),
+            content=None if request.body is None else msgspec.json.encode(request.body),
+            most_bytes=self._patience.most_bytes or (_MOST_REPORT_BYTES if request.whole_report else _MOST_BYTES),
+        )
+        answer: Answer | None = None
+        try:
+            until = deadline.sooner(self._patience.timeout)
+            answer = self._passing(lambda: self._transfer.send(sending, Authorization(token.prefixed("Bearer")), until))
+        finally:
+            self.governor.answered({} if answer is None else answer.headers, time.time())
+            took = time.monotonic() - started
+            if answer is None:
+                _log.debug("%s: no answer after %.3f s", request, took)
+            else:
+                _log.debug("%s: %d, %d bytes in %.3f s", request, answer.status, len(answer.content), took)
+        return answer
+
+    def _finished(
+        self, request: Request, answer: Answer, finish: Callable[[Answer], Finished], deadline: Deadline
+    ) -> Finished:
+        """Make of an answer what is wanted of it, or the error that it is."""
+        if answer.status == HTTPStatus.OK or (request.method == "POST" and answer.status == HTTPStatus.CREATED):
+            if is_json(answer):
+                return finish(answer)
+            kind = answer.headers.get("content-type", "")[:60]
+            msg = f"{request}: the answer is {kind}, not JSON; does base_url name the service itself?"
+            raise GarbledAnswerError(msg)
+        if 200 <= answer.status < 300:  # noqa: PLR2004 (what HTTP calls success)
+            msg = f"{request}: the service answered {answer.status}, which the interface does not know"
+            raise GarbledAnswerError(msg)
+        error = status_error(request, answer, self._transfer.masked)
+        if answer.status not in _TRIED_AGAIN:
             raise error
-        wait = retry_after(response.headers, time.time()) if response.status_code in _OBEYS_RETRY_AFTER else None
-        if wait is not None and wait > _LONGEST_WAIT:
+        wait = retry_after(answer.headers, time.time()) if answer.status in _OBEYS_RETRY_AFTER else None
+        if wait is None:
+            raise _PassingError(error)
+        self.governor.pause(wait)
+        if request.method == "GET" and wait > min(_LONGEST_WAIT, deadline.remaining()):
             msg = f"{error}; the service asks to wait {wait:.0f} seconds: try again then"
             raise type(error)(msg, status=error.status, error_code=error.error_code)
-        raise _RefusedForNowError(error, wait)
-
-    def _send(self, request: Request) -> httpx.Response:
-        try:
-            return self._http.request(
-                request.method,
-                f"{self.base_url}{request.path}",
-                params=dict(request.parameters),
-                content=None if request.body is None else msgspec.json.encode(request.body),
-                headers=self._headers
-                | {"authorization": f"Bearer {self._token.reveal()}"}
-                | dict(request.headers or {})
-                | ({"content-type": "application/json"} if request.body is not None else {}),
-            )
-        except httpx.TimeoutException:
-            msg = f"{request}: {self.base_url} did not answer within {self._timeout:g} seconds"
-            raise DeadlineExceededError(msg) from None
-        except httpx.DecodingError:
-            msg = f"{request}: {self.base_url} sent a body that cannot be decompressed"
-            raise ProtocolError(msg) from None
-        except httpx.InvalidURL:
-            msg = f"{request}: an id or token is too long to be asked for"
-            raise InputError(msg) from None
-        except httpx.HTTPError as error:
-            msg = (
-                f"{request}: no answer from {self.base_url} ({type(error).__name__}: {error}); is the service running?"
-            )
-            raise TransportError(msg) from None
-
-    def _decode(self, request: Request, response: httpx.Response, kind: type[Answer]) -> Answer:
-        problem = _lossy(response.content)
-        if problem:
-            msg = f"{request}: the answer breaks the interface: {problem}"
-            raise ProtocolError(msg)
-        try:
-            return msgspec.json.decode(response.content, type=kind)
-        except msgspec.ValidationError as error:
-            msg = f"{request}: the answer breaks the interface: {error}{_record_id(response.content, str(error))}"
-            raise ProtocolError(msg) from None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            msg = f"{request}: the answer is not the JSON the interface promises: {error}"
-            raise ProtocolError(msg) from None
-
-
-def path_segment(identifier: str, name: str) -> str:
-    """Percent-encode an id for a path; "", "." and ".." would name another path and are refused."""
-    if not isinstance(identifier, str) or identifier in {"", ".", ".."}:
-        msg = f"{name} {identifier!r} is not an id"
-        raise InputError(msg)
-    return quote(identifier, safe="")
-
-
-def header_value(text: str, name: str) -> str:
-    """Refuse text that no header can carry; the text itself is not repeated, it may be a secret."""
-    if not text or not text.isascii() or not text.isprintable() or text != text.strip():
-        msg = f"{name} must be plain ASCII text without line breaks or outer spaces"
-        raise ConfigurationError(msg)
-    return text
-
-
-def _header_name(name: str) -> str:
-    if not name or not name.isascii() or not name.replace("-", "").replace("_", "").isalnum():
-        msg = f"instance_header {name!r} is not a header name"
-        raise ConfigurationError(msg)
-    return name
-
-
-def _checked_url(base_url: str) -> str:
-    try:
-        url = httpx.URL(base_url)
-    except httpx.InvalidURL:
-        url = httpx.URL("")
-    if url.scheme not in {"http", "https"} or not url.host or url.query or url.fragment or url.userinfo:
-        msg = f"base_url {base_url!r} is not an http(s) address like https://ledgers.example.com"
-        raise ConfigurationError(msg)
-    return str(url).rstrip("/")
-
-
-def _status_error(request: Request, response: httpx.Response) -> StatusError:
-    status = response.status_code
-    kind = _ERRORS.get(status) or (InvalidRequestError if 400 <= status < 500 else ServerFaultError)  # noqa: PLR2004
-    reason, error_code = _reason(response)
-    said = _ADVICE.get(status) or reason or "the service gave no reason"
-    if 300 <= status < 400:  # noqa: PLR2004 (a redirect would carry the token elsewhere)
-        said = "the service redirects; redirects are not followed, give its final address as base_url"
-    return kind(f"{request}: the service answered {status}: {said}", status=status, error_code=error_code)
-
-
-def _lossy(content: bytes) -> str:
-    """Find what decoding would lose without a word: it rounds instants, and takes the last of two equal names."""
-    finer = _FINER_THAN_MICROSECONDS.search(content)
-    if finer:
-        return f"the instant {finer.group(1).decode(errors='replace')!r} is finer than microseconds"
-    if all(content.count(name) <= 1 for name in _ONCE):
-        return ""
-    try:
-        json.loads(content, object_pairs_hook=_distinct)
-    except _RepeatedNameError as error:
-        return f"the name {error} stands twice in one object"
-    except (ValueError, RecursionError):
-        return ""  # not JSON at all, which decoding will say
-    return ""
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> None:
-    names = [name for name, _ in pairs]
-    if len(set(names)) < len(names):
-        raise _RepeatedNameError(max(names, key=names.count))
-
-
-class _RepeatedNameError(Exception):
-    """A JSON object that has a name twice."""
-
-
-class _Identified(msgspec.Struct):
-    id: Any = None
-
-
-class _IdentifiedRecords(msgspec.Struct):
-    records: list[_Identified] = []
-
-
-def _record_id(content: bytes, problem: str) -> str:
-    """Id of the record that a problem's path (``$.records[3].amount``) points at, in words; empty if there is none."""
-    at = re.search(r"\$\.records\[(\d+)\]", problem)
-    if at is None:
-        return ""
-    try:
-        record = msgspec.json.decode(content, type=_IdentifiedRecords).records[int(at.group(1))]
-    except (msgspec.DecodeError, IndexError):
-        return ""
-    return f" (line {record.id})"
-
-
-class _ErrorBody(msgspec.Struct):
-    message: str | None = None
-    display_message: str | None = None
-    error_code: str | None = None
-    detail: list[dict[str, Any]] | str | None = None
-
-
-def _reason(response: httpx.Response) -> tuple[str, str | None]:
-    """Reason and code of an error body; nothing where the body is not one."""
-    try:
-        body = msgspec.json.decode(response.content, type=_ErrorBody)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return "", None
-    if isinstance(body.detail, list):
-        problems = [f"{'.'.join(map(str, one.get('loc', [])))}: {one.get('msg', '')}" for one in body.detail]
-        return "; ".join(problems)[:_SHOWN_REASON], body.error_code
-    return (body.message or body.display_message or body.detail or "")[:_SHOWN_REASON], body.error_code
+        raise _PassingError(error, wait)

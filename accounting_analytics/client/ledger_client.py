@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from accounting_analytics.client.exchange import Exchange, Request, header_value, path_segment
+from accounting_analytics.client import operations
+from accounting_analytics.client.credentials import GivenToken
+from accounting_analytics.client.exchange import Exchange, Patience
+from accounting_analytics.client.operations import DEFAULT_LIMIT, MAX_LIMIT
+from accounting_analytics.client.raw_responses import RawLedgerClient
 from accounting_analytics.client.records import (
     CashFlowReport,
     Ledger,
@@ -12,8 +16,7 @@ from accounting_analytics.client.records import (
     LineEntryPage,
     RecategorizedTransaction,
 )
-from accounting_analytics.client.secret import Secret
-from accounting_analytics.errors import ConfigurationError, InputError, ProtocolError
+from accounting_analytics.errors import ConfigurationError, ProtocolError
 from accounting_analytics.money import DEFAULT_SCALE, check_scale
 from accounting_analytics.periods import Period
 
@@ -24,8 +27,9 @@ if TYPE_CHECKING:
 
     import httpx
 
-MAX_LIMIT = 1000
-DEFAULT_LIMIT = 50
+    from accounting_analytics.client.credentials import Credentials
+    from accounting_analytics.client.deadline import Deadline
+    from accounting_analytics.client.governor import Quota
 
 
 class LedgerClient:
@@ -37,22 +41,30 @@ class LedgerClient:
     ----------
     base_url : str
         Address of the service, without ``/v0``.
-    token : str
-        Access token. It is sent in the Authorization header, and shown nowhere.
+    token : str or Credentials
+        Access token, or where it comes from: a :class:`~accounting_analytics.client.TokenFile` or
+        :class:`~accounting_analytics.client.ClientCredentials`. It is sent in the Authorization header, and shown
+        nowhere.
     instance_id : str
         Identifier of the service instance.
     instance_header : str
         Name of the header that carries it.
     transport : httpx.BaseTransport, optional
-        The one seam to the network; for tests and proxies.
+        The one seam to the network; for tests and proxies. The default one bounds every single read by the deadline;
+        another is bounded between the pieces of an answer only.
     requests_per_minute : float, optional
-        Ceiling for all threads together; None sets none.
+        Ceiling for all threads together; None sets none. What the service says of its limit is obeyed anyway.
     scale : int
         Fraction digits of the instance's currency, 0 to 10.
     timeout : float
-        Seconds to wait for the network at any one point of a request.
+        Seconds for one attempt, from connecting to the last byte of the answer.
+    deadline : float or Deadline
+        Seconds for one call with all its attempts and waits; a :class:`~accounting_analytics.client.Deadline` is one
+        moment for all calls.
     max_attempts : int
         How often a read is tried in all; writes are sent once.
+    most_bytes : int, optional
+        Largest answer, decompressed; None is 64 MiB, and 1 GiB for a report.
 
     Raises
     ------
@@ -64,35 +76,71 @@ class LedgerClient:
         self,
         base_url: str,
         *,
-        token: str,
+        token: str | Credentials,
         instance_id: str,
         instance_header: str = "service-instance-id",
         transport: httpx.BaseTransport | None = None,
         requests_per_minute: float | None = None,
         scale: int = DEFAULT_SCALE,
-        timeout: float = 30.0,
-        max_attempts: int = 5,
+        timeout: float = 60.0,
+        deadline: float | Deadline = 300.0,
+        max_attempts: int = 10,
+        most_bytes: int | None = None,
     ) -> None:
-        if timeout <= 0 or max_attempts < 1 or (requests_per_minute is not None and requests_per_minute <= 0):
-            msg = "timeout, max_attempts and requests_per_minute must be positive"
+        if requests_per_minute is not None and not requests_per_minute > 0:
+            msg = "requests_per_minute must be positive"
             raise ConfigurationError(msg)
         self.scale = check_scale(scale)
         self.instance_id = instance_id
         self._exchange = Exchange(
             base_url,
-            token=Secret(token),
+            credentials=GivenToken(token) if isinstance(token, str) else token,
             instance_id=instance_id,
             instance_header=instance_header,
             transport=transport,
             requests_per_minute=requests_per_minute,
-            timeout=timeout,
-            max_attempts=max_attempts,
+            patience=Patience(timeout, deadline, max_attempts, most_bytes),
         )
 
     @property
     def base_url(self) -> str:
         """Address of the service."""
         return self._exchange.base_url
+
+    @property
+    def quota(self) -> Quota:
+        """What is left of the service's rate limit, as far as it said; for all threads together."""
+        return self._exchange.governor.quota
+
+    @property
+    def with_raw_response(self) -> RawLedgerClient:
+        """The same operations, answering with status, headers and bytes; ``.parse()`` gives the wire record."""
+        return RawLedgerClient(self._exchange)
+
+    def with_options(
+        self,
+        *,
+        timeout: float | None = None,
+        deadline: float | Deadline | None = None,
+        max_attempts: int | None = None,
+        most_bytes: int | None = None,
+    ) -> LedgerClient:
+        """Return a client with other patience over the same connections, credentials and rate limit.
+
+        ``client.with_options(deadline=Deadline(600))`` bounds everything asked through it to ten minutes from now.
+        Closing either client closes both.
+        """
+        given = {"timeout": timeout, "deadline": deadline, "max_attempts": max_attempts, "most_bytes": most_bytes}
+        other = object.__new__(type(self))
+        other.__dict__ |= self.__dict__
+        other._exchange = self._exchange.with_patience(
+            **{name: value for name, value in given.items() if value is not None}
+        )
+        return other
+
+    def __reduce__(self) -> NoReturn:
+        msg = "a client is not pickled or copied, because of its token; connect again where it is needed"
+        raise TypeError(msg)
 
     def __repr__(self) -> str:
         return f"LedgerClient({self.base_url!r}, token='***', instance_id={self.instance_id!r})"
@@ -128,28 +176,19 @@ class LedgerClient:
         With a `financial_account_type` the service supplies what is left out; without it `debit_credit`,
         `report_cash_flow`, `sort_code`, `sub_type` and `type` are required.
         """
-        fields = {
-            "name": name,
-            "editable": editable,
-            "debit_credit": debit_credit,
-            "financial_account_type": financial_account_type,
-            "parent_id": parent_id,
-            "report_cash_flow": report_cash_flow,
-            "sort_code": sort_code,
-            "sub_type": sub_type,
-            "type": type,
-        }
-        return self._exchange.write(
-            Request(
-                "create ledger",
-                "POST",
-                "/v0/ledgers",
-                _given(expand=_listed(expand)),
-                subject=repr(name),
-                body=_given(**fields),
-            ),
-            Ledger,
+        request = operations.create_ledger(
+            name=name,
+            editable=editable,
+            debit_credit=debit_credit,
+            financial_account_type=financial_account_type,
+            parent_id=parent_id,
+            report_cash_flow=report_cash_flow,
+            sort_code=sort_code,
+            sub_type=sub_type,
+            type=type,
+            expand=expand,
         )
+        return self._exchange.ask(request, Ledger)
 
     def recategorize_transaction(
         self,
@@ -175,22 +214,14 @@ class LedgerClient:
         modified_by : str, optional
             Who, for the service's audit log.
         """
-        path = (
-            f"/v0/ledgers/{path_segment(ledger_id, 'ledger_id')}"
-            f"/transactions/{path_segment(transaction_id, 'transaction_id')}/categories"
+        request = operations.recategorize_transaction(
+            ledger_id,
+            transaction_id,
+            updated_category_ledger_id=updated_category_ledger_id,
+            category_ledger_id=category_ledger_id,
+            modified_by=modified_by,
         )
-        headers = {} if modified_by is None else {"modified-by": header_value(modified_by, "modified_by")}
-        body = _given(updated_category_ledger_id=updated_category_ledger_id, category_ledger_id=category_ledger_id)
-        request = Request(
-            "recategorize transaction",
-            "PUT",
-            path,
-            {},
-            subject=f"transaction {transaction_id} of ledger {ledger_id}",
-            body=body,
-            headers=headers,
-        )
-        return self._exchange.write(request, RecategorizedTransaction)
+        return self._exchange.ask(request, RecategorizedTransaction)
 
     def list_line_entries(
         self,
@@ -220,33 +251,9 @@ class LedgerClient:
         self,
         ledger_id: str,
         period: Period,
-        *,
-        is_cashflow: bool | None = None,
-        expand: Iterable[str] = (),
-        tag_ids: Iterable[str] = (),
-        limit: int = MAX_LIMIT,
-        page_token: str | None = None,
-        number: int | None = None,
+        **options: Any,  # noqa: ANN401 (those of operations.list_line_entries)
     ) -> LineEntryPage:
-        """Retrieve one page; messages name its number where it is known."""
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
-            msg = f"limit must be a whole number from 1 to {MAX_LIMIT}, not {limit!r}"
-            raise InputError(msg)
-        request = Request(
-            "list line entries",
-            "GET",
-            f"/v0/ledgers/{path_segment(ledger_id, 'ledger_id')}/line-entries",
-            _days(period)
-            | _given(
-                is_cashflow=None if is_cashflow is None else str(is_cashflow).lower(),
-                expand=_listed(expand),
-                tag_ids=_listed(tag_ids),
-                limit=str(limit),
-                page_token=page_token,
-            ),
-            subject=f"ledger {ledger_id}, {period}{'' if number is None else f', page {number}'}",
-        )
-        return self._exchange.read(request, LineEntryPage)
+        return self._exchange.ask(operations.list_line_entries(ledger_id, period, **options), LineEntryPage)
 
     def iter_line_entries(
         self,
@@ -314,27 +321,4 @@ class LedgerClient:
     ) -> CashFlowReport:
         """Retrieve the cash flow report of a period; days are local to `time_zone`, both dates inclusive."""
         period = Period.of(start_date, end_date, time_zone)
-        parameters = _days(period) | _given(tag_ids=_listed(tag_ids))
-        request = Request("retrieve cash flow report", "GET", "/v0/reports/cash-flow", parameters, subject=str(period))
-        return self._exchange.read(request, CashFlowReport)
-
-
-def _days(period: Period) -> dict[str, str]:
-    return {
-        "start_date": period.start_date.isoformat(),
-        "end_date": period.end_date.isoformat(),
-        "time_zone": period.time_zone,
-    }
-
-
-def _listed(texts: Iterable[str]) -> str | None:
-    """Comma-separated list, None for an empty one; a comma inside an element would split it."""
-    listed = [texts] if isinstance(texts, str) else list(texts)
-    if any("," in text for text in listed):
-        msg = f"an element with a comma cannot be sent in a list: {next(text for text in listed if ',' in text)!r}"
-        raise InputError(msg)
-    return ",".join(listed) or None
-
-
-def _given(**values: Any) -> dict[str, Any]:  # noqa: ANN401 (JSON and query values)
-    return {name: value for name, value in values.items() if value is not None}
+        return self._exchange.ask(operations.retrieve_cash_flow_report(period, tag_ids=tag_ids), CashFlowReport)

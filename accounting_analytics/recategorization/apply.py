@@ -10,7 +10,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from accounting_analytics.client.exchange import header_value
+from accounting_analytics.client.headers import header_value
 from accounting_analytics.errors import (
     AuthenticationError,
     DeadlineExceededError,

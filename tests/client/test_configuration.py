@@ -1,5 +1,7 @@
 """How a service is found: option over environment over profile over default, and secrets kept."""
 
+import base64
+
 import pytest
 
 import accounting_analytics as aa
@@ -7,12 +9,13 @@ from accounting_analytics.client.configuration import load_settings
 from accounting_analytics.errors import ConfigurationError
 
 VARIABLES = ("BASE_URL", "TOKEN", "TOKEN_FILE", "INSTANCE_ID", "INSTANCE_HEADER", "TIME_ZONE", "PROFILE")
+OAUTH = ("TOKEN_URL", "CLIENT_ID", "CLIENT_SECRET", "CLIENT_SECRET_FILE")
 
 
 @pytest.fixture(autouse=True)
 def profile(tmp_path, monkeypatch):
     """Return a function that writes the configuration file; nothing else is configured."""
-    for name in (*VARIABLES, "REQUESTS_PER_MINUTE"):
+    for name in (*VARIABLES, *OAUTH, "REQUESTS_PER_MINUTE"):
         monkeypatch.delenv(f"ACCOUNTING_ANALYTICS_{name}", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     file = tmp_path / "accounting-analytics" / "config.toml"
@@ -107,3 +110,58 @@ def test_empty_and_missing_token_files(token_file):
     for file, said in ((token_file, "empty"), (token_file.with_name("none"), "cannot be read")):
         with pytest.raises(ConfigurationError, match=said):
             aa.connect(base_url="http://x", instance_id="i", token_file=str(file))
+
+
+def test_connects_with_client_credentials(monkeypatch, token_file):
+    """Token URL, client id and a secret file are enough; the secret is shown nowhere."""
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_TOKEN_URL", "http://127.0.0.1:1/oauth/token")
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_CLIENT_ID", "me")
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_CLIENT_SECRET_FILE", str(token_file))
+    with aa.connect(base_url="http://127.0.0.1:1", instance_id="ins") as client:
+        credentials = client._exchange._credentials
+        assert base64.b64decode(credentials._pair.reveal()) == b"me:canary"
+        assert "canary" not in repr(credentials)
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_CLIENT_SECRET", "canary")
+    assert "canary" not in repr(load_settings()).replace(str(token_file), "")
+
+
+@pytest.mark.parametrize(
+    ("set_where", "expected"),
+    [
+        (({"token": "o"}, {"TOKEN_FILE": "FILE"}, ""), "token"),
+        (({"token_file": "FILE"}, {"TOKEN": "e"}, ""), "token_file"),
+        (({}, {"TOKEN": "e"}, 'token_file = "FILE"'), "token"),
+        (({}, {"TOKEN_FILE": "FILE"}, 'token = "p"'), "token_file"),
+        (({"token_url": "http://x/t"}, {"TOKEN": "e"}, ""), "token_url"),
+        (({}, {"TOKEN": "e", "TOKEN_FILE": "FILE", "TOKEN_URL": "http://x/t"}, ""), "token"),
+    ],
+)
+def test_the_nearest_way_in_counts(profile, monkeypatch, token_file, set_where, expected):
+    """Of token, file and token URL the one set nearest opens the door."""
+    option, variable, stored = set_where
+    profile(f"[default]\n{stored}".replace("FILE", str(token_file)))
+    for name, value in variable.items():
+        monkeypatch.setenv(f"ACCOUNTING_ANALYTICS_{name}", value.replace("FILE", str(token_file)))
+    settings = load_settings(**{name: value.replace("FILE", str(token_file)) for name, value in option.items()})
+    assert settings.nearest(("token", "token_file", "token_url")) == expected
+
+
+@pytest.mark.parametrize("given", [{}, {"client_id": "me"}, {"client_secret": "s"}])
+def test_half_of_client_credentials_is_refused(given):
+    """A token URL without id or secret says what to set."""
+    with pytest.raises(ConfigurationError, match="CLIENT_SECRET_FILE"):
+        aa.connect(base_url="http://x", instance_id="i", token_url="http://x/t", **given)
+
+
+def test_a_profile_with_a_client_secret_must_be_private(profile):
+    """A client secret in the profile is as secret as a token."""
+    profile('[default]\nclient_secret = "canary"\n', 0o644)
+    with pytest.raises(ConfigurationError, match="chmod 600"):
+        load_settings()
+
+
+def test_credentials_may_be_given_to_connect():
+    """Where a token comes from may be an object."""
+    credentials = aa.client.ClientCredentials("http://127.0.0.1:1/t", "me", "canary")
+    with aa.connect(base_url="http://127.0.0.1:1", instance_id="i", token=credentials) as client:
+        assert client._exchange._credentials is credentials

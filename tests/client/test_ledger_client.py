@@ -14,6 +14,7 @@ from accounting_analytics.errors import (
     ConfigurationError,
     ConflictError,
     DeadlineExceededError,
+    GarbledAnswerError,
     InputError,
     InvalidRequestError,
     NotFoundError,
@@ -37,9 +38,9 @@ NAMED = {
 }
 
 
-@pytest.mark.parametrize("status", [201, 202, 204, 206, *range(300, 600)])
+@pytest.mark.parametrize("status", range(300, 600))
 def test_every_status_is_a_named_error(connected, status):
-    """Nothing but 200 is success for a read; the message names operation, ledger, period and status."""
+    """A status that is no success is an error by its kind; the message names operation, ledger, period and status."""
     client = connected(lambda _: httpx.Response(status, json={"message": "because", "error_code": "code"}))
     expected = NAMED.get(status) or (InvalidRequestError if 400 <= status < 500 else ServerFaultError)
     with pytest.raises(expected) as caught:
@@ -47,6 +48,15 @@ def test_every_status_is_a_named_error(connected, status):
     assert (caught.value.status, caught.value.error_code) == (status, "code")
     for said in ("list line entries", "led_1", "2025-03-01 to 2025-03-31", str(status)):
         assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("status", [201, 202, 204, 206])
+def test_other_successes_are_none(connected, status):
+    """Nothing but 200 is success for a read: half an answer is no answer."""
+    client = connected(lambda _: httpx.Response(status, json={}))
+    with pytest.raises(GarbledAnswerError, match=str(status)):
+        client.list_line_entries("led_1", *MARCH)
+    assert len(client.requests) > 1
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
@@ -304,11 +314,42 @@ def test_token_is_never_shown(connected, caplog):
         pickle.dumps(client)
 
 
-def test_pacing_spreads_requests(connected, pages, monkeypatch):
-    """A ceiling of requests a minute is kept by waiting, one turn after the other."""
-    waits = []
-    monkeypatch.setattr("accounting_analytics.client.pacing.time.sleep", waits.append)
-    client = connected(pages([]), requests_per_minute=60)
-    for _ in range(3):
+ECHOES = [
+    {"message": f"bad token {TOKEN}"},
+    {"display_message": TOKEN},
+    {"error_code": f"bad:{TOKEN}"},
+    {"message": "x" * 290 + TOKEN},
+    {"detail": TOKEN},
+    {"detail": [{"loc": ["header", TOKEN], "msg": f"not {TOKEN}", "type": "x"}]},
+]
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 418, 422, 429, 500, 503])
+@pytest.mark.parametrize("body", ECHOES)
+def test_an_echoed_token_is_masked(connected, status, body):
+    """A service that repeats the token in its refusal does not make our error repeat it."""
+    client = connected(lambda _: httpx.Response(status, json=body, headers={"x-token": TOKEN}))
+    with pytest.raises(aa.errors.StatusError) as caught:
         client.list_line_entries("led_1", *MARCH)
-    assert [round(wait) for wait in waits] == [0, 1, 2]
+    shown = f"{caught.value} {caught.value.error_code} {caught.value!r}"
+    assert TOKEN not in shown
+    assert TOKEN[:-4] not in shown
+
+
+@pytest.mark.parametrize("change", [{"amount": TOKEN}, {"id": TOKEN, "amount": "x"}, {"id": TOKEN, "amount": True}])
+def test_an_echoed_token_is_masked_in_values(connected, pages, line, change):
+    """Nor does a value that we refuse."""
+    with pytest.raises(ProtocolError) as caught:
+        connected(pages([line() | change])).list_line_entries("led_1", *MARCH)
+    assert TOKEN not in str(caught.value)
+
+
+@pytest.mark.parametrize("ledger_id", ["\ud800", "a\udfffb", None, 7])
+def test_ids_that_are_no_text_are_refused(connected, ledger_id):
+    """Half a surrogate pair and what is no text at all are refused like any other wrong id."""
+    client = connected(lambda _: httpx.Response(200))
+    with pytest.raises(InputError, match="is not an id"):
+        client.list_line_entries(ledger_id, *MARCH)
+    with pytest.raises(InputError, match="is not an id"):
+        client.recategorize_transaction("led_1", ledger_id, updated_category_ledger_id="led_2")
+    assert client.requests == []

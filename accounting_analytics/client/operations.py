@@ -1,0 +1,120 @@
+"""The four operations as requests: every argument checked before anything is sent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from accounting_analytics.client.exchange import Request
+from accounting_analytics.client.headers import header_value, path_segment, query_text, shown
+from accounting_analytics.errors import InputError, ProtocolError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from accounting_analytics.periods import Period
+
+MAX_LIMIT = 1000
+DEFAULT_LIMIT = 50
+_LONGEST_PAGE_TOKEN = 32_768
+
+
+def create_ledger(*, name: str, editable: bool, expand: Iterable[str] = (), **fields: Any) -> Request:  # noqa: ANN401
+    """Request that creates a ledger; `fields` are the interface's, None where left out."""
+    given = _given(name=query_text(name, "name"), editable=editable, **fields)
+    for field, value in given.items():
+        if isinstance(value, str):
+            query_text(value, field)
+    parameters = _given(expand=_listed(expand, "expand"))
+    return Request("create ledger", "POST", "/v0/ledgers", parameters, subject=repr(shown(name)), body=given)
+
+
+def recategorize_transaction(
+    ledger_id: str,
+    transaction_id: str,
+    *,
+    updated_category_ledger_id: str,
+    category_ledger_id: str | None,
+    modified_by: str | None,
+) -> Request:
+    """Request that changes the category of a transaction."""
+    path = (
+        f"/v0/ledgers/{path_segment(ledger_id, 'ledger_id')}"
+        f"/transactions/{path_segment(transaction_id, 'transaction_id')}/categories"
+    )
+    body = {"updated_category_ledger_id": query_text(updated_category_ledger_id, "updated_category_ledger_id")}
+    if category_ledger_id is not None:
+        body["category_ledger_id"] = query_text(category_ledger_id, "category_ledger_id")
+    return Request(
+        "recategorize transaction",
+        "PUT",
+        path,
+        {},
+        subject=f"transaction {shown(transaction_id)} of ledger {shown(ledger_id)}",
+        body=body,
+        headers={} if modified_by is None else {"modified-by": header_value(modified_by, "modified_by")},
+    )
+
+
+def list_line_entries(
+    ledger_id: str,
+    period: Period,
+    *,
+    is_cashflow: bool | None = None,
+    expand: Iterable[str] = (),
+    tag_ids: Iterable[str] = (),
+    limit: int = MAX_LIMIT,
+    page_token: str | None = None,
+    number: int | None = None,
+) -> Request:
+    """Request for one page of line entries; messages name its `number` where it is known."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
+        msg = f"limit must be a whole number from 1 to {MAX_LIMIT}, not {limit!r}"
+        raise InputError(msg)
+    path = f"/v0/ledgers/{path_segment(ledger_id, 'ledger_id')}/line-entries"
+    subject = f"ledger {shown(ledger_id)}, {period}{'' if number is None else f', page {number}'}"
+    if page_token is not None and len(query_text(page_token, "page_token")) > _LONGEST_PAGE_TOKEN:
+        problem = f"list line entries ({subject}): a page token of {len(page_token)} characters cannot be asked for"
+        raise InputError(problem) if number is None else ProtocolError(problem)
+    parameters = _days(period) | _given(
+        is_cashflow=None if is_cashflow is None else str(is_cashflow).lower(),
+        expand=_listed(expand, "expand"),
+        tag_ids=_listed(tag_ids, "tag_ids"),
+        limit=str(limit),
+        page_token=page_token,
+    )
+    return Request("list line entries", "GET", path, parameters, subject=subject)
+
+
+def retrieve_cash_flow_report(period: Period, *, tag_ids: Iterable[str] = ()) -> Request:
+    """Request for the cash flow report."""
+    parameters = _days(period) | _given(tag_ids=_listed(tag_ids, "tag_ids"))
+    return Request(
+        "retrieve cash flow report",
+        "GET",
+        "/v0/reports/cash-flow",
+        parameters,
+        subject=str(period),
+        whole_report=True,
+    )
+
+
+def _days(period: Period) -> dict[str, str]:
+    return {
+        "start_date": period.start_date.isoformat(),
+        "end_date": period.end_date.isoformat(),
+        "time_zone": period.time_zone,
+    }
+
+
+def _listed(texts: Iterable[str], name: str) -> str | None:
+    """Comma-separated list, None for an empty one; a comma inside an element would split it."""
+    listed = [texts] if isinstance(texts, str) else list(texts)
+    for text in listed:
+        if "," in query_text(text, f"an element of {name}"):
+            msg = f"an element with a comma cannot be sent in a list: {shown(text)}"
+            raise InputError(msg)
+    return ",".join(listed) or None
+
+
+def _given(**values: Any) -> dict[str, Any]:  # noqa: ANN401 (JSON and query values)
+    return {name: value for name, value in values.items() if value is not None}

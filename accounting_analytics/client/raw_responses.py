@@ -1,0 +1,120 @@
+"""Answers as they came, for who needs a header, the bytes or the request's id."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from accounting_analytics.client import operations
+from accounting_analytics.client.records import CashFlowReport, Ledger, LineEntryPage, RecategorizedTransaction
+from accounting_analytics.periods import Period
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Mapping
+
+    from accounting_analytics.client.exchange import Exchange, Request
+    from accounting_analytics.client.transfer import Answer
+
+Decoded = TypeVar("Decoded")
+
+
+@dataclass(frozen=True, repr=False, slots=True)
+class RawResponse(Generic[Decoded]):
+    """A successful answer, not yet decoded.
+
+    Attributes
+    ----------
+    status : int
+        HTTP status.
+    headers : mapping
+        Headers by lower-case name; secrets masked.
+    content : bytes
+        The body, decompressed.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+    _exchange: Exchange
+    _request: Request
+    _answer: Answer
+    _kind: type[Decoded]
+
+    @property
+    def request_id(self) -> str | None:
+        """The service's name for this request, for its operators; None where it gives none."""
+        return self.headers.get("x-request-id")
+
+    def parse(self) -> Decoded:
+        """Decode the body into the wire record that the operation returns.
+
+        Raises
+        ------
+        ProtocolError
+            The body breaks the interface.
+        """
+        return self._exchange.decoded(self._request, self._answer, self._kind)
+
+    def __repr__(self) -> str:
+        return f"RawResponse(status={self.status}, {len(self.content)} bytes, request_id={self.request_id!r})"
+
+
+class RawLedgerClient:
+    """The operations of :class:`~accounting_analytics.LedgerClient`, with the same arguments and raw answers."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+
+    def create_ledger(self, **fields: Any) -> RawResponse[Ledger]:  # noqa: ANN401 (those of LedgerClient)
+        """Create a ledger; sent once."""
+        return self._raw(operations.create_ledger(**fields), Ledger)
+
+    def recategorize_transaction(
+        self,
+        ledger_id: str,
+        transaction_id: str,
+        *,
+        updated_category_ledger_id: str,
+        category_ledger_id: str | None = None,
+        modified_by: str | None = None,
+    ) -> RawResponse[RecategorizedTransaction]:
+        """Change the category of a transaction; sent once."""
+        request = operations.recategorize_transaction(
+            ledger_id,
+            transaction_id,
+            updated_category_ledger_id=updated_category_ledger_id,
+            category_ledger_id=category_ledger_id,
+            modified_by=modified_by,
+        )
+        return self._raw(request, RecategorizedTransaction)
+
+    def list_line_entries(
+        self,
+        ledger_id: str,
+        start_date: dt.date | str,
+        end_date: dt.date | str,
+        *,
+        time_zone: str = "UTC",
+        limit: int = operations.DEFAULT_LIMIT,
+        **options: Any,  # noqa: ANN401 (those of LedgerClient)
+    ) -> RawResponse[LineEntryPage]:
+        """Retrieve one page of a ledger's line entries."""
+        period = Period.of(start_date, end_date, time_zone)
+        return self._raw(operations.list_line_entries(ledger_id, period, limit=limit, **options), LineEntryPage)
+
+    def retrieve_cash_flow_report(
+        self,
+        start_date: dt.date | str,
+        end_date: dt.date | str,
+        *,
+        time_zone: str = "UTC",
+        **options: Any,  # noqa: ANN401 (those of LedgerClient)
+    ) -> RawResponse[CashFlowReport]:
+        """Retrieve the cash flow report of a period."""
+        period = Period.of(start_date, end_date, time_zone)
+        return self._raw(operations.retrieve_cash_flow_report(period, **options), CashFlowReport)
+
+    def _raw(self, request: Request, kind: type[Decoded]) -> RawResponse[Decoded]:
+        answer = self._exchange.ask_raw(request)
+        return RawResponse(answer.status, answer.headers, answer.content, self._exchange, request, answer, kind)

@@ -1,0 +1,232 @@
+"""Strict JSON: nothing is changed by decoding, and the quick look misses nothing that the slow reading refuses."""
+
+import json
+import os
+from decimal import Decimal
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from accounting_analytics.client import strict_json
+from accounting_analytics.client.records import CashFlowReport, LineEntryPage
+from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfaceError
+
+PAGE = '{"records": [%s], "next_page_token": null, "prev_page_token": null}'
+LINE = (
+    '{"id": "lin_7", "amount": %s, "debit_credit": "debit", "datetime": "2025-03-10T12:00:00Z", '
+    '"ledger_id": "led_1", "journal_entry_id": "ent_1"%s}'
+)
+FILLER = ", ".join([(LINE % ("1.5", "")).replace("lin_7", "lin_8")] * 40)
+LENGTHS = pytest.mark.parametrize("filler", ["", f"{FILLER}, "], ids=["short", "long"])
+
+
+def page(amount="1", more="", filler=""):
+    """Return a page with one line of interest, behind others that make it long enough for the quick look."""
+    return (PAGE % (filler + LINE % (amount, more))).encode()
+
+
+@LENGTHS
+@pytest.mark.parametrize("amount", ["1", "-1.50", "1e3", "1E+2", '"12.50"', '"-0.01"', '"1e3"', '"0"', r'"1\u0030"'])
+def test_numbers_and_number_texts_are_amounts(amount, filler):
+    """Whatever the grammar of JSON numbers allows is read, as a number and as a text."""
+    decoded = strict_json.decode(page(amount, filler=filler), LineEntryPage)
+    assert decoded.records[-1].amount == Decimal(json.loads(amount) if amount[0] == chr(34) else amount)
+
+
+@LENGTHS
+@pytest.mark.parametrize(
+    "amount",
+    ["1_000.00", "١٢", " 5", "5 ", "+5", ".5", "5.", "05", "0x10", "1e", "NaN", "-Infinity", "1,000.00", "", "five"],
+)
+def test_other_texts_are_no_amounts(amount, filler):
+    """What Decimal would take too is refused, naming line and field."""
+    with pytest.raises(NotTheInterfaceError, match=r"amount.*lin_7"):
+        strict_json.decode(page(json.dumps(amount), filler=filler), LineEntryPage)
+    with pytest.raises(NotTheInterfaceError, match=r"amount.*lin_7"):
+        strict_json.decode(page(json.dumps(amount, ensure_ascii=False), filler=filler), LineEntryPage)
+
+
+@LENGTHS
+@pytest.mark.parametrize(
+    "more",
+    [
+        ', "amount": 2',
+        ', "amount" : 2',
+        ', "amount"\n:\t2',
+        r', "\u0061mount": 2',
+        ', "description": "}{", "amount": 1',
+        r', "description": "\"}{\\", "amount": 1',
+        ', "extra": {"a": 1, "b": {"a": 1}, "a": 2}',
+        ', "extra": [{"a": 1}, {"b": 1, "b": 1}]',
+        ', "extra": {"": 1, "": 2}',
+        ', "extra": {"a long name that goes on and on": 1, "a long name that goes on and on": 2}',
+    ],
+)
+def test_a_name_twice_is_refused(more, filler):
+    """Two equal names in one object, at any depth and however they are written, are refused."""
+    with pytest.raises(NotTheInterfaceError, match="stands twice"):
+        strict_json.decode(page("1", more, filler), LineEntryPage)
+
+
+@LENGTHS
+@pytest.mark.parametrize(
+    "more",
+    [
+        ', "description": "\\"amount\\": \\"1_0\\", \\"amount\\": 2"',
+        ', "description": ":x", "journal_entry_description": ":y"',
+        ', "description": "Invoice : 5 }{ [ \\\\"',
+        ', "extra": {"amount": 1, "deep": {"amount": 2}}, "tags": [{"id": "a"}, {"id": "a"}]',
+        r', "description": "\ud83d\ude00 \u00e9"',
+    ],
+)
+def test_names_in_texts_and_in_other_objects_are_fine(more, filler):
+    """Text that looks like JSON is text, and the same name in another object is another name."""
+    assert strict_json.decode(page("1", more, filler), LineEntryPage).records[-1].id == "lin_7"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xef\xbb\xbf" + page(),
+        page() + b"x",
+        page() + page(),
+        page()[:-1],
+        page("NaN"),
+        page("Infinity"),
+        page("1", ', "extra": "\xff"').decode().encode("latin-1"),
+        page("1", r', "description": "\ud800"'),
+        page("1", ', "description": "\x01"'),
+        page().decode().encode("utf-16"),
+        b"[" * 100_000,
+        page("1", ', "extra": ' + "[" * 100_000),
+        page("1", ', "extra": ' + '{"a":' * 100_000 + "1" + "}" * 100_000),
+    ],
+)
+def test_what_is_not_json_is_refused(content):
+    """Cut, garbled, wrongly encoded and endlessly nested texts are errors, not crashes."""
+    with pytest.raises(NotJSONError):
+        strict_json.decode(content, LineEntryPage)
+
+
+@pytest.mark.parametrize("amount", ["1e99999999999999999999", '"1e99999999999999999999"', "true", "null", "[]", "{}"])
+def test_values_that_are_no_amounts_are_refused(amount):
+    """Neither an endless exponent nor another type is an amount."""
+    with pytest.raises(NotTheInterfaceError):
+        strict_json.decode(page(amount), LineEntryPage)
+
+
+@LENGTHS
+@pytest.mark.parametrize("instant", ["2025-03-31T23:59:59.9999999Z", r"2025-03-31T23:59:59\u002e9999999Z"])
+def test_too_fine_instants_are_refused_however_written(instant, filler):
+    """Rounding could move a line to another day."""
+    with pytest.raises(NotTheInterfaceError, match="finer than microseconds"):
+        strict_json.decode(page("1", f', "transaction": {{"id": "t", "datetime": "{instant}"}}', filler), LineEntryPage)
+
+
+def test_reports_are_as_strict():
+    """Balances and flows of a report are amounts too."""
+    report = (
+        '{"cash_flow_ledgers": [], "ending_balances": [], "starting_balances": [{"ledger_id": "led_9", '
+        '"ledger_name": "Bank", "cash_balance": "1_0"}], "starting_cash_balance": 1, "ending_cash_balance": 2}'
+    )
+    with pytest.raises(NotTheInterfaceError, match=r"cash_balance.*led_9"):
+        strict_json.decode(report.encode(), CashFlowReport)
+
+
+NAMES = st.sampled_from(["a", "b", "amount", "cash_balance", "net_cash_flow", "datetime", "", "ünïcode name", "a:b"])
+NAMES |= st.sampled_from(["a\\", 'a"']) | st.text(max_size=20)
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(alphabet='ab:{}[],"\\ .0123456789é\n', max_size=12)
+    | st.sampled_from(["1.5", "1_0", "2025-01-01T00:00:00.1234567Z", ":", '":', "\\", '{"a":1,"a":2}'])
+)
+
+
+class Pairs(list):
+    """An object as its (name, value) pairs, so that names may repeat."""
+
+
+TREES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=4) | st.lists(st.tuples(NAMES, inner), max_size=5).map(Pairs),
+    max_leaves=25,
+)
+GAPS = st.sampled_from(["", "", "", " ", "\n ", "\t"])
+
+
+@st.composite
+def texts(draw):
+    """Draw the text of a tree, with any white space and any escapes."""
+    ascii_only = draw(st.booleans())
+
+    def name(text):
+        written = json.dumps(text, ensure_ascii=ascii_only)
+        if text and draw(st.integers(0, 9)) == 0:
+            return f'"\\u{ord("a"):04x}{written[2:]}' if text[0] == "a" else written
+        return written
+
+    def write(tree):
+        gap = draw(GAPS)
+        if isinstance(tree, Pairs):
+            fields = (f"{draw(GAPS)}{name(key)}{gap}:{draw(GAPS)}{write(value)}" for key, value in tree)
+            return "{" + f"{gap},".join(fields) + draw(GAPS) + "}"
+        if isinstance(tree, list):
+            return "[" + f"{gap},".join(write(one) for one in tree) + "]"
+        return json.dumps(tree, ensure_ascii=ascii_only)
+
+    return write(draw(TREES)).encode()
+
+
+@example(b'{"a":1,"a":2}', 8)
+@example(b'[":x", {"b": ":"}]', 3)
+@example(b'[":x"]', 8)
+@example(b'{"x":"}{","x":1}', 8)
+@example(b'{"longer than eight":1,"longer than eighu":1,"longer than eight":1}', 8)
+@settings(max_examples=400 * int(os.environ.get("ACCOUNTING_ANALYTICS_SOAK", "1")))
+@given(texts(), st.sampled_from([1, 3, 8, 64, strict_json._PIECE]))
+def test_the_quick_look_misses_nothing(content, piece):
+    """Whatever the slow and strict reading refuses is suspicious at once, wherever the pieces end."""
+    try:
+        strict_json.examine(content)
+    except NotTheInterfaceError:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(strict_json, "_PIECE", piece)
+            assert strict_json.suspicious(content)
+
+
+@given(texts())
+def test_the_slow_reading_is_exact(content):
+    """It refuses a repeated name if and only if json's pairs show one."""
+    repeated = []
+
+    def see(pairs):
+        repeated.append(len({name for name, _ in pairs}) < len(pairs))
+
+    json.loads(content, object_pairs_hook=see)
+    said = ""
+    try:
+        strict_json.examine(content)
+    except NotTheInterfaceError as error:
+        said = str(error)
+    if "is not a number" not in said and "finer than" not in said:
+        assert ("stands twice" in said) == any(repeated)
+
+
+def test_ordinary_pages_are_read_once(monkeypatch):
+    """The slow reading is for what is odd only: an ordinary page passes the quick look."""
+    lines = [
+        {"id": f"lin_{at}", "amount": f"{at}.50", "debit_credit": "debit", "datetime": "2025-03-10T12:00:00.123456Z"}
+        | {"ledger_id": "led_1", "journal_entry_id": f"ent_{at}", "description": 'Café "Sol" {1}, 10: 5', "tags": []}
+        | {"transaction": {"id": "t", "amount": at}, "journal_entry": {"id": f"ent_{at}", "line_entry_ids": ["a", "b"]}}
+        for at in range(200)
+    ]
+    body = {"records": lines, "next_page_token": "x", "prev_page_token": None}
+    monkeypatch.setattr(strict_json, "examine", lambda _: pytest.fail("an ordinary page was read twice"))
+    for separators in ((",", ":"), (", ", ": ")):
+        for ascii_only in (True, False):
+            content = json.dumps(body, separators=separators, ensure_ascii=ascii_only).encode()
+            assert len(strict_json.decode(content, LineEntryPage).records) == 200

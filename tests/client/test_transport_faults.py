@@ -1,0 +1,301 @@
+"""Every fault of the road, on a real one: reads end exact or clear, changes are sent once, deadlines hold."""
+
+import gzip
+import os
+import random
+import time
+import zlib
+from decimal import Decimal
+
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.client import Deadline
+from accounting_analytics.errors import (
+    AuthenticationError,
+    DeadlineExceededError,
+    GarbledAnswerError,
+    InputError,
+    ProtocolError,
+    RateLimitedError,
+    ServerFaultError,
+    ServiceError,
+    TransportError,
+)
+
+MARCH = ("2025-03-01", "2025-03-31")
+TRUTH = [(f"lin_{at}", Decimal(f"{at}.05")) for at in range(9)]
+SOAK = int(os.environ.get("ACCOUNTING_ANALYTICS_SOAK", "1"))
+CHUNKED = {"length": None, "transfer_encoding": "chunked"}
+
+
+def status(line, **headers):
+    """Return a fault: an answer of a status."""
+    return lambda road, _: road.send(b"{}", line, connection="close", **headers)
+
+
+def chunked_cut(road, truth):
+    """Send a chunked body without its end."""
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+    road.connection.sendall(head + b"%x\r\n%b\r\n" % (len(truth) // 2, truth[: len(truth) // 2]))
+
+
+def corrupt_gzip(road, truth):
+    """Send gzip with a wrong byte in the middle."""
+    packed = bytearray(gzip.compress(truth))
+    packed[len(packed) // 2] ^= 0xFF
+    road.send(bytes(packed), content_encoding="gzip")
+
+
+PASSING = {
+    **{f"status {code}": status(f"{code} Fault") for code in (408, 429, 500, 502, 503, 504)},
+    "429 a moment": status("429 Wait", retry_after="0.02"),
+    "503 a date": status("503 Wait", retry_after="Tue, 11 Nov 2025 12:00:00 GMT"),
+    "429 soon": status("429 Wait", retry_after="soon"),
+    "429 negative": status("429 Wait", retry_after="-3"),
+    "503 nothing": status("503 Wait", retry_after=""),
+    "closed": lambda *_: None,
+    "reset": lambda road, _: road.reset(),
+    "short": lambda road, truth: road.send(truth[: len(truth) // 2], length=len(truth)),
+    "cut": lambda road, truth: road.send(truth[: len(truth) // 2], connection="close", length=None),
+    "cut without length": lambda road, truth: road.connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + truth[:-9]),
+    "chunked cut": chunked_cut,
+    "corrupt gzip": corrupt_gzip,
+    "cut gzip": lambda road, truth: road.send(gzip.compress(truth)[:-9], content_encoding="gzip"),
+    "no gzip": lambda road, truth: road.send(truth, content_encoding="gzip"),
+    "unknown encoding": lambda road, truth: road.send(truth, content_encoding="br"),
+    "garbage": lambda road, _: road.send(b"\x8f\x00\xff{" * 50),
+    "no status line": lambda road, _: road.connection.sendall(b"\x00\x01\x02 garbage\r\n\r\n"),
+    "html": lambda road, _: road.send(b"<html>Sign in</html>", content_type="text/html"),
+    "wrong type": lambda road, truth: road.send(truth, content_type="text/plain"),
+    "empty": lambda road, _: road.send(b""),
+    "204": lambda road, _: road.send(b"", "204 No Content", length=0),
+    "206": lambda road, truth: road.send(truth[:50], "206 Partial Content"),
+    "twice": lambda road, truth: road.send(truth + truth),
+    "byte order mark": lambda road, truth: road.send(b"\xef\xbb\xbf" + truth),
+    "latin-1": lambda road, truth: road.send(truth[:-1] + b', "note": "\xe9"}'),
+}
+SLOW = {
+    "silence": lambda road, _: road.hold(),
+    "stall": lambda road, truth: (road.send(truth[:20], length=len(truth)), road.hold()),
+    "drip": lambda road, truth: (road.send(b"", length=len(truth)), road.drip(truth)),
+    "header drip": lambda road, _: road.drip(b"HTTP/1.1 200 OK\r\nx-slow: " + b"z" * 400),
+}
+FINAL = {code: status(f"{code} Fault") for code in (400, 403, 404, 409, 410, 418, 422, 501)}
+
+
+def session(client):
+    """Everything a small session asks: three pages and a report."""
+    lines = [(line.id, line.amount) for line in client.iter_line_entries("led_1", *MARCH, limit=3)]
+    return lines, client.retrieve_cash_flow_report(*MARCH).ending_cash_balance
+
+
+@pytest.mark.parametrize("fault", [*PASSING, *SLOW])
+def test_a_failure_of_any_request_is_made_good(across, fault_server, fault):
+    """Whichever request of a session fails in whichever way once, the session ends exact."""
+    for nth in (1, 2, 3, 4):
+        fault_server.requests.clear()
+        fault_server.fault = lambda count, *_, nth=nth: (PASSING | SLOW)[fault] if count == nth else None
+        assert session(across()) == (TRUTH, Decimal("10.05"))
+        assert len(fault_server.requests) == 5
+
+
+@pytest.mark.parametrize("fault", PASSING)
+def test_failures_for_ever_end_clearly(across, fault_server, fault):
+    """A failure that never passes ends after so many attempts, naming what was asked and no secret."""
+    fault_server.fault = lambda *_: PASSING[fault]
+    with pytest.raises(ServiceError, match=r"list line entries \(ledger led_1, 2025-03-01 to 2025-03-31") as caught:
+        session(across(max_attempts=4))
+    assert len(fault_server.requests) == 4
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("seed", range(6 * SOAK))
+def test_every_fifth_request_failing_changes_nothing(across, fault_server, seed):
+    """With a fifth of all requests failing in any way, twenty sessions of a seed are exact."""
+    chance = random.Random(seed)  # noqa: S311 (a seed, not a secret)
+    faults = list(PASSING.values())
+    fault_server.fault = lambda *_: chance.choice(faults) if chance.random() < 0.2 else None
+    client = across(timeout=5.0)
+    for _ in range(10):
+        assert session(client) == (TRUTH, Decimal("10.05"))
+
+
+@pytest.mark.parametrize("code", FINAL)
+def test_refusals_are_asked_for_once(across, fault_server, code):
+    """What will not change is asked for once."""
+    fault_server.fault = lambda *_: FINAL[code]
+    with pytest.raises(aa.errors.StatusError) as caught:
+        session(across())
+    assert caught.value.status == code
+    assert len(fault_server.requests) == 1
+
+
+@pytest.mark.parametrize("fault", [*PASSING, *SLOW])
+def test_changes_are_sent_once(across, fault_server, fault):
+    """Whatever becomes of the answer, a change is not sent again."""
+    fault_server.fault = lambda *_: (PASSING | SLOW)[fault]
+    for ask in (
+        lambda client: client.recategorize_transaction("led_1", "t", updated_category_ledger_id="new"),
+        lambda client: client.create_ledger(name="Bank", editable=False, financial_account_type="bank_account"),
+    ):
+        fault_server.requests.clear()
+        with pytest.raises(ServiceError):
+            ask(across())
+        assert len(fault_server.requests) == 1
+
+
+@pytest.mark.parametrize("fault", SLOW)
+@pytest.mark.parametrize("job", [False, True])
+def test_calls_end_by_their_deadline(across, fault_server, fault, job):
+    """However slowly a service answers, call and job end by their deadline and a second."""
+    fault_server.fault = lambda *_: SLOW[fault]
+    client = across(timeout=30.0, deadline=0.6)
+    client = client.with_options(deadline=Deadline(0.6)) if job else client
+    started = time.monotonic()
+    with pytest.raises(DeadlineExceededError, match=r"within 0\.6"):
+        client.retrieve_cash_flow_report(*MARCH)
+    if job:
+        with pytest.raises(DeadlineExceededError):
+            client.list_line_entries("led_1", *MARCH)
+    assert time.monotonic() - started < 0.6 + 1
+
+
+def test_nobody_listens(across, fault_server):
+    """A service that is not there is named as that."""
+    fault_server.close()
+    with pytest.raises(TransportError, match="is the service running"):
+        across(max_attempts=2).retrieve_cash_flow_report(*MARCH)
+
+
+def test_compressed_answers_are_read(across, fault_server):
+    """An honest gzip body is the same as a plain one."""
+    fault_server.fault = lambda *_: lambda road, truth: road.send(gzip.compress(truth), content_encoding="gzip")
+    assert session(across()) == (TRUTH, Decimal("10.05"))
+
+
+def test_bombs_are_not_unpacked(across, fault_server):
+    """A body that unpacks to a gigabyte ends at the cap, at once and not asked for again."""
+    packer = zlib.compressobj(wbits=31)
+    bomb = b"".join(packer.compress(bytes(1 << 20)) for _ in range(256)) + packer.flush()
+    fault_server.fault = lambda *_: lambda road, _: road.send(bomb, content_encoding="gzip")
+    with pytest.raises(ProtocolError, match="larger than 64 MiB"):
+        across(timeout=10.0).list_line_entries("led_1", *MARCH)
+    assert len(fault_server.requests) == 1
+    with pytest.raises(ProtocolError, match="larger than 2 MiB"):
+        across(most_bytes=2 << 20).retrieve_cash_flow_report(*MARCH)
+
+
+@pytest.mark.parametrize("wait", ["3600", "Fri, 01 Jan 2100 00:00:00 GMT", "99999999"])
+def test_long_waits_end_at_once(across, fault_server, wait):
+    """A wait that is too long is said at once; until it is over nothing more is sent by any thread."""
+    fault_server.fault = lambda *_: status("429 Wait", retry_after=wait)
+    client = across()
+    with pytest.raises(RateLimitedError, match=r"asks to wait \d+ seconds"):
+        client.retrieve_cash_flow_report(*MARCH)
+    with pytest.raises(DeadlineExceededError, match="nothing was sent"):
+        client.retrieve_cash_flow_report(*MARCH)
+    assert len(fault_server.requests) == 1
+
+
+def test_waits_that_are_asked_for_are_kept(across, fault_server):
+    """After a Retry-After nothing is sent before it is over."""
+    sent = []
+
+    def once(count, *_):
+        sent.append(time.monotonic())
+        return status("429 Wait", retry_after="0.3") if count == 1 else None
+
+    fault_server.fault = once
+    across().retrieve_cash_flow_report(*MARCH)
+    assert sent[1] - sent[0] >= 0.3
+
+
+def redirect(target, code=307):
+    """Return a fault: a redirect."""
+    return lambda road, _: road.send(
+        b"", f"{code} Elsewhere", connection="close", location=target.replace("BASE", road.base_url)
+    )
+
+
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("target", ["/v0/reports/cash-flow?moved=1", "BASE/v0/reports/cash-flow?moved=1"])
+def test_redirects_within_the_origin_are_followed(across, fault_server, code, target):
+    """A read follows the service within its own origin, with its token."""
+    fault_server.fault = lambda count, *_: redirect(target, code) if count == 1 else None
+    assert across().retrieve_cash_flow_report(*MARCH).ending_cash_balance == Decimal("10.05")
+    assert fault_server.requests[1][1] == "/v0/reports/cash-flow?moved=1"
+    assert "authorization" in {name.lower() for name in fault_server.requests[1][2]}
+
+
+@pytest.mark.parametrize(
+    "target", ["http://127.0.0.2/", "https://127.0.0.1/", "//elsewhere.test/", "BASE@elsewhere.test/"]
+)
+def test_foreign_redirects_are_refused(across, fault_server, target):
+    """Nothing goes to another origin, the token least of all."""
+    fault_server.fault = lambda *_: redirect(target)
+    with pytest.raises(ServerFaultError, match="another origin"):
+        across().retrieve_cash_flow_report(*MARCH)
+    assert len(fault_server.requests) == 1
+
+
+def test_redirects_without_end_and_of_changes_are_refused(across, fault_server):
+    """A circle of redirects ends, and a change follows none."""
+    fault_server.fault = lambda *_: redirect("/round")
+    with pytest.raises(ServerFaultError, match="more than 5 times"):
+        across().retrieve_cash_flow_report(*MARCH)
+    fault_server.requests.clear()
+    with pytest.raises(ServerFaultError, match="redirects are not followed"):
+        across().recategorize_transaction("led_1", "t", updated_category_ledger_id="new")
+    assert len(fault_server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "identifier", ["a/b", "%2e", "..%2f", "Ünï☃", "x" * 10_000, "NaN", "00123", "1e5", "a?b#c", " "]
+)
+def test_any_id_is_asked_for_as_it_is(across, fault_server, identifier):
+    """An id arrives as it was given, whatever it looks like."""
+    from urllib.parse import unquote  # noqa: PLC0415 (the service's side)
+
+    across().list_line_entries(identifier, *MARCH)
+    path = fault_server.requests[0][1].partition("?")[0]
+    assert unquote(path.removeprefix("/v0/ledgers/").removesuffix("/line-entries")) == identifier
+
+
+def test_what_is_too_long_is_refused(across, fault_server):
+    """An id that no address holds, and a page token of the caller or of the service, are refused before sending."""
+    client = across()
+    with pytest.raises(InputError, match="too long"):
+        client.list_line_entries("☃" * 20_000, *MARCH)
+    with pytest.raises(InputError, match="page token of 100000"):
+        client.list_line_entries("led_1", *MARCH, page_token="x" * 100_000)
+    for text in ("a\ud800", "line\nbreak", "ünïcode", "x" * 20_000):
+        with pytest.raises(InputError):
+            client.recategorize_transaction("led_1", "t", updated_category_ledger_id="n", modified_by=text)
+    with pytest.raises(InputError):
+        client.recategorize_transaction("led_1", "t", updated_category_ledger_id="\udfff")
+    with pytest.raises(InputError):
+        client.create_ledger(name="\ud83d", editable=True)
+    assert fault_server.requests == []
+    long = b'{"records": [], "next_page_token": "%b", "prev_page_token": null}' % (b"x" * 100_000)
+    fault_server.fault = lambda *_: lambda road, _: road.send(long)
+    with pytest.raises(ProtocolError, match="page 2"):
+        list(client.iter_line_entries("led_1", *MARCH))
+    assert len(fault_server.requests) == 1
+
+
+def test_a_refused_token_that_was_given_is_final(across, fault_server):
+    """A given token has no successor: one request, and an error that says what to do."""
+    fault_server.fault = lambda *_: status("401 Who")
+    with pytest.raises(AuthenticationError, match="get a new one"):
+        across().retrieve_cash_flow_report(*MARCH)
+    assert len(fault_server.requests) == 1
+
+
+def test_values_that_break_the_interface_are_asked_for_once(across, fault_server):
+    """A whole answer of the wrong shape would not come right another time."""
+    fault_server.fault = lambda *_: lambda road, truth: road.send(truth.replace(b'"0.05"', b"true"))
+    with pytest.raises(ProtocolError, match="lin_0") as caught:
+        session(across())
+    assert not isinstance(caught.value, GarbledAnswerError)
+    assert len(fault_server.requests) == 1
