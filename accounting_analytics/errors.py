@@ -28,6 +28,7 @@
     |     `- ServerFaultError                   5xx and whatever else is no success
     |- BooksError                           3   the books themselves
     |  |- IncompleteLoadError                   lines are missing
+    |  |  `- ChangedWhileReadingError              the books moved on during the load
     |  `- BooksDoNotTieError                    reported and recomputed differ
     |- RecategorizationIncompleteError      6   items not done, or unknown
     |- NotebookFailedError                  1   a notebook raised
@@ -180,6 +181,10 @@ class BooksError(AccountingAnalyticsError):
 
 class IncompleteLoadError(BooksError):
     """Lines are missing from a load; figures made from it would be wrong."""
+
+
+class ChangedWhileReadingError(IncompleteLoadError):
+    """Lines came, went or changed while they were read, so the load mixes two states of the books."""
 
 
 class BooksDoNotTieError(BooksError):
