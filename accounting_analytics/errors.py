@@ -13,6 +13,7 @@
     |  |- ImportRefusedError                    a file of books; nothing was imported
     |  |- RulesError                            a rules file
     |  |- PlanError                             a recategorization plan or its journal
+    |  |- CheckpointError                       the folder of a load that can go on
     |  `- NotebookParametersError               parameters a notebook does not declare
     |- ServiceError                         4   the service, or the road to it
     |  |- TransportError                        no answer came
@@ -100,6 +101,10 @@ class RulesError(InputError):
 
 class PlanError(InputError):
     """A recategorization plan or its journal is not usable as it stands."""
+
+
+class CheckpointError(InputError):
+    """The folder of a load is another load's, in use, damaged or not to be written; finished windows stay safe."""
 
 
 class NotebookParametersError(InputError):

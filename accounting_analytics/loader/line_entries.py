@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 
 from accounting_analytics.errors import InputError
+from accounting_analytics.loader.checkpoint import Checkpoint
 from accounting_analytics.loader.columns import counted, in_order, line_schema, without_repeats
 from accounting_analytics.loader.query import LineEntryQuery
 from accounting_analytics.loader.reading import Loaded, read_all
@@ -18,6 +19,7 @@ from accounting_analytics.schemas import BOOLEAN, INSTANT, TEXT, TEXT_LIST, Line
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterable
+    from pathlib import Path
 
     from accounting_analytics.client import LedgerClient
 
@@ -41,6 +43,7 @@ def load_line_entries(
     is_cashflow: bool | None = None,
     tag_ids: Iterable[str] | None = None,
     expand: Iterable[str] = DEFAULT_EXPANSIONS,
+    checkpoint: str | Path | None = None,
     in_flight: int = DEFAULT_IN_FLIGHT,
     allow_partial: bool = False,
     progress: bool | None = None,
@@ -64,6 +67,9 @@ def load_line_entries(
         Only lines that carry all these tags.
     expand : iterable of str
         What the service sends along; columns of what was not expanded are absent.
+    checkpoint : path, optional
+        Folder where finished windows are kept as they come: a load that failed or was killed goes on from there when it
+        is called again with the same arguments, and a finished one is read back without a request.
     in_flight : int
         How many requests at once at most; the client's own pace holds as well.
     allow_partial : bool
@@ -84,6 +90,8 @@ def load_line_entries(
         The service failed or broke its interface; nothing is returned, loading again is safe.
     ChangedWhileReadingError
         Lines came, went or changed while they were read.
+    CheckpointError
+        The checkpoint belongs to another load, is in use, is damaged, or cannot be written.
     """
     query = LineEntryQuery.of(
         client,
@@ -95,16 +103,11 @@ def load_line_entries(
         tag_ids=tag_ids,
         expand=expand,
     )
-    with LoadProgress(progress, client) as shown:
-        loaded = read_all(
-            client,
-            query,
-            MemoryShelf(),
-            shown,
-            in_flight=checked_in_flight(in_flight),
-            allow_partial=allow_partial,
-        )
-    return line_entries_frame(loaded)
+    at_once = checked_in_flight(in_flight)
+    shelf = MemoryShelf() if checkpoint is None else Checkpoint(checkpoint, client, query)
+    with shelf, LoadProgress(progress, client) as shown:
+        loaded = read_all(client, query, shelf, shown, in_flight=at_once, allow_partial=allow_partial)
+        return line_entries_frame(loaded)
 
 
 def checked_in_flight(in_flight: int) -> int:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from accounting_analytics.errors import AccountingAnalyticsError, ServiceError
+from accounting_analytics.errors import ChangedWhileReadingError, ServiceError
 from accounting_analytics.loader.crew import Crew
 from accounting_analytics.loader.scan import Scan, WindowLines
 from accounting_analytics.loader.second_look import SecondLook, second_look
@@ -78,7 +78,7 @@ def read_all(
         fresh = {one.window.ledger_id for one in windows}
         by_ledger = _by_ledger([*finished, *windows])
         _require_unchanged(scan, shelf, [by_ledger[ledger_id] for ledger_id in fresh])
-    except AccountingAnalyticsError as error:
+    except (ServiceError, ChangedWhileReadingError) as error:
         error.args = (f"{error}; {shelf.safe()}", *error.args[1:])
         raise
     order = {ledger_id: at for at, ledger_id in enumerate(query.ledger_ids)}

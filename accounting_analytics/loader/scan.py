@@ -20,6 +20,8 @@ from accounting_analytics.loader.columns import (
 from accounting_analytics.loader.windows import Outlook, halves, split, turned_out_dense
 
 if TYPE_CHECKING:
+    import datetime as dt
+
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.client import records as wire
     from accounting_analytics.loader.query import LineEntryQuery, Window
@@ -36,6 +38,12 @@ class WindowLines(NamedTuple):
     pages: int
     dusted: int
     repeated: int
+
+    @property
+    def newest(self) -> dt.datetime | None:
+        """Instant of the newest line."""
+        newest: dt.datetime | None = self.table["datetime"][-1].as_py() if self.table.num_rows else None
+        return newest
 
 
 class StoppedError(Exception):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
-
-import pyarrow.compute as pc
+from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     import pyarrow as pa
 
@@ -28,10 +27,15 @@ class KeptWindow:
     repeated: int
     newest: dt.datetime | None
     table: Callable[[], pa.Table]
+    path: Path | None = None
 
 
 class Shelf(Protocol):
-    """Keeps finished windows."""
+    """Keeps finished windows, as a context manager that is left when the load is done with them."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *error: object) -> None: ...
 
     def finished(self) -> Iterable[KeptWindow]:
         """Windows that were finished before this load."""
@@ -53,13 +57,27 @@ class Shelf(Protocol):
 class MemoryShelf:
     """Keeps windows as tables in memory."""
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing outlives a load here."""
+
     def finished(self) -> Iterable[KeptWindow]:
         """Nothing outlives a load here."""
         return ()
 
     def keep(self, lines: WindowLines) -> KeptWindow:
         """Hold on to the table."""
-        return kept(lines, lambda: lines.table)
+        return KeptWindow(
+            window=lines.window,
+            lines=lines.table.num_rows,
+            pages=lines.pages,
+            dusted=lines.dusted,
+            repeated=lines.repeated,
+            newest=lines.newest,
+            table=lambda: lines.table,
+        )
 
     def forget(self, windows: Iterable[KeptWindow]) -> None:
         """Nothing outlives a load here."""
@@ -67,16 +85,3 @@ class MemoryShelf:
     def safe(self) -> str:
         """Say that nothing is kept."""
         return "nothing was kept: load again (with checkpoint= what was read is kept and not read again)"
-
-
-def kept(lines: WindowLines, table: Callable[[], pa.Table]) -> KeptWindow:
-    """Kept window of lines that `table` brings back."""
-    return KeptWindow(
-        window=lines.window,
-        lines=lines.table.num_rows,
-        pages=lines.pages,
-        dusted=lines.dusted,
-        repeated=lines.repeated,
-        newest=pc.max(lines.table["datetime"]).as_py(),
-        table=table,
-    )

@@ -2,8 +2,10 @@
 
 import bisect
 import datetime as dt
+import http.server
 import threading
 from collections import Counter
+from contextlib import contextmanager
 from zoneinfo import ZoneInfo
 
 import httpx
@@ -168,3 +170,44 @@ def spread():
         return lines
 
     return spread
+
+
+@contextmanager
+def on_loopback(answer):
+    """Serve a handler of httpx requests over real HTTP on 127.0.0.1; the value is the base address."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        wbufsize = -1  # an answer in one piece, or acknowledgements are waited for
+
+        def do_GET(self):
+            response = answer(httpx.Request("GET", f"http://127.0.0.1{self.path}", headers=dict(self.headers)))
+            try:
+                self.send_response(response.status_code)
+                for name, value in response.headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(response.content)
+            except ConnectionError:
+                self.close_connection = True  # the client was killed
+
+        def log_message(self, *_):
+            """Say nothing."""
+
+    class Server(http.server.ThreadingHTTPServer):
+        daemon_threads = True
+        request_queue_size = 64
+
+        def handle_error(self, *_):
+            """Say nothing: clients are killed here."""
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture
+def loopback():
+    """Return a context manager that serves a handler over real HTTP."""
+    return on_loopback
