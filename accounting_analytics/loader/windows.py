@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.loader.query import PAGE_SIZE, Window
+from accounting_analytics.loader.query import Window
 from accounting_analytics.periods import LOCALTIME, Period, local_date, zone
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ class Outlook(NamedTuple):
     ----------
     lines_a_day : float
         How dense the lines are where the page stands.
+    lines_a_page : int
+        How many lines the service puts on a page, which may be fewer than it was asked for.
     first, last : datetime.date
         Days of the window that are not yet read, if the service goes on in the same order.
     backwards : bool
@@ -41,6 +43,7 @@ class Outlook(NamedTuple):
     """
 
     lines_a_day: float
+    lines_a_page: int
     first: dt.date
     last: dt.date
     backwards: bool
@@ -61,13 +64,17 @@ class Outlook(NamedTuple):
         oldest, newest = (_local(end, window) for end in ends)
         days = max((ends[1] - ends[0]) / _DAY, 1)  # lines come by day: hours of one say nothing of the next
         if backwards:
-            return cls(len(instants) / days, window.start_date, min(oldest, window.end_date), backwards=True)
-        return cls(len(instants) / days, max(newest, window.start_date), window.end_date, backwards=False)
+            return cls(
+                len(instants) / days, len(instants), window.start_date, min(oldest, window.end_date), backwards=True
+            )
+        return cls(
+            len(instants) / days, len(instants), max(newest, window.start_date), window.end_date, backwards=False
+        )
 
     @property
     def pages(self) -> float:
         """How many pages to expect in the days not yet read."""
-        return ((self.last - self.first).days + 1) * self.lines_a_day / PAGE_SIZE
+        return ((self.last - self.first).days + 1) * self.lines_a_day / self.lines_a_page
 
 
 def split(window: Window, outlook: Outlook, in_flight: int) -> list[Window]:
@@ -79,9 +86,10 @@ def split(window: Window, outlook: Outlook, in_flight: int) -> list[Window]:
     read = [one.period for one in gaps(window.ledger_id, window.period, [rest])]
     pages = min(max(math.ceil(outlook.pages / (2 * in_flight)), 1), MOST_PAGES)
     # most windows in which lines come evenly then end within their last page, and ask for no page in vain
-    lines = PAGE_SIZE * pages - 3 * math.sqrt(PAGE_SIZE * pages)
+    lines = outlook.lines_a_page * pages
+    lines -= 3 * math.sqrt(lines)
     days = max(int(lines / outlook.lines_a_day), math.ceil(rest.days / (4 * in_flight)), 1)
-    expected = days * outlook.lines_a_day / PAGE_SIZE
+    expected = days * outlook.lines_a_day / outlook.lines_a_page
     cut = [Window(window.ledger_id, period, expected) for period in rest.windows(days)]
     return [*(Window(window.ledger_id, period, 1) for period in read), *cut]
 

@@ -178,7 +178,7 @@ def on_loopback(answer):
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        wbufsize = -1  # an answer in one piece, or acknowledgements are waited for
+        disable_nagle_algorithm = True  # or acknowledgements are waited for
 
         def do_GET(self):
             response = answer(httpx.Request("GET", f"http://127.0.0.1{self.path}", headers=dict(self.headers)))
