@@ -1,8 +1,8 @@
 """Finished windows on disk: a load that was killed goes on where it was.
 
-A window is one Parquet file that says itself which days of which ledger it holds: it appears under its name only when
-it is whole and on the disk, so there is no second state that could run ahead of it. ``manifest.json`` binds the folder
-to one service, instance and query. No file is named by an id.
+A window is one Parquet file that says itself which days of which ledger it holds. It appears under its name, which has
+its digest, only when it is whole and on the disk, so there is no second state that could run ahead of it.
+``manifest.json`` binds the folder to one service, instance and query. No file is named by an id.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import datetime as dt
 import hashlib
 import itertools
 import json
+import re
 import threading
 from functools import partial
 from pathlib import Path
@@ -39,6 +40,7 @@ ROWS_A_GROUP = 1000
 _LOCK = ".lock"
 _FORMAT = 1
 _WINDOW = b"accounting_analytics.window"
+_NAME = re.compile(r"window-\d{6,}-(?P<digest>[0-9a-f]{32})\.parquet")
 
 
 class Checkpoint:
@@ -123,23 +125,16 @@ class Checkpoint:
         }
         table = lines.table.replace_schema_metadata({_WINDOW: _text(said).encode()})
 
-        def write(file: Any) -> None:  # noqa: ANN401 (a binary file)
-            pq.write_table(
-                table,
-                file,
-                compression="zstd",
-                compression_level=1,
-                row_group_size=ROWS_A_GROUP,
-                write_page_checksum=True,
-            )
-
+        written = pa.BufferOutputStream()
+        pq.write_table(table, written, compression="zstd", compression_level=1, row_group_size=ROWS_A_GROUP)
+        content = written.getvalue()
         with self._writing:
             if not self._open:
                 msg = f"the load of checkpoint {self.folder} has ended; this window was not written"
                 raise CheckpointError(msg)
-            path = self.folder / f"window-{next(self._numbers):06}.parquet"
+            path = self.folder / f"window-{next(self._numbers):06}-{_digest(content)}.parquet"
         try:
-            write_durably(path, write)
+            write_durably(path, lambda file: file.write(content))
         except OSError as error:
             raise self._unusable(error) from error
         one = self._window(path, said)
@@ -202,11 +197,11 @@ class Checkpoint:
     def _find_windows(self) -> None:
         for leftover in self.folder.glob(f"window-*{TEMPORARY_SUFFIX}"):
             leftover.unlink()
-        paths = sorted(self.folder.glob("window-*.parquet"))
-        for path in paths:
+        numbers = [0]
+        for path in sorted(self.folder.glob("window-*.parquet")):
             self._kept[path] = self._window(path, self._said(path))
-        numbers = [int(path.stem.removeprefix("window-")) for path in paths if path.stem[7:].isdigit()]
-        self._numbers = itertools.count(max(numbers, default=0) + 1)
+            numbers.append(int(path.name.split("-")[1]))
+        self._numbers = itertools.count(max(numbers) + 1)
         covered: dict[str, Period] = {}
         for path, one in sorted(self._kept.items(), key=lambda each: each[1].window.period):
             before = covered.get(one.window.ledger_id)
@@ -217,10 +212,10 @@ class Checkpoint:
     def _said(self, path: Path) -> dict[str, Any]:
         """Read what a window says of itself; refuse one that is damaged or of another load."""
         try:
-            whole = pq.read_metadata(path)
-            said = json.loads((whole.metadata or {})[_WINDOW])
-        except (pa.ArrowException, OSError, KeyError, ValueError):
-            raise self._damaged(path, "it cannot be read") from None
+            whole = pq.read_metadata(pa.BufferReader(self._content(path)))
+            said = json.loads(whole.metadata[_WINDOW])
+        except (pa.ArrowException, TypeError, KeyError, ValueError):
+            raise self._damaged(path, "it holds something else") from None
         if said.get("load") != self._key:
             raise self._damaged(path, "it belongs to another load")
         if said["lines"] != whole.num_rows:
@@ -241,14 +236,24 @@ class Checkpoint:
         )
 
     def _read(self, path: Path) -> pa.Table:
-        try:
-            with pq.ParquetFile(path, page_checksum_verification=True) as file:
-                table = file.read(use_threads=False).replace_schema_metadata(None)
-        except (pa.ArrowException, OSError):
-            raise self._damaged(path, "its checksums do not agree") from None
+        content = self._content(path)
+        table = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False).replace_schema_metadata(None)
         if table.schema != line_schema(self._query.expand, self._query.scale):
             raise self._damaged(path, "it has other columns")
         return table
+
+    def _content(self, path: Path) -> bytes:
+        """Bytes of a window, if they are those that were written: a reader of Parquet may crash on others."""
+        named = _NAME.fullmatch(path.name)
+        if named is None:
+            raise self._damaged(path, "its name is not one that a load gives")
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise self._unusable(error) from error
+        if _digest(content) != named["digest"]:
+            raise self._damaged(path, "it was cut or changed")
+        return content
 
     def _damaged(self, path: Path, why: str) -> CheckpointError:
         msg = f"{path} is no window of this load: {why}; delete that file and call again: only its days are read again"
@@ -257,6 +262,10 @@ class Checkpoint:
     def _unusable(self, error: OSError) -> CheckpointError:
         msg = f"the checkpoint {self.folder} cannot be used ({error.strerror or error}); {self.safe()}"
         return CheckpointError(msg)
+
+
+def _digest(content: bytes | pa.Buffer) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def _text(said: dict[str, Any]) -> str:

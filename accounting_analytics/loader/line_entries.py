@@ -124,10 +124,15 @@ def line_entries_frame(loaded: Loaded) -> pd.DataFrame:
     table = pa.concat_tables([schema.empty_table(), *(one.table() for one in loaded.windows)])
     table, repeated = without_repeats(table)
     table = in_order(table)
-    frame = LineEntries.checked(table.to_pandas(types_mapper=_TO_PANDAS.get).astype(_amount_dtypes(table)))
+    frame = as_frame(table)
     frame.attrs["notes"] = load_notes(loaded, repeated)
     frame.attrs["load"] = loaded.as_json()
     return frame
+
+
+def as_frame(table: pa.Table) -> pd.DataFrame:
+    """Lines as a validated LineEntries frame."""
+    return LineEntries.checked(table.to_pandas(types_mapper=_TO_PANDAS.get).astype(_amount_dtypes(table)))
 
 
 def load_notes(loaded: Loaded, repeated: int) -> tuple[str, ...]:

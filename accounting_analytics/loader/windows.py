@@ -86,8 +86,8 @@ def split(window: Window, outlook: Outlook, in_flight: int) -> list[Window]:
     read = [one.period for one in gaps(window.ledger_id, window.period, [rest])]
     pages = min(max(math.ceil(outlook.pages / (2 * in_flight)), 1), MOST_PAGES)
     # most windows in which lines come evenly then end within their last page, and ask for no page in vain
-    lines = outlook.lines_a_page * pages
-    lines -= 3 * math.sqrt(lines)
+    most = outlook.lines_a_page * pages
+    lines = most - 3 * math.sqrt(most)
     days = max(int(lines / outlook.lines_a_day), math.ceil(rest.days / (4 * in_flight)), 1)
     expected = days * outlook.lines_a_day / outlook.lines_a_page
     cut = [Window(window.ledger_id, period, expected) for period in rest.windows(days)]
