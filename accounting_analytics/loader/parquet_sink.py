@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from accounting_analytics.errors import InputError
+from accounting_analytics.load_stamp import LOAD_METADATA
 from accounting_analytics.loader.checkpoint import Checkpoint
 from accounting_analytics.loader.columns import in_order, line_schema, without_repeats
 from accounting_analytics.loader.durable import write_durably
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.loader.shelf import KeptWindow
 
-LOAD_METADATA = b"accounting_analytics.load"
 _ROWS_A_BATCH = 1 << 16
 
 

@@ -99,7 +99,7 @@ class Ledgers:
         self.order = list
         self._by_day = {}
         self.asked = Counter()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def __call__(self, request):
         params = request.url.params
@@ -122,18 +122,27 @@ class Ledgers:
 
     def within(self, ledger_id, time_zone, start_date, end_date):
         """Return the ledger's lines of these days, in the order of the service."""
+        with self._lock:
+            by_day = self._days_of(ledger_id, time_zone)
+        first = bisect.bisect_left(by_day, start_date, key=lambda one: one[0])
+        last = bisect.bisect_right(by_day, end_date, key=lambda one: one[0])
+        return self.order([line for _, line in by_day[first:last]])
+
+    def _days_of(self, ledger_id, time_zone):
         if (ledger_id, time_zone) not in self._by_day:
             zone = ZoneInfo("UTC" if time_zone == "localtime" else time_zone)
-            by_day = [
+            self._by_day[ledger_id, time_zone] = [
                 (dt.datetime.fromisoformat(line["datetime"]).astimezone(zone).date().isoformat(), line)
                 for line in sorted(self.lines, key=lambda line: (line["datetime"], line["id"]))
                 if line["ledger_id"] == ledger_id
             ]
-            self._by_day[ledger_id, time_zone] = by_day
-        by_day = self._by_day[ledger_id, time_zone]
-        first = bisect.bisect_left(by_day, start_date, key=lambda one: one[0])
-        last = bisect.bisect_right(by_day, end_date, key=lambda one: one[0])
-        return self.order([line for _, line in by_day[first:last]])
+        return self._by_day[ledger_id, time_zone]
+
+    def change(self, change):
+        """Let the books change while they are served."""
+        with self._lock:
+            change(self.lines)
+            self._by_day.clear()
 
     @property
     def requests(self):

@@ -235,8 +235,7 @@ def test_stale_windows_leave_the_checkpoint(connected, service, tmp_path):
         response = service(request)
         days = request.url.params["start_date"], request.url.params["end_date"]
         if days[0] > "2025-01-01" and days[1] == "2025-03-31" and response.json()["next_page_token"] is None:
-            service.lines.append(service.lines[839] | {"id": "lin_new"})
-            service._by_day.clear()
+            service.change(lambda lines: lines.append(lines[839] | {"id": "lin_new"}))
         return response
 
     with pytest.raises(ChangedWhileReadingError, match="led_1 changed"):

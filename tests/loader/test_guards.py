@@ -164,26 +164,25 @@ def changing(service, change, after):
 
     def answer(request):
         if service.requests == after:
-            change(service)
-            service._by_day.clear()
+            service.change(change)
         return service(request)
 
     return answer
 
 
-def add(service):
+def add(lines):
     """Post one line at the end."""
-    service.lines.append(service.lines[-1] | {"id": "lin_new"})
+    lines.append(lines[-1] | {"id": "lin_new"})
 
 
-def remove(service):
+def remove(lines):
     """Delete the newest line."""
-    service.lines.pop()
+    lines.pop()
 
 
-def amend(service):
+def amend(lines):
     """Change the newest line."""
-    service.lines[-1] = service.lines[-1] | {"amount": "0.01"}
+    lines[-1] = lines[-1] | {"amount": "0.01"}
 
 
 @pytest.mark.parametrize("change", [add, remove, amend])
