@@ -26,6 +26,7 @@ from accounting_analytics.errors import (
     HierarchyError,
     IncompleteLoadError,
 )
+from accounting_analytics.load_stamp import lacks
 from accounting_analytics.money import EXACT, PRECISION, arrow_type, check_scale, pandas_dtype, parse_amount
 from accounting_analytics.periods import Interval, Period
 from accounting_analytics.schemas import (
@@ -59,6 +60,7 @@ def recompute_cash_flow(
     *,
     time_zone: str = "UTC",
     starting_balances: pd.DataFrame | Mapping[str, Decimal] | None = None,
+    allow_partial: bool = False,
 ) -> CashFlowReport:
     """Recompute the cash flow report of a period from raw line entries, exactly.
 
@@ -79,6 +81,9 @@ def recompute_cash_flow(
     starting_balances : DataFrame or mapping, optional
         Balances of the cash ledgers at the start (:class:`~accounting_analytics.schemas.CashBalances`, or ledger id
         to amount) to take over and roll forward; earlier lines are then not used. Without it the history is summed.
+    allow_partial : bool
+        Recompute even where lines are known to be missing; the report is then stamped ``partial``, and so is all that
+        is made of it.
 
     Returns
     -------
@@ -92,25 +97,35 @@ def recompute_cash_flow(
     HierarchyError
         Parents form a cycle or are not in `ledgers`.
     IncompleteLoadError
-        Entries of the period do not balance, so lines are missing.
+        Lines are missing: the load says so, or entries of the period do not balance.
     AmountError
         The amounts are too large to be summed exactly.
     """
     period = Period.of(start_date, end_date, time_zone)
     within, before = period.instants(), period.instants_before()
     chart = _Chart.of(ledgers)
+    missing = lacks(line_entries, period)
+    if missing and not allow_partial:
+        msg = (
+            f"the line entries do not hold all of {period}: {'; '.join(missing)}; load what is missing, or give "
+            "allow_partial=True for a report that is stamped PARTIAL"
+        )
+        raise IncompleteLoadError(msg)
     lines = _lines_of(line_entries)
     with localcontext(EXACT):
         sums = _LedgerSums.of(lines, within, before)
         chart.require([*sums.within, *(sums.before if starting_balances is None else ())])
         inside = lines.filter(_any_of(within))
-        _require_balanced_entries(inside)
+        gap = _unbalanced_entries(inside)
+        if gap and not allow_partial:
+            raise IncompleteLoadError(gap)
+        missing = (*missing, *([gap] if gap else []))
         flows = _flows(inside, chart, sums.scale)
         if starting_balances is None:
             starting = _Starting.summed(sums, period)
         else:
             starting = _Starting.given(starting_balances, chart, sums.scale)
-        return _report(period, chart, flows, sums, starting)
+        return _report(period, chart, flows, sums, starting, missing)
 
 
 class _Chart:
@@ -298,8 +313,8 @@ def _never(column: str) -> nw.Expr:
     return nw.col(column).is_null() & ~nw.col(column).is_null()
 
 
-def _require_balanced_entries(inside: Lines) -> None:
-    """Refuse a period in which an entry's debits and credits differ: lines are missing, perhaps the cash ones.
+def _unbalanced_entries(inside: Lines) -> str:
+    """Name entries of the period whose debits and credits differ: lines are missing, perhaps the cash ones.
 
     Entries without a cash line are held to it too: the one that is missing might be the line on cash.
     """
@@ -308,13 +323,13 @@ def _require_balanced_entries(inside: Lines) -> None:
     ids = _collected(gaps.select("journal_entry_id"))["journal_entry_id"].to_pylist()
     if None in ids:
         raise FrameError(_null_in("line_entries", "journal_entry_id"))
-    if ids:
-        msg = (
-            f"{len(ids)} journal entr{'y does' if len(ids) == 1 else 'ies do'} not balance within the period in the "
-            f"line entries given, so lines are missing: {_some(ids)}; load all lines of the period's entries (every "
-            "ledger, or is_cashflow=True on every ledger) and recompute"
-        )
-        raise IncompleteLoadError(msg)
+    if not ids:
+        return ""
+    return (
+        f"{len(ids)} journal entr{'y does' if len(ids) == 1 else 'ies do'} not balance within the period in the "
+        f"line entries given, so lines are missing: {_some(ids)}; load all lines of the period's entries (every "
+        "ledger, or is_cashflow=True on every ledger) and recompute"
+    )
 
 
 def _flows(inside: Lines, chart: _Chart, scale: int) -> pa.Table:
@@ -443,7 +458,14 @@ class _Starting(NamedTuple):
         return cls({key: amount.amount for key, amount in parsed.items()}, tuple(notes), anchored=True)
 
 
-def _report(period: Period, chart: _Chart, flows: pa.Table, sums: _LedgerSums, starting: _Starting) -> CashFlowReport:
+def _report(  # noqa: PLR0917 (what a report is made of)
+    period: Period,
+    chart: _Chart,
+    flows: pa.Table,
+    sums: _LedgerSums,
+    starting: _Starting,
+    missing: tuple[str, ...],
+) -> CashFlowReport:
     """Put the report together, and assert that the flows are the change of the cash balances."""
     zero = Decimal(0).scaleb(-sums.scale)
     start = {ledger_id: starting.balances.get(ledger_id, zero) for ledger_id in chart.cash}
@@ -451,7 +473,7 @@ def _report(period: Period, chart: _Chart, flows: pa.Table, sums: _LedgerSums, s
     per_ledger = flows.group_by("ledger_id").aggregate([("amount", "sum")]).to_pylist()
     net = {row["ledger_id"]: row["amount_sum"] for row in per_ledger}
     starting_cash, ending_cash, net_cash_flow = (sum(own.values(), zero) for own in (start, end, net))
-    if net_cash_flow != ending_cash - starting_cash:
+    if net_cash_flow != ending_cash - starting_cash and not missing:
         msg = (
             f"the recomputed flows of {period} sum to {net_cash_flow}, but cash changes by "
             f"{ending_cash - starting_cash}: the engine added up wrongly, so no report is given; "
@@ -469,7 +491,12 @@ def _report(period: Period, chart: _Chart, flows: pa.Table, sums: _LedgerSums, s
         starting_cash_balance=starting_cash,
         ending_cash_balance=ending_cash,
         anchored=starting.anchored,
-        notes=(*starting.notes, *([_unknown_parents_note(chart)] if unknown else [])),
+        partial=bool(missing),
+        notes=(
+            *(f"PARTIAL: {why}." for why in missing),
+            *starting.notes,
+            *([_unknown_parents_note(chart)] if unknown else []),
+        ),
     )
 
 

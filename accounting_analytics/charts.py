@@ -254,6 +254,7 @@ def _wrapped(name: str) -> str:
 def _figure(report: CashFlowReport, title: str) -> go.Figure:
     subtitle = f"{report.period.start_date} to {report.period.end_date}, days in {report.period.time_zone}"
     stamps = [
+        *(["PARTIAL: lines are missing"] if report.partial else []),
         "amounts in the currency of the books",
         *(["starting balance taken over, not summed"] if report.anchored else []),
         *([f"only lines tagged {_plain(', '.join(report.tag_ids))}"] if report.tag_ids else []),

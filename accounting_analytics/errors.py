@@ -13,6 +13,7 @@
     |  |- ImportRefusedError                    a file of books; nothing was imported
     |  |- RulesError                            a rules file
     |  |- PlanError                             a recategorization plan or its journal
+    |  |- CheckpointError                       the folder of a load that can go on
     |  `- NotebookParametersError               parameters a notebook does not declare
     |- ServiceError                         4   the service, or the road to it
     |  |- TransportError                        no answer came
@@ -29,6 +30,7 @@
     |     `- ServerFaultError                   5xx and whatever else is no success
     |- BooksError                           3   the books themselves
     |  |- IncompleteLoadError                   lines are missing
+    |  |  `- ChangedWhileReadingError              the books moved on during the load
     |  `- BooksDoNotTieError                    reported and recomputed differ
     |- RecategorizationIncompleteError      6   items not done, or unknown
     |- NotebookFailedError                  1   a notebook raised
@@ -100,6 +102,10 @@ class RulesError(InputError):
 
 class PlanError(InputError):
     """A recategorization plan or its journal is not usable as it stands."""
+
+
+class CheckpointError(InputError):
+    """The folder of a load is another load's, in use, damaged or not to be written; finished windows stay safe."""
 
 
 class NotebookParametersError(InputError):
@@ -185,6 +191,10 @@ class BooksError(AccountingAnalyticsError):
 
 class IncompleteLoadError(BooksError):
     """Lines are missing from a load; figures made from it would be wrong."""
+
+
+class ChangedWhileReadingError(IncompleteLoadError):
+    """Lines came, went or changed while they were read, so the load mixes two states of the books."""
 
 
 class BooksDoNotTieError(BooksError):

@@ -186,6 +186,12 @@ class Period:
         """Whether the local date of an aware instant lies in the period."""
         return self.start_date <= local_date(instant, zone(self.time_zone)) <= self.end_date
 
+    def covers(self, other: Period) -> bool:
+        """Whether every instant of another period lies in this one; `localtime` counts by its dates."""
+        if self.time_zone == other.time_zone or LOCALTIME in {self.time_zone, other.time_zone}:
+            return self.start_date <= other.start_date and other.end_date <= self.end_date
+        return not _minus(other.instants(), self.instants())
+
     def _after(self) -> tuple[Interval, ...]:
         if self.end_date == dt.date.max:
             zone(self.time_zone)

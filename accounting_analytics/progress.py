@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import Any, Self
 
 from IPython import get_ipython
 from tqdm.auto import tqdm
@@ -23,3 +23,40 @@ def _watched() -> bool:
     if os.environ.get(BATCH_VARIABLE) == "1":
         return False
     return sys.stderr.isatty() or hasattr(get_ipython(), "kernel")
+
+
+class LoadProgress:
+    """Lines read so far, lines a second, and the quota that is left where the service tells it.
+
+    Parameters
+    ----------
+    progress : bool, optional
+        Show a bar; None shows one where somebody is watching.
+    client : object
+        The client that reads; one that knows its quota has it shown.
+    """
+
+    def __init__(self, progress: bool | None, client: object) -> None:  # noqa: FBT001 (as in the public functions)
+        self._bar = progress_bar(progress, desc="line entries", unit=" lines", unit_scale=True)
+        self._client = client
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.close()
+
+    def already(self, lines: int) -> None:
+        """Show lines that were there before."""
+        self._bar.update(lines)
+
+    def expect(self, lines: int) -> None:
+        """Show how many lines are expected in all, so that the bar can tell the time left."""
+        self._bar.total = max(lines, self._bar.n)
+
+    def read(self, lines: int) -> None:
+        """Show lines that were read."""
+        quota = getattr(self._client, "quota_remaining", None)
+        if quota is not None:
+            self._bar.set_postfix_str(f"quota left {quota}", refresh=False)
+        self._bar.update(lines)

@@ -97,12 +97,15 @@ class Reconciliation:
         What was compared; a part that could not be compared has ``compared`` 0 and a note.
     notes : tuple of str
         The readings that were found to fit, and what limits the comparison.
+    partial : bool
+        Whether one of the reports was made from an incomplete load: even an agreement then proves little.
     """
 
     period: Period
     differences: pd.DataFrame
     comparisons: tuple[Comparison, ...]
     notes: tuple[str, ...] = ()
+    partial: bool = False
 
     @property
     def ties(self) -> bool:
@@ -126,10 +129,11 @@ class Reconciliation:
         return "\n".join(_printable(line) for line in lines)
 
     def _verdict(self) -> str:
+        stamp = "PARTIAL: " if self.partial else ""
         if self.ties:
-            return f"Cash flow report, {self.period}: reported and recomputed agree to the last digit."
+            return f"{stamp}Cash flow report, {self.period}: reported and recomputed agree to the last digit."
         count = len(self.differences)
-        return f"Cash flow report, {self.period}: {count} difference{'' if count == 1 else 's'}."
+        return f"{stamp}Cash flow report, {self.period}: {count} difference{'' if count == 1 else 's'}."
 
     def _repr_html_(self) -> str:
         compared = pd.DataFrame(
@@ -199,6 +203,7 @@ def reconcile(
         period=recomputed.period,
         differences=_frame(differences, _names(reported, recomputed), recomputed.scale),
         comparisons=tuple(one.comparison for one in compared),
+        partial=reported.partial or recomputed.partial,
         notes=(*notes, *(note for one in compared for note in one.notes), *_carried_notes(reported, recomputed)),
     )
 

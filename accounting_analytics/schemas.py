@@ -304,6 +304,8 @@ class CashFlowReport:
         True when the starting balances were taken over, not summed from history: they then prove nothing.
     tag_ids : tuple of str
         Tags the lines were filtered by; balances never are, so a tagged report has no identity to check.
+    partial : bool
+        True when lines are known to be missing, so that no figure is sure.
     notes : tuple of str
         What a reader must know: readings chosen, values normalized, parts left out.
     """
@@ -318,6 +320,7 @@ class CashFlowReport:
     anchored: bool = False
     tag_ids: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    partial: bool = False
 
     def checked(self) -> CashFlowReport:
         """Return the report if its four tables are valid; else raise FrameError."""
@@ -361,8 +364,9 @@ class CashFlowReport:
         columns = ["name", "net_cash_flow", "total_net_cash_flow"]
         amounts = dict.fromkeys(columns[1:], lambda amount: "" if amount is pd.NA else format_amount(amount))
         shown = self.ledgers[columns].to_html(index=False, escape=True, formatters=amounts)
+        stamp = "<strong>PARTIAL</strong> " if self.partial else ""
         return (
-            f"<p>Cash flow report, {html.escape(str(self.period))}</p>{summary.to_html(escape=True)}"
+            f"<p>{stamp}Cash flow report, {html.escape(str(self.period))}</p>{summary.to_html(escape=True)}"
             f'<div style="max-height: 26em; overflow: auto">{shown}</div>'
         )
 

@@ -1,14 +1,17 @@
 """The certificate: every planted gap is found and named, and sound books have none."""
 
+import json
 from decimal import Decimal
 
 import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import FrameError
-from accounting_analytics.schemas import LineEntries
+from accounting_analytics.errors import FrameError, IncompleteLoadError
+from accounting_analytics.periods import Period
+from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, CashFlowReport, LineEntries
 
+MARCH = ("2025-03-01", "2025-03-31")
 LINES = [
     ("a", "bank", "e1", "-5.00"),
     ("b", "rent", "e1", "5.00"),
@@ -90,3 +93,207 @@ def test_other_frames_are_refused():
     """A frame without the columns is no load."""
     with pytest.raises(FrameError, match="journal_entry_id"):
         aa.check_completeness(frame(LINES).drop(columns="journal_entry_id"))
+
+
+STAMP = {
+    "start_date": "2025-03-01",
+    "end_date": "2025-03-31",
+    "time_zone": "UTC",
+    "is_cashflow": None,
+    "tag_ids": [],
+    "complete": True,
+    "ledgers": {"bank": "2025-03-01/2025-03-15 2025-03-16/2025-03-31", "rent": "2025-03-01/2025-03-31"},
+    "missing": {},
+}
+
+
+def stamped(**changes):
+    """Return the sound frame with what its load says of itself."""
+    loaded = frame(LINES)
+    loaded.attrs["load"] = STAMP | changes
+    return loaded
+
+
+def make_report(
+    lines=(("b", "rent", "-5.00"), ("d", "sales", "7.01")), *, days=MARCH, starting="10.00", ending="12.01"
+):
+    """Return a report of (line id, ledger, amount), with one cash ledger."""
+    flows = {}
+    for _, ledger_id, amount in lines:
+        flows[ledger_id] = flows.get(ledger_id, Decimal(0)) + Decimal(amount)
+    entry_of = {line_id: entry for line_id, _, entry, _ in LINES}
+    columns = {
+        "line_id": [line_id for line_id, _, _ in lines],
+        "ledger_id": [ledger_id for _, ledger_id, _ in lines],
+        "amount": [Decimal(amount) for *_, amount in lines],
+        "datetime": [pd.Timestamp("2025-03-01", tz="UTC")] * len(lines),
+        "cash_flow_ledger_name": ["bank"] * len(lines),
+        "journal_entry_id": [entry_of.get(line_id, "e9") for line_id, _, _ in lines],
+        "journal_entry_description": [None] * len(lines),
+    }
+    net = {"ledger_id": list(flows), "name": list(flows), "net_cash_flow": list(flows.values())}
+    balances = [
+        CashBalances.of(
+            {
+                "ledger_id": ["bank"],
+                "ledger_name": ["bank"],
+                "sort_code": ["1"],
+                "cash_balance": [Decimal(amount)],
+                "total_cash_balance": [Decimal(amount)],
+            }
+        )
+        for amount in (starting, ending)
+    ]
+    return CashFlowReport(
+        period=Period.of(*days),
+        ledgers=CashFlowLedgers.of(net | {"total_net_cash_flow": list(flows.values())}),
+        lines=CashFlowLines.of(columns),
+        starting_balances=balances[0],
+        ending_balances=balances[1],
+        starting_cash_balance=Decimal(starting),
+        ending_cash_balance=Decimal(ending),
+    ).checked()
+
+
+def failed(certificate):
+    """Return how often each check failed, by the place of the check."""
+    return [check.failed for check in certificate.checks]
+
+
+def test_everything_can_be_checked():
+    """Balanced entries, named lines, windows, a report's lines and the chain of months: all looked at, all sound."""
+    reports = [make_report(), make_report((), days=("2025-04-01", "2025-04-30"), starting="12.01", ending="12.01")]
+    certificate = aa.check_completeness(stamped(), report=reports)
+    assert certificate.complete
+    assert [check.checked for check in certificate.checks] == [2, 4, 2, 2, 1]
+    assert [check.note for check in certificate.checks] == [""] * 5
+
+
+def test_what_was_not_checked_is_said():
+    """Without names, stamp and reports the certificate says what it does not prove."""
+    certificate = aa.check_completeness(frame(LINES, named=False))
+    assert [bool(check.note) for check in certificate.checks] == [False, True, True, True, True]
+    assert "not checked: no report was given" in certificate.explain()
+    assert "no report was given" in certificate._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("windows", "said"),
+    [
+        ("", "2025-03-01 to 2025-03-31"),
+        ("2025-03-02/2025-03-31", "before 2025-03-02"),
+        ("2025-03-01/2025-03-30", "after 2025-03-30"),
+        ("2025-03-01/2025-03-10 2025-03-12/2025-03-31", "between 2025-03-10 and 2025-03-12"),
+        ("2025-03-01/2025-03-10 2025-03-10/2025-03-31", "between 2025-03-10 and 2025-03-10"),
+    ],
+)
+def test_days_without_a_window_are_named(windows, said):
+    """A ledger whose windows do not tile the period is not complete."""
+    certificate = aa.check_completeness(stamped(ledgers=STAMP["ledgers"] | {"rent": windows}))
+    assert failed(certificate) == [0, 0, 1, 0, 0]
+    assert said in certificate.summary()
+    assert "rent" in certificate.summary()
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem", "difference"),
+    [
+        ((("b", "rent", "-5.00"), ("z", "sales", "7.01")), "a line of the report is missing", None),
+        ((("b", "rent", "-5.01"), ("d", "sales", "7.01")), "the report has another amount", Decimal("-0.01")),
+        ((("a", "rent", "-4.00"), ("c", "sales", "7.01")), "the report has another amount", Decimal("1.00")),
+    ],
+)
+def test_report_lines_that_are_not_here_are_named(lines, problem, difference):
+    """A reported line that the load lacks, or has with another amount, to the cent; also by ids of the cash side."""
+    certificate = aa.check_completeness(frame(LINES), report=make_report(lines))
+    assert failed(certificate) == [0, 0, 0, 1, 0]
+    assert certificate.problems["problem"].tolist() == [problem]
+    assert certificate.problems["difference"].dropna().tolist() == ([] if difference is None else [difference])
+    assert "report of 2025-03-01" in certificate.summary()
+
+
+def test_ids_of_the_cash_side_are_read():
+    """A deployment that names the bank's line stands for the entry's category lines."""
+    report = make_report((("a", "rent", "-5.00"), ("c", "sales", "7.01")))
+    assert aa.check_completeness(frame(LINES), report=report).complete
+
+
+def test_months_that_do_not_follow_are_named():
+    """A cent between the end of one month and the start of the next is found, in sum and by ledger."""
+    months = [make_report((), days=("2025-04-01", "2025-04-30"), starting="12.02", ending="12.02"), make_report()]
+    certificate = aa.check_completeness(frame(LINES), report=months)
+    assert failed(certificate) == [0, 0, 0, 0, 1]
+    assert certificate.problems["difference"].tolist() == [Decimal("0.01")] * 2
+    assert "between 2025-03-31 and 2025-04-01" in certificate.explain()
+
+
+def test_months_apart_are_no_chain():
+    """A gap between two reports cannot be bridged, and is said."""
+    apart = [make_report(), make_report((), days=("2025-05-01", "2025-05-31"))]
+    assert aa.check_completeness(frame(LINES), report=apart).checks[-1].note == "no two reports follow each other"
+
+
+def test_the_certificate_is_text_and_json():
+    """The same verdict for a reader and for a program; amounts are texts."""
+    certificate = aa.check_completeness(frame(LINES[:3]))
+    told = json.loads(certificate.to_json())
+    assert (told["complete"], told["debits"], told["credits"]) == (False, "12.01", "5.00")
+    assert told["problems"][0] == {
+        "journal_entry_id": "e2",
+        "problem": "debits and credits differ",
+        "line_entry_id": None,
+        "difference": "7.01",
+        "where": None,
+    }
+    assert "- entry e2: debits and credits differ by 7.01" in certificate.explain()
+
+
+LEDGERS = pd.DataFrame(
+    {
+        "id": ["bank", "rent", "sales"],
+        "name": ["Bank", "Rent", "Sales"],
+        "report_cash_flow": [True, False, False],
+        "parent_id": pd.Series([None] * 3, dtype="str"),
+        "sort_code": ["1", "2", "3"],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"complete": False, "missing": {"rent": "2025-03-01/2025-03-31"}}, "ledger rent: 2025-03-01/2025-03-31"),
+        ({"tag_ids": ["tag_1"]}, "certain tags"),
+        ({"is_cashflow": False}, "do not touch cash"),
+        ({"end_date": "2025-03-30"}, "does not hold all of 2025-03-01"),
+        ({"time_zone": "Asia/Tokyo"}, "does not hold all of"),
+    ],
+)
+def test_incomplete_loads_are_recomputed_only_when_allowed(changes, said):
+    """Refused by default, naming what is missing; when allowed, PARTIAL stands on everything made of it."""
+    lines = stamped(**changes)
+    with pytest.raises(IncompleteLoadError, match=f"{said}.*allow_partial=True"):
+        aa.recompute_cash_flow(lines, LEDGERS, *MARCH)
+    report = aa.recompute_cash_flow(lines, LEDGERS, *MARCH, allow_partial=True)
+    assert report.partial
+    assert said in report.notes[0]
+    assert "PARTIAL" in report._repr_html_()
+    reconciled = aa.reconcile(make_report(starting="0.00", ending="2.01"), report)
+    assert reconciled.explain().startswith("PARTIAL: ")
+    assert "PARTIAL" in aa.charts.waterfall(report).layout.title.subtitle.text
+
+
+def test_partial_books_that_do_not_balance_are_recomputed_when_allowed():
+    """A missing line unbalances its entry: refused, or stamped."""
+    lines = frame(LINES[:3])
+    with pytest.raises(IncompleteLoadError, match="does not balance"):
+        aa.recompute_cash_flow(lines, LEDGERS, *MARCH)
+    report = aa.recompute_cash_flow(lines, LEDGERS, *MARCH, allow_partial=True)
+    assert report.partial
+    assert report.net_cash_flow == Decimal("-5.00")
+
+
+def test_whole_loads_are_not_partial():
+    """A load that holds the days, whatever its own zone and end, is no partial one."""
+    lines = stamped(start_date="2025-02-28", end_date="2025-04-01", time_zone="Asia/Tokyo")
+    assert not aa.recompute_cash_flow(lines, LEDGERS, *MARCH).partial

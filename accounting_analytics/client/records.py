@@ -167,3 +167,8 @@ def flattened(nested: Iterable[Nested]) -> Iterator[Nested]:
     for one in nested:
         yield one
         yield from flattened(one.children)
+
+
+# msgspec learns a type when it first decodes it, and two threads that do so at once crash the interpreter
+for _kind in (Ledger, LineEntryPage, RecategorizedTransaction, CashFlowReport):
+    msgspec.json.Decoder(_kind)

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from accounting_analytics.errors import FrameError, InputError
+from accounting_analytics.load_stamp import lacks
 from accounting_analytics.periods import zone
 from accounting_analytics.schemas import Ledgers, LineEntries, scale_of
 
@@ -57,6 +58,8 @@ class Manifest:
         The period of the cash flow lines, and the zone of every local date.
     scale : int
         Fraction digits: an amount is its minor units divided by ten to this power.
+    partial : bool
+        Whether lines are known to be missing.
     files : tuple of ExportedFile
         Name, rows, sums of the amount columns in minor units, sha256 and column types of each file.
     """
@@ -66,6 +69,7 @@ class Manifest:
     end_date: str
     time_zone: str
     scale: int
+    partial: bool
     files: tuple[ExportedFile, ...]
 
     @property
@@ -122,7 +126,15 @@ def export_parquet(
             written.mkdir()
             files = tuple(_write(written / name, table) for name, table in tables.items())
             period = report.period
-            manifest = Manifest(folder, str(period.start_date), str(period.end_date), period.time_zone, scale, files)
+            manifest = Manifest(
+                folder=folder,
+                start_date=str(period.start_date),
+                end_date=str(period.end_date),
+                time_zone=period.time_zone,
+                scale=scale,
+                partial=report.partial or bool(lacks(line_entries, period)),
+                files=files,
+            )
             _write_manifest(written / MANIFEST, manifest)
             _put_in_place(written, folder, Path(temporary) / "old")
     except OSError as error:

@@ -1,0 +1,134 @@
+"""The cash flow report as the service computes it, as validated frames."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from accounting_analytics.client.records import flattened
+from accounting_analytics.errors import AmountError, ProtocolError
+from accounting_analytics.loader.columns import counted, instants_in_utc
+from accounting_analytics.money import parse_amount
+from accounting_analytics.periods import Period
+from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, CashFlowReport, Table
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Iterable, Sequence
+    from decimal import Decimal
+
+    from accounting_analytics.client import LedgerClient
+    from accounting_analytics.client import records as wire
+
+
+def load_cash_flow_report(
+    client: LedgerClient,
+    start_date: dt.date | str,
+    end_date: dt.date | str,
+    *,
+    time_zone: str = "UTC",
+    tag_ids: Iterable[str] | None = None,
+) -> CashFlowReport:
+    """Load the cash flow report of a period as the service computes it.
+
+    Ledgers and lines stand in the order of the service. `tag_ids` filters cash flow lines, never balances.
+
+    Returns
+    -------
+    CashFlowReport
+        Four validated tables, two exact balances, and notes on what came in oddly.
+
+    Raises
+    ------
+    ServiceError
+        The service failed or broke its interface.
+    """
+    period = Period.of(start_date, end_date, time_zone)
+    tags = tuple(tag_ids or ())
+    report = client.retrieve_cash_flow_report(period.start_date, period.end_date, time_zone=time_zone, tag_ids=tags)
+    amounts = _Amounts(client.scale, f"cash flow report, {period}")
+    ledgers = list(flattened(report.cash_flow_ledgers))
+    starting = _balances(list(flattened(report.starting_balances)), amounts, client.scale)
+    ending = _balances(list(flattened(report.ending_balances)), amounts, client.scale)
+    loaded = CashFlowReport(
+        period=period,
+        ledgers=_flows(ledgers, amounts, client.scale),
+        lines=_lines(ledgers, amounts, client.scale),
+        starting_balances=starting,
+        ending_balances=ending,
+        starting_cash_balance=amounts.exact(report.starting_cash_balance, "starting_cash_balance"),
+        ending_cash_balance=amounts.exact(report.ending_cash_balance, "ending_cash_balance"),
+        tag_ids=tags,
+    )
+    notes = counted((amounts.dusted, "amount(s) had float dust, within 1e-6 of the exact value, removed"))
+    return dataclasses.replace(loaded, notes=notes).checked()
+
+
+class _Amounts:
+    """Exact amounts of one answer; counts the dust removed."""
+
+    def __init__(self, scale: int, where: str) -> None:
+        self._scale = scale
+        self.where = where
+        self.dusted = 0
+
+    def exact(self, value: Decimal, field: str) -> Decimal:
+        try:
+            amount, dusted = parse_amount(value, self._scale)
+        except AmountError as error:
+            msg = f"{self.where}: {field}: {error}"
+            raise ProtocolError(msg) from None
+        self.dusted += dusted
+        return amount
+
+    def exact_or_none(self, value: Decimal | None, field: str) -> Decimal | None:
+        return None if value is None else self.exact(value, field)
+
+
+def _flows(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts, scale: int) -> pd.DataFrame:
+    return _frame(
+        CashFlowLedgers,
+        scale,
+        ledger_id=[one.ledger_id for one in ledgers],
+        name=[one.name for one in ledgers],
+        net_cash_flow=[amounts.exact(one.net_cash_flow, f"net_cash_flow of {one.ledger_id}") for one in ledgers],
+        total_net_cash_flow=[
+            amounts.exact_or_none(one.total_net_cash_flow, f"total_net_cash_flow of {one.ledger_id}") for one in ledgers
+        ],
+    )
+
+
+def _lines(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts, scale: int) -> pd.DataFrame:
+    lines = [(one.ledger_id, line) for one in ledgers for line in one.lines]
+    return _frame(
+        CashFlowLines,
+        scale,
+        line_id=[line.line_id for _, line in lines],
+        ledger_id=[ledger_id for ledger_id, _ in lines],
+        amount=[amounts.exact(line.amount, f"amount of line {line.line_id}") for _, line in lines],
+        datetime=instants_in_utc([line.datetime for _, line in lines], amounts.where),
+        cash_flow_ledger_name=[line.cash_flow_ledger_name for _, line in lines],
+        journal_entry_id=[line.journal_entry_id for _, line in lines],
+        journal_entry_description=[line.journal_entry_description for _, line in lines],
+    )
+
+
+def _balances(balances: Sequence[wire.CashLedgerBalance], amounts: _Amounts, scale: int) -> pd.DataFrame:
+    return _frame(
+        CashBalances,
+        scale,
+        ledger_id=[one.ledger_id for one in balances],
+        ledger_name=[one.ledger_name for one in balances],
+        sort_code=[one.sort_code for one in balances],
+        cash_balance=[amounts.exact(one.cash_balance, f"cash_balance of {one.ledger_id}") for one in balances],
+        total_cash_balance=[
+            amounts.exact_or_none(one.total_cash_balance, f"total_cash_balance of {one.ledger_id}") for one in balances
+        ],
+    )
+
+
+def _frame(table: type[Table], scale: int, **columns: Sequence[Any]) -> pd.DataFrame:
+    dtypes = table.dtypes(scale)
+    return pd.DataFrame({name: pd.Series(values, dtype=dtypes[name]) for name, values in columns.items()})

@@ -1,0 +1,192 @@
+"""Reading one window to its end: page after page, never in circles, never on trust."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+
+from accounting_analytics.errors import InvalidRequestError, ProtocolError, ServiceError
+from accounting_analytics.loader.columns import (
+    in_order,
+    line_schema,
+    page_columns,
+    require_in_period,
+    without_repeats,
+)
+from accounting_analytics.loader.windows import Outlook, halves, split, turned_out_dense
+
+if TYPE_CHECKING:
+    import datetime as dt
+
+    from accounting_analytics.client import LedgerClient
+    from accounting_analytics.client import records as wire
+    from accounting_analytics.loader.query import LineEntryQuery, Window
+
+_RESTARTS = 3
+_PAGES_WITHOUT_NEWS = 100
+
+
+class WindowLines(NamedTuple):
+    """All lines of a window, each once, by (datetime, id)."""
+
+    window: Window
+    table: pa.Table
+    pages: int
+    dusted: int
+    repeated: int
+
+    @property
+    def newest(self) -> dt.datetime | None:
+        """Instant of the newest line."""
+        newest: dt.datetime | None = self.table["datetime"][-1].as_py() if self.table.num_rows else None
+        return newest
+
+
+class StoppedError(Exception):
+    """The load was given up while this window was being read."""
+
+
+class _ExpiredTokenError(Exception):
+    """The service no longer knows a page token it gave."""
+
+
+@dataclass
+class Scan:
+    """Reads windows of one query; several threads may use it at once.
+
+    Parameters
+    ----------
+    client : LedgerClient
+        The service.
+    query : LineEntryQuery
+        What is asked.
+    in_flight : int
+        How many windows are read at the same time; dense windows are cut into that many and more.
+    stop : threading.Event
+        Set when the load is given up: no further page is asked for.
+    """
+
+    client: LedgerClient
+    query: LineEntryQuery
+    in_flight: int
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def read(self, window: Window) -> WindowLines | list[Window]:
+        """Read a window to its end, or find that it is better read as several."""
+        for _ in range(_RESTARTS):
+            try:
+                return self._read(window, may_split=self.in_flight > 1)
+            except _ExpiredTokenError:
+                if window.period.days > 1:  # fewer pages are sooner read
+                    return halves(window)
+        try:
+            return self._read(window, may_split=False)
+        except _ExpiredTokenError:
+            msg = (
+                f"list line entries ({window}): the service forgot its page token in {_RESTARTS + 1} tries "
+                "to read this day; its tokens do not live long enough, load again when it is less busy"
+            )
+            raise ProtocolError(msg) from None
+
+    def read_whole(self, window: Window) -> WindowLines:
+        """Read a window to its end, whatever its size."""
+        for _ in range(_RESTARTS):
+            try:
+                lines = self._read(window, may_split=False)
+            except _ExpiredTokenError:
+                continue
+            if isinstance(lines, WindowLines):
+                return lines
+        msg = f"list line entries ({window}): the service forgot its page token in {_RESTARTS} tries; load again"
+        raise ProtocolError(msg)
+
+    def _read(self, window: Window, *, may_split: bool) -> WindowLines | list[Window]:
+        chain = _Chain(window)
+        tables = [line_schema(self.query.expand, self.query.scale).empty_table()]
+        dusted = 0
+        token: str | None = None
+        while True:
+            if self.stop.is_set():
+                raise StoppedError
+            page = self._page(window, chain.pages + 1, token)
+            where = f"list line entries ({window}), page {chain.pages + 1}"
+            columns = page_columns(
+                page.records,
+                where,
+                ledger_id=window.ledger_id,
+                expanded=self.query.expand,
+                scale=self.query.scale,
+            )
+            require_in_period(columns.table, window.period, where)
+            chain.follow(page, where)
+            tables.append(columns.table)
+            dusted += columns.dusted
+            token = page.next_page_token
+            if token is None:
+                break
+            if may_split and window.period.days > 1:
+                outlook = Outlook.of(columns.table["datetime"], window.period)
+                if outlook is not None and turned_out_dense(window, outlook, chain.pages):
+                    return split(window, outlook, self.in_flight)
+        table, repeated = without_repeats(pa.concat_tables(tables))
+        return WindowLines(window, in_order(table), chain.pages, dusted, repeated)
+
+    def _page(self, window: Window, number: int, token: str | None) -> wire.LineEntryPage:
+        try:
+            return self.query.page(self.client, window, token)
+        except InvalidRequestError as error:
+            if token is not None and "token" in (error.error_code or ""):
+                raise _ExpiredTokenError from None
+            raise _on_page(error, number) from None
+        except ServiceError as error:
+            raise _on_page(error, number) from None
+
+
+class _Chain:
+    """The pages of a window so far: every token once, every page once, and news now and then."""
+
+    def __init__(self, window: Window) -> None:
+        self._window = window
+        self.pages = 0
+        self._tokens: set[str] = set()
+        self._prints: dict[bytes, int] = {}
+        self._ids: set[str] = set()
+        self._without_news = 0
+
+    def follow(self, page: wire.LineEntryPage, where: str) -> None:
+        """Take a page in; refuse one from which the pages would never end."""
+        self.pages += 1
+        token = page.next_page_token
+        if token is None:
+            return
+        if token in self._tokens:
+            msg = f"{where}: it leads back to a page already read, so the pages never end; nothing of it was kept"
+            raise ProtocolError(msg)
+        self._tokens.add(token)
+        ids = [line.id for line in page.records]
+        self._require_another_page(ids, where)
+        known = len(self._ids)
+        self._ids.update(ids)
+        self._without_news = 0 if len(self._ids) > known else self._without_news + 1
+        if self._without_news >= _PAGES_WITHOUT_NEWS:
+            msg = f"{where}: the last {_PAGES_WITHOUT_NEWS} pages brought no new line, and none says it is the last"
+            raise ProtocolError(msg)
+
+    def _require_another_page(self, ids: list[str], where: str) -> None:
+        if not ids:
+            return
+        fingerprint = hashlib.blake2b("\0".join(ids).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        first = self._prints.setdefault(fingerprint, self.pages)
+        if first != self.pages:
+            msg = f"{where}: it is page {first} again under another token, so the pages never end"
+            raise ProtocolError(msg)
+
+
+def _on_page(error: ServiceError, number: int) -> ServiceError:
+    """Name the page in an error."""
+    error.args = (f"{error} (page {number} of its window)", *error.args[1:])
+    return error

@@ -1,0 +1,222 @@
+"""Clients of ledgers that live in the test: a handler of requests, or a server on loopback that serves one."""
+
+import bisect
+import datetime as dt
+import http.server
+import threading
+from collections import Counter
+from contextlib import contextmanager
+from zoneinfo import ZoneInfo
+
+import httpx
+import pytest
+import stamina
+
+import accounting_analytics as aa
+
+TOKEN = "canary-token-value"
+
+
+@pytest.fixture
+def connected():
+    """Return a function that makes a client of a handler, and counts its requests."""
+    clients = []
+
+    def connect(handler, **options):
+        requests = []
+
+        def answer(request):
+            requests.append(request)
+            return handler(request)
+
+        client = aa.LedgerClient(
+            "http://ledgers.test", token=TOKEN, instance_id="ins_1", transport=httpx.MockTransport(answer), **options
+        )
+        client.requests = requests
+        clients.append(client)
+        return client
+
+    with stamina.set_testing(testing=True, attempts=4, cap=True):
+        yield connect
+    for client in clients:
+        client.close()
+
+
+def make_line(number=1, **fields):
+    """Return a line entry as the service sends it."""
+    return {
+        "id": f"lin_{number}",
+        "amount": "12.50",
+        "debit_credit": "debit",
+        "datetime": "2025-03-10T12:00:00Z",
+        "ledger_id": "led_1",
+        "journal_entry_id": f"ent_{number}",
+    } | fields
+
+
+@pytest.fixture
+def line():
+    """Return a function that makes a line entry as the service sends it."""
+    return make_line
+
+
+@pytest.fixture
+def pages():
+    """Return a function that answers with pages of lines, by token; other days than the first asked for as one page."""
+
+    def pages(*each):
+        first_asked = []
+
+        def answer(request):
+            days = (request.url.params["start_date"], request.url.params["end_date"])
+            first_asked.append(days)
+            if days != first_asked[0]:
+                within = [line for page in each for line in page if days[0] <= line["datetime"][:10] <= days[1]]
+                return page_of(within)
+            at = int(request.url.params.get("page_token", "0"))
+            return page_of(each[at], str(at + 1) if at + 1 < len(each) else None)
+
+        return answer
+
+    return pages
+
+
+def page_of(lines, next_page_token=None):
+    """Return an answer with a page."""
+    return httpx.Response(200, json={"records": lines, "next_page_token": next_page_token, "prev_page_token": None})
+
+
+class Ledgers:
+    """Ledgers of a service, and every page it was asked for.
+
+    Lines are served by local day in order of time, `page_size` at most a page; change `order`, or wrap
+    `page`, to be a stranger service.
+    """
+
+    def __init__(self, lines, *, page_size=1000):
+        self.lines = list(lines)
+        self.page_size = page_size
+        self.order = list
+        self._by_day = {}
+        self.asked = Counter()
+        self._lock = threading.RLock()
+
+    def __call__(self, request):
+        params = request.url.params
+        asked = (
+            request.url.path.split("/")[3],
+            params["start_date"],
+            params["end_date"],
+            params.get("time_zone", "UTC"),
+            params.get("page_token"),
+        )
+        with self._lock:
+            self.asked[asked] += 1
+        return self.page(*asked, limit=int(params["limit"]))
+
+    def page(self, ledger_id, start_date, end_date, time_zone, page_token, *, limit):
+        found = self.within(ledger_id, time_zone, start_date, end_date)
+        size = min(limit, self.page_size)
+        at = int(page_token.removeprefix("at-")) if page_token else 0
+        return page_of(found[at : at + size], f"at-{at + size}" if at + size < len(found) else None)
+
+    def within(self, ledger_id, time_zone, start_date, end_date):
+        """Return the ledger's lines of these days, in the order of the service."""
+        with self._lock:
+            by_day = self._days_of(ledger_id, time_zone)
+        first = bisect.bisect_left(by_day, start_date, key=lambda one: one[0])
+        last = bisect.bisect_right(by_day, end_date, key=lambda one: one[0])
+        return self.order([line for _, line in by_day[first:last]])
+
+    def _days_of(self, ledger_id, time_zone):
+        if (ledger_id, time_zone) not in self._by_day:
+            zone = ZoneInfo("UTC" if time_zone == "localtime" else time_zone)
+            self._by_day[ledger_id, time_zone] = [
+                (dt.datetime.fromisoformat(line["datetime"]).astimezone(zone).date().isoformat(), line)
+                for line in sorted(self.lines, key=lambda line: (line["datetime"], line["id"]))
+                if line["ledger_id"] == ledger_id
+            ]
+        return self._by_day[ledger_id, time_zone]
+
+    def change(self, change):
+        """Let the books change while they are served."""
+        with self._lock:
+            change(self.lines)
+            self._by_day.clear()
+
+    @property
+    def requests(self):
+        """How many pages were asked for in all."""
+        return sum(self.asked.values())
+
+
+@pytest.fixture
+def make_ledgers():
+    """Return a function that makes ledgers of lines."""
+    return Ledgers
+
+
+@pytest.fixture
+def spread():
+    """Return a function that spreads lines over days: `{ledger: {day: lines that day}}`, in order of time."""
+
+    def spread(ledgers):
+        lines = []
+        for ledger_id, days in ledgers.items():
+            for day, count in days.items():
+                midnight = dt.datetime.fromisoformat(f"{day}T00:00:00+00:00")
+                for at in range(count):
+                    when = midnight + dt.timedelta(days=1) * at / count
+                    number = f"{ledger_id}_{day}_{at}"
+                    lines.append(
+                        make_line(
+                            number,
+                            ledger_id=ledger_id,
+                            datetime=when.isoformat(timespec="microseconds"),
+                            amount=f"{at % 1000}.{at % 100:02}",
+                        )
+                    )
+        return lines
+
+    return spread
+
+
+@contextmanager
+def on_loopback(answer):
+    """Serve a handler of httpx requests over real HTTP on 127.0.0.1; the value is the base address."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # or acknowledgements are waited for
+
+        def do_GET(self):
+            response = answer(httpx.Request("GET", f"http://127.0.0.1{self.path}", headers=dict(self.headers)))
+            try:
+                self.send_response(response.status_code)
+                for name, value in response.headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(response.content)
+            except ConnectionError:
+                self.close_connection = True  # the client was killed
+
+        def log_message(self, *_):
+            """Say nothing."""
+
+    class Server(http.server.ThreadingHTTPServer):
+        daemon_threads = True
+        request_queue_size = 64
+
+        def handle_error(self, *_):
+            """Say nothing: clients are killed here."""
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture
+def loopback():
+    """Return a context manager that serves a handler over real HTTP."""
+    return on_loopback

@@ -1,0 +1,38 @@
+"""A program that loads with a checkpoint, for tests that kill it: imports once, then forks for each load it is told.
+
+Each line on standard input is a load as JSON; the answers are the process id of the load, then its exit status.
+"""
+
+import json
+import os
+import sys
+import traceback
+
+import pandas as pd  # noqa: F401 (imported before the forks, so that these start at once)
+
+import accounting_analytics as aa
+from accounting_analytics.loader import load_line_entries
+
+
+def load(order):
+    """Load with a checkpoint and write what came."""
+    client = aa.LedgerClient(order["base_url"], token="canary-token-value", instance_id="ins_1")
+    frame = load_line_entries(
+        client, order["ledger_ids"], *order["days"], checkpoint=order["folder"], in_flight=4, progress=False
+    )
+    frame[["id", "ledger_id", "signed_amount"]].astype("str").to_json(order["output"], orient="values")
+
+
+for text in sys.stdin:
+    child = os.fork()
+    if not child:
+        try:
+            load(json.loads(text))
+        except BaseException:  # noqa: BLE001 (a forked child must end here)
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    sys.stdout.write(f"{child}\n")
+    sys.stdout.flush()
+    sys.stdout.write(f"{os.waitpid(child, 0)[1]}\n")
+    sys.stdout.flush()

@@ -1,0 +1,253 @@
+"""Checkpoints: bound to their load, one load at a time, damage and strangers refused, nothing lost on a full disk."""
+
+import json
+import re
+import shutil
+import threading
+from pathlib import Path
+
+import httpx
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import ChangedWhileReadingError, CheckpointError, ServerFaultError
+
+QUARTER = ("2025-01-01", "2025-03-31")
+DAYS = [f"2025-{month:02}-{day:02}" for month in (1, 2, 3) for day in range(1, 29)]
+
+
+@pytest.fixture
+def service(make_ledgers, spread):
+    """Return two ledgers, one of which takes several windows."""
+    return make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 10), "led_2": {"2025-01-05": 5}}), page_size=50)
+
+
+def load(client, folder, *, days=QUARTER, ledger_ids=("led_1", "led_2"), **options):
+    """Load both ledgers with a checkpoint."""
+    return aa.load_line_entries(client, ledger_ids, *days, checkpoint=folder, **options)
+
+
+def failing_after(service, count):
+    """Return a handler that answers with 503 from the n-th request on."""
+    lock, served = threading.Lock(), 0
+
+    def answer(request):
+        nonlocal served
+        with lock:
+            served += 1
+            failed = served > count
+        return httpx.Response(503) if failed else service(request)
+
+    return answer
+
+
+@pytest.mark.parametrize("count", range(0, 26, 5))
+def test_a_failed_load_goes_on(connected, service, tmp_path, count):
+    """Whichever request fails, the same call finishes the load, and asks only for what was not finished."""
+    folder = tmp_path / "kept"
+    with pytest.raises(ServerFaultError, match=r"finished window.*are safe in .*kept.*same arguments") as caught:
+        load(connected(failing_after(service, count)), folder)
+    safe = int(str(caught.value).partition(" finished window(s)")[0].rpartition(" ")[2])
+    assert safe == len(list(folder.glob("window-*.parquet")))
+    client = connected(service)
+    frame = load(client, folder)
+    assert sorted(frame["id"]) == sorted(line["id"] for line in service.lines)
+    whole = aa.load_line_entries(connected(service), ["led_1", "led_2"], *QUARTER)
+    assert frame.equals(whole)
+    client.requests.clear()
+    assert load(client, folder).equals(whole)
+    assert client.requests == []
+
+
+def test_the_order_of_ledgers_does_not_matter(connected, service, tmp_path):
+    """The same ledgers in another order are the same load."""
+    first = load(connected(service), tmp_path)
+    client = connected(service)
+    assert load(client, tmp_path, ledger_ids=["led_2", "led_1"]).equals(first)
+    assert client.requests == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"days": ("2025-01-01", "2025-03-30")}, "end_date is"),
+        ({"ledger_ids": ["led_1"]}, "ledger_ids is"),
+        ({"time_zone": "Europe/Berlin"}, 'time_zone is "UTC", not "Europe/Berlin"'),
+        ({"is_cashflow": True}, "is_cashflow is"),
+        ({"tag_ids": ["tag_1"]}, "tag_ids is"),
+        ({"expand": ()}, "expand is"),
+    ],
+)
+def test_the_checkpoint_of_another_load_is_refused(connected, service, tmp_path, change, said):
+    """Other days, ledgers, zone, filters or columns: refused before a request, naming what differs; nothing changes."""
+    load(connected(service), tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    client = connected(service)
+    with pytest.raises(CheckpointError, match=f"{said}.*another folder"):
+        load(client, tmp_path, **change)
+    assert client.requests == []
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_the_checkpoint_of_another_service_instance_or_scale_is_refused(connected, service, tmp_path):
+    """A checkpoint is bound to one address, one instance and one scale."""
+    load(connected(service), tmp_path)
+    transport = httpx.MockTransport(service)
+    elsewhere = aa.LedgerClient("http://other.test", token="t", instance_id="ins_1", transport=transport)
+    other = aa.LedgerClient("http://ledgers.test", token="t", instance_id="ins_2", transport=transport)
+    for client, name in ((elsewhere, "base_url"), (other, "instance_id"), (connected(service, scale=3), "scale")):
+        with pytest.raises(CheckpointError, match=f"its {name} is"):
+            load(client, tmp_path)
+
+
+def test_folders_of_others_are_left_alone(connected, service, tmp_path):
+    """A folder with files and no manifest, and a file in place of a folder, are refused."""
+    (tmp_path / "photo.jpg").touch()
+    with pytest.raises(CheckpointError, match="holds files but no checkpoint"):
+        load(connected(service), tmp_path)
+    with pytest.raises(CheckpointError, match="cannot be used"):
+        load(connected(service), tmp_path / "photo.jpg")
+    assert [path.name for path in tmp_path.iterdir()] == ["photo.jpg"]
+
+
+def truncate(path, _):
+    """Cut a window short."""
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def flip(path, _):
+    """Change one byte of the lines of a window."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3] ^= 0xFF
+    path.write_bytes(content)
+
+
+def swap_in(path, stranger):
+    """Put a window of another load in its place."""
+    shutil.copy(stranger, path)
+
+
+def double(path, _):
+    """Put a second copy beside it."""
+    shutil.copy(path, path.with_name(path.name.replace("-0", "-9", 1)))
+
+
+@pytest.mark.parametrize("damage", [truncate, flip, swap_in, double])
+def test_damaged_windows_are_refused_by_name(connected, service, tmp_path, damage):
+    """A window that is cut, changed, foreign or doubled is never read as if it were whole; deleting it is enough."""
+    folder = tmp_path / "kept"
+    whole = load(connected(service), folder)
+    load(connected(service), tmp_path / "other", days=("2025-01-01", "2025-02-28"))
+    window = sorted(folder.glob("window-*.parquet"))[2]
+    damage(window, next((tmp_path / "other").glob("window-*.parquet")))
+    with pytest.raises(
+        CheckpointError, match=r"window-.*\.parquet is no window of this load.*delete that file"
+    ) as caught:
+        load(connected(service), folder)
+    Path(str(caught.value).split(" is no window")[0]).unlink()
+    client = connected(service)
+    assert load(client, folder).equals(whole)
+    assert len(client.requests) < 8
+
+
+def test_a_damaged_manifest_is_refused(connected, service, tmp_path):
+    """A manifest that is no JSON says to start again."""
+    load(connected(service), tmp_path)
+    (tmp_path / "manifest.json").write_text("{")
+    with pytest.raises(CheckpointError, match="damaged; delete the folder"):
+        load(connected(service), tmp_path)
+
+
+def test_two_loads_at_once_are_one_too_many(connected, service, tmp_path):
+    """While one load uses the checkpoint, a second one refuses, and the first one finishes."""
+    inside, go_on = threading.Event(), threading.Event()
+
+    def answer(request):
+        inside.set()
+        go_on.wait(10)
+        return service(request)
+
+    frames = []
+    first = threading.Thread(target=lambda: frames.append(load(connected(answer), tmp_path)))
+    first.start()
+    inside.wait(10)
+    with pytest.raises(CheckpointError, match="another load is using the checkpoint"):
+        load(connected(service), tmp_path)
+    go_on.set()
+    first.join()
+    assert len(frames[0]) == len(service.lines)
+
+
+def test_no_file_is_named_by_an_id(connected, line, tmp_path):
+    """Ids that are paths stay in the folder, as text."""
+    evil = "../../etc/passwd"
+
+    def answer(_):
+        lines = [line(1, ledger_id=evil)]
+        return httpx.Response(200, json={"records": lines, "next_page_token": None, "prev_page_token": None})
+
+    frame = load(connected(answer), tmp_path / "kept", ledger_ids=[evil])
+    assert frame["ledger_id"].tolist() == [evil]
+    names = sorted(path.name for path in (tmp_path / "kept").iterdir())
+    assert names[:2] == [".lock", "manifest.json"]
+    assert re.fullmatch("window-000001-[0-9a-f]{32}.parquet", names[2])
+    assert len(names) == 3
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+@pytest.mark.parametrize("fails_at", [1, 2, 3, 4, 7])
+def test_a_full_disk_loses_nothing(connected, service, tmp_path, monkeypatch, fails_at):
+    """Whichever file write finds no space, the error says so, and a later call goes on from what is whole."""
+    from accounting_analytics.loader import durable  # noqa: PLC0415 (to fill its disk)
+
+    sync, calls, lock = durable.os.fsync, 0, threading.Lock()
+
+    def full(descriptor):
+        nonlocal calls
+        with lock:
+            calls += 1
+            failed = calls >= fails_at
+        if failed:
+            raise OSError(28, "No space left on device")
+        sync(descriptor)
+
+    monkeypatch.setattr(durable.os, "fsync", full)
+    with pytest.raises(CheckpointError, match="No space left on device"):
+        load(connected(service), tmp_path)
+    monkeypatch.setattr(durable.os, "fsync", sync)
+    assert list(tmp_path.glob("*.unfinished")) == []
+    frame = load(connected(service), tmp_path)
+    assert sorted(frame["id"]) == sorted(line["id"] for line in service.lines)
+
+
+def test_a_leftover_of_a_kill_is_cleared(connected, service, tmp_path):
+    """A window that was being written when the load was killed is not there."""
+    load(connected(service), tmp_path)
+    (tmp_path / "window-000099.parquet.unfinished").write_bytes(b"PAR1")
+    assert len(load(connected(service), tmp_path)) == len(service.lines)
+    assert not (tmp_path / "window-000099.parquet.unfinished").exists()
+
+
+def test_stale_windows_leave_the_checkpoint(connected, service, tmp_path):
+    """A ledger that changed while it was read is read again by the next call; other ledgers are not."""
+
+    def answer(request):
+        response = service(request)
+        days = request.url.params["start_date"], request.url.params["end_date"]
+        if days[0] > "2025-01-01" and days[1] == "2025-03-31" and response.json()["next_page_token"] is None:
+            service.change(lambda lines: lines.append(lines[839] | {"id": "lin_new"}))
+        return response
+
+    with pytest.raises(ChangedWhileReadingError, match="led_1 changed"):
+        load(connected(answer), tmp_path)
+    client = connected(service)
+    frame = load(client, tmp_path)
+    assert "lin_new" in set(frame["id"])
+    assert all("led_1" in request.url.path for request in client.requests)
+
+
+def test_the_token_is_in_no_file(connected, service, tmp_path):
+    """What is on disk holds lines and what was asked for, never the token."""
+    load(connected(service), tmp_path)
+    assert all(b"canary-token-value" not in path.read_bytes() for path in tmp_path.iterdir())
+    assert json.loads((tmp_path / "manifest.json").read_text())["instance_id"] == "ins_1"

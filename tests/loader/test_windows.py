@@ -1,0 +1,186 @@
+"""Windows: every line once, few requests, and nobody waits for the densest ledger."""
+
+import datetime as dt
+import random
+import threading
+import time
+from collections import Counter
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import accounting_analytics as aa
+from accounting_analytics.errors import InputError
+from accounting_analytics.loader.query import Window
+from accounting_analytics.loader.windows import Outlook, gaps, halves, split
+from accounting_analytics.periods import Period
+
+YEAR = ("2025-01-01", "2025-12-31")
+
+
+def days(count, first="2025-01-01"):
+    """Return `count` days in a row."""
+    start = dt.date.fromisoformat(first)
+    return [(start + dt.timedelta(days=at)).isoformat() for at in range(count)]
+
+
+def ids(frame):
+    """Return the ids in a frame."""
+    return sorted(frame["id"])
+
+
+def shuffled(lines):
+    """Return lines in an order that has nothing to do with time, the same each time."""
+    return sorted(lines, key=lambda line: (line["amount"], line["datetime"]))
+
+
+def test_a_ledger_of_one_page_costs_one_request(connected, make_ledgers, spread):
+    """Nothing is cut, nothing is looked at twice: ten small ledgers are ten requests."""
+    service = make_ledgers(spread({f"led_{n}": dict.fromkeys(days(90), 11) for n in range(10)}))
+    frame = aa.load_line_entries(connected(service), [f"led_{n}" for n in range(10)], *YEAR)
+    assert (len(frame), service.requests) == (9900, 10)
+
+
+@pytest.mark.parametrize("a_day", [25, 80, 300])
+def test_windows_cost_few_requests_more(connected, make_ledgers, spread, a_day):
+    """Every line comes, in at most a seventh more requests than pages of one chain, and a handful."""
+    service = make_ledgers(spread({"led_1": dict.fromkeys(days(365), a_day)}))
+    frame = aa.load_line_entries(connected(service), ["led_1"], *YEAR)
+    assert ids(frame) == sorted(line["id"] for line in service.lines)
+    assert service.requests <= 1.15 * len(service.lines) / 1000 + 6
+
+
+def test_a_dense_stretch_is_cut_again(connected, make_ledgers, spread):
+    """A window that turns out dense becomes several, so that it is read at the same time."""
+    lines = spread({"led_1": dict.fromkeys(days(330), 20) | dict.fromkeys(days(30, "2025-11-27"), 2000)})
+    service = make_ledgers(lines)
+    frame = aa.load_line_entries(connected(service), ["led_1"], *YEAR)
+    assert ids(frame) == sorted(line["id"] for line in lines)
+    longest = max(Counter(asked[:3] for asked in service.asked).values())
+    assert longest <= 12
+    assert service.requests <= 1.25 * len(lines) / 1000 + 12
+
+
+def test_a_period_far_longer_than_the_books_costs_little(connected, make_ledgers, spread):
+    """Ten thousand years around one busy month: windows without lines are few."""
+    service = make_ledgers(spread({"led_1": dict.fromkeys(days(30), 400)}))
+    frame = aa.load_line_entries(connected(service), ["led_1"], "0001-01-01", "9999-12-31")
+    assert len(frame) == 12_000
+    assert service.requests < 150
+
+
+@pytest.mark.parametrize("order", ["ascending", "descending", "shuffled"])
+@pytest.mark.parametrize("zone", ["UTC", "Pacific/Kiritimati", "America/St_Johns", "localtime"])
+def test_any_order_any_zone(connected, make_ledgers, spread, order, zone):
+    """Whatever the order of the pages and the zone of the days, the same lines in the same order come out."""
+    service = make_ledgers(spread({"led_1": dict.fromkeys(days(60), 150)}), page_size=400)
+    if order == "descending":
+        service.order = lambda lines: lines[::-1]
+    elif order == "shuffled":
+        service.order = shuffled
+    frame = aa.load_line_entries(connected(service), ["led_1"], "2024-12-30", "2025-03-05", time_zone=zone)
+    expected = sorted(service.lines, key=lambda line: (line["datetime"], line["id"]))
+    assert frame["id"].tolist() == [line["id"] for line in expected]
+
+
+def test_the_frame_does_not_depend_on_how_it_was_read(connected, make_ledgers, spread):
+    """One request at a time or many, slow or quick: the same frame."""
+    lines = spread({"led_1": dict.fromkeys(days(200), 90), "led_2": dict.fromkeys(days(30), 3)})
+    frames = []
+    for in_flight, seed in ((1, 1), (3, 2), (16, 3)):
+        service, dice = make_ledgers(lines), random.Random(seed)  # noqa: S311 (only delays)
+
+        def answer(request, service=service, dice=dice):
+            time.sleep(dice.random() / 200)
+            return service(request)
+
+        frames.append(aa.load_line_entries(connected(answer), ["led_1", "led_2"], *YEAR, in_flight=in_flight))
+    assert frames[0].equals(frames[1])
+    assert frames[0].equals(frames[2])
+
+
+def test_ledgers_and_windows_are_read_at_the_same_time(connected, make_ledgers, spread):
+    """One dense and many sparse ledgers keep as many requests in flight as allowed, and never more."""
+    lines = spread({"led_1": dict.fromkeys(days(300), 120)} | {f"led_{n}": {"2025-06-01": 2} for n in range(2, 12)})
+    service, lock, now, most = make_ledgers(lines), threading.Lock(), 0, 0
+
+    def answer(request):
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        time.sleep(0.01)
+        with lock:
+            now -= 1
+        return service(request)
+
+    aa.load_line_entries(connected(answer), [f"led_{n}" for n in range(1, 12)], *YEAR, in_flight=6)
+    assert most == 6
+
+
+@pytest.mark.parametrize("in_flight", [0, -1, True, 2.5])
+def test_in_flight_is_a_number_of_requests(connected, in_flight):
+    """Nonsense is refused before anything is asked."""
+    client = connected(lambda _: httpx.Response(500))
+    with pytest.raises(InputError, match="in_flight"):
+        aa.load_line_entries(client, ["led_1"], *YEAR, in_flight=in_flight)
+    assert client.requests == []
+
+
+def test_ids_that_are_none_are_refused(connected):
+    """A ledger id must be text."""
+    with pytest.raises(InputError, match="not an id"):
+        aa.load_line_entries(connected(lambda _: httpx.Response(500)), [None], *YEAR)
+
+
+dates = st.dates(dt.date(2024, 1, 1), dt.date(2026, 12, 31))
+
+
+@given(
+    first=dates,
+    length=st.integers(1, 900),
+    a_day=st.floats(0.01, 5000),
+    at=st.floats(0, 1),
+    backwards=st.booleans(),
+    in_flight=st.integers(1, 64),
+)
+def test_a_cut_tiles(*, first, length, a_day, at, backwards, in_flight):
+    """Whatever a page says, the windows of a cut cover each day of the window once, and are not too many."""
+    whole = Period(first, first + dt.timedelta(days=length - 1))
+    turn = first + dt.timedelta(days=int(at * (length - 1)))
+    rest = (whole.start_date, turn) if backwards else (turn, whole.end_date)
+    outlook = Outlook(a_day, 1000, *rest, backwards=backwards)
+    cut = split(Window("led_1", whole), outlook, in_flight)
+    covered = sorted(one.period.start_date + dt.timedelta(days=n) for one in cut for n in range(one.period.days))
+    assert covered == [whole.start_date + dt.timedelta(days=n) for n in range(length)]
+    assert len(cut) <= 4 * in_flight + 1
+
+
+@given(first=dates, length=st.integers(2, 900))
+def test_halves_tile(first, length):
+    """Two windows, every day once."""
+    whole = Period(first, first + dt.timedelta(days=length - 1))
+    earlier, later = halves(Window("led_1", whole))
+    assert (earlier.period.start_date, later.period.end_date) == (whole.start_date, whole.end_date)
+    assert earlier.period.end_date + dt.timedelta(days=1) == later.period.start_date
+
+
+@given(first=dates, length=st.integers(1, 60), done=st.lists(st.integers(0, 59), unique=True))
+def test_gaps_are_what_is_not_finished(first, length, done):
+    """Finished days and gaps together are the period, each day once."""
+    whole = Period(first, first + dt.timedelta(days=length - 1))
+    finished = [Period(first + dt.timedelta(days=n), first + dt.timedelta(days=n)) for n in done if n < length]
+    left = [one.period for one in gaps("led_1", whole, finished)]
+    covered = sorted(
+        period.start_date + dt.timedelta(days=n) for period in [*finished, *left] for n in range(period.days)
+    )
+    assert covered == [first + dt.timedelta(days=n) for n in range(length)]
+
+
+def test_the_last_day_of_the_calendar_can_be_cut():
+    """No day after 9999-12-31 is ever computed."""
+    whole = Period(dt.date(9999, 1, 1), dt.date.max)
+    outlook = Outlook(1000, 1000, whole.start_date, whole.end_date, backwards=True)
+    assert split(Window("led_1", whole), outlook, 4)[-1].period.end_date == dt.date.max
