@@ -29,7 +29,9 @@ def open_database(address: str, lock_seconds: float) -> Database:
     """Open the database at an address such as ``postgresql://host/books``; an empty one gets the tables."""
     url, name = _url(address)
     try:
-        engine = create_engine(url, pool_size=8, max_overflow=24, pool_timeout=60, pool_pre_ping=True)
+        engine = create_engine(
+            url, hide_parameters=True, pool_size=8, max_overflow=24, pool_timeout=60, pool_pre_ping=True
+        )
     except (ImportError, NoSuchModuleError) as error:
         msg = "PostgreSQL needs its driver: pip install 'accounting-analytics[postgresql]'"
         raise ConfigurationError(msg) from error

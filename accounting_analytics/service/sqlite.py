@@ -34,7 +34,11 @@ def open_database(path: Path, lock_seconds: float) -> Database:
     """Open the database at `path`; a new or empty file gets the schema, only its owner may read it."""
     _create_private(path)
     engine = create_engine(
-        URL.create("sqlite+pysqlite", database=str(path)), pool_size=16, max_overflow=48, pool_timeout=60
+        URL.create("sqlite+pysqlite", database=str(path)),
+        hide_parameters=True,
+        pool_size=16,
+        max_overflow=48,
+        pool_timeout=60,
     )
     event.listen(engine, "connect", partial(_connected, lock_seconds))
     event.listen(engine, "begin", _begin)
