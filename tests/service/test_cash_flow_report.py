@@ -1,11 +1,12 @@
 """The cash flow report, rule by rule."""
 
+import datetime as dt
 from decimal import Decimal
 from itertools import pairwise
 
 import pytest
 
-from accounting_analytics.service.posting import NewTag
+from accounting_analytics.service.posting import NewJournalEntry, NewLine, NewTag
 
 
 def flows(report):
@@ -243,3 +244,26 @@ def test_bad_parameters_are_named(books, params, loc):
     """A parameter that is wrong, or that the report does not have, is 422 with its name."""
     query = {"start_date": "2020-01-01", "end_date": "2020-01-01"} | params
     assert books.get("/v0/reports/cash-flow", 422, **query)["detail"][0]["loc"] == ["query", loc]
+
+
+def test_a_report_of_many_megabytes(books):
+    """A report that is sent in parts from a file is one report: every line once, in order, and the sums tie."""
+    bank, *categories = books.bank(), books.category("Rent"), books.category("Empty"), books.category("Food")
+    said = "x" * 400
+    entries = [
+        NewJournalEntry(
+            dt.datetime(2025, 1, 1, tzinfo=dt.UTC) + dt.timedelta(minutes=number),
+            f"{number} {said}",
+            (NewLine(bank, "credit", Decimal(number)), NewLine(categories[number % 2 * 2], "debit", Decimal(number))),
+        )
+        for number in range(10_000)
+    ]
+    books.store.post(books.instance_id, entries)
+    read = books.report("2025-01-01", "2025-12-31")
+    assert [ledger["ledger_id"] for ledger in read["cash_flow_ledgers"]] == [categories[0], categories[2]]
+    for offset, ledger in enumerate(read["cash_flow_ledgers"]):
+        numbers = [int(line["journal_entry_description"].split()[0]) for line in ledger["lines"]]
+        assert numbers == list(range(offset, 10_000, 2))
+        assert [line["amount"] for line in ledger["lines"]] == [-number for number in numbers]
+        assert ledger["net_cash_flow"] == -sum(numbers)
+    assert read["ending_cash_balance"] == -sum(range(10_000))

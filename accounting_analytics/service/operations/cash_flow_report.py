@@ -29,6 +29,7 @@ TIER_FOR_TAGS = 3
 _LINES = tables.line_entries.c
 _ENTRIES = tables.journal_entries.c
 _LINES_IN_MEMORY = 4 * 1024 * 1024
+_PART = 1024 * 1024
 _HEAD = b'{"cash_flow_ledgers":['
 _LINES_FOLLOW = b',"lines":['
 _LINE = (
@@ -100,14 +101,20 @@ def retrieve_cash_flow_report(connection: Connection, instance: Instance, query:
 
 
 def _parts(heads: Sequence[tuple[bytes, _Flow]], lines: SpooledTemporaryFile[bytes], tail: bytes) -> Iterator[bytes]:
-    yield _HEAD
+    """Put the report together, about a megabyte at a time."""
+    part = bytearray(_HEAD)
     comma = b""
     for head, flow in heads:
-        lines.seek(flow.start)
-        yield comma + head
-        yield lines.read(flow.end - flow.start) + _LEDGER_END
+        part += comma + head
         comma = b","
-    yield tail
+        lines.seek(flow.start)
+        while (left := flow.end - lines.tell()) > 0:
+            part += lines.read(min(left, _PART))
+            if len(part) >= _PART:
+                yield bytes(part)
+                part.clear()
+        part += _LEDGER_END
+    yield bytes(part + tail)
 
 
 def _balances(connection: Connection, instance: Instance, until: Boundary | None) -> dict[int, int]:
