@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from dataclasses import dataclass
-from decimal import Decimal, localcontext
+from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.chart_of_accounts import DebitCredit
@@ -18,6 +18,7 @@ from accounting_analytics.service.posting import NewJournalEntry, NewLedger, New
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from decimal import Decimal
 
     from accounting_analytics.service.refusals import Refusals
     from accounting_analytics.service.store import StoredLedger
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 _NOON = dt.time(12)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?")
-_ZERO = Decimal(0)
 
 
 class FileLine(NamedTuple):
@@ -203,8 +203,7 @@ def _check_entry(entry_id: str, lines: list[FileLine], refusals: Refusals) -> No
     if len(lines) == 1:
         refusals.add(first.place, f"entry {entry_id!r} has one line only; an entry has at least two")
         return
-    with localcontext(EXACT):
-        balance = sum((line.signed for line in lines), _ZERO)
+    balance = reduce(EXACT.add, [line.signed for line in lines])
     if balance:
         refusals.add(
             first.place,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -110,7 +112,25 @@ def import_books(
     ImportRefusedError
         The file is malformed, unbalanced or known already; the message names file, line and rule.
     """
-    file = Path(path)
+    with _without_collector():
+        return _imported(store, instance_id, Path(path), time_zone=time_zone, cash=cash, commodity=commodity)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Let the search for cycles rest: millions of entries form none, and looking through them takes an eighth."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _imported(
+    store: Store, instance_id: str, file: Path, *, time_zone: str, cash: Sequence[str], commodity: str | None
+) -> ImportSummary:
     with store.reading() as connection:
         instance = _instance(connection, instance_id)
         existing = read_ledgers(connection, instance)
