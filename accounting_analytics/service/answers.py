@@ -110,7 +110,9 @@ async def _database_failed(request: Request, error: Exception) -> Response:
 async def _failed(request: Request, error: Exception) -> Response:
     """Answer an unforeseen failure without a word of its cause; the log has that."""
     _log.error("request %s failed: %s", request.state.request_id, type(error).__name__)
-    return json_answer(encode(error_fields("the service failed, and cannot say whether it did what was asked", "internal_error")), 500)
+    return json_answer(
+        encode(error_fields("the service failed, and cannot say whether it did what was asked", "internal_error")), 500
+    )
 
 
 def _is_busy(error: Exception) -> bool:
