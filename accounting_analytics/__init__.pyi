@@ -6,7 +6,14 @@ from .completeness import check_completeness
 from .demo import demo
 from .discovery import discover_ledgers
 from .exports import export_parquet
-from .loader import load_cash_flow_report, load_line_entries
+from .loader import (
+    LoadPlan,
+    iter_line_entry_batches,
+    load_cash_flow_report,
+    load_line_entries,
+    load_line_entries_to_parquet,
+    plan_load,
+)
 from .recategorization import Plan, apply_plan, plan_recategorization, verify_plan, verify_report_change
 from .reconciliation import Reconciliation, reconcile
 from .reports import run_notebook
@@ -15,6 +22,7 @@ from .schemas import CashFlowReport
 __all__ = [
     "CashFlowReport",
     "LedgerClient",
+    "LoadPlan",
     "Plan",
     "Reconciliation",
     "apply_plan",
@@ -25,9 +33,12 @@ __all__ = [
     "discover_ledgers",
     "errors",
     "export_parquet",
+    "iter_line_entry_batches",
     "load_cash_flow_report",
     "load_line_entries",
+    "load_line_entries_to_parquet",
     "load_rules",
+    "plan_load",
     "plan_recategorization",
     "propose",
     "recompute_cash_flow",

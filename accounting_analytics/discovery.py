@@ -8,16 +8,18 @@ discovered one in the period stays invisible; ``attrs["notes"]`` says so.
 from __future__ import annotations
 
 import datetime as dt
-from collections import deque
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pandas as pd
 
-from accounting_analytics.chart_of_accounts import Hierarchy, display_order
+from accounting_analytics.chart_of_accounts import Hierarchy, RequiredLedger, display_order, required_ledger
 from accounting_analytics.client.records import flattened
-from accounting_analytics.errors import InvalidRequestError
+from accounting_analytics.loader.crew import Crew
+from accounting_analytics.loader.ledger_look import LedgerLook, Seen
+from accounting_analytics.loader.line_entries import DEFAULT_IN_FLIGHT, checked_in_flight
 from accounting_analytics.periods import Period
 from accounting_analytics.progress import progress_bar
 from accounting_analytics.schemas import Ledgers
@@ -28,9 +30,6 @@ if TYPE_CHECKING:
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.client import records as wire
 
-_WITH_PARENTS = ("ledger", "ledger.parent", "ledger.parent.parent")
-_WITHOUT_PARENTS = ("ledger",)
-_EVER = ("0001-01-01", "9999-12-31")
 _BLIND_SPOT = (
     "A ledger without a line opposite one of these in the period cannot be seen: the service lists no ledgers. "
     "A longer period finds more."
@@ -44,6 +43,11 @@ def discover_ledgers(
     *,
     time_zone: str = "UTC",
     parents: Mapping[str, str | None] | None = None,
+    inflow_ledger_id: str | None = None,
+    outflow_ledger_id: str | None = None,
+    transfers_ledger_id: str | None = None,
+    opening_balance_ledger_id: str | None = None,
+    in_flight: int = DEFAULT_IN_FLIGHT,
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Discover the ledgers that the books of a period touch.
@@ -56,6 +60,10 @@ def discover_ledgers(
         First and last day, both inclusive, local to `time_zone`.
     parents : mapping, optional
         Ledger id to parent id (None for a root), where the service does not tell.
+    inflow_ledger_id, outflow_ledger_id, transfers_ledger_id, opening_balance_ledger_id : str, optional
+        The required ledger of that role, where it is not to be recognised.
+    in_flight : int
+        How many requests at once at most.
     progress : bool, optional
         A progress bar; None shows one where somebody is watching.
 
@@ -63,7 +71,8 @@ def discover_ledgers(
     -------
     DataFrame
         :class:`~accounting_analytics.schemas.Ledgers`, ordered by (sort_code, id). ``found_by`` says how each was met,
-        ``parent_known`` whether its parent is certain, ``attrs["notes"]`` what cannot be seen.
+        ``parent_known`` whether its parent is certain, ``attrs["notes"]`` what cannot be seen, ``attrs["required"]``
+        which ledger has which of the four required roles.
 
     Raises
     ------
@@ -73,19 +82,28 @@ def discover_ledgers(
         The parents form a cycle.
     """
     period = Period.of(start_date, end_date, time_zone)
+    at_once = checked_in_flight(in_flight)
+    pinned = {
+        RequiredLedger.UNCATEGORIZED_INFLOW: inflow_ledger_id,
+        RequiredLedger.UNCATEGORIZED_OUTFLOW: outflow_ledger_id,
+        RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS: transfers_ledger_id,
+        RequiredLedger.OPENING_BALANCE: opening_balance_ledger_id,
+    }
     report = client.retrieve_cash_flow_report(period.start_date, period.end_date, time_zone=time_zone)
-    crawl = _Crawl(client, period)
+    crawl = _Crawl(LedgerLook(client, period))
     for balance in (*flattened(report.starting_balances), *flattened(report.ending_balances)):
         crawl.meet(balance.ledger_id, "cash balance", name=balance.ledger_name, sort_code=balance.sort_code, cash=True)
     for flow in flattened(report.cash_flow_ledgers):
         crawl.meet(flow.ledger_id, "cash flow", name=flow.name)
     for ledger_id in (*(parents or {}), *filter(None, (parents or {}).values())):
         crawl.meet(ledger_id, "given parents")
+    for role, pin in pinned.items():
+        if pin is not None:
+            crawl.meet(pin, f"given as {role}")
     with progress_bar(progress, desc="ledgers", unit=" ledgers") as bar:
         while crawl.waiting:
-            crawl.visit(crawl.waiting.popleft())
-            bar.update()
-    return crawl.frame(parents or {})
+            bar.update(crawl.visit_waiting(at_once))
+    return crawl.frame(parents or {}, {role: pin for role, pin in pinned.items() if pin is not None})
 
 
 @dataclass
@@ -104,16 +122,14 @@ class _Met:
 
 @dataclass
 class _Crawl:
-    """A walk from ledger to ledger, each visited once."""
+    """A walk from ledger to ledger, each visited once, all that wait at the same time."""
 
-    client: LedgerClient
-    period: Period
+    look: LedgerLook
     met: dict[str, _Met] = field(default_factory=dict)
-    waiting: deque[_Met] = field(default_factory=deque)
-    expand: tuple[str, ...] = _WITH_PARENTS
+    waiting: list[_Met] = field(default_factory=list)
 
     def meet(self, ledger_id: str, found_by: str, **known: Any) -> _Met:  # noqa: ANN401 (fields of _Met)
-        """Remember a ledger, and put it in the queue when it is new."""
+        """Remember a ledger, and let it wait for a visit when it is new."""
         ledger = self.met.get(ledger_id)
         if ledger is None:
             ledger = self.met[ledger_id] = _Met(ledger_id, found_by)
@@ -123,19 +139,38 @@ class _Crawl:
                 setattr(ledger, name, value)
         return ledger
 
-    def visit(self, ledger: _Met) -> None:
-        """Read the ledger's own fields from one of its lines, and meet what stands opposite its lines."""
-        first = self._one_line(ledger.id)
-        if first is None:
-            return
-        if first.ledger is not None:
-            self._learn(ledger, first.ledger)
-        # What stands opposite cash is met from the cash ledgers; a category shows something new only away from cash.
-        is_cash = ledger.fields.report_cash_flow if ledger.fields is not None else bool(ledger.cash)
-        for opposing_id in self._opposing(ledger.id, is_cashflow=None if is_cash else False):
-            self.meet(opposing_id, f"opposing ledger of {ledger.name or ledger.id}")
+    def visit_waiting(self, in_flight: int) -> int:
+        """Visit all ledgers that wait, at the same time; return how many there were."""
+        waiting, self.waiting = self.waiting, []
+        crew: Crew[_Met, tuple[str, Seen]] = Crew(
+            lambda ledger: (ledger.id, self.look.at(ledger.id, is_cash=bool(ledger.cash))),
+            size=lambda ledger: bool(ledger.cash),
+            threads=in_flight,
+            stop=threading.Event(),
+        )
+        seen = dict(crew.outcomes(waiting))
+        if any(ledger.cash and not seen[ledger.id].opposing <= self.met.keys() for ledger in waiting):
+            self._read_cash_wholly(in_flight, seen)
+        for ledger in waiting:  # in the order met, whoever answered first
+            found = seen[ledger.id]
+            if found.fields is not None:
+                self._learn(ledger, found.fields)
+            for opposing_id in sorted(found.opposing):
+                self.meet(opposing_id, f"opposing ledger of {ledger.name or ledger.id}")
+        return len(waiting)
 
-    def frame(self, parents: Mapping[str, str | None]) -> pd.DataFrame:
+    def _read_cash_wholly(self, in_flight: int, seen: dict[str, Seen]) -> None:
+        """Read all lines of the cash ledgers: this service's report does not name all that stands opposite cash."""
+        unread = [ledger_id for ledger_id, one in seen.items() if self.met[ledger_id].cash and not one.whole]
+        crew: Crew[str, tuple[str, Seen]] = Crew(
+            lambda ledger_id: (ledger_id, self.look.at_every_line(ledger_id, seen[ledger_id])),
+            size=lambda _: 1,
+            threads=in_flight,
+            stop=threading.Event(),
+        )
+        seen.update(crew.outcomes(unread))
+
+    def frame(self, parents: Mapping[str, str | None], pinned: Mapping[RequiredLedger, str]) -> pd.DataFrame:
         """Everything met, as a validated table."""
         for ledger_id, parent_id in parents.items():
             self.met[ledger_id].parent_id = parent_id
@@ -145,49 +180,11 @@ class _Crawl:
         dtypes = Ledgers.dtypes()
         rows = pd.DataFrame([_row(ledger) for ledger in ledgers], columns=list(dtypes))
         frame = Ledgers.checked(rows.astype(dtypes))
-        frame.attrs["notes"] = tuple(self._notes())
+        recognised = {role: ledger.id for ledger in ledgers if (role := _role(ledger)) is not None}
+        required = {**recognised, **pinned}
+        frame.attrs["required"] = {str(role): required[role] for role in RequiredLedger if role in required}
+        frame.attrs["notes"] = tuple(self._notes(required))
         return frame
-
-    def _one_line(self, ledger_id: str) -> wire.LineEntry | None:
-        """One line of the ledger: in the period, else whenever the service shows one."""
-        within = (self.period.start_date, self.period.end_date)
-        for days in (within, _EVER):
-            try:
-                lines = self._list(ledger_id, *days)
-            except InvalidRequestError:
-                if days == within:
-                    raise
-                return None  # some deployments refuse to look before the start of the books
-            if lines:
-                return lines[0]
-        return None
-
-    def _list(self, ledger_id: str, start_date: dt.date | str, end_date: dt.date | str) -> list[wire.LineEntry]:
-        def listed(expand: tuple[str, ...]) -> list[wire.LineEntry]:
-            return self.client.list_line_entries(
-                ledger_id, start_date, end_date, time_zone=self.period.time_zone, expand=expand, limit=1
-            ).records
-
-        try:
-            return listed(self.expand)
-        except InvalidRequestError:
-            if self.expand == _WITHOUT_PARENTS:
-                raise
-        lines = listed(_WITHOUT_PARENTS)
-        self.expand = _WITHOUT_PARENTS
-        return lines
-
-    def _opposing(self, ledger_id: str, *, is_cashflow: bool | None) -> Iterator[str]:
-        lines = self.client.iter_line_entries(
-            ledger_id,
-            self.period.start_date,
-            self.period.end_date,
-            time_zone=self.period.time_zone,
-            is_cashflow=is_cashflow,
-            expand=("opposing_ledger_ids",),
-        )
-        for line in lines:
-            yield from line.opposing_ledger_ids or ()
 
     def _learn(self, ledger: _Met, fields: wire.Ledger) -> None:
         """Take over the fields of a nested ledger, and meet its parent."""
@@ -203,7 +200,7 @@ class _Crawl:
             if parent.fields is None or not parent.parent_known:
                 self._learn(parent, fields.parent)
 
-    def _notes(self) -> Iterator[str]:
+    def _notes(self, required: Mapping[RequiredLedger, str]) -> Iterator[str]:
         yield _BLIND_SPOT
         unknown = [ledger for ledger in self.met.values() if not ledger.parent_known]
         if unknown:
@@ -217,6 +214,19 @@ class _Crawl:
                 f"{len(bare)} ledger(s) never had a line that the service shows, so type, side and parent are not "
                 f"known: {', '.join(sorted(bare)[:5])}."
             )
+        unseen = [str(role) for role in RequiredLedger if role not in required]
+        if unseen:
+            yield (
+                f"Of the required ledgers these had no line to be recognised by: {', '.join(unseen)}; their ids may be "
+                "given."
+            )
+
+
+def _role(ledger: _Met) -> RequiredLedger | None:
+    known = ledger.fields
+    if known is None:
+        return None
+    return required_ledger(is_required=known.is_required, sub_type=known.sub_type, debit_credit=known.debit_credit)
 
 
 def _row(ledger: _Met) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from IPython import get_ipython
 from tqdm.auto import tqdm
@@ -25,6 +25,24 @@ def _watched() -> bool:
     return sys.stderr.isatty() or hasattr(get_ipython(), "kernel")
 
 
+class Quota(Protocol):
+    """What is left of a rate limit; None where the service does not tell."""
+
+    @property
+    def remaining(self) -> int | None:
+        """Requests left."""
+        ...
+
+
+class Metered(Protocol):
+    """A client that knows its quota."""
+
+    @property
+    def quota(self) -> Quota:
+        """What the service last said of it."""
+        ...
+
+
 class LoadProgress:
     """Lines read so far, lines a second, and the quota that is left where the service tells it.
 
@@ -32,11 +50,11 @@ class LoadProgress:
     ----------
     progress : bool, optional
         Show a bar; None shows one where somebody is watching.
-    client : object
-        The client that reads; one that knows its quota has it shown.
+    client : Metered
+        The client that reads.
     """
 
-    def __init__(self, progress: bool | None, client: object) -> None:  # noqa: FBT001 (as in the public functions)
+    def __init__(self, progress: bool | None, client: Metered) -> None:  # noqa: FBT001 (as in the public functions)
         self._bar = progress_bar(progress, desc="line entries", unit=" lines", unit_scale=True)
         self._client = client
 
@@ -56,7 +74,7 @@ class LoadProgress:
 
     def read(self, lines: int) -> None:
         """Show lines that were read."""
-        quota = getattr(self._client, "quota_remaining", None)
-        if quota is not None:
-            self._bar.set_postfix_str(f"quota left {quota}", refresh=False)
+        left = self._client.quota.remaining
+        if left is not None:
+            self._bar.set_postfix_str(f"quota left {left}", refresh=False)
         self._bar.update(lines)

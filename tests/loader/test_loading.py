@@ -1,6 +1,5 @@
 """Pages and reports into frames: every value exact, counted or refused; nothing in between."""
 
-import datetime as dt
 from decimal import Decimal
 
 import httpx
@@ -8,7 +7,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InvalidRequestError, NotFoundError, ProtocolError
+from accounting_analytics.errors import NotFoundError, ProtocolError
 from accounting_analytics.schemas import LineEntries
 
 MARCH = ("2025-03-01", "2025-03-31")
@@ -178,91 +177,3 @@ def test_reports_that_break_the_interface_are_refused(connected, changes):
     client = connected(lambda _: httpx.Response(200, json=report(**changes)))
     with pytest.raises(ProtocolError, match="cash flow report"):
         aa.load_cash_flow_report(client, *MARCH)
-
-
-def deployment(*, parents=True):
-    """Return a handler: Bank pays Rent under Expenses, Rent is also accrued against Owed; parents may be unknown."""
-
-    def ledger(ledger_id, kind, *, cash=False):
-        return {
-            "id": ledger_id,
-            "name": ledger_id.title(),
-            "debit_credit": "debit",
-            "type": kind,
-            "sub_type": "current_assets",
-            "sort_code": ledger_id,
-            "report_cash_flow": cash,
-            "created_at": "2024-01-01T00:00:00",
-        }
-
-    expenses = ledger("expenses", "expense")
-    ledgers = {
-        "bank": ledger("bank", "asset", cash=True),
-        "rent": ledger("rent", "expense"),
-        "owed": ledger("owed", "liability"),
-    }
-    opposing = {"bank": ["rent"], "rent": ["bank", "owed"], "owed": ["rent"], "expenses": []}
-
-    def answer(request):
-        if "reports" in request.url.path:
-            balance = {"ledger_id": "bank", "ledger_name": "Bank", "sort_code": "bank", "cash_balance": "0"}
-            body = report(cash_flow_ledgers=[], starting_balances=[balance], ending_balances=[balance])
-            return httpx.Response(200, json=body | {"starting_cash_balance": 0, "ending_cash_balance": 0})
-        ledger_id = request.url.path.split("/")[3]
-        expand = request.url.params.get("expand", "")
-        if "ledger.parent" in expand and not parents:
-            return httpx.Response(422, json={"detail": [{"loc": ["expand"], "msg": "unknown", "type": "enum"}]})
-        nested = dict(ledgers.get(ledger_id, {}))
-        if "ledger.parent" in expand:
-            nested["parent"] = expenses | {"parent": None} if ledger_id == "rent" else None
-        records = [
-            {
-                "id": f"{ledger_id}-{at}",
-                "amount": 1,
-                "debit_credit": "debit",
-                "datetime": "2025-03-02T00:00:00Z",
-                "ledger_id": ledger_id,
-                "journal_entry_id": "e",
-                "ledger": nested,
-                "opposing_ledger_ids": [other],
-            }
-            for at, other in enumerate(opposing[ledger_id])
-        ]
-        return httpx.Response(200, json={"records": records, "next_page_token": None, "prev_page_token": None})
-
-    return answer
-
-
-def test_discovery_reaches_what_no_report_names(connected):
-    """From the bank to its category, from there to what it is accrued against, and to parents without lines."""
-    ledgers = aa.discover_ledgers(connected(deployment()), *MARCH).set_index("id")
-    assert sorted(ledgers.index) == ["bank", "expenses", "owed", "rent"]
-    assert ledgers.loc["rent", "parent_id"] == "expenses"
-    assert ledgers["parent_known"].all()
-    assert ledgers.loc["owed", "found_by"] == "opposing ledger of Rent"
-    assert ledgers.loc["bank", "created_at"] == pd.Timestamp(dt.datetime(2024, 1, 1, tzinfo=dt.UTC))
-    assert "cannot be seen" in ledgers.attrs["notes"][0]
-
-
-def test_discovery_without_parents_says_so(connected):
-    """Where the service refuses to show parents, they are unknown, until the caller supplies them."""
-    ledgers = aa.discover_ledgers(connected(deployment(parents=False)), *MARCH)
-    assert not ledgers["parent_known"].any()
-    assert "parents=" in ledgers.attrs["notes"][1]
-    told = aa.discover_ledgers(
-        connected(deployment(parents=False)), *MARCH, parents={"rent": "expenses", "bank": None}
-    ).set_index("id")
-    assert told.loc["rent", "parent_id"] == "expenses"
-    assert told.loc["expenses", ["type", "found_by"]].isna().tolist() == [True, False]
-    assert told["parent_known"].to_dict() == {"bank": True, "expenses": False, "owed": False, "rent": True}
-
-
-def test_discovery_passes_refusals_on(connected):
-    """A service that refuses the period itself is not taken for one without parents."""
-    handler = deployment()
-
-    def refuse_lines(request):
-        return httpx.Response(422) if "line-entries" in request.url.path else handler(request)
-
-    with pytest.raises(InvalidRequestError):
-        aa.discover_ledgers(connected(refuse_lines), *MARCH)

@@ -1,0 +1,156 @@
+"""Discovery: the chart of accounts from what points at it, in few requests, with its blind spot said."""
+
+import datetime as dt
+
+import httpx
+import pandas as pd
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import InvalidRequestError
+
+MARCH = ("2025-03-01", "2025-03-31")
+
+
+def deployment(*, parents=True, flows=(), more=0):
+    """Return a handler: Bank pays Rent under Expenses, Rent is also accrued against Owed; parents may be unknown."""
+
+    def ledger(ledger_id, kind, *, cash=False):
+        return {
+            "id": ledger_id,
+            "name": ledger_id.title(),
+            "debit_credit": "debit",
+            "type": kind,
+            "sub_type": "current_assets",
+            "sort_code": ledger_id,
+            "report_cash_flow": cash,
+            "created_at": "2024-01-01T00:00:00",
+        }
+
+    expenses = ledger("expenses", "expense")
+    ledgers = {
+        "bank": ledger("bank", "asset", cash=True),
+        "rent": ledger("rent", "expense"),
+        "owed": ledger("owed", "liability"),
+    }
+    opposing = {"bank": ["rent"], "rent": ["bank", "owed"], "owed": ["rent"], "expenses": []}
+
+    def answer(request):
+        if "reports" in request.url.path:
+            balance = {"ledger_id": "bank", "ledger_name": "Bank", "sort_code": "bank", "cash_balance": "0"}
+            balances = {"starting_balances": [balance], "ending_balances": [balance]}
+            sums = {"starting_cash_balance": 0, "ending_cash_balance": 0}
+            return httpx.Response(200, json={"cash_flow_ledgers": flows} | balances | sums)
+        ledger_id = request.url.path.split("/")[3]
+        expand = request.url.params.get("expand", "")
+        if "ledger.parent" in expand and not parents:
+            return httpx.Response(422, json={"detail": [{"loc": ["expand"], "msg": "unknown", "type": "enum"}]})
+        nested = dict(ledgers.get(ledger_id, {}))
+        if "ledger.parent" in expand:
+            nested["parent"] = expenses | {"parent": None} if ledger_id == "rent" else None
+        records = [
+            {
+                "id": f"{ledger_id}-{at}",
+                "amount": 1,
+                "debit_credit": "debit",
+                "datetime": "2025-03-02T00:00:00Z",
+                "ledger_id": ledger_id,
+                "journal_entry_id": "e",
+                "ledger": nested,
+                "opposing_ledger_ids": [other],
+            }
+            for at, other in enumerate(opposing[ledger_id] * (1 + more))
+        ]
+        if request.url.params.get("is_cashflow") == "false":
+            records = [record for record in records if "bank" not in (ledger_id, *record["opposing_ledger_ids"])]
+        limit = int(request.url.params["limit"])
+        at = int(request.url.params.get("page_token", 0))
+        page, following = records[at : at + limit], str(at + limit) if at + limit < len(records) else None
+        return httpx.Response(200, json={"records": page, "next_page_token": following, "prev_page_token": None})
+
+    return answer
+
+
+def test_discovery_reaches_what_no_report_names(connected):
+    """From the bank to its category, from there to what it is accrued against, and to parents without lines."""
+    ledgers = aa.discover_ledgers(connected(deployment()), *MARCH).set_index("id")
+    assert sorted(ledgers.index) == ["bank", "expenses", "owed", "rent"]
+    assert ledgers.loc["rent", "parent_id"] == "expenses"
+    assert ledgers["parent_known"].all()
+    assert ledgers.loc["owed", "found_by"] == "opposing ledger of Rent"
+    assert ledgers.loc["bank", "created_at"] == pd.Timestamp(dt.datetime(2024, 1, 1, tzinfo=dt.UTC))
+    assert "cannot be seen" in ledgers.attrs["notes"][0]
+
+
+def test_discovery_without_parents_says_so(connected):
+    """Where the service refuses to show parents, they are unknown, until the caller supplies them."""
+    ledgers = aa.discover_ledgers(connected(deployment(parents=False)), *MARCH)
+    assert not ledgers["parent_known"].any()
+    assert "parents=" in ledgers.attrs["notes"][1]
+    told = aa.discover_ledgers(
+        connected(deployment(parents=False)), *MARCH, parents={"rent": "expenses", "bank": None}
+    ).set_index("id")
+    assert told.loc["rent", "parent_id"] == "expenses"
+    assert told.loc["expenses", ["type", "found_by"]].isna().tolist() == [True, False]
+    assert told["parent_known"].to_dict() == {"bank": True, "expenses": False, "owed": False, "rent": True}
+
+
+def test_discovery_passes_refusals_on(connected):
+    """A service that refuses the period itself is not taken for one without parents."""
+    handler = deployment()
+
+    def refuse_lines(request):
+        return httpx.Response(422) if "line-entries" in request.url.path else handler(request)
+
+    with pytest.raises(InvalidRequestError):
+        aa.discover_ledgers(connected(refuse_lines), *MARCH)
+
+
+FLOWS = [{"ledger_id": "rent", "name": "Rent", "net_cash_flow": 0}]
+
+
+@pytest.mark.parametrize("in_flight", [1, 8])
+def test_discovery_asks_little(connected, in_flight):
+    """The report, one request a ledger with few lines, and one more look for a ledger without any."""
+    client = connected(deployment(flows=FLOWS))
+    ledgers = aa.discover_ledgers(client, *MARCH, in_flight=in_flight)
+    assert len(ledgers) == 4
+    assert len(client.requests) == 1 + 4 + 1
+    assert ledgers["found_by"].tolist() == ["cash balance", "parent of Rent", "opposing ledger of Rent", "cash flow"]
+
+
+def test_dense_cash_is_not_read_when_the_report_names_what_it_moved(connected):
+    """Of a bank with many lines a first page is read; of a dense category what stands away from cash."""
+    client = connected(deployment(flows=FLOWS, more=3000))
+    ledgers = aa.discover_ledgers(client, *MARCH)
+    assert len(ledgers) == 4
+    asked = [request.url.params for request in client.requests if "/bank/" in request.url.path]
+    assert len(asked) == 1
+    assert len(client.requests) < 15
+
+
+def test_a_report_that_leaves_ledgers_out_has_cash_read_wholly(connected):
+    """A service whose report does not name a category that stands opposite cash: all lines of cash are read."""
+    client = connected(deployment(more=3000))
+    assert len(aa.discover_ledgers(client, *MARCH)) == 4
+    assert len([request for request in client.requests if "/bank/" in request.url.path]) == 5
+
+
+def test_required_roles_are_told_or_given(connected):
+    """What no line shows is said; an id that is given is met, and takes the role."""
+    ledgers = aa.discover_ledgers(connected(deployment()), *MARCH)
+    assert ledgers.attrs["required"] == {}
+    assert "transfers between accounts" in ledgers.attrs["notes"][-1]
+    told = aa.discover_ledgers(connected(deployment()), *MARCH, inflow_ledger_id="owed", outflow_ledger_id="rent")
+    assert told.attrs["required"] == {"uncategorized cash inflow": "owed", "uncategorized cash outflow": "rent"}
+    assert told.set_index("id").loc["owed", "found_by"] == "given as uncategorized cash inflow"
+
+
+def test_required_ledgers_are_recognised(demo_company):
+    """The demo company's four required ledgers, by their flags, whatever their names."""
+    days = (demo_company.start_date, demo_company.end_date)
+    ledgers = aa.discover_ledgers(demo_company.client, *days, time_zone=demo_company.time_zone, progress=False)
+    by_id = ledgers.set_index("id")
+    assert set(ledgers.attrs["required"].values()) == set(ledgers.loc[ledgers["is_required"].fillna(value=False), "id"])
+    inflow = by_id.loc[ledgers.attrs["required"]["uncategorized cash inflow"]]
+    assert (inflow["debit_credit"], inflow["sub_type"]) == ("credit", "uncategorized_assets")

@@ -1,0 +1,82 @@
+"""The plan of a load: near enough to what the load then costs, and without side effects."""
+
+import httpx
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import CheckpointError, InputError
+
+YEAR = ("2025-01-01", "2025-12-31")
+DAYS = [f"2025-{month:02}-{day:02}" for month in range(1, 13) for day in range(1, 29)]
+
+
+@pytest.fixture
+def service(make_ledgers, spread):
+    """Return a dense, a middling and an empty ledger."""
+    return make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 150), "led_2": dict.fromkeys(DAYS, 1), "led_3": {}}))
+
+
+LEDGERS = ["led_1", "led_2", "led_3"]
+
+
+def test_a_plan_is_near_the_load(connected, service):
+    """Calls and lines are estimated within a tenth or two from one page a ledger; single pages are counted."""
+    client = connected(service)
+    plan = aa.plan_load(client, LEDGERS, *YEAR)
+    assert (plan.probes, len(client.requests)) == (3, 3)
+    client.requests.clear()
+    frame = aa.load_line_entries(client, LEDGERS, *YEAR)
+    assert plan.calls == pytest.approx(len(client.requests), rel=0.2)
+    assert plan.lines == pytest.approx(len(frame), rel=0.15)
+    assert plan.ledgers["exact"].tolist() == [False, True, True]
+    assert plan.ledgers["lines"].tolist()[1:] == [336, 0]
+
+
+def test_minutes_are_at_the_rate(connected, service):
+    """The rate given, else the one the service tells, else the documented one; the plan says which."""
+    client = connected(service)
+    plan = aa.plan_load(client, ["led_2"], *YEAR, requests_per_minute=2)
+    assert (plan.calls, plan.minutes, plan.rate_is_known) == (1, 0.5, True)
+    assert "documented 320" in aa.plan_load(client, ["led_2"], *YEAR).explain()
+
+    def telling(request):
+        response = service(request)
+        response.headers.update({"x-ratelimit-limit": "60", "x-ratelimit-remaining": "50", "x-ratelimit-reset": "60"})
+        return response
+
+    assert aa.plan_load(connected(telling), ["led_2"], *YEAR).requests_per_minute == 60
+    with pytest.raises(InputError, match="requests_per_minute"):
+        aa.plan_load(client, ["led_2"], *YEAR, requests_per_minute=0)
+
+
+def test_what_a_checkpoint_has_is_not_planned_again(connected, service, tmp_path):
+    """A folder that is not there is not made; a finished load costs nothing; half of one costs half."""
+    client = connected(service)
+    whole = aa.plan_load(client, LEDGERS, *YEAR, checkpoint=tmp_path / "kept")
+    assert not (tmp_path / "kept").exists()
+    frame = aa.load_line_entries(client, LEDGERS, *YEAR, checkpoint=tmp_path / "kept")
+    client.requests.clear()
+    done = aa.plan_load(client, LEDGERS, *YEAR, checkpoint=tmp_path / "kept")
+    assert (done.calls, done.lines, done.kept_lines, client.requests) == (0, 0, len(frame), [])
+    assert "they are not read again" in done.explain()
+    windows = sorted((tmp_path / "kept").glob("window-*"), key=lambda path: path.stat().st_size)
+    for path in windows[len(windows) // 2 :]:
+        path.unlink()
+    half = aa.plan_load(client, LEDGERS, *YEAR, checkpoint=tmp_path / "kept")
+    assert 0.3 < half.calls / whole.calls < 0.8
+    with pytest.raises(CheckpointError):
+        aa.plan_load(client, ["led_1"], *YEAR, checkpoint=tmp_path / "kept")
+
+
+def test_a_plan_is_shown(connected, line):
+    """As text and as a table, with ids as text."""
+    evil = "<script>"
+
+    def answer(_):
+        body = {"records": [line(ledger_id=evil)], "next_page_token": None, "prev_page_token": None}
+        return httpx.Response(200, json=body)
+
+    plan = aa.plan_load(connected(answer), [evil], *YEAR)
+    assert str(plan).startswith("1 requests for about 1 lines of 1 ledger(s): at least 0.0 minute(s)")
+    assert "<script>" not in plan._repr_html_()
+    assert "&lt;script&gt;" in plan._repr_html_()
