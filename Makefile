@@ -1,16 +1,20 @@
-# make demo | test | lint | lab | benchmarks: each sets up .venv by itself on a machine with Python >= 3.11.
+# make demo | test | soak | lint | lab | benchmarks: each sets up .venv by itself on a machine with Python >= 3.11.
+# `make soak` runs the tests marked soak at ten times the counts that `make test` gives them; allow it an hour or two.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OUTPUT ?= demo-output
 
-.PHONY: demo test lint lab benchmarks clean
+.PHONY: demo test soak lint lab benchmarks clean
 
 demo: $(VENV)/ready
 	$(BIN)/accounting-analytics demo --output $(OUTPUT)
 
 test: $(VENV)/ready
 	$(BIN)/python -m pytest -n 2
+
+soak: $(VENV)/ready
+	ACCOUNTING_ANALYTICS_SOAK=10 $(BIN)/python -m pytest -m soak -n 2 --dist worksteal --timeout 7200 --durations 0
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

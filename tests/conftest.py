@@ -1,4 +1,4 @@
-"""Optional programs: tests that need one are skipped loudly without it, or fail where everything is required."""
+"""Optional programs, without which tests are skipped loudly or fail where everything is required; long counts."""
 
 import os
 import shutil
@@ -21,6 +21,8 @@ SEARCHED = os.pathsep.join(
 hypothesis.settings.register_profile("shared", deadline=None)
 hypothesis.settings.load_profile("shared")
 REQUIRE_ALL = os.environ.get("ACCOUNTING_ANALYTICS_REQUIRE_ALL") == "1"
+# tests marked `soak` do a tenth of their long count by default, and all of it at 10 (`make soak`)
+SOAK = int(os.environ.get("ACCOUNTING_ANALYTICS_SOAK", "1"))
 
 
 def missing_programs():
@@ -62,6 +64,12 @@ def pytest_terminal_summary(terminalreporter):
 def program_path():
     """Return a function that finds one of the optional programs."""
     return lambda name: Path(shutil.which(name, path=SEARCHED))
+
+
+@pytest.fixture(scope="session")
+def soak_count():
+    """Return a function that scales a long count of a `soak` test: a tenth of it, or all of it in `make soak`."""
+    return lambda long: max(1, long * SOAK // 10)
 
 
 @pytest.fixture(scope="session")

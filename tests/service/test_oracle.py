@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -331,11 +332,15 @@ class Machine(RuleBasedStateMachine):
         assert len(self.books.audit()) == self.changes
 
 
-def test_any_sequence_of_operations(make_books):
+@pytest.mark.soak
+def test_any_sequence_of_operations(make_books, soak_count):
     """Create, post, recategorize, list and report agree with the naive reading at every step."""
     run_state_machine_as_test(
         lambda: Machine(make_books),
         settings=settings(
-            max_examples=30, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=soak_count(500),
+            stateful_step_count=30,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
         ),
     )

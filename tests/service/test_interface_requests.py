@@ -1,0 +1,275 @@
+"""Requests, row by row of `interface_table.toml`: what is required, allowed, the default, and what is refused."""
+
+import itertools
+import tomllib
+from decimal import Decimal
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from accounting_analytics.service.posting import NewTag, NewTransaction
+
+TABLE = tomllib.loads((Path(__file__).parent / "interface_table.toml").read_text(encoding="utf-8"))
+ENUM, REQUESTS = TABLE["enum"], TABLE["request"]
+YEAR = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
+
+
+@pytest.fixture
+def world(books):
+    """Return books in which every request of `plain` succeeds."""
+    books.bank(id="bank")
+    books.category(id="rent")
+    books.category("Food", id="food")
+    transaction = NewTransaction(id="T", source_account_id="source", review_status="reviewed")
+    books.post("2025-03-01T12:00:00Z", ("bank", -5, transaction, NewTag("class", "north")), ("rent", 5))
+    books.post("2025-03-02T12:00:00Z", ("bank", 7, NewTag("class", "north")), ("food", -3), ("rent", -4))
+    books.tag = books.lines("bank")["records"][0]["tags"][0]["id"]
+    return books
+
+
+def plain(operation, world):
+    """Return the parts of a request of an operation with everything that must be there, and nothing else."""
+    parts = {"header": dict(world.headers), "path": {}, "query": {}, "body": {}}
+    if operation == "create_ledger":
+        parts["body"] = {
+            "name": "x", "editable": True, "debit_credit": "debit", "report_cash_flow": False, "sort_code": "7",
+            "type": "expense", "sub_type": "other_expenses",
+        }  # fmt: skip
+    elif operation == "recategorize_transaction":
+        parts["path"] = {"ledger_id": "bank", "transaction_id": "T"}
+        parts["body"] = {"updated_category_ledger_id": "food"}
+    else:
+        parts["query"] = dict(YEAR)
+        parts["path"] = {"ledger_id": "bank"} if operation == "list_line_entries" else {}
+    return parts
+
+
+def sent(world, operation, parts):
+    """Send a request made of parts."""
+    one = TABLE["operation"][operation]
+    body = {"json": parts["body"]} if one["method"] != "GET" else {}
+    path = one["path"].format(**parts["path"])
+    return world.http.request(one["method"], path, params=parts["query"], headers=parts["header"], **body)
+
+
+def named_wrong(answer, row):
+    """Whether an answer is 422 and names the field of a row."""
+    return answer.status_code == 422 and [row["in"], row["name"]] in [
+        detail["loc"][:2] for detail in answer.json()["detail"]
+    ]
+
+
+def right_values(row, world):
+    """Return values that a row allows, of which each is sent."""
+    kind = row["type"]
+    if kind.startswith(("enum ", "array of enum ")):
+        return list(ENUM[kind.rpartition(" ")[2]])
+    if kind == "time zone":
+        return ["UTC", "America/New_York", "localtime"]
+    texts = {
+        "start_date": ["2025-03-01"], "end_date": ["2025-03-01"], "ledger_id": ["bank"], "transaction_id": ["T"],
+        "updated_category_ledger_id": ["food", "rent"], "category_ledger_id": ["rent"], "tag_ids": [world.tag],
+        "modified-by": ["me", "x" * 200], "parent_id": ["rent"], "sort_code": ["0", "x" * 20],
+        "page_token": [world.lines("bank", *YEAR.values(), limit=1)["next_page_token"]],
+    }  # fmt: skip
+    if kind == "boolean":
+        return ["true", "false"] if row["in"] == "query" else [True, False]
+    if kind == "integer":
+        return [row["minimum"], row["maximum"], row["default"]]
+    return texts.get(row["name"], ["x"])
+
+
+def wrong_values(row):
+    """Return values that a row does not allow, beside null."""
+    kind = row["type"]
+    wrong = {
+        "boolean": ["True", "1", "yes", ""] if row["in"] == "query" else ["true", 1, 0, [], {}],
+        "date": ["", "2025-3-1", "20250301", "2025-02-29", "2025-03-01T00:00:00Z", "1.3.2025"],
+        "integer": ["", "x", "1.5", "1e2", "-1", "+5"],
+        "time zone": ["", "utc", "Mars/Olympus", "Etc/GMT+13"],
+    }.get(kind, [])
+    if kind.startswith(("enum ", "array of enum ")):
+        value = ENUM[kind.rpartition(" ")[2]][0]
+        wrong = ["", value.upper(), f"{value} ", "nothing"] + ([1, True, [value]] if row["in"] == "body" else [])
+    if kind == "string" and row["in"] == "body":
+        wrong = [5, True, [], {}]
+    if kind == "integer":
+        wrong += [str(row["minimum"] - 1), str(row["maximum"] + 1)]
+    return wrong + (["x" * (row["max_length"] + 1)] if "max_length" in row else [])
+
+
+def with_value(parts, row, value, world):
+    """Put a value in its place, and beside it whatever must agree with it."""
+    parts = {part: dict(fields) for part, fields in parts.items()}
+    parts[row["in"]][row["name"]] = value
+    if row["name"] == "type" and isinstance(value, str) and value in ENUM["type"]:
+        parts["body"]["sub_type"] = TABLE["sub_types_of"][value][0]
+    if row["name"] == "sub_type" and value in ENUM["sub_type"]:
+        parts["body"]["type"] = next(kind for kind, subs in TABLE["sub_types_of"].items() if value in subs)
+    if row["name"] == "page_token" and value:
+        parts["query"]["limit"] = 1
+    if row["name"] == "category_ledger_id" and value == "rent":  # where it is now
+        world.recategorize("bank", "T", value)
+    return parts
+
+
+def rows(condition):
+    """Return the rows of all requests that a condition holds of, as cases of a test."""
+    return pytest.mark.parametrize(
+        ("operation", "row"),
+        [
+            pytest.param(operation, row, id=f"{operation}-{row['in']}-{row['name']}")
+            for operation, of_operation in REQUESTS.items()
+            for row in of_operation
+            if condition(row)
+        ],
+    )
+
+
+def is_credential(row):
+    """Whether a row is a header that other tests try all values of."""
+    return row["name"] in {"authorization", "service-instance-id"}
+
+
+@rows(lambda row: row["in"] != "path")
+def test_what_is_required(world, operation, row):
+    """Without what is required the request is refused, naming it; without anything else it is answered."""
+    status, parts = TABLE["operation"][operation]["status"], plain(operation, world)
+    fields = {name: value for name, value in parts[row["in"]].items() if name != row["name"]}
+    answer = sent(world, operation, parts | {row["in"]: fields})
+    if row["name"] == "authorization":
+        assert answer.status_code == 401
+    else:
+        assert answer.status_code == status if row["required"] == "no" else named_wrong(answer, row)
+
+
+@rows(lambda row: not is_credential(row))
+def test_what_is_allowed(world, operation, row):
+    """Every value of an enumeration, both ends of a range and either boolean is taken; anything else is refused."""
+    status, parts = TABLE["operation"][operation]["status"], plain(operation, world)
+    for value in right_values(row, world):
+        answer = sent(world, operation, with_value(parts, row, value, world))
+        assert answer.status_code == status, (value, answer.text)
+    for value in wrong_values(row):
+        assert named_wrong(sent(world, operation, with_value(parts, row, value, world)), row), value
+
+
+@rows(lambda row: row["in"] == "body")
+def test_null_is_as_left_out(world, operation, row):
+    """In a body null says what leaving out says: fine where it may be null, and refused where it is required."""
+    answer = sent(world, operation, with_value(plain(operation, world), row, None, world))
+    if row["required"] == "no":
+        assert row["nullable"]
+        assert answer.status_code == TABLE["operation"][operation]["status"]
+    else:
+        assert named_wrong(answer, row)
+
+
+@rows(lambda row: row["required"] == "conditional")
+def test_what_a_financial_account_makes_needless(world, operation, row):
+    """With a financial account type it may be left out or null, alone or with the others."""
+    account = {"name": "x", "editable": True, "financial_account_type": "bank_account"}
+    complete = account | {"debit_credit": "debit", "report_cash_flow": True, "sort_code": "1", "type": "asset"}
+    complete |= {"sub_type": "current_assets"}
+    lacking = {name: value for name, value in complete.items() if name != row["name"]}
+    for body in (account, account | {row["name"]: None}, lacking, lacking | {row["name"]: None}):
+        answer = sent(world, operation, plain(operation, world) | {"body": body})
+        assert answer.status_code == TABLE["operation"][operation]["status"]
+        assert answer.json()[row["name"]] is not None
+
+
+@rows(lambda row: "default" in row)
+def test_the_default_is_what_left_out_means(world, operation, row):
+    """Sent or left out, the default answers the same, and differently from another value."""
+    for number in range(60):
+        world.post("2025-12-31T23:30:00Z", ("bank", number), ("food", -number))
+    parts = plain(operation, world)
+    answers = [
+        sent(world, operation, with_value(parts, row, value, world)).json()
+        for value in (row["default"], {"limit": 51, "time_zone": "Asia/Tokyo"}[row["name"]])
+    ]
+    left_out = sent(world, operation, parts).json()
+    for answer in (left_out, *answers):
+        answer.pop("next_page_token", None)  # is bound to the query as it was sent
+    assert left_out == answers[0] != answers[1]
+
+
+@pytest.mark.parametrize("value", ["debit", "credit"])
+def test_every_kind_of_ledger_is_made_as_asked(world, value):
+    """Each financial account type and each sub_type, on either side, cash or not, is answered as it was sent."""
+    kinds = [(kind, sub) for kind, subs in TABLE["sub_types_of"].items() for sub in subs]
+    accounts = [None, *ENUM["financial_account_type"]]
+    for number, (kind, sub_type) in enumerate(kinds):
+        body = {
+            "name": "x", "editable": bool(number % 2), "debit_credit": value, "report_cash_flow": bool(number % 3),
+            "sort_code": f"{number}", "type": kind, "sub_type": sub_type, "parent_id": None,
+            "financial_account_type": accounts[number % len(accounts)],
+        }  # fmt: skip
+        assert {name: world.create(**body)[name] for name in body} == body
+    for account in ENUM["financial_account_type"]:
+        answer = world.create(name="x", editable=True, financial_account_type=account, debit_credit=value)
+        assert (answer["financial_account_type"], answer["debit_credit"]) == (account, value)
+
+
+def test_names_are_free(world):
+    """A name may be any text, long, in any writing, and twice."""
+    for name in ("x", "x", " ", "5010", "Kasse \u00e4\u00f6\u4e2d\U0001f4b6", '"\\/<b>&', "n" * 5000, "null"):
+        assert world.create(name=name, editable=False, financial_account_type="payments")["name"] == name
+
+
+def test_sort_codes_are_free(world):
+    """A ledger of any type may have a sort code with any first digit, or none of digits, and one that is taken."""
+    for code in ("1", "9", "0005", "ABC", "-", "1"):
+        assert plain("create_ledger", world)["body"]["type"] == "expense"
+        assert world.create(**plain("create_ledger", world)["body"] | {"sort_code": code})["sort_code"] == code
+
+
+def test_lists_are_separated_by_commas(world):
+    """Several values of a list are one parameter, in any order; each of them counts."""
+    (first, *_) = world.lines("bank", expand="transaction,journal_entry,ledger")["records"]
+    assert {"transaction", "journal_entry", "ledger"} <= set(first)
+    world.post("2025-03-03T12:00:00Z", ("bank", 1, NewTag("class", "north"), NewTag("class", "south")), ("food", -1))
+    tags = [tag["id"] for tag in world.lines("bank")["records"][-1]["tags"]]
+    for order in itertools.permutations(tags):
+        assert len(world.lines("bank", tag_ids=",".join(order))["records"]) == 1
+
+
+# time zones
+
+
+def time_zones():
+    """Return every name that the interface says is a time zone: names of areas are those of the database itself."""
+    told = TABLE["time_zone"]
+    database = resources.files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
+    areas = (*told["areas"], *told["legacy_areas"])
+    named = {name for name in database if name.partition("/")[0] in areas and "/" in name}
+    for sign, (first, last) in (("+", told["etc_gmt_plus"]), ("-", told["etc_gmt_minus"])):
+        named |= {f"Etc/GMT{sign}{hours}" for hours in range(first, last + 1)}
+    return named | {*told["legacy"], *told["etc"], *told["short"], told["localtime"]}
+
+
+def test_time_zones(world):
+    """Every time zone of the interface is taken by both operations, and the document lists just these."""
+    names = sorted(time_zones())
+    paths = world.http.get("/openapi.json").json()["paths"]
+    for operation in ("list_line_entries", "retrieve_cash_flow_report"):
+        parameters = paths[TABLE["operation"][operation]["path"]]["get"]["parameters"]
+        listed = next(one["schema"]["enum"] for one in parameters if one["name"] == "time_zone")
+        assert sorted(listed) == names
+    assert len(names) > 590
+    assert {name.partition("/")[0] for name in names} >= {*TABLE["time_zone"]["areas"]}
+    days = {"start": "2025-03-01", "end": "9999-12-31"}
+    for name in names:
+        assert len(world.lines("bank", **days, time_zone=name, limit=1)["records"]) == 1
+        assert world.report(**days, time_zone=name)["ending_cash_balance"] == Decimal(2)
+
+
+@pytest.mark.parametrize("operation", ["list_line_entries", "retrieve_cash_flow_report"])
+def test_other_time_zones_are_refused(world, operation):
+    """Any other value of time_zone is 422."""
+    row = next(row for row in REQUESTS[operation] if row["name"] == "time_zone")
+    database = resources.files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
+    for name in {*TABLE["time_zone"]["others"], *database} - time_zones():
+        answer = sent(world, operation, with_value(plain(operation, world), row, name, world))
+        assert named_wrong(answer, row), name

@@ -1,0 +1,171 @@
+"""The interface, row by row: a running service, its document and the tests hold every row of `interface_table.toml`."""
+
+import itertools
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+TABLE = tomllib.loads((HERE / "interface_table.toml").read_text(encoding="utf-8"))
+ENUM, OBJECTS, REQUESTS, STATEMENTS = (TABLE[part] for part in ("enum", "object", "request", "statements"))
+OBJECTS["categorized_transaction"] = OBJECTS["transaction"] + OBJECTS["categorized_transaction"]
+# how many rows the tables of the interface have; requests have the two headers of every request in front
+ROWS = {
+    "ledger": 13, "categorized_transaction": 13, "category": 3, "line_entry": 17, "line_entry_page": 3,
+    "cash_flow_report": 5, "cash_flow_ledger": 5, "cash_flow_line": 6, "cash_ledger_balance": 5,
+    "recategorized_transaction": 4, "nested_ledger": 11 + 1, "transaction": 11, "journal_entry": 4, "tag": 3,
+    "create_ledger": 2 + 1 + 9, "recategorize_transaction": 2 + 2 + 1 + 2, "list_line_entries": 2 + 1 + 8,
+    "retrieve_cash_flow_report": 2 + 4, "statements": 41,
+}  # fmt: skip
+VALUES = {
+    "debit_credit": 2, "financial_account_type": 8, "sub_type": 12, "type": 5, "ledger_path": 2, "line_entry_path": 6,
+    "posted_status": 1, "review_status": 2,
+}  # fmt: skip
+
+
+def test_no_row_is_missing():
+    """The table has as many rows and values as the interface, each of them once."""
+    tables = {**OBJECTS, **REQUESTS, "statements": STATEMENTS["rows"]}
+    assert {name: len(rows) for name, rows in tables.items()} == ROWS
+    for rows in tables.values():
+        assert len({row.get("name", row.get("rule")) for row in rows}) == len(rows)
+    assert {name: len(set(values)) for name, values in ENUM.items()} == VALUES
+    assert sorted(itertools.chain(*TABLE["sub_types_of"].values())) == sorted(ENUM["sub_type"])
+
+
+def test_every_row_has_its_tests():
+    """Every test that a row names can be collected, and every statement and every field of a request names one."""
+    rows = [*itertools.chain(*OBJECTS.values(), *REQUESTS.values()), *STATEMENTS["rows"]]
+    needing = [*itertools.chain(*REQUESTS.values()), *STATEMENTS["rows"]]
+    assert [row for row in needing if not row["tests"]] == []
+    named = {(HERE / test.partition("::")[0]).resolve(): set() for row in rows for test in row.get("tests", ())}
+    for test in {test for row in rows for test in row.get("tests", ())}:
+        path, _, function = test.partition("::")
+        named[(HERE / path).resolve()].add(function)
+    listed = subprocess.run(  # noqa: S603 (our own tests)
+        [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *map(str, named)],
+        capture_output=True, text=True, check=True, cwd=HERE.parent.parent,
+    )  # fmt: skip
+    collected = set(re.findall(r"^(\S+\.py::\w+)", listed.stdout, re.MULTILINE))
+    asked = {f"{path.relative_to(HERE.parent.parent)}::{test}" for path, tests in named.items() for test in tests}
+    assert asked - collected == set()
+
+
+# the document
+
+
+@pytest.fixture(scope="module")
+def document(served):
+    """Return the OpenAPI document as it is served."""
+    _, http = served
+    return http.get("/openapi.json").json()
+
+
+def test_paths(document):
+    """The operations of the document are the four of the interface, at /v0, and the token endpoint."""
+    found = {
+        operation["operationId"]: (method.upper(), path)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        if path != "/oauth/token"
+    }
+    assert found == {name: (one["method"], one["path"]) for name, one in TABLE["operation"].items()}
+    assert all(path.startswith("/v0/") for _, path in found.values())
+
+
+def documented(document, schema):
+    """Return what a schema of the document says in the words of the table: type, nullable, and the rest."""
+    schema = dict(schema)
+    if "anyOf" in schema and {"type": "null"} in schema["anyOf"]:
+        (schema,) = [one for one in schema["anyOf"] if one != {"type": "null"}]
+        return documented(document, schema) | {"nullable": True}
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        target = document["components"]["schemas"][name]
+        return documented(document, target) if "enum" in target else {"type": f"object {snake(name)}"}
+    if "const" in schema:
+        return {"type": f"enum {enum_named([schema['const']])}"}
+    if "enum" in schema:
+        return {"type": f"enum {enum_named(schema['enum'])}"} | kept(schema)
+    if schema["type"] == "array":
+        return {"type": f"array of {documented(document, schema['items'])['type']}"}
+    return {"type": schema.get("format", schema["type"])} | kept(schema)
+
+
+def kept(schema):
+    """Return the limits and the default of a schema, in the words of the table."""
+    named = {"maxLength": "max_length", "maximum": "maximum", "minimum": "minimum", "default": "default"}
+    return {named[key]: value for key, value in schema.items() if key in named and value is not None}
+
+
+def snake(name):
+    """Return the name of an object as the table has it."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def enum_named(values):
+    """Return which enumeration of the table has just these values."""
+    if TABLE["time_zone"]["localtime"] in values:  # test_time_zones looks at each
+        return "time zone"
+    (name,) = [name for name, known in ENUM.items() if sorted(known) == sorted(values)]
+    return name
+
+
+def in_table(row):
+    """Return what a row of the table says of the values of a field."""
+    kept_in_row = ("type", "nullable", "max_length", "minimum", "maximum", "default")
+    said = {key: row[key] for key in kept_in_row if key in row}
+    return said | {"type": said["type"].replace("local date-time", "string")}
+
+
+def test_document_has_the_fields_of_the_requests(document):
+    """Every parameter, header and field of a body stands in the document as in the table, and no other does."""
+    for name, operation in TABLE["operation"].items():
+        described = document["paths"][operation["path"]][operation["method"].lower()]
+        found = {
+            (one["in"], one["name"]): documented(document, one["schema"]) | {"required": one["required"]}
+            for one in described["parameters"]
+        }
+        body = described.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+        if body:
+            body = document["components"]["schemas"][body["$ref"].rpartition("/")[2]]
+        for field, schema in body.get("properties", {}).items():
+            found["body", field] = documented(document, schema) | {"required": field in body["required"]}
+        for one in found.values():
+            one["type"] = one["type"].replace("enum time zone", "time zone")
+            one.pop("default", None) if one.get("default") is None else None
+        expected = {}
+        for row in REQUESTS[name]:
+            said = in_table(row) | {"required": row["required"] == "yes"}
+            if row["in"] != "body":  # a URL or a header says null by leaving it out
+                said.pop("nullable", None)
+            expected[row["in"], row["name"]] = said
+        assert expected.pop(("header", "authorization")) == {"type": "string", "required": True}
+        assert {"bearer": []} in document["security"]
+        assert found == expected
+
+
+def test_document_has_the_fields_of_the_answers(document):
+    """Every object that is answered stands in the document with the fields of the table, and no other."""
+    described = document["components"]["schemas"]
+    names = {snake(name): name for name in described}
+    for name, rows in OBJECTS.items():
+        schema = described[names[name]]
+        found = {
+            field: documented(document, one) | {"required": field in schema["required"]}
+            for field, one in schema["properties"].items()
+        }
+        for one in found.values():
+            one.pop("minimum", None)  # of the amount of a line entry: served as a magnitude
+        if name == "recategorized_transaction":  # the document promises one field more than the interface
+            assert found["journal_entry_id"].pop("required")
+            found["journal_entry_id"]["required"] = False
+        assert found == {row["name"]: in_table(row) | {"required": row["required"]} for row in rows}, name
+    for name, operation in TABLE["operation"].items():
+        responses = document["paths"][operation["path"]][operation["method"].lower()]["responses"]
+        answer = responses[str(operation["status"])]["content"]["application/json"]["schema"]["$ref"]
+        assert snake(answer.rpartition("/")[2]) == operation["answer"], name
