@@ -1,6 +1,7 @@
 """Windows: every line once, few requests, and nobody waits for the densest ledger."""
 
 import datetime as dt
+import itertools
 import random
 import threading
 import time
@@ -105,13 +106,15 @@ def test_ledgers_and_windows_are_read_at_the_same_time(connected, make_ledgers, 
     """One dense and many sparse ledgers keep as many requests in flight as allowed, and never more."""
     lines = spread({"led_1": dict.fromkeys(days(300), 120)} | {f"led_{n}": {"2025-06-01": 2} for n in range(2, 12)})
     service, lock, now, most = make_ledgers(lines), threading.Lock(), 0, 0
+    numbers, all_six = itertools.count(1), threading.Barrier(6)
 
     def answer(request):
         nonlocal now, most
         with lock:
             now += 1
             most = max(most, now)
-        time.sleep(0.01)
+        if next(numbers) <= 6:
+            all_six.wait(timeout=60)
         with lock:
             now -= 1
         return service(request)
