@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.errors import InvalidRequestError
+from accounting_analytics.errors import InvalidRequestError, ProtocolError
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -85,9 +85,23 @@ class LedgerLook:
         self, ledger_id: str, start_date: dt.date | str, end_date: dt.date | str, limit: int
     ) -> wire.LineEntryPage:
         def listed(expand: tuple[str, ...]) -> wire.LineEntryPage:
-            return self._client.list_line_entries(
-                ledger_id, start_date, end_date, time_zone=self._period.time_zone, expand=expand, limit=limit
-            )
+            tokens: list[str | None] = [None]
+            while True:
+                page = self._client.list_line_entries(
+                    ledger_id,
+                    start_date,
+                    end_date,
+                    time_zone=self._period.time_zone,
+                    expand=expand,
+                    limit=limit,
+                    page_token=tokens[-1],
+                )
+                if page.records or page.next_page_token is None:
+                    return page
+                if page.next_page_token in tokens:
+                    msg = f"list line entries (ledger {ledger_id}): empty pages that lead back to each other, no end"
+                    raise ProtocolError(msg)
+                tokens.append(page.next_page_token)  # an empty page is not the end where another follows
 
         expand = self._expand
         try:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InvalidRequestError
+from accounting_analytics.errors import InvalidRequestError, ProtocolError
 
 MARCH = ("2025-03-01", "2025-03-31")
 
@@ -154,3 +154,24 @@ def test_required_ledgers_are_recognised(demo_company):
     assert set(ledgers.attrs["required"].values()) == set(ledgers.loc[ledgers["is_required"].fillna(value=False), "id"])
     inflow = by_id.loc[ledgers.attrs["required"]["uncategorized cash inflow"]]
     assert (inflow["debit_credit"], inflow["sub_type"]) == ("credit", "uncategorized_assets")
+
+
+def test_empty_pages_are_not_the_end(connected):
+    """A ledger whose first pages are empty is looked at further; empty pages that go in circles are refused."""
+    handler = deployment(flows=FLOWS)
+
+    def empty_first(tokens):
+        def answer(request):
+            at = request.url.params.get("page_token")
+            following = tokens.get(at)
+            if "reports" in request.url.path or following is None:
+                return handler(request)
+            return httpx.Response(200, json={"records": [], "next_page_token": following, "prev_page_token": None})
+
+        return answer
+
+    truth = aa.discover_ledgers(connected(handler), *MARCH)
+    found = aa.discover_ledgers(connected(empty_first({None: "a", "a": "b"})), *MARCH)
+    assert found.equals(truth)
+    with pytest.raises(ProtocolError, match="no end"):
+        aa.discover_ledgers(connected(empty_first({None: "a", "a": "b", "b": "a"})), *MARCH)
