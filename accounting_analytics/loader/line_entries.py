@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from accounting_analytics.client import LedgerClient
 
 DEFAULT_EXPANSIONS = ("transaction", "journal_entry", "opposing_ledger_ids")
-DEFAULT_IN_FLIGHT = 16
+DEFAULT_IN_FLIGHT = 8
 _TO_PANDAS = {
     pa.string(): TEXT,
     pa.timestamp("us", "UTC"): INSTANT,

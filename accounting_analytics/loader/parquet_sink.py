@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.loader.shelf import KeptWindow
 
-_ROWS_A_BATCH = 1 << 16
+_ROWS_A_BATCH = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -129,6 +129,7 @@ def load_line_entries_to_parquet(
                 for table in batches:
                     writer.write_table(table)
                     written += table.num_rows
+                    pa.default_memory_pool().release_unused()
                 said = loaded.as_json() | {"notes": load_notes(loaded, batches.repeated)}
                 writer.add_key_value_metadata({LOAD_METADATA: json.dumps(said).encode()})
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.client import records as wire
 
 PAGE_SIZE = 1000
 
@@ -57,19 +56,19 @@ class LineEntryQuery:
             scale=client.scale,
         )
 
-    def page(self, client: LedgerClient, window: Window, page_token: str | None) -> wire.LineEntryPage:
-        """Ask for one page of a window."""
-        return client.list_line_entries(
-            window.ledger_id,
-            window.period.start_date,
-            window.period.end_date,
-            time_zone=self.period.time_zone,
-            is_cashflow=self.is_cashflow,
-            expand=sorted(self.expand),
-            tag_ids=self.tag_ids,
-            limit=PAGE_SIZE,
-            page_token=page_token,
-        )
+    def page(self, window: Window, page_token: str | None) -> dict[str, Any]:
+        """Arguments of ``list_line_entries`` for one page of a window."""
+        return {
+            "ledger_id": window.ledger_id,
+            "start_date": window.period.start_date,
+            "end_date": window.period.end_date,
+            "time_zone": self.period.time_zone,
+            "is_cashflow": self.is_cashflow,
+            "expand": sorted(self.expand),
+            "tag_ids": self.tag_ids,
+            "limit": PAGE_SIZE,
+            "page_token": page_token,
+        }
 
     def as_json(self) -> dict[str, Any]:
         """Everything that decides which lines come and what they hold."""

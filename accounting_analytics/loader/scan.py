@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from accounting_analytics.errors import InvalidRequestError, ProtocolError, ServiceError
+from accounting_analytics.errors import GarbledAnswerError, InvalidRequestError, ProtocolError, ServiceError
 from accounting_analytics.loader.columns import (
     in_order,
     line_schema,
@@ -22,11 +22,13 @@ from accounting_analytics.loader.windows import Outlook, halves, split, turned_o
 if TYPE_CHECKING:
     import datetime as dt
 
-    from accounting_analytics.client import LedgerClient
+    from accounting_analytics.client import LedgerClient, RawResponse
     from accounting_analytics.client import records as wire
     from accounting_analytics.loader.query import LineEntryQuery, Window
 
 _RESTARTS = 3
+_DECODERS = 1
+"""Pages decoded at once: the interpreter runs one thread at a time, more of them only cost memory and turns."""
 _PAGES_WITHOUT_NEWS = 100
 
 
@@ -74,6 +76,7 @@ class Scan:
     query: LineEntryQuery
     in_flight: int
     stop: threading.Event = field(default_factory=threading.Event)
+    _decoding: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(_DECODERS))
 
     def read(self, window: Window) -> WindowLines | list[Window]:
         """Read a window to its end, or find that it is better read as several."""
@@ -112,36 +115,54 @@ class Scan:
         while True:
             if self.stop.is_set():
                 raise StoppedError
-            page = self._page(window, chain.pages + 1, token)
+            raw = self._answer(window, chain.pages + 1, token)
             where = f"list line entries ({window}), page {chain.pages + 1}"
-            columns = page_columns(
-                page.records,
-                where,
-                ledger_id=window.ledger_id,
-                expanded=self.query.expand,
-                scale=self.query.scale,
-            )
-            require_in_period(columns.table, window.period, where)
-            chain.follow(page, where)
+            with self._decoding:
+                page = self._decoded(raw, chain.pages + 1, window, token)
+                columns = page_columns(
+                    page.records,
+                    where,
+                    ledger_id=window.ledger_id,
+                    expanded=self.query.expand,
+                    scale=self.query.scale,
+                )
+                require_in_period(columns.table, window.period, where)
+                chain.follow(page, where)
+                token = page.next_page_token
+                del page, raw
+            pa.default_memory_pool().release_unused()  # each thread's share stays reserved otherwise
             tables.append(columns.table)
             dusted += columns.dusted
-            token = page.next_page_token
             if token is None:
                 break
             if may_split and window.period.days > 1:
                 outlook = Outlook.of(columns.table["datetime"], window.period)
                 if outlook is not None and turned_out_dense(window, outlook, chain.pages):
                     return split(window, outlook, self.in_flight)
-        table, repeated = without_repeats(pa.concat_tables(tables))
-        return WindowLines(window, in_order(table), chain.pages, dusted, repeated)
+        with self._decoding:
+            table, repeated = without_repeats(pa.concat_tables(tables))
+            return WindowLines(window, in_order(table), chain.pages, dusted, repeated)
 
-    def _page(self, window: Window, number: int, token: str | None) -> wire.LineEntryPage:
+    def _answer(self, window: Window, number: int, token: str | None) -> RawResponse[wire.LineEntryPage]:
+        """Ask for a page; threads wait for the service at the same time, and decode one after the other."""
         try:
-            return self.query.page(self.client, window, token)
+            return self.client.with_raw_response.list_line_entries(**self.query.page(window, token))
         except InvalidRequestError as error:
             if token is not None and "token" in (error.error_code or ""):
                 raise _ExpiredTokenError from None
             raise _on_page(error, number) from None
+        except ServiceError as error:
+            raise _on_page(error, number) from None
+
+    def _decoded(
+        self, raw: RawResponse[wire.LineEntryPage], number: int, window: Window, token: str | None
+    ) -> wire.LineEntryPage:
+        """Decode an answer; one that was cut or garbled on the way is asked for again, as often as the client does."""
+        try:
+            try:
+                return raw.parse()
+            except GarbledAnswerError:
+                return self.client.list_line_entries(**self.query.page(window, token))
         except ServiceError as error:
             raise _on_page(error, number) from None
 

@@ -198,7 +198,7 @@ def main() -> None:
     parser.add_argument("--program", choices=PROGRAMS)
     parser.add_argument("--url")
     parser.add_argument("--ledgers", type=int, default=1)
-    parser.add_argument("--in-flight", type=int, default=16)
+    parser.add_argument("--in-flight", type=int, default=8)
     options = parser.parse_args()
     if options.program:
         ledger_ids = [f"led_{at}" for at in range(options.ledgers)]
@@ -212,14 +212,14 @@ def main() -> None:
         print("dlt is not measured: give --dlt PYTHON, the interpreter of an environment that has it")
     if not options.growth:
         books = (options.lines, 1, 1.0, 20)
-        compare(f"{options.lines:,} lines of one ledger, 20 ms a page", books, here, options.rounds, 16)
+        compare(f"{options.lines:,} lines of one ledger, 20 ms a page", books, here, options.rounds, 8)
         slow = {program: here[program] for program in ("ours", "by hand")}
         books = (options.lines, 20, 0.81, 200)
         title = f"{options.lines:,} lines, 4 in 5 of them in one of 20 ledgers, 200 ms a page, 32 in flight"
         compare(title, books, slow, 1, 32)
     for lines in (10_000, 100_000, 1_000_000):
         programs = dict.fromkeys(("ours", "ours to Parquet"), sys.executable)
-        compare(f"growth: {lines:,} lines of one ledger, 20 ms a page", (lines, 1, 1.0, 20), programs, 1, 16)
+        compare(f"growth: {lines:,} lines of one ledger, 20 ms a page", (lines, 1, 1.0, 20), programs, 1, 8)
 
 
 if __name__ == "__main__":

@@ -87,6 +87,7 @@ def asked_again(asked, windows):
     ]
 
 
+@pytest.mark.soak
 def test_killed_loads_go_on(program, make_ledgers, spread, loopback, tmp_path):
     """Kill -9 at a seeded moment, up to three times in a row, then a run to the end: exactly the truth."""
     service = make_ledgers(spread(SPREAD), page_size=100)
