@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import ColumnElement, Connection, exists, select
+from sqlalchemy import ColumnElement, Connection, func, select
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.periods import LOCALTIME
@@ -66,8 +66,13 @@ def parent_fields(connection: Connection, instance: Instance, ledger: StoredLedg
 
 
 def carries_all(connection: Connection, instance: Instance, tag_ids: Sequence[str]) -> list[ColumnElement[bool]]:
-    """Conditions that a line entry carries every one of the tags."""
-    return [_carries(_tag_key(connection, instance, tag_id)) for tag_id in tag_ids]
+    """Conditions that a line entry carries every one of the tags: one condition, however many there are."""
+    if not tag_ids:
+        return []
+    carried = tables.line_entry_tags.c
+    keys = _tag_keys(connection, instance, tag_ids)
+    counted = select(func.count()).where(carried.line_entry_pk == tables.line_entries.c.pk, carried.tag_pk.in_(keys))
+    return [counted.scalar_subquery() == len(keys)]
 
 
 def refuse_before_start(instance: Instance, start_date: dt.date) -> None:
@@ -83,16 +88,12 @@ def zone_name(instance: Instance, time_zone: str) -> str:
     return instance.localtime if time_zone == LOCALTIME else time_zone
 
 
-def _tag_key(connection: Connection, instance: Instance, tag_id: str) -> int:
+def _tag_keys(connection: Connection, instance: Instance, tag_ids: Sequence[str]) -> list[int]:
     tags = tables.tags.c
-    of_id = select(tags.pk).where(tags.instance_pk == instance.pk, tags.id == tag_id)
-    key = connection.execute(of_id).scalar() if is_usable(tag_id) else None
-    if key is None:
+    wanted = {tag_id for tag_id in tag_ids if is_usable(tag_id)}
+    keys = connection.execute(select(tags.pk).where(tags.instance_pk == instance.pk, tags.id.in_(wanted))).scalars()
+    found = list(keys)
+    if len(found) < len(set(tag_ids)):
         what, code = "tag", "tag_not_found"
         raise not_found(what, code)
-    return int(key)
-
-
-def _carries(tag_key: int) -> ColumnElement[bool]:
-    carried = tables.line_entry_tags.c
-    return exists().where(carried.line_entry_pk == tables.line_entries.c.pk, carried.tag_pk == tag_key)
+    return found
