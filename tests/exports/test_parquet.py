@@ -1,5 +1,6 @@
 """Flat Parquet: read back equal by pandas, polars and DuckDB, whole or not there."""
 
+import dataclasses
 import hashlib
 import json
 from decimal import Decimal
@@ -100,7 +101,14 @@ def test_manifest_vouches_for_the_files(frames, tmp_path):
         assert file["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest() == told.sha256
         assert file["rows"] == pq.read_metadata(path).num_rows
     assert content["files"][0]["sums"]["signed_amount_minor_units"] == 0
-    assert (content["time_zone"], content["scale"]) == (ZONE, 2)
+    assert (content["time_zone"], content["scale"], content["partial"]) == (ZONE, 2, False)
+
+
+def test_manifest_says_what_is_partial(frames, tmp_path):
+    """What was made from an incomplete load is stamped so for its readers."""
+    partial = frames | {"report": dataclasses.replace(frames["report"], partial=True)}
+    assert aa.export_parquet(tmp_path / "out", **partial).partial
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))["partial"] is True
 
 
 def test_export_replaces_an_export_and_nothing_else(frames, tmp_path):

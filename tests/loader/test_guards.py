@@ -9,6 +9,7 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.errors import ChangedWhileReadingError, InvalidRequestError, ProtocolError, ServerFaultError
 
+JSON = {"content-type": "application/json"}
 MARCH = ("2025-03-01", "2025-03-31")
 DAYS = [f"2025-03-{day:02}" for day in range(1, 32)]
 
@@ -241,3 +242,26 @@ def test_a_load_says_what_it_is(connected, make_ledgers, spread):
     assert windows[0][0] == dt.date(2025, 3, 1)
     assert windows[-1][1] == dt.date(2025, 3, 31)
     assert all(one[1] + dt.timedelta(days=1) == two[0] for one, two in itertools.pairwise(windows))
+
+
+@pytest.mark.parametrize("garbled", [b'{"records": [', b"<html>busy</html>", b"\xff\xfe", b""])
+def test_garbled_pages_are_asked_for_again(connected, make_ledgers, spread, garbled):
+    """A page that was cut or mixed up on the way comes whole the next time; nothing of the first is kept."""
+    service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 40)}))
+    spoilt = {2: garbled}
+
+    def answer(request):
+        response = service(request)
+        content = spoilt.pop(service.requests, None)
+        return response if content is None else httpx.Response(200, content=content, headers=JSON)
+
+    frame = aa.load_line_entries(connected(answer), ["led_1"], *MARCH)
+    assert sorted(frame["id"]) == sorted(line["id"] for line in service.lines)
+
+
+def test_garbled_pages_for_ever_end(connected):
+    """A service that only ever garbles is given up after bounded tries, with a clear error."""
+    client = connected(lambda _: httpx.Response(200, content=b'{"records": [', headers=JSON))
+    with pytest.raises(ProtocolError, match="not the JSON"):
+        aa.load_line_entries(client, ["led_1"], *MARCH)
+    assert len(client.requests) < 12
