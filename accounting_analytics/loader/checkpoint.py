@@ -54,6 +54,8 @@ class Checkpoint:
         Whose address and instance the folder is bound to.
     query : LineEntryQuery
         What is asked.
+    passing : bool
+        The folder is gone after the load, so nothing in it need survive a crash.
 
     Raises
     ------
@@ -61,9 +63,12 @@ class Checkpoint:
         The folder belongs to something else, is in use, is damaged, or cannot be written.
     """
 
-    def __init__(self, folder: str | Path, client: LedgerClient, query: LineEntryQuery) -> None:
+    def __init__(
+        self, folder: str | Path, client: LedgerClient, query: LineEntryQuery, *, passing: bool = False
+    ) -> None:
         self.folder = Path(folder)
         self._query = query
+        self._sync = not passing
         self._bound: dict[str, Any] = {
             "format": _FORMAT,
             "base_url": client.base_url,
@@ -134,7 +139,7 @@ class Checkpoint:
                 raise CheckpointError(msg)
             path = self.folder / f"window-{next(self._numbers):06}-{_digest(content)}.parquet"
         try:
-            write_durably(path, lambda file: file.write(content))
+            write_durably(path, lambda file: file.write(content), sync=self._sync)
         except OSError as error:
             raise self._unusable(error) from error
         one = self._window(path, said)

@@ -13,20 +13,25 @@ if TYPE_CHECKING:
 TEMPORARY_SUFFIX = ".unfinished"
 
 
-def write_durably(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file under another name, put it on the disk, then give it its name and put that on the disk too."""
+def write_durably(path: Path, write: Callable[[BinaryIO], object], *, sync: bool = True) -> None:
+    """Write a file under another name, put it on the disk, then give it its name and put that on the disk too.
+
+    Without `sync` the disk may take its time: for files that nobody needs after a crash.
+    """
     temporary = path.with_name(f"{path.name}{TEMPORARY_SUFFIX}")
     try:
         with temporary.open("wb") as file:
             write(file)
-            file.flush()
-            os.fsync(file.fileno())
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
-    sync_folder(path.parent)
+    if sync:
+        sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:

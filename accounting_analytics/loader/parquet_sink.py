@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -195,22 +195,24 @@ def _read(
     progress: bool | None,
 ) -> Iterator[Loaded]:
     """Read everything onto disk: into the checkpoint, or into a folder that is gone afterwards."""
-    if checkpoint is not None:
-        with Checkpoint(checkpoint, client, query) as shelf, LoadProgress(progress, client) as shown:
-            yield read_all(client, query, shelf, shown, in_flight=in_flight)
-        return
+    with ExitStack() as stack:
+        if checkpoint is None:
+            folder: str | Path = stack.enter_context(_temporary_folder(beside))
+        else:
+            folder = checkpoint
+        shelf = stack.enter_context(Checkpoint(folder, client, query, passing=checkpoint is None))
+        shown = stack.enter_context(LoadProgress(progress, client))
+        yield read_all(client, query, shelf, shown, in_flight=in_flight)
+
+
+def _temporary_folder(beside: Path | None) -> tempfile.TemporaryDirectory[str]:
     try:
         if beside is not None:
             beside.mkdir(parents=True, exist_ok=True)
-        folder = tempfile.TemporaryDirectory(prefix=".line-entries-", dir=beside, ignore_cleanup_errors=True)
+        return tempfile.TemporaryDirectory(prefix=".line-entries-", dir=beside, ignore_cleanup_errors=True)
     except OSError as error:
         msg = f"{beside or tempfile.gettempdir()} cannot be written ({error.strerror or error}); nothing was asked for"
         raise InputError(msg) from error
-    with (
-        folder as name,
-        _read(client, query, checkpoint=name, beside=None, in_flight=in_flight, progress=progress) as loaded,
-    ):
-        yield loaded
 
 
 class _Batches:
