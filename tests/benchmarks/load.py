@@ -174,7 +174,7 @@ def compare(
         for _ in range(rounds):
             for program, python in programs.items():
                 runs[program].append(measured(python, program, base_url, books[1], in_flight))
-    print(f"\n{title}, {rounds} round(s), medians")
+    print(f"\n{title}, {rounds} round(s), medians", flush=True)
     print(f"{'':18}{'seconds':>9}{'ratio':>8}{'lines/s':>10}{'requests':>10}{'peak MB':>9}  exact")
     ours_took = statistics.median(run["seconds"] for run in runs[next(iter(programs))])
     for program, of_program in runs.items():
