@@ -183,13 +183,29 @@ class PostgreSQL:
         self._log.close()
 
 
+@contextmanager
+def postgresql_server(program_path, *, durable=False):
+    """Run a server while the block runs, in a folder that whoever it runs as may enter."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        server = PostgreSQL(Path(folder), program_path, durable=durable)
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
 @pytest.fixture(scope="session")
 def postgresql(program_path):
     """Return a PostgreSQL server that runs until the tests end."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        server = PostgreSQL(Path(folder), program_path)
+    with postgresql_server(program_path) as server:
         yield server
-        server.stop()
+
+
+@pytest.fixture
+def own_postgresql(program_path):
+    """Return a PostgreSQL server of a test's own, which may be crashed: what it says is written is on the disk."""
+    with postgresql_server(program_path, durable=True) as server:
+        yield server
 
 
 class ServiceProcess:
@@ -197,15 +213,17 @@ class ServiceProcess:
 
     def __init__(self, database, *options):
         command = [sys.executable, "-m", "accounting_analytics", "serve", "--database", str(database), *options]
+        # a pipe that nobody reads would hold it up
+        self._complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed with the process)
         # a group of its own: a signal to this one's does not reach it
         self._process = subprocess.Popen(  # noqa: S603 (our own)
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+            command, stdout=subprocess.PIPE, stderr=self._complaints, text=True, start_new_session=True
         )
         said = self._process.stdout.readline()
         self.base_url = said.partition(" at ")[2].partition(" ")[0]
         if not self.base_url:
             self.kill()
-            pytest.fail(f"the service did not start: {said}{self._process.stderr.read()}")
+            pytest.fail(f"the service did not start: {said}{self.complaints()}")
 
     def kill(self):
         """End it at once, by its own number, as a crash would."""
@@ -214,8 +232,14 @@ class ServiceProcess:
         self._process.stdout.close()
 
     def complaints(self):
-        """Return what it said on stderr, once it has ended."""
-        return self._process.stderr.read()
+        """Return what it said on stderr so far."""
+        self._complaints.seek(0)
+        return self._complaints.read()
+
+    def close(self):
+        """End it, if it has not ended, and forget what it said."""
+        self.kill()
+        self._complaints.close()
 
 
 @pytest.fixture
@@ -229,8 +253,7 @@ def start_service():
 
     yield start
     for process in started:
-        process.kill()
-        process._process.stderr.close()
+        process.close()
 
 
 @pytest.fixture(scope="session", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
