@@ -212,7 +212,7 @@ class Rounds:
             self.clients.end()
             self.killed["service"] += 1
             assert self.clients.failures == Counter()
-            assert self.service.complaints() == ""
+            assert "Traceback" not in self.service.complaints()
             self.service = None
         if self.rng.random() < 0.3:
             self.posters[-1].kill()
@@ -227,7 +227,6 @@ class Rounds:
         self.server.start()
         self.killed["database"] += 1
         assert set(self.clients.failures) == {503}
-        assert "Traceback" not in self.service.complaints()
         self.clients.failures.clear()
 
 
