@@ -6,7 +6,7 @@ import logging
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -30,6 +30,7 @@ RETRY_AFTER = 1
 _SQLITE_BUSY = frozenset({5, 6})  # SQLITE_BUSY, SQLITE_LOCKED; the lowest byte of an extended code
 _LOWEST_BYTE = 0xFF
 _POSTGRESQL_BUSY = frozenset({"40001", "40P01", "53300", "55P03", "57014", "57P03"})
+_POSTGRESQL_AWAY = ("08", "57P01", "57P02")
 _log = logging.getLogger(__name__)
 
 
@@ -101,10 +102,13 @@ async def _gone(_: Request, __: Exception) -> Response:
 
 
 async def _database_failed(request: Request, error: Exception) -> Response:
-    if not _is_busy(error):
-        raise error
-    _log.warning("request %s: the database stayed busy", request.state.request_id)
-    return refusal(busy())
+    if _is_busy(error):
+        _log.warning("request %s: the database stayed busy", request.state.request_id)
+        return refusal(busy())
+    if _is_away(error):
+        _log.warning("request %s: the database cannot be reached", request.state.request_id)
+        return refusal(_unreachable())
+    raise error
 
 
 async def _failed(request: Request, error: Exception) -> Response:
@@ -123,6 +127,20 @@ def _is_busy(error: Exception) -> bool:
     if code is not None:
         return code & _LOWEST_BYTE in _SQLITE_BUSY
     return getattr(cause, "sqlstate", None) in _POSTGRESQL_BUSY
+
+
+def _is_away(error: Exception) -> bool:
+    """Whether the server of the database cannot be reached, or went away in the middle: of a file that is never so."""
+    if not isinstance(error, OperationalError) or hasattr(error.orig, "sqlite_errorcode"):
+        return False
+    state = getattr(error.orig, "sqlstate", None)  # an error that no server has named is one of the connection
+    return state is None or state.startswith(_POSTGRESQL_AWAY)
+
+
+def _unreachable() -> OperationRefusedError:
+    msg = "the database of the service cannot be reached; a change may or may not have been made: look, then ask again"
+    headers = {"retry-after": str(RETRY_AFTER)}
+    return OperationRefusedError(msg, status=503, error_code="database_unreachable", headers=headers)
 
 
 ERROR_ANSWERS: dict[Any, Callable[[Request, Exception], Awaitable[Response]]] = {

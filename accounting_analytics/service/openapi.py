@@ -30,7 +30,8 @@ _REFUSALS = {
     415: "The body is of another media type.",
     429: "Too many requests in this minute; `retry-after` says when to ask again.",
     431: "The headers are too many or too large.",
-    503: "The books are busy; nothing was changed, ask again after `retry-after` seconds.",
+    503: "The books are busy and nothing was changed, or they cannot be reached, as the message says; ask again after "
+    "`retry-after` seconds.",
 }
 _ANYWHERE = (400, 401, 404, 414, 429, 431, 503)
 _WITH_BODY = (408, 413, 415)

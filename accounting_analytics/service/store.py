@@ -263,6 +263,8 @@ def _begun(connection: Connection) -> RootTransaction:
     try:
         return connection.begin()
     except OperationalError as error:
+        if error.connection_invalidated:
+            raise
         raise _busy() from error
 
 

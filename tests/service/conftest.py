@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from contextlib import contextmanager
@@ -120,8 +121,8 @@ def exact(answer):
 class PostgreSQL:
     """A server of its own on loopback, with as many databases as are asked for."""
 
-    def __init__(self, folder, program_path):
-        self._folder = folder / "data"
+    def __init__(self, folder, program_path, *, durable=False):
+        self._folder, self._program = folder / "data", program_path("postgres")
         # the server refuses to run as root
         self._as = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
         if self._as:
@@ -132,15 +133,25 @@ class PostgreSQL:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        settings = {"listen_addresses": "127.0.0.1", "port": self.port, "unix_socket_directories": "", "fsync": "off"}
-        options = [f"--{name}={value}" for name, value in settings.items()]
+        settings = {"listen_addresses": "127.0.0.1", "port": self.port, "unix_socket_directories": ""}
+        settings |= {"fsync": "on" if durable else "off"}
+        self._options = [f"--{name}={value}" for name, value in settings.items()]
         self._log = (folder / "log").open("wb")
+        self._numbers = itertools.count(1)
+        self.start()
+
+    def start(self):
+        """Start the server, and wait until it answers; after a crash it first recovers."""
         self._server = subprocess.Popen(  # noqa: S603 (our own)
-            [program_path("postgres"), "-D", self._folder, *options],
+            [self._program, "-D", self._folder, *self._options],
             cwd="/", stdout=self._log, stderr=subprocess.STDOUT, **self._as,
         )  # fmt: skip
-        self._numbers = itertools.count(1)
         self._wait()
+
+    def crash(self):
+        """End the server at once, in the middle of whatever it does: nothing is written out, nobody is told."""
+        self._server.send_signal(signal.SIGQUIT)
+        self._server.wait(20)
 
     def _run(self, *command):
         subprocess.run(command, check=True, capture_output=True, cwd="/", **self._as)  # noqa: S603 (our own)
@@ -172,13 +183,77 @@ class PostgreSQL:
         self._log.close()
 
 
+@contextmanager
+def postgresql_server(program_path, *, durable=False):
+    """Run a server while the block runs, in a folder that whoever it runs as may enter."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        server = PostgreSQL(Path(folder), program_path, durable=durable)
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
 @pytest.fixture(scope="session")
 def postgresql(program_path):
     """Return a PostgreSQL server that runs until the tests end."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        server = PostgreSQL(Path(folder), program_path)
+    with postgresql_server(program_path) as server:
         yield server
-        server.stop()
+
+
+@pytest.fixture
+def own_postgresql(program_path):
+    """Return a PostgreSQL server of a test's own, which may be crashed: what it says is written is on the disk."""
+    with postgresql_server(program_path, durable=True) as server:
+        yield server
+
+
+class ServiceProcess:
+    """The service as a process of its own, as the command line starts it."""
+
+    def __init__(self, database, *options):
+        command = [sys.executable, "-m", "accounting_analytics", "serve", "--database", str(database), *options]
+        # a pipe that nobody reads would hold it up
+        self._complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed with the process)
+        # a group of its own: a signal to this one's does not reach it
+        self._process = subprocess.Popen(  # noqa: S603 (our own)
+            command, stdout=subprocess.PIPE, stderr=self._complaints, text=True, start_new_session=True
+        )
+        said = self._process.stdout.readline()
+        self.base_url = said.partition(" at ")[2].partition(" ")[0]
+        if not self.base_url:
+            self.kill()
+            pytest.fail(f"the service did not start: {said}{self.complaints()}")
+
+    def kill(self):
+        """End it at once, by its own number, as a crash would."""
+        self._process.kill()
+        self._process.wait()
+        self._process.stdout.close()
+
+    def complaints(self):
+        """Return what it said on stderr so far."""
+        self._complaints.seek(0)
+        return self._complaints.read()
+
+    def close(self):
+        """End it, if it has not ended, and forget what it said."""
+        self.kill()
+        self._complaints.close()
+
+
+@pytest.fixture
+def start_service():
+    """Return a function that serves a database in a process of its own; what still runs is ended with the test."""
+    started = []
+
+    def start(database, *options):
+        started.append(ServiceProcess(database, *options))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.close()
 
 
 @pytest.fixture(scope="session", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
@@ -208,13 +283,21 @@ def books(make_books):
     return make_books()
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+def database(request, tmp_path):
+    """Return a new database of a test's own, of either kind."""
+    return tmp_path / "books.db" if request.param == "sqlite" else request.getfixturevalue("postgresql").new()
+
+
 @pytest.fixture
 def make_own_books():
     """Return a function that makes books in a database of a test's own, served at a URL of its own."""
 
     @contextmanager
     def making(path, base_url, **options):
-        with Store.open(path) as store, httpx.Client(base_url=base_url, timeout=30) as http:
+        # gives up idle connections before the service does
+        limits = httpx.Limits(keepalive_expiry=1)
+        with Store.open(path) as store, httpx.Client(base_url=base_url, timeout=30, limits=limits) as http:
             yield Books(store, http, **options)
 
     return making

@@ -18,9 +18,11 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from accounting_analytics.errors import PostingRefusedError
 from accounting_analytics.service.posting import NewJournalEntry, NewLine, NewTag, NewTransaction
 
 LOCALTIME = "America/Sao_Paulo"
+STARTS = [None, None, dt.date(2011, 12, 30), dt.date(2018, 2, 18)]
 ZONES = ["UTC", "America/New_York", "America/St_Johns", "Etc/GMT+12", "Pacific/Apia", "Africa/Casablanca", "localtime"]
 # evenings before changes of clocks in those zones
 EVENINGS = [
@@ -47,6 +49,17 @@ KINDS = [
     ("expense", "other_expenses", None, False),
     ("revenue", "other_income", None, False),
 ]  # fmt: skip
+# what a financial account is when nothing else is said
+BY_DEFAULT = {
+    "bank_account": ("asset", "current_assets", "debit", True),
+    "prepaid_card": ("asset", "current_assets", "debit", True),
+    "payments": ("asset", "current_assets", "debit", True),
+    "payroll": ("asset", "current_assets", "debit", True),
+    "accounts_receivable": ("asset", "current_assets", "debit", False),
+    "accounts_payable": ("liability", "current_liabilities", "credit", False),
+    "loan": ("liability", "current_liabilities", "credit", False),
+    "credit_card": ("liability", "current_liabilities", "credit", True),
+}
 
 
 @dataclass
@@ -82,11 +95,11 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self, make_books):
         super().__init__()
-        self.books = make_books(localtime=LOCALTIME)
+        self.make_books = make_books
         self.ledgers: dict[str, Ledger] = {}
         self.entries: list[Entry] = []
         self.tag_ids: dict[NewTag, str] = {}
-        self.changes = 0
+        self.changes: list[tuple] = []
         self._numbers = itertools.count(1)
 
     # what the rules say
@@ -177,8 +190,11 @@ class Machine(RuleBasedStateMachine):
 
     # what is done
 
-    @initialize()
-    def first_ledgers(self):
+    @initialize(start=st.sampled_from(STARTS), tier=st.sampled_from([2, 3]))
+    def first_ledgers(self, start, tier):
+        self.start, self.tier = start, tier
+        self.books = self.make_books(localtime=LOCALTIME, entries_start=start, tier=tier)
+        self.required = {ledger.id for ledger in self.books.store.ledgers(self.books.instance_id)}
         for kind in (KINDS[0], KINDS[6]):
             self.add_ledger(kind, "1", None)
 
@@ -195,6 +211,28 @@ class Machine(RuleBasedStateMachine):
     def create_ledger(self, kind, code, data):
         siblings = [ledger.id for ledger in self.ledgers.values() if ledger.type == kind[0]]
         self.add_ledger(kind, code, data.draw(st.sampled_from([None, *siblings])))
+
+    @rule(account=st.sampled_from(sorted(BY_DEFAULT)))
+    def create_ledger_by_default(self, account):
+        type_, sub_type, side, cash = BY_DEFAULT[account]
+        name = f"Ledger {next(self._numbers) % 4}"
+        created = self.books.create(name=name, editable=False, financial_account_type=account)
+        said = {"type": type_, "sub_type": sub_type, "debit_credit": side, "report_cash_flow": cash, "parent_id": None}
+        assert {field: created[field] for field in said} == said
+        code = created["sort_code"]
+        assert all(
+            code > other.sort_code for other in self.ledgers.values() if (other.type, other.parent) == (type_, None)
+        )
+        self.ledgers[created["id"]] = Ledger(created["id"], name, type_, code, None, cash, account=True)
+
+    @rule(kind=st.sampled_from(KINDS), data=st.data())
+    def refuse_a_parent(self, kind, data):
+        others = [ledger.id for ledger in self.ledgers.values() if ledger.type != kind[0]]
+        parent = data.draw(st.sampled_from(["nothing", *others]))
+        self.books.create(
+            404 if parent == "nothing" else 422, name="x", editable=True, type=kind[0], sub_type=kind[1],
+            parent_id=parent, debit_credit="credit", report_cash_flow=False, sort_code="1",
+        )  # fmt: skip
 
     @rule(moment=MOMENTS, amounts=st.lists(st.integers(-5, 5), min_size=1, max_size=4), data=st.data())
     def post(self, moment, amounts, data):
@@ -213,7 +251,12 @@ class Machine(RuleBasedStateMachine):
             entry.lines.append(line)
             transaction = NewTransaction(id=line.transaction) if account else None
             posted.append(NewLine(ledger, side, abs(amount), transaction=transaction, tags=tuple(tags), id=line.id))
-        self.books.store.post(self.books.instance_id, [NewJournalEntry(moment, "entry", tuple(posted), entry.id)])
+        new = [NewJournalEntry(moment, "entry", tuple(posted), entry.id)]
+        if self.start and self.day(entry, LOCALTIME) < self.start:
+            with pytest.raises(PostingRefusedError, match="begin"):
+                self.books.store.post(self.books.instance_id, new)
+            return
+        self.books.store.post(self.books.instance_id, new)
         self.entries.append(entry)
         for tag in {tag for line in entry.lines for tag in line.tags} - set(self.tag_ids):
             self.learn(tag, entry)
@@ -252,9 +295,13 @@ class Machine(RuleBasedStateMachine):
             status = 422
         else:
             status = 200
-        answer = self.books.recategorize(own.ledger, own.transaction, target, category, status=status)
+        who = f"user {len(self.changes)}"
+        headers = {"modified-by": who}
+        answer = self.books.recategorize(own.ledger, own.transaction, target, category, status=status, headers=headers)
         if status == 200:
-            self.changes += any(line.ledger != target for line in chosen)
+            before = {line.id: line.ledger for line in chosen if line.ledger != target}
+            if before:
+                self.changes.append((own.transaction, who, before, dict.fromkeys(before, target)))
             for line in chosen:
                 line.ledger = target
             assert [at["ledger_id"] for at in answer["categories"]] == list(
@@ -264,6 +311,26 @@ class Machine(RuleBasedStateMachine):
             assert answer["transaction"]["amount"] == own.signed
 
     # what is seen
+
+    def before_start(self, day):
+        return self.start is not None and day < self.start
+
+    @staticmethod
+    def refused(answer):
+        assert [wrong["loc"] for wrong in answer["detail"]] == [["query", "start_date"]]
+
+    def list_backward(self, ledger, start, end, zone, limit, **params):
+        """Go to the last page, and back from there by what each page says comes before."""
+        days, params = (start.isoformat(), end.isoformat()), {"time_zone": zone, "limit": limit, **params}
+        page = self.books.lines(ledger, *days, **params)
+        while page["next_page_token"]:
+            page = self.books.lines(ledger, *days, **params, page_token=page["next_page_token"])
+        found = page["records"]
+        while page["prev_page_token"]:
+            page = self.books.lines(ledger, *days, **params, page_token=page["prev_page_token"])
+            assert page["next_page_token"]
+            found = page["records"] + found
+        return found
 
     def list_all(self, ledger, start, end, zone, limit=1000, **params):
         found, token = [], {}
@@ -292,7 +359,11 @@ class Machine(RuleBasedStateMachine):
             params["tag_ids"] = ",".join(self.tag_ids[tag] for tag in tags)
         if is_cashflow is not None:
             params["is_cashflow"] = str(is_cashflow).lower()
+        if self.before_start(days[0]):
+            self.refused(self.books.lines(ledger, *map(str, days), 422, time_zone=zone, limit=limit, **params))
+            return
         shown = self.list_all(ledger, *days, zone, limit, **params)
+        assert self.list_backward(ledger, *days, zone, limit, **params) == shown
         expected = sorted(
             (
                 (entry.moment, line.id, line, entry)
@@ -321,15 +392,31 @@ class Machine(RuleBasedStateMachine):
             data.draw(st.frozensets(st.sampled_from(sorted(self.tag_ids)), max_size=2)) if self.tag_ids else frozenset()
         )
         params = {"tag_ids": ",".join(self.tag_ids[tag] for tag in tags)} if tags else {}
-        report = self.books.report(days[0].isoformat(), days[1].isoformat(), time_zone=zone, **params)
-        expected = self.expected_report(*days, zone, tags)
-        required = {ledger.id for ledger in self.books.store.ledgers(self.books.instance_id) if ledger.is_required}
-        assert not required & {ledger["ledger_id"] for ledger in report["cash_flow_ledgers"]}
-        assert report == expected
+        asked = (*map(str, days),)
+        if tags and self.tier < 3:
+            assert self.books.report(*asked, 403, time_zone=zone, **params)["error_code"] == "tier_required"
+        elif self.before_start(days[0]):
+            self.refused(self.books.report(*asked, 422, time_zone=zone, **params))
+        else:
+            report = self.books.report(*asked, time_zone=zone, **params)
+            assert not self.required & {ledger["ledger_id"] for ledger in report["cash_flow_ledgers"]}
+            assert report == self.expected_report(*days, zone, tags)
+
+    @rule()
+    def an_unknown_tag_is_refused(self):
+        start = str(self.start or dt.date(2025, 1, 1))
+        known = [self.tag_ids[tag] for tag in sorted(self.tag_ids)]
+        tags = ",".join([*known[:1], "nothing"])
+        assert (
+            self.books.lines(next(iter(self.ledgers)), start, status=404, tag_ids=tags)["error_code"] == "tag_not_found"
+        )
+        status = 404 if self.tier == 3 else 403
+        self.books.report(start, status=status, tag_ids=tags)
 
     @invariant()
     def audit_is_complete(self):
-        assert len(self.books.audit()) == self.changes
+        rows = [(row.transaction_id, row.modified_by, row.before, row.after) for row in self.books.audit()]
+        assert rows == self.changes
 
 
 @pytest.mark.soak

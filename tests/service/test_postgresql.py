@@ -5,6 +5,7 @@ import pytest
 
 from accounting_analytics.errors import ConfigurationError, InputError
 from accounting_analytics.service.credentials import first_instance
+from accounting_analytics.service.server import running
 from accounting_analytics.service.store import Store
 
 pytestmark = pytest.mark.postgresql
@@ -54,3 +55,28 @@ def test_no_token_is_written_where_there_is_no_folder(postgresql):
         with pytest.raises(ConfigurationError, match="instances create"):
             first_instance(store)
         assert store.instances() == []
+
+
+def test_a_database_that_goes_away_is_503_and_found_again(own_postgresql, make_own_books, caplog):
+    """While its server is gone every answer is 503 without a word of it; when it is back, so is everything."""
+    address = own_postgresql.new()
+    with running(address) as service, make_own_books(address, service.base_url) as books:
+        books.bank(id="bank")
+        body = {"name": "x", "editable": True, "financial_account_type": "loan"}
+        put = "/v0/ledgers/bank/transactions/T/categories"
+        asked = [
+            ("GET", "/v0/reports/cash-flow", {"params": {"start_date": "2025-01-01", "end_date": "2025-01-01"}}),
+            ("POST", "/v0/ledgers", {"json": body}),
+            ("PUT", put, {"json": {"updated_category_ledger_id": "bank"}}),
+        ]
+        assert [books.request(*one, **options).status_code for *one, options in asked] == [200, 201, 404]
+        own_postgresql.crash()
+        for _ in range(2):  # first with connections from before
+            for *one, options in asked:
+                answer = books.request(*one, **options)
+                assert (answer.status_code, answer.json()["error_code"]) == (503, "database_unreachable")
+                assert answer.headers["retry-after"] == "1"
+                assert "may or may not" in answer.json()["message"]
+        assert str(own_postgresql.port) not in caplog.text
+        own_postgresql.start()
+        assert [books.request(*one, **options).status_code for *one, options in asked] == [200, 201, 404]

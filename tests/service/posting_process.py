@@ -1,0 +1,65 @@
+"""Posts and imports entries until it is killed; says what is in the books only when it is.
+
+python posting_process.py DATABASE INSTANCE NAME FOLDER
+"""
+
+import datetime as dt
+import itertools
+import sys
+import time
+from decimal import Decimal
+from pathlib import Path
+
+from sqlalchemy.exc import DBAPIError
+
+from accounting_analytics.errors import OperationRefusedError
+from accounting_analytics.service.importer import import_books
+from accounting_analytics.service.posting import NewJournalEntry, NewLine
+from accounting_analytics.service.store import Store
+
+FILE = 10
+"""Entries of a file."""
+
+
+def post(store, instance, name):
+    """Post one entry of three lines."""
+    lines = (
+        NewLine("bank", "credit", Decimal("7.50")),
+        NewLine("food", "debit", Decimal("2.50")),
+        NewLine("rent", "debit", Decimal(5)),
+    )
+    moment = dt.datetime(2025, 6, 1, tzinfo=dt.UTC)
+    store.post(instance, [NewJournalEntry(moment, "posted", lines, id=f"{name}.0")])
+    return 1
+
+
+def import_file(store, instance, name, folder):
+    """Import a file of entries of two lines each."""
+    rows = ["entry_id,datetime,entry_description,ledger,debit_credit,amount"]
+    for number in range(FILE):
+        start = f"{name}.{number},2025-06-02T12:00:00Z,imported"
+        rows += [f"{start},bank,debit,1.25", f"{start},food,credit,1.25"]
+    path = folder / "books.csv"
+    path.write_text("\n".join(rows), encoding="utf-8")
+    import_books(store, instance, path)
+    return FILE
+
+
+def main(database, instance, name, folder):
+    """Write and say so, for ever; what fails is not said, and not tried again."""
+    with Store.open(database) as store:
+        for number in itertools.count(1):
+            entry = f"{name}-{number}"
+            try:
+                if number % 3:
+                    count = post(store, instance, entry)
+                else:
+                    count = import_file(store, instance, entry, Path(folder))
+            except (DBAPIError, OperationRefusedError):
+                time.sleep(0.05)
+            else:
+                print(entry, count, flush=True)  # noqa: T201 (who started it reads this)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

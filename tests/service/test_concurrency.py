@@ -1,0 +1,213 @@
+"""Everything at once, from 64 threads: pages, reports and changes hold together, whatever happens between them."""
+
+import datetime as dt
+import itertools
+import random
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+
+import pytest
+from sqlalchemy import func, select
+
+from accounting_analytics.service import tables
+from accounting_analytics.service.check import check_books
+from accounting_analytics.service.posting import NewJournalEntry, NewLine, NewTransaction
+from accounting_analytics.service.store import Store
+from accounting_analytics.service.units import joined
+
+THREADS = 64
+CATEGORIES = ["food", "rent", "tax", "travel"]
+NEW_YEAR = dt.datetime(2025, 1, 1, tzinfo=dt.UTC)
+
+
+def repeatable(seed):
+    """Return choices that are the same for the same seed."""
+    return random.Random(seed)  # noqa: S311 (no secret)
+
+
+class Traffic:
+    """What the threads do, and what they know of the books.
+
+    Every thread has transactions that only it recategorizes, so it knows which change is one; `shared` ones are
+    everybody's. Lines on `bank` and on `steady` never move: whoever knows one before a scan must find it in the scan.
+    """
+
+    def __init__(self, books):
+        self.books = books
+        books.bank(id="bank")
+        for name in ("steady", *CATEGORIES):
+            books.category(name, id=name)
+        self.lock = threading.Lock()
+        self.numbers = itertools.count(1)
+        self.lying = {"bank": set(), "steady": set()}
+        self.flows = set()
+        self.cents = 0
+        self.ledgers = list(CATEGORIES)
+        self.changed, self.attempted, self.done = set(), {}, Counter()
+        self.own = {thread: [] for thread in range(THREADS)}
+        self.shared = [self.post(repeatable(number), ["food"]) for number in range(10)]
+        for number in range(100):
+            self.post(repeatable(number), ["steady"])
+
+    def post(self, rng, categories):
+        """Post one entry through the store, and then know it."""
+        number = next(self.numbers)
+        cents = [rng.randrange(1, 10_000) for _ in categories]
+        side, other = rng.sample(["debit", "credit"], 2)
+        moment = NEW_YEAR + dt.timedelta(minutes=rng.randrange(300 * 24 * 60))
+        lines = [NewLine("bank", side, Decimal(sum(cents)) / 100, transaction=NewTransaction(id=f"T{number}"))]
+        lines += [NewLine(ledger, other, Decimal(part) / 100) for ledger, part in zip(categories, cents, strict=True)]
+        named = tuple(
+            NewLine(
+                line.ledger_id, line.debit_credit, line.amount, transaction=line.transaction, id=f"L{number}.{place}"
+            )
+            for place, line in enumerate(lines)
+        )
+        self.books.store.post(self.books.instance_id, [NewJournalEntry(moment, "entry", named, id=f"E{number}")])
+        with self.lock:
+            self.cents += sum(cents) if side == "debit" else -sum(cents)
+            self.lying["bank"].add(named[0].id)
+            self.lying["steady"] |= {line.id for line in named if line.ledger_id == "steady"}
+            self.flows |= {line.id for line in named[1:]}
+        return f"T{number}"
+
+    def known(self, lines):
+        with self.lock:
+            return set(lines)
+
+    # what a thread does
+
+    def post_steady(self, rng, _):
+        self.post(rng, ["steady"])
+
+    def post_own(self, rng, thread):
+        categories = rng.choice([["food"], ["rent", "tax"], ["rent", "rent", "travel"]])
+        self.own[thread].append([self.post(rng, categories), categories])
+
+    def create_ledger(self, rng, _):
+        ledger = self.books.create(
+            name="made", editable=True, type="expense", sub_type="other_expenses", debit_credit="debit",
+            report_cash_flow=False, sort_code=f"{rng.randrange(1000)}", parent_id=rng.choice([None, *CATEGORIES]),
+        )["id"]  # fmt: skip
+        with self.lock:
+            self.ledgers.append(ledger)
+
+    def recategorize_own(self, rng, thread):
+        if not self.own[thread]:
+            self.post_own(rng, thread)
+        at = rng.choice(self.own[thread])
+        transaction, lie = at
+        target, category = rng.choice(self.ledgers), rng.choice([None, *lie])
+        change = f"change {next(self.numbers)}"
+        answer = self.books.recategorize("bank", transaction, target, category, headers={"modified-by": change})
+        at[1] = [target if category in (None, ledger) else ledger for ledger in lie]
+        assert [one["ledger_id"] for one in answer["categories"]] == list(dict.fromkeys(at[1]))
+        if at[1] != lie:
+            with self.lock:
+                self.changed.add(change)
+
+    def recategorize_shared(self, rng, _):
+        transaction, target = rng.choice(self.shared), rng.choice(self.ledgers)
+        change = f"change {next(self.numbers)}"
+        answer = self.books.recategorize("bank", transaction, target, headers={"modified-by": change})
+        assert [one["ledger_id"] for one in answer["categories"]] == [target]
+        with self.lock:
+            self.attempted[change] = (transaction, target)
+
+    def pages(self, rng, ledger):
+        """Pages of a ledger from first to last, and the token that leads back from the last one."""
+        params = {"limit": rng.randrange(20, 90), "expand": rng.choice(["ledger", "transaction,journal_entry"])}
+        found, token = [], {}
+        while token is not None:
+            page = self.books.lines(ledger, **params, **token)
+            found.append([line["id"] for line in page["records"]])
+            token = {"page_token": page["next_page_token"]} if page["next_page_token"] else None
+        return found, page["prev_page_token"], params
+
+    def scan(self, rng, _):
+        ledger = rng.choice(["bank", "steady", *CATEGORIES])
+        known = self.known(self.lying.get(ledger, ()))
+        found = list(itertools.chain(*self.pages(rng, ledger)[0]))
+        assert len(set(found)) == len(found)
+        assert known - set(found) == set()
+
+    def scan_backward(self, rng, _):
+        ledger = rng.choice(["bank", "steady", *CATEGORIES])
+        known = self.known(self.lying.get(ledger, ()))
+        pages, token, params = self.pages(rng, ledger)
+        found = pages[-1]
+        while token:
+            page = self.books.lines(ledger, **params, page_token=token)
+            found = [line["id"] for line in page["records"]] + found
+            token = page["prev_page_token"]
+        assert len(set(found)) == len(found)
+        assert known - set(found) == set()
+
+    def report(self, _, __):
+        known = self.known(self.flows)
+        report = self.books.report()
+        lines = [line for ledger in report["cash_flow_ledgers"] for line in ledger["lines"]]
+        net = sum(ledger["net_cash_flow"] for ledger in report["cash_flow_ledgers"])
+        assert net == sum(line["amount"] for line in lines)
+        assert net == report["ending_cash_balance"] - report["starting_cash_balance"]
+        assert report["ending_cash_balance"] == sum(at["cash_balance"] for at in report["ending_balances"])
+        ids = [line["line_id"] for line in lines]
+        assert len(set(ids)) == len(ids)
+        assert known - set(ids) == set()
+
+    def trial_balance_is_zero(self):
+        """Look at the committed books, past the service: all debits are all credits."""
+        lines = tables.line_entries.c
+        with self.books.store.reading() as connection:
+            high, low = connection.execute(select(func.sum(lines.high), func.sum(lines.low))).one()
+        assert joined(high, low) == 0
+
+    def work(self, thread, turns, seed):
+        """Do one thing after the other while there are turns left; after every change, look at the trial balance."""
+        rng = repeatable(seed * THREADS + thread)
+        changes = [self.recategorize_own] * 6 + [self.recategorize_shared] * 2 + [self.create_ledger]
+        changes += [self.post_steady, self.post_own]
+        looks = [self.scan, self.scan_backward, self.report, self.report]
+        for _ in turns:
+            does = rng.choice(changes + looks)
+            does(rng, thread)
+            if does in changes:
+                self.trial_balance_is_zero()
+            with self.lock:
+                self.done[does.__name__] += 1
+
+    def settled(self):
+        """Check the books when all is done: every change has its row, and there is no other row."""
+        assert check_books(self.books.store).findings == []
+        rows = self.books.audit()
+        named = Counter(row.modified_by for row in rows)
+        assert set(named.values()) <= {1}
+        assert self.changed <= set(named)
+        assert set(named) - self.changed <= set(self.attempted)
+        became = {(row.transaction_id, ledger) for row in rows for ledger in row.after.values()}
+        # an answer without a row is one to a request for what was so already
+        for change, (transaction, target) in self.attempted.items():
+            assert change in named or (transaction, target) in became or target == "food"
+        assert self.books.report()["ending_cash_balance"] == Decimal(self.cents) / 100
+
+
+@pytest.mark.soak
+def test_everything_at_once(database, start_service, make_own_books, soak_count):
+    """10,000 operations of 64 threads: no answer is a failure, every page and report holds, and the audit is whole."""
+    with Store.open(database) as store:
+        store.create_instance()
+    service = start_service(database)
+    total, seed = soak_count(10_000), 1
+    with make_own_books(database, service.base_url) as books:
+        traffic = Traffic(books)
+        turns = iter(range(total))
+        with ThreadPoolExecutor(THREADS) as pool:
+            for ended in [pool.submit(traffic.work, thread, turns, seed) for thread in range(THREADS)]:
+                ended.result()
+        traffic.settled()
+    assert traffic.done.total() == total
+    assert len(traffic.done) == 8
+    service.kill()
+    assert service.complaints() == ""
