@@ -99,7 +99,7 @@ def service_findings(client: LedgerClient, day: Period, opened: Knock) -> list[F
 
 
 def reachable(base_url: str, opened: Knock) -> Finding:
-    """Something answers at the address, as a Ledger Accounting Service does."""
+    """Check that something answers at the address, as a Ledger Accounting Service does."""
     check = "reachable"
     if not opened.answered:
         return Finding(Part.SERVICE, check, Verdict.FAILED, str(opened.error), _CHECK_CONNECTION)
@@ -119,7 +119,7 @@ def reachable(base_url: str, opened: Knock) -> Finding:
 
 
 def authentication(instance_id: str, opened: Knock) -> Finding:
-    """The token is good, and opens this instance."""
+    """Check that the token is good, and opens this instance."""
     check, error = "authentication", opened.error
     if not opened.answered:
         return _unreachable(check)
@@ -132,7 +132,7 @@ def authentication(instance_id: str, opened: Knock) -> Finding:
             check,
             Verdict.FAILED,
             f"the service does not know the instance {instance_id!r}, or this token does not open it ({error})",
-            "check ACCOUNTING_ANALYTICS_INSTANCE_ID, then that the token is this instance's, then the path of the address",
+            "check ACCOUNTING_ANALYTICS_INSTANCE_ID, whether the token is this instance's, and the path of the address",
         )
     if error is None or isinstance(error, PermissionDeniedError):
         return Finding(Part.SERVICE, check, Verdict.OK, f"the token opens instance {instance_id}")
@@ -140,7 +140,7 @@ def authentication(instance_id: str, opened: Knock) -> Finding:
 
 
 def clock(opened: Knock) -> Finding:
-    """This machine's clock agrees with the service's."""
+    """Check that this machine's clock agrees with the service's."""
     check = "clock"
     if opened.error is not None:
         return Finding(Part.SERVICE, check, Verdict.NOT_CHECKED, "because the service gave no answer to compare with")
@@ -160,14 +160,14 @@ def clock(opened: Knock) -> Finding:
         Part.SERVICE,
         check,
         verdict,
-        f"this machine's is {_duration(abs(skew))} {'ahead of' if skew > 0 else 'behind'} the service's: tokens seem to "
-        "expire at the wrong time, and today is another day around midnight",
+        f"this machine's is {_duration(abs(skew))} {'ahead of' if skew > 0 else 'behind'} the service's: tokens "
+        "expire when nobody expects it, and around midnight today is another day",
         "set this machine's clock (timedatectl set-ntp true), or tell whoever runs the service",
     )
 
 
 def read_report(opened: Knock) -> Finding:
-    """The cash flow report may be read."""
+    """Check that the cash flow report may be read."""
     check = "read reports"
     if opened.error is None:
         return Finding(Part.SERVICE, check, Verdict.OK, "the cash flow report can be read")
@@ -182,7 +182,7 @@ def read_report(opened: Knock) -> Finding:
 
 
 def read_line_entries(client: LedgerClient, day: Period, opened: Knock) -> Finding:
-    """Line entries may be read."""
+    """Check that line entries may be read."""
     check = "read line entries"
     if opened.error is not None:
         return _shut(check)
@@ -198,7 +198,7 @@ def read_line_entries(client: LedgerClient, day: Period, opened: Knock) -> Findi
 
 
 def filter_by_tags(client: LedgerClient, day: Period, opened: Knock) -> Finding:
-    """Reports may be filtered by tags: a Tier 3 subscription. Asks with a tag that nobody has."""
+    """Ask for a tag that nobody has, to learn whether the subscription has reports by tag."""
     check = "filter by tags"
     if opened.error is not None:
         return _shut(check)
@@ -212,19 +212,22 @@ def filter_by_tags(client: LedgerClient, day: Period, opened: Knock) -> Finding:
             "the service refuses (403): reports by tag need a Tier 3 subscription; everything else works without",
             "leave tag_ids out, or load line entries with tag_ids instead",
         )
+    except NotFoundError:
+        said = "because the service knows no made-up tag (404), which tells nothing; see: tagged report"
+        return Finding(Part.SERVICE, check, Verdict.NOT_CHECKED, said)
     except AccountingAnalyticsError as error:
         return Finding(Part.SERVICE, check, Verdict.NOT_CHECKED, f"because the service refused a made-up tag: {error}")
     return Finding(Part.SERVICE, check, Verdict.OK, "reports can be filtered by tags (Tier 3)")
 
 
 def changes() -> Finding:
-    """Changing the books is never tried."""
+    """Say that changing the books is never tried."""
     said = "because only a change would tell, and nothing is changed here"
     return Finding(Part.SERVICE, "change the books", Verdict.NOT_CHECKED, said)
 
 
 def rate_limit(quota: Quota, opened: Knock) -> Finding:
-    """What the service says of its rate limit."""
+    """Tell what the service says of its rate limit."""
     check = "rate limit"
     if isinstance(opened.error, RateLimitedError):
         step = "wait a minute; is something else using this instance?"

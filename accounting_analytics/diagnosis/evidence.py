@@ -147,7 +147,7 @@ class Books:
         return self._lines(self.cash_ledgers())
 
     def categories(self) -> tuple[str, ...]:
-        """Ledgers on the other side of cash, as report and lines name them; those with most lines where there are many."""
+        """Ledgers on the other side of cash, as report and lines name them; of very many those with most lines."""
         report = self.stretch_reported()
         if report is None:
             return ()
@@ -180,7 +180,7 @@ class Books:
 
 
 def last_months(evidence: Evidence, today: dt.date, time_zone: str) -> Period | None:
-    """Last three full months up to one in which money moved, not further than a year back; None where it stood still."""
+    """Last three full months, the third of which has flows; None where nothing moved for a year."""
     last = today.replace(day=1) - _DAY
     for _ in range(_MONTHS_BACK):
         month = Period(last.replace(day=1), last, time_zone)

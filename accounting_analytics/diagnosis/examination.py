@@ -43,6 +43,8 @@ RELATIONS: tuple[tuple[str, Callable[[Books], Finding]], ...] = (
     ("expand", line_relations.expansions_are_honoured),
 )
 """Checks of the books, by the name that their findings carry."""
+_CONFIGURATION = "configuration"
+_GAVE_OUT = "because the service failed in an earlier check"
 
 
 def doctor(
@@ -93,6 +95,9 @@ def doctor(
                 return Diagnosis("No service is configured as it should be.", asked, tuple(findings))
             client = stack.enter_context(configured.client)
             time_zone = time_zone or configured.time_zone
+        else:
+            said = "because a client was given, which needs none"
+            findings.insert(0, Finding(Part.MACHINE, _CONFIGURATION, Verdict.NOT_CHECKED, said))
         subject = f"Service {client.base_url}, instance {client.instance_id}"
         period = asked and Period(asked.start_date, asked.end_date, time_zone or "UTC")
         examined = _examine(client, period, time_zone or "UTC")
@@ -130,7 +135,6 @@ def _asked_period(
 
 def _configured(profile: str | None) -> _Configured:
     """Client of the configured service, and where its settings come from."""
-    check = "configuration"
     try:
         settings = load_settings(profile)
         if settings.time_zone != LOCALTIME:
@@ -138,9 +142,9 @@ def _configured(profile: str | None) -> _Configured:
         client = connect(profile)
     except InputError as error:
         step = "see what is in force with: accounting-analytics config show"
-        return _Configured(None, "UTC", Finding(Part.MACHINE, check, Verdict.FAILED, str(error), step))
+        return _Configured(None, "UTC", Finding(Part.MACHINE, _CONFIGURATION, Verdict.FAILED, str(error), step))
     said = f"found: {_sources(settings)}"
-    return _Configured(client, settings.time_zone, Finding(Part.MACHINE, check, Verdict.OK, said))
+    return _Configured(client, settings.time_zone, Finding(Part.MACHINE, _CONFIGURATION, Verdict.OK, said))
 
 
 def _sources(settings: Settings) -> str:
@@ -153,7 +157,7 @@ def _sources(settings: Settings) -> str:
 
 
 def _examine(client: LedgerClient, period: Period | None, time_zone: str) -> _Examined:
-    """Findings about a service, and about its books when it lets us in."""
+    """Examine a service, and its books when it lets us in."""
     today = _today(time_zone)
     day = Period(today, today, time_zone) if period is None else Period(period.end_date, period.end_date, time_zone)
     opened = knock(client, day)
@@ -170,9 +174,6 @@ def _examine(client: LedgerClient, period: Period | None, time_zone: str) -> _Ex
         why = "because no money moved in the last twelve months; give a period (--start-date, --end-date)"
         return _Examined(None, (*findings, *_none_checked(why)))
     return _Examined(period, (*findings, *books_findings(Books(evidence, period))))
-
-
-_GAVE_OUT = "because the service failed in an earlier check"
 
 
 def books_findings(books: Books) -> Iterator[Finding]:
@@ -198,7 +199,7 @@ def books_findings(books: Books) -> Iterator[Finding]:
 
 
 def _ended(name: str, error: AccountingAnalyticsError) -> Iterator[Finding]:
-    """Finding of a check that an error ended."""
+    """Find that an error ended a check."""
     step = "see what it says, then run the doctor again"
     yield Finding(Part.BOOKS, name, Verdict.FAILED, str(error), step, error_code=error.exit_code)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from accounting_analytics.completeness import check_completeness
 from accounting_analytics.diagnosis.relations import (
@@ -40,7 +40,7 @@ _PARENT = "ledger.parent"
 
 
 def report_has_the_lines(books: Books) -> Finding:
-    """Lines with ``is_cashflow=true`` on the categories are the lines of the report."""
+    """Check that category lines with ``is_cashflow=true`` are the lines of the report."""
     check = "lines = report"
     report = books.stretch_reported()
     if report is None:
@@ -68,7 +68,7 @@ def report_has_the_lines(books: Books) -> Finding:
 
 
 def cash_filter_splits(books: Books) -> Finding:
-    """Lines with ``is_cashflow=true`` and those with ``false`` are together all lines, none twice."""
+    """Check that lines with ``is_cashflow=true`` and those with ``false`` are together all lines, none twice."""
     check = "cash filter"
     stretch = books.stretch()
     if stretch is None:
@@ -103,7 +103,7 @@ def cash_filter_splits(books: Books) -> Finding:
 
 
 def entries_are_whole(books: Books) -> Finding:
-    """Debits equal credits in every entry that touches cash, and every line it names can be listed."""
+    """Check that debits equal credits in every entry that touches cash, and its lines can be listed."""
     check = "whole entries"
     lines = _lines_of_whole_entries(books)
     if isinstance(lines, str):
@@ -112,19 +112,19 @@ def entries_are_whole(books: Books) -> Finding:
     if certificate.complete:
         return passed(check, f"{certificate.entries:,} entries: debits equal credits, every named line is listed")
     first = certificate.problems.iloc[0].dropna()
-    told = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in first.items() if name != "problem")
+    told = ", ".join(f"{str(name).replace('_', ' ')} {value}" for name, value in first.items() if name != "problem")
     return broken(check, f"{len(certificate.problems):,} problem(s); first: {first['problem']}: {told}")
 
 
 def opposing_ledgers_agree(books: Books) -> Finding:
-    """``opposing_ledger_ids`` of a line are the ledgers on the other side of its entry."""
+    """Check that ``opposing_ledger_ids`` of a line are the ledgers on the other side of its entry."""
     check = "opposing ledgers"
     lines = _lines_of_whole_entries(books)
     if isinstance(lines, str):
         return not_checked(check, lines)
     columns = ["journal_entry_id", "id", "ledger_id", "debit_credit", "amount", "opposing_ledger_ids"]
-    rows = lines[columns].to_dict("records")
-    entries: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    rows: list[dict[Any, Any]] = lines[columns].to_dict("records")
+    entries: defaultdict[str, list[dict[Any, Any]]] = defaultdict(list)
     for row in rows:
         entries[row["journal_entry_id"]].append(row)
     compared = 0
@@ -148,7 +148,7 @@ def opposing_ledgers_agree(books: Books) -> Finding:
 
 
 def expansions_are_honoured(books: Books) -> Finding:
-    """What is asked for with ``expand`` is sent along."""
+    """Check that what is asked for with ``expand`` is sent along."""
     check = "expand"
     stretch = books.stretch()
     if stretch is None:
@@ -172,7 +172,7 @@ def expansions_are_honoured(books: Books) -> Finding:
 
 
 def pages_are_whole(books: Books) -> Finding:
-    """Small pages hold no more than was asked for, and together the same lines as large ones."""
+    """Check that small pages hold no more than was asked for, and together the same lines as large ones."""
     check = "page size"
     stretch = books.stretch()
     if stretch is None:
@@ -209,7 +209,7 @@ def pages_are_whole(books: Books) -> Finding:
 
 
 def tags_filter(books: Books) -> Finding:
-    """A report filtered by a tag has the lines that carry it and no others, each as in the whole report."""
+    """Check that a report filtered by a tag has the lines that carry it, each as in the whole report."""
     check = "tagged report"
     report = books.stretch_reported()
     if report is None:
@@ -258,7 +258,7 @@ def _lines_of_whole_entries(books: Books) -> pd.DataFrame | str:
 
 
 def _unexpanded(lines: Iterable[LineEntry]) -> Iterator[tuple[str, LineEntry]]:
-    """What was asked for and is not there; only the account's side of an entry has a transaction."""
+    """Find what was asked for and is not there; only the account's side of an entry has a transaction."""
     for line in lines:
         if line.ledger is None:
             yield "ledger", line
@@ -298,8 +298,8 @@ def _entry_of(key: Hashable, books: Books) -> str:
 
 
 def _two(key: Hashable) -> tuple[str, str]:
-    one, other = key  # type: ignore[misc]  # a key of two columns
-    return str(one), str(other)
+    one, other = cast("tuple[str, str]", key)
+    return one, other
 
 
 def _is_list(value: object) -> bool:

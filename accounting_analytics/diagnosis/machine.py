@@ -10,7 +10,7 @@ import sys
 import tempfile
 import zoneinfo
 from concurrent.futures import ThreadPoolExecutor
-from importlib import metadata
+from importlib import metadata, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +20,7 @@ from accounting_analytics.periods import LOCALTIME, time_zone_names, zone
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from importlib.resources.abc import Traversable
 
 _DISTRIBUTION = "accounting-analytics"
 _MB = 1 << 20
@@ -30,7 +31,7 @@ _EXTRA = re.compile(r"(?P<name>[\w.-]+).*;\s*extra == ['\"](?P<extra>[\w-]+)['\"
 _VERSION = re.compile(r"# version (\S+)")
 _IMPORT = "import {0}; print(getattr({0}, '__version__', 'of unknown version'))"
 _KERNELS = (
-    "import json; from jupyter_client.kernelspec import KernelSpecManager; specs = KernelSpecManager(); "
+    "import ipykernel, json; from jupyter_client.kernelspec import KernelSpecManager; specs = KernelSpecManager(); "
     "print(json.dumps({name: specs.get_kernel_spec(name).argv[:1] for name in specs.find_kernel_specs()}))"
 )
 
@@ -51,7 +52,7 @@ def machine_findings(output: Path) -> list[Finding]:
 
 
 def time_zones() -> Finding:
-    """Every zone of the interface opens here, from data that is not behind."""
+    """Check that every zone of the interface opens here, from data that is not behind."""
     check = "time zones"
     missing = sorted(name for name in time_zone_names() - {LOCALTIME} if not _opens(name))
     if missing:
@@ -63,8 +64,8 @@ def time_zones() -> Finding:
             f"{missing[0]}: days cannot be counted in them",
             "install it with: pip install tzdata",
         )
-    packaged = _packaged_zones()
-    system = next(filter(None, map(_system_zones, zoneinfo.TZPATH)), None)
+    packaged = _zones_version(resources.files("tzdata").joinpath("zoneinfo")) or "of unknown version"
+    system = next(filter(None, map(_zones_version, map(Path, zoneinfo.TZPATH))), None)
     if system is None:
         return Finding(Part.MACHINE, check, Verdict.OK, f"data {packaged}, from the tzdata package")
     if system < packaged:
@@ -73,14 +74,14 @@ def time_zones() -> Finding:
             check,
             Verdict.WARNING,
             f"data {system}, from the system, is older than {packaged} of the tzdata package: where a country changed "
-            "its clocks in between, days are counted wrongly",
+            "its clocks in between, days are counted by the old rules",
             "update the system's tzdata, or set PYTHONTZPATH to nothing to use the package's",
         )
     return Finding(Part.MACHINE, check, Verdict.OK, f"data {system}, from the system")
 
 
 def disk(folder: Path) -> Finding:
-    """Results can be written, and there is room for them."""
+    """Check that results can be written, and there is room for them."""
     check = "disk"
     place = next(one for one in (folder.absolute(), *folder.absolute().parents) if one.is_dir())
     try:
@@ -99,7 +100,7 @@ def disk(folder: Path) -> Finding:
 
 
 def library(check: str, module: str, without: str) -> Finding:
-    """A library can be imported; `without` says what cannot be done when it cannot."""
+    """Check that a library can be imported; `without` says what cannot be done when it cannot."""
     ran = _python(_IMPORT.format(module))
     if ran.said is None:
         said, step = f"{without}: {ran.problem}", f"install it with: pip install {module}"
@@ -108,7 +109,7 @@ def library(check: str, module: str, without: str) -> Finding:
 
 
 def kernel() -> Finding:
-    """Jupyter knows a kernel whose program is there."""
+    """Check that Jupyter knows a kernel whose program is there."""
     check = "Jupyter kernel"
     ran = _python(_KERNELS)
     programs: dict[str, list[str]] = {} if ran.said is None else json.loads(ran.said)
@@ -126,7 +127,7 @@ def kernel() -> Finding:
 
 
 def extras() -> Finding:
-    """Optional libraries that are installed can be imported."""
+    """Check that optional libraries that are installed can be imported."""
     check = "optional extras"
     try:
         declared = metadata.requires(_DISTRIBUTION) or []
@@ -154,7 +155,7 @@ def extras() -> Finding:
 
 
 def browser() -> Finding:
-    """A Chromium starts; only tests of the pages need it."""
+    """Check that a Chromium starts; only tests of the pages need it."""
     check = "chromium"
     program = next(filter(None, map(shutil.which, _BROWSERS)), None)
     if program is None:
@@ -207,16 +208,10 @@ def _opens(name: str) -> bool:
     return True
 
 
-def _packaged_zones() -> str:
-    import tzdata  # noqa: PLC0415 (data, not code: time_zone_names has opened it)
-
-    return str(tzdata.IANA_VERSION)
-
-
-def _system_zones(folder: str) -> str | None:
-    """Version of a zone database on this machine; None where there is none."""
+def _zones_version(folder: Traversable) -> str | None:
+    """Version of a zone database; None where there is none."""
     try:
-        with (Path(folder) / "tzdata.zi").open(encoding="utf-8") as file:
+        with folder.joinpath("tzdata.zi").open(encoding="utf-8") as file:
             said = _VERSION.match(file.readline())
     except (OSError, UnicodeDecodeError):
         return None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _ZERO = Decimal(0)
 NOTHING_MOVED = "because no money moved in the period; give one with entries (--start-date, --end-date)"
-ASK_THE_SERVICE = "show this to whoever runs the service; do not build on these reports, reconcile tells what line entries say instead"
+ASK_THE_SERVICE = "show this to whoever runs the service, and do not build on these figures before they agree"
 
 
 class Gap(NamedTuple):
@@ -67,22 +67,22 @@ def balances(frame: pd.DataFrame) -> dict[Hashable, Decimal]:
 
 
 def passed(check: str, said: str) -> Finding:
-    """Finding of a check of the books that holds."""
+    """Find that a check of the books holds."""
     return Finding(Part.BOOKS, check, Verdict.OK, said)
 
 
 def broken(check: str, said: str) -> Finding:
-    """Finding of a check of the books that does not hold."""
+    """Find that a check of the books does not hold."""
     return Finding(Part.BOOKS, check, Verdict.FAILED, said, ASK_THE_SERVICE)
 
 
 def not_checked(check: str, why: str) -> Finding:
-    """Finding of a check of the books that could not be made; `why` begins with because."""
+    """Find that a check of the books could not be made; `why` begins with because."""
     return Finding(Part.BOOKS, check, Verdict.NOT_CHECKED, why)
 
 
 def identity(books: Books) -> Finding:
-    """Net cash flow is the change of the cash balance, in every report; and each cash balance is a sum of ledgers."""
+    """Check that net cash flow is the change of cash in every report, and cash the sum of its ledgers."""
     check = "identity"
     books.pieces_reported()
     books.days_reported()
@@ -93,7 +93,7 @@ def identity(books: Books) -> Finding:
             change = report.ending_cash_balance - report.starting_cash_balance
             return broken(
                 check,
-                f"report of {report.period}: the flows of all ledgers sum to {format_amount(report.net_cash_flow)}, but "
+                f"report of {report.period}: all flows sum to {format_amount(report.net_cash_flow)}, but "
                 f"cash changed by {format_amount(change)}",
             )
         for side in ("starting", "ending"):
@@ -109,7 +109,7 @@ def identity(books: Books) -> Finding:
 
 
 def balances_chain(books: Books) -> Finding:
-    """Where one piece of the period ends, the next one starts, ledger by ledger."""
+    """Check that where one piece of the period ends, the next one starts, ledger by ledger."""
     check = "balances chain"
     pieces = books.pieces_reported()
     if len(pieces) < 2:  # noqa: PLR2004 (a chain)
@@ -129,15 +129,15 @@ def balances_chain(books: Books) -> Finding:
         if gap:
             return broken(
                 check,
-                f"the {side} balance of {books.evidence.named(str(gap.key))} is {format_amount(gap.one)} in the report of "
-                f"{whole.period}, but {format_amount(gap.other)} in that of {piece.period}",
+                f"the {side} balance of {books.evidence.named(str(gap.key))} is {format_amount(gap.one)} in the report "
+                f"of {whole.period}, but {format_amount(gap.other)} in that of {piece.period}",
             )
     count = len(pieces[-1].ending_balances)
     return passed(check, f"each of {count} ledger(s) starts where it ended, over {len(pieces)} pieces of the period")
 
 
 def pieces_add_up(books: Books) -> Finding:
-    """Flows of January + flows of February = flows of January to February, per category."""
+    """Check that flows of January + flows of February = flows of January to February, per category."""
     check = "months add up"
     pieces = books.pieces_reported()
     if len(pieces) < 2:  # noqa: PLR2004 (something to add)
@@ -160,7 +160,7 @@ def pieces_add_up(books: Books) -> Finding:
 
 
 def days_add_up(books: Books) -> Finding:
-    """The flows of the days of a month sum to those of the month."""
+    """Check that the flows of the days of a month sum to those of the month."""
     check = "days add up"
     month = books.month()
     if month is None:
@@ -170,7 +170,7 @@ def days_add_up(books: Books) -> Finding:
     if gap:
         return broken(
             check,
-            f"{books.evidence.named(str(gap.key))}: {len(days)} daily reports of {month} sum to {format_amount(gap.one)}, "
-            f"but the report of all of it says {format_amount(gap.other)}",
+            f"{books.evidence.named(str(gap.key))}: {len(days)} daily reports of {month} sum to "
+            f"{format_amount(gap.one)}, but the report of all of it says {format_amount(gap.other)}",
         )
     return passed(check, f"{len(days)} daily reports sum to that of {month.start_date} to {month.end_date}")
