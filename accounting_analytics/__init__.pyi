@@ -4,6 +4,7 @@ from .categorization import load_rules, propose, uncategorized_queue
 from .client import LedgerClient, connect
 from .completeness import check_completeness
 from .demo import demo
+from .diagnosis import Diagnosis, doctor
 from .discovery import discover_ledgers
 from .exports import export_parquet
 from .loader import (
@@ -21,6 +22,7 @@ from .schemas import CashFlowReport
 
 __all__ = [
     "CashFlowReport",
+    "Diagnosis",
     "LedgerClient",
     "LoadPlan",
     "Plan",
@@ -31,6 +33,7 @@ __all__ = [
     "connect",
     "demo",
     "discover_ledgers",
+    "doctor",
     "errors",
     "export_parquet",
     "iter_line_entry_batches",

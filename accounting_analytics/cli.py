@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.client import LedgerClient
+    from accounting_analytics.demo import DemoCompany
     from accounting_analytics.periods import Period
     from accounting_analytics.recategorization import Plan
     from accounting_analytics.reconciliation import Reconciliation
@@ -419,6 +420,39 @@ def run(
     _print_mapping({"notebook": str(finished.notebook), "html": str(finished.html)}, as_json=as_json)
 
 
+@app.command()
+def doctor(
+    start_date: Annotated[str | None, typer.Option("--start-date", help="First day to look at, inclusive.")] = None,
+    end_date: Annotated[
+        str | None, typer.Option("--end-date", help="Last day, inclusive; without both: the last three full months.")
+    ] = None,
+    time_zone: TimeZone = None,
+    output: Annotated[Path, typer.Option("--output", help="Folder where results would go.")] = Path(),
+    profile: Profile = None,
+    *,
+    use_demo: UseDemo = False,
+    as_json: AsJson = False,
+) -> None:
+    """Examine this machine, the service, and whether its answers agree with each other; changes nothing."""
+    from accounting_analytics.terminal import print_diagnosis
+
+    with ExitStack() as stack:
+        client = None
+        if use_demo:
+            company = stack.enter_context(aa.demo())
+            client, time_zone = company.client, time_zone or company.time_zone
+            if start_date is None and end_date is None:
+                start_date, end_date = (day.isoformat() for day in _last_quarter(company))
+        diagnosis = aa.doctor(client, start_date, end_date, time_zone=time_zone, profile=profile, output=output)
+    if as_json:
+        _print_mapping(diagnosis.as_json(), as_json=True)
+    else:
+        print_diagnosis(diagnosis)
+    if diagnosis.failed:
+        _say(f"error: {diagnosis.summary()}")
+    raise typer.Exit(diagnosis.exit_code)
+
+
 @config.command("show")
 def config_show(profile: Profile = None, *, as_json: AsJson = False) -> None:
     """Show every setting, its value and where it comes from; secrets are masked."""
@@ -500,6 +534,13 @@ def _proposals(
     loaded = aa.load_rules(rules)
     ledgers, waiting = _queue(client, start_date, end_date, time_zone)
     return ledgers, aa.propose(waiting, loaded, ledgers)
+
+
+def _last_quarter(company: DemoCompany) -> tuple[date, date]:
+    """First and last day of the last three months of the demo's books."""
+    from accounting_analytics.periods import Period
+
+    return Period(company.start_date, company.end_date).months()[-3].start_date, company.end_date
 
 
 def _parameter(text: str) -> tuple[str, str]:

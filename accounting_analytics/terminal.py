@@ -19,7 +19,11 @@ from accounting_analytics.money import format_amount
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from accounting_analytics.diagnosis import Diagnosis
+
 _PIPED_WIDTH = 400
+_READABLE_WIDTH = 120
+_VERDICT_STYLES = {"ok": "green", "warning": "bold yellow", "failed": "bold red", "not checked": "dim"}
 
 
 def plain(text: str) -> str:
@@ -39,6 +43,16 @@ def print_table(frame: pd.DataFrame, *, title: str = "") -> None:
     if not console.is_terminal:
         console = Console(file=sys.stdout, highlight=False, markup=False, width=_PIPED_WIDTH)
     console.print(table)
+
+
+def print_diagnosis(diagnosis: Diagnosis) -> None:
+    """Print a diagnosis as wide as the terminal, up to a readable width; verdicts in colour where there are colours."""
+    console = Console(file=sys.stdout, highlight=False, markup=False)
+    for line in diagnosis.explain(min(console.width, _READABLE_WIDTH)).splitlines():
+        text = Text(line)
+        for verdict, style in _VERDICT_STYLES.items():
+            text.highlight_regex(rf"^{verdict}\b", style)
+        console.print(text, soft_wrap=True)
 
 
 def print_json(content: pd.DataFrame | Mapping[str, Any]) -> None:

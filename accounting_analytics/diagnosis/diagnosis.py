@@ -1,0 +1,128 @@
+"""All findings together, for an analyst's eyes and for a program's."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from collections import Counter
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from accounting_analytics.diagnosis.finding import Finding, Part, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from accounting_analytics.periods import Period
+
+_PRECEDENCE = (Part.MACHINE.exit_code, Part.SERVICE.exit_code, Part.BOOKS.exit_code)
+"""A cause comes before what it brings about."""
+_COLUMNS = ["part", "check", "verdict", "finding", "next step"]
+_NARROWEST = 60
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Outcome of :func:`~accounting_analytics.doctor`.
+
+    Parameters
+    ----------
+    subject : str
+        Which service and instance.
+    period : Period or None
+        Days of the books that were looked at; None where there were none.
+    findings : tuple of Finding
+        One a check, in the order they were made.
+    """
+
+    subject: str
+    period: Period | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def failed(self) -> tuple[Finding, ...]:
+        """Findings of the checks that failed."""
+        return tuple(finding for finding in self.findings if finding.verdict is Verdict.FAILED)
+
+    @property
+    def exit_code(self) -> int:
+        """0 where nothing failed; else 2 configuration, 4 service, 3 books: the first of these that applies."""
+        codes = {finding.exit_code for finding in self.failed}
+        return next((code for code in _PRECEDENCE if code in codes), max(codes, default=0))
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One row a check: part, check, verdict, finding, next step."""
+        rows = [
+            (str(one.part), one.check, str(one.verdict), _printable(one.said), _printable(one.next_step))
+            for one in self.findings
+        ]
+        return pd.DataFrame(rows, columns=_COLUMNS, dtype="str")
+
+    def summary(self) -> str:
+        """One line for a human."""
+        counts = Counter(finding.verdict for finding in self.findings)
+        told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+        if not self.failed:
+            return f"Nothing failed: {told}."
+        return f"{len(self.failed)} check(s) failed: {', '.join(finding.check for finding in self.failed)} ({told})."
+
+    def explain(self, width: int = 80) -> str:
+        """Plain text, at most `width` columns wide: each check with its verdict, what it means and what to do."""
+        return "\n".join(self._lines(max(width, _NARROWEST)))
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, as JSON can hold it."""
+        days = None if self.period is None else (str(self.period.start_date), str(self.period.end_date))
+        return {
+            "exit_code": self.exit_code,
+            "subject": self.subject,
+            "start_date": days and days[0],
+            "end_date": days and days[1],
+            "time_zone": None if self.period is None else self.period.time_zone,
+            "findings": self.frame.to_dict("records"),
+        }
+
+    __str__ = explain
+
+    def _lines(self, width: int) -> Iterator[str]:
+        yield from textwrap.wrap(_printable(self.subject), width)
+        if self.period is not None:
+            yield f"Books of {self.period}"
+        verdicts = max(map(len, Verdict))
+        checks = max((len(finding.check) for finding in self.findings), default=0)
+        indent = " " * (verdicts + checks + 4)
+        for part, findings in groupby(self.findings, key=lambda finding: finding.part):
+            yield ""
+            yield str(part)
+            for finding in findings:
+                head = f"{finding.verdict:{verdicts}}  {finding.check:{checks}}  "
+                yield from textwrap.wrap(
+                    _printable(finding.said),
+                    width,
+                    initial_indent=head,
+                    subsequent_indent=indent,
+                    break_on_hyphens=False,
+                )
+                yield from textwrap.wrap(
+                    _printable(finding.next_step),
+                    width,
+                    initial_indent=f"{indent}-> ",
+                    subsequent_indent=f"{indent}   ",
+                    break_on_hyphens=False,
+                )
+        yield ""
+        yield from textwrap.wrap(self.summary(), width)
+
+    def _repr_html_(self) -> str:
+        head = f"<p><strong>{html.escape(self.summary())}</strong></p><p>{html.escape(_printable(self.subject))}</p>"
+        days = "" if self.period is None else f"<p>Books of {html.escape(str(self.period))}</p>"
+        return f"{head}{days}{self.frame.to_html(index=False, escape=True)}"
+
+
+def _printable(text: str) -> str:
+    """Text of others without anything a terminal would act on."""
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
