@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, func, select, true, union_all
+from sqlalchemy import ColumnElement, Connection, bindparam, exists, func, select, true, union_all
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service import tables
@@ -147,6 +147,7 @@ def _flows(
 ) -> dict[int, _Flow]:
     """Render the lines outside the cash ledgers, of entries that touch one, ledger by ledger in display order."""
     start, end = _boundaries(instance, query)
+    in_period = [start.reached(_LINES.datetime), end.before(_LINES.datetime) if end else true()]
     names = {ledger.pk: quoted(ledger.name) for ledger in ledgers}
     columns = (
         _LINES.id,
@@ -162,21 +163,28 @@ def _flows(
         .join_from(tables.line_entries, tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
         .where(
             _LINES.ledger_pk == bindparam("ledger"),
-            start.reached(_LINES.datetime),
-            end.before(_LINES.datetime) if end else true(),
+            *in_period,
             _ENTRIES.cash_ledger_pk.is_not(None),
             *carries_all(connection, instance, query.tag_ids),
         )
         .order_by(_LINES.datetime, _LINES.id)
     )
     flows = {}
+    with_lines = _with_lines(connection, instance, in_period)
     for ledger in ledgers:
-        if not ledger.report_cash_flow:
+        if ledger.pk in with_lines:
             begun = rendered.tell()
             net = _render(plain_batches(connection, of_ledger, {"ledger": ledger.pk}), names, instance.scale, rendered)
             if net is not None:
                 flows[ledger.pk] = _Flow(net, begun, rendered.tell())
     return flows
+
+
+def _with_lines(connection: Connection, instance: Instance, in_period: list[ColumnElement[bool]]) -> set[int]:
+    """Ledgers outside cash that have lines in the period: one glance at an index each."""
+    keys, ledgers = _ledger_keys(instance, report_cash_flow=False), tables.ledgers.c
+    any_line = exists().where(_LINES.ledger_pk == ledgers.pk, *in_period)
+    return set(connection.execute(keys.where(any_line)).scalars())
 
 
 def _render(
