@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from typing import Any, Protocol, Self
 
-from IPython import get_ipython
 from tqdm.auto import tqdm
 
 BATCH_VARIABLE = "ACCOUNTING_ANALYTICS_BATCH"
@@ -22,7 +22,10 @@ def _watched() -> bool:
     """Whether there is a terminal, or a notebook that is not run in batch."""
     if os.environ.get(BATCH_VARIABLE) == "1":
         return False
-    return sys.stderr.isatty() or hasattr(get_ipython(), "kernel")
+    if sys.stderr.isatty():
+        return True
+    ipython = sys.modules.get("IPython")  # a notebook has imported it, and it takes a while
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 class Quota(Protocol):
@@ -44,7 +47,7 @@ class Metered(Protocol):
 
 
 class LoadProgress:
-    """Lines read so far, lines a second, and the quota that is left where the service tells it.
+    """Lines read so far, lines a second, the time left, and the quota that is left where the service tells it.
 
     Parameters
     ----------
@@ -57,6 +60,8 @@ class LoadProgress:
     def __init__(self, progress: bool | None, client: Metered) -> None:  # noqa: FBT001 (as in the public functions)
         self._bar = progress_bar(progress, desc="line entries", unit=" lines", unit_scale=True)
         self._client = client
+        self._expected = 0.0
+        self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -64,17 +69,29 @@ class LoadProgress:
     def __exit__(self, *error: object) -> None:
         self._bar.close()
 
+    @property
+    def total(self) -> float | None:
+        """Lines to expect in all, read or not; None where nothing is known yet."""
+        total: float | None = self._bar.total
+        return total
+
     def already(self, lines: int) -> None:
         """Show lines that were there before."""
-        self._bar.update(lines)
+        self.read(lines)
 
-    def expect(self, lines: int) -> None:
-        """Show how many lines are expected in all, so that the bar can tell the time left."""
-        self._bar.total = max(lines, self._bar.n)
+    def expect(self, lines: float) -> None:
+        """Show that so many more lines are to come; from any thread."""
+        with self._lock:
+            self._expected += lines
+            self._bar.total = max(self._expected, self._bar.n)
 
-    def read(self, lines: int) -> None:
-        """Show lines that were read."""
+    def read(self, lines: int, expected: float = 0) -> None:
+        """Show lines that were read, and how many of those to come they were."""
         left = self._client.quota.remaining
-        if left is not None:
-            self._bar.set_postfix_str(f"quota left {left}", refresh=False)
-        self._bar.update(lines)
+        with self._lock:
+            self._expected += lines - expected
+            if self._bar.total is not None:
+                self._bar.total = max(self._expected, self._bar.n + lines)
+            if left is not None:
+                self._bar.set_postfix_str(f"quota left {left}", refresh=False)
+            self._bar.update(lines)

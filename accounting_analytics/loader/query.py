@@ -107,5 +107,10 @@ class Window:
         """Pages to expect, infinitely many where nothing is known: what may be large is read first."""
         return float("inf") if self.pages is None else self.pages
 
+    @property
+    def lines(self) -> float:
+        """Lines to expect, none where nothing is known."""
+        return (self.pages or 0) * PAGE_SIZE
+
     def __str__(self) -> str:
         return f"ledger {self.ledger_id}, {self.period}"

@@ -101,7 +101,10 @@ def _read_open(
             if allow_partial:
                 return MissingWindow(window, error)
             raise
-        return shelf.keep(found) if isinstance(found, WindowLines) else found
+        if isinstance(found, WindowLines):
+            return shelf.keep(found)
+        progress.expect(sum(one.lines for one in found) - window.lines)
+        return found
 
     done = _by_ledger(finished)
     query = scan.query
@@ -120,7 +123,7 @@ def _read_open(
             missing.append(outcome)
         else:
             windows.append(outcome)
-            progress.read(outcome.lines)
+            progress.read(outcome.lines, outcome.window.lines)
     if missing and not windows and not finished:
         raise missing[0].error
     return windows, missing
