@@ -175,6 +175,7 @@ def test_a_wrong_token_that_cannot_be_renewed_is_clear(world, truth):
             assert verdict(world, client, truth) == "CLEAR"
 
 
+@pytest.mark.soak
 def test_books_that_change_while_they_are_read(world, truth, tmp_path, soak_count):
     """Entries that are posted in mid-run never make a wrong result: the books as they then are, or a clear error."""
     for seed in range(soak_count(50)):

@@ -1,7 +1,6 @@
 """Strict JSON: nothing is changed by decoding, and the quick look misses nothing that the slow reading refuses."""
 
 import json
-import os
 from decimal import Decimal
 
 import pytest
@@ -186,16 +185,21 @@ def texts(draw):
 @example(b'[":x"]', 8)
 @example(b'{"x":"}{","x":1}', 8)
 @example(b'{"longer than eight":1,"longer than eighu":1,"longer than eight":1}', 8)
-@settings(max_examples=400 * int(os.environ.get("ACCOUNTING_ANALYTICS_SOAK", "1")))
 @given(texts(), st.sampled_from([1, 3, 8, 64, strict_json._PIECE]))
-def test_the_quick_look_misses_nothing(content, piece):
-    """Whatever the slow and strict reading refuses is suspicious at once, wherever the pieces end."""
+def quick_look_misses_nothing(content, piece):
+    """Compare the quick look with the slow reading."""
     try:
         strict_json.examine(content)
     except NotTheInterfaceError:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(strict_json, "_PIECE", piece)
             assert strict_json.suspicious(content)
+
+
+@pytest.mark.soak
+def test_the_quick_look_misses_nothing(soak_count):
+    """Whatever the slow and strict reading refuses is suspicious at once, wherever the pieces end."""
+    settings(max_examples=soak_count(4000))(quick_look_misses_nothing)()
 
 
 @given(texts())

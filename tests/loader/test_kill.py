@@ -15,7 +15,6 @@ import pytest
 DAYS = [f"2025-{month:02}-{day:02}" for month in range(1, 7) for day in range(1, 29)]
 PERIOD = ["2025-01-01", "2025-06-30"]
 LEDGERS = ["led_1", "led_2", "led_3"]
-KILLS = 20 * int(os.environ.get("ACCOUNTING_ANALYTICS_SOAK", "1"))
 SPREAD = {"led_1": dict.fromkeys(DAYS, 12), "led_2": dict.fromkeys(DAYS, 1), "led_3": {"2025-02-03": 30}}
 
 
@@ -88,15 +87,15 @@ def asked_again(asked, windows):
 
 
 @pytest.mark.soak
-def test_killed_loads_go_on(program, make_ledgers, spread, loopback, tmp_path):
+def test_killed_loads_go_on(program, make_ledgers, spread, loopback, tmp_path, *, soak_count):
     """Kill -9 at a seeded moment, up to three times in a row, then a run to the end: exactly the truth."""
     service = make_ledgers(spread(SPREAD), page_size=100)
     truth = sorted([line["id"], line["ledger_id"], f"{float(line['amount']):.2f}"] for line in service.lines)
     killer = Killer(service)
-    killed = resumed = 0
+    kills, killed, resumed = soak_count(200), 0, 0
     with loopback(killer) as base_url:
         seed = 0
-        while killed < KILLS:
+        while killed < kills:
             seed += 1
             dice = random.Random(seed)  # noqa: S311 (a seeded moment)
             folder, output = tmp_path / f"checkpoint-{seed}", tmp_path / f"output-{seed}.json"
@@ -117,7 +116,7 @@ def test_killed_loads_go_on(program, make_ledgers, spread, loopback, tmp_path):
             assert run(program, killer, order, None, 0) == 0, f"seed {seed}"
             assert asked_again(killer.asked, windows) == [], f"seed {seed}"
             assert sorted(json.loads(output.read_text())) == truth, f"seed {seed}"
-    assert resumed > KILLS
+    assert resumed > kills
 
 
 def test_a_finished_load_is_read_back_without_a_request(program, make_ledgers, spread, loopback, tmp_path):

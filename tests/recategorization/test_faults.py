@@ -12,7 +12,6 @@ import pytest
 import accounting_analytics as aa
 
 SEEDS = range(6)
-KILLS = 3
 
 
 def outcomes(frame):
@@ -241,11 +240,13 @@ def run_apart(books, plan, journal, *, limit=0):
     return subprocess.Popen([sys.executable, "-c", APPLY, *arguments], stderr=subprocess.PIPE, text=True)  # noqa: S603 (our own words)
 
 
-def test_kill_at_any_moment_loses_and_doubles_nothing(books, many, tmp_path):
+@pytest.mark.soak
+def test_kill_at_any_moment_loses_and_doubles_nothing(books, many, tmp_path, soak_count):
     """Runs killed without warning after a few changes: the same journal finishes, each transaction changed once."""
-    plan = many(40 * KILLS)
+    kills = soak_count(40)
+    plan = many(40 * kills)
     killed = []
-    for kill in range(KILLS):
+    for kill in range(kills):
         run = run_apart(books, plan, tmp_path / "journal")
         while run.poll() is None and len(books.audit()) < 25 * (kill + 1):
             pass

@@ -1,7 +1,6 @@
 """The OpenAPI document describes what is really served: schemathesis finds no difference."""
 
 import json
-import os
 from collections import Counter
 
 import pytest
@@ -131,9 +130,6 @@ def test_schemathesis_finds_nothing(case, world, session, statuses):
     statuses[answer.status_code] += 1
 
 
-SOAK = int(os.environ.get("ACCOUNTING_ANALYTICS_SOAK", "1"))
-
-
 class Sessions(api.as_state_machine()):
     """Follows the links of the document, in new books every time, as answers depend on what is in them."""
 
@@ -187,13 +183,14 @@ class Sessions(api.as_state_machine()):
         assert net == report["ending_cash_balance"] == -50
 
 
-def test_schemathesis_follows_links(make_books, session):
+@pytest.mark.soak
+def test_schemathesis_follows_links(make_books, session, soak_count):
     """Create, list, page on, recategorize, again and again: every answer is as documented, and the books balance."""
     reached = Counter()
     ways = {"make_books": staticmethod(make_books), "session": session, "reached": reached}
     type("Sessions", (Sessions,), ways).run(
         settings=settings(
-            max_examples=100 * SOAK,
+            max_examples=soak_count(500),
             stateful_step_count=6,
             deadline=None,
             database=None,
