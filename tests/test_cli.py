@@ -159,6 +159,29 @@ def test_plan_preview_apply_verify(run):
         assert run("verify", "plan.csv", **environment).returncode == 0
 
 
+def test_doctor_on_the_demo(run):
+    """The doctor finds nothing wrong with the demo company, and its JSON says so."""
+    finished = run("doctor", "--demo", "--json")
+    assert finished.returncode == 0, finished.stderr
+    diagnosis = json.loads(finished.stdout)
+    assert (diagnosis["exit_code"], diagnosis["start_date"], diagnosis["end_date"]) == (0, "2026-04-01", "2026-06-30")
+    books = [row for row in diagnosis["findings"] if row["part"] == "The books"]
+    assert {row["verdict"] for row in books} == {"ok"}
+
+
+def test_doctor_says_what_is_wrong(run, demo_company):
+    """Without configuration the doctor ends with 2, with a wrong token with 4; the findings stand on stdout."""
+    finished = run("doctor")
+    assert finished.returncode == 2
+    assert "failed       configuration" in finished.stdout
+    assert finished.stderr.startswith("error: 1 check(s) failed: configuration")
+    refusing = run("doctor", **demo_company.environment() | {"ACCOUNTING_ANALYTICS_TOKEN": "not-the-token"})
+    assert refusing.returncode == 4
+    assert "failed       authentication" in refusing.stdout
+    assert "not-the-token" not in refusing.stdout + refusing.stderr
+    assert "Traceback" not in finished.stderr + refusing.stderr
+
+
 def test_every_command_explains_itself(run):
     """Every command of the design's list that exists here has help with a sentence."""
     finished = run("--help")
@@ -175,6 +198,7 @@ def test_every_command_explains_itself(run):
         "plan",
         "preview",
         "apply",
+        "doctor",
     } < set(commands)
     for command in commands:
         helped = run(command, "--help")

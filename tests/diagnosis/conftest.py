@@ -19,7 +19,7 @@ from accounting_analytics.service.posting import NewJournalEntry, NewLedger, New
 from accounting_analytics.service.server import running
 from accounting_analytics.service.store import Store
 
-PERIOD = Period.of("2025-01-01", "2025-02-28")
+PERIOD = Period.of("2025-01-01", "2025-02-10")
 TAG = NewTag("project", "roof")
 
 
@@ -53,14 +53,18 @@ def post_books(store, instance):
         entry("2025-01-02", ("rent", "1200.00"), ("bank", "-1200.00")),
         entry("2025-02-02", ("rent", "1250.00", TAG), ("bank", "-1250.00")),
         entry("2025-01-20", ("card", "40.00"), ("bank", "-40.00")),
-        entry("2025-02-20", ("rent", "60.00"), ("meals", "40.00"), ("bank", "-100.00")),
-        entry("2025-02-10", ("receivable", "500.00"), ("sales", "-500.00")),
-        entry("2025-02-25", ("bank", "500.00"), ("receivable", "-500.00")),
-        *(entry(f"2025-0{month}-{day}", ("meals", f"{day}.25"), ("card", f"-{day}.25"))
-          for month in (1, 2) for day in (11, 14, 17, 21)),
-        *(entry(f"2025-0{month}-{day}", ("bank", f"3{day}.10"), ("sales", f"-3{day}.10"))
-          for month in (1, 2) for day in (12, 28)),
-    ]  # fmt: skip
+        entry("2025-02-05", ("rent", "60.00"), ("meals", "40.00"), ("bank", "-100.00")),
+        entry("2025-02-03", ("receivable", "500.00"), ("sales", "-500.00")),
+        entry("2025-02-08", ("bank", "500.00"), ("receivable", "-500.00")),
+        *(
+            entry(f"2025-{day}", ("meals", f"{number}.25"), ("card", f"-{number}.25"))
+            for number, day in enumerate(("01-11", "01-14", "01-21", "02-01", "02-04", "02-06", "02-07"), 11)
+        ),
+        *(
+            entry(f"2025-{day}", ("bank", f"{number}.10"), ("sales", f"-{number}.10"))
+            for number, day in enumerate(("01-12", "01-28", "02-04", "02-09"), 310)
+        ),
+    ]
     store.post(instance, entries)
     return ids
 

@@ -53,8 +53,8 @@ def test_a_wrong_ending_balance(examine, distortion, books, found):
     diagnosis = examine(distortion(answer=answer))
     assert failed(diagnosis) == ["identity", "balances chain"]
     said = found(diagnosis, "balances chain").said
-    assert f"Bank (ledger {books.bank}) ends 2025-01-01 to 2025-01-31 (UTC) with -599.79" in said
-    assert "starts 2025-02-01 to 2025-02-28 (UTC) with -599.80" in said
+    assert f"Bank (ledger {books.bank}) ends 2025-01-01 to 2025-01-31 (UTC) with -618.79" in said
+    assert "starts 2025-02-01 to 2025-02-10 (UTC) with -618.80" in said
     assert "ending_cash_balance is" in found(diagnosis, "identity").said
     assert diagnosis.exit_code == 3
 
@@ -72,7 +72,7 @@ def test_flows_that_are_not_the_change_of_cash(examine, distortion, books, found
 
 
 @pytest.mark.parametrize(
-    "moved", [("2025-02-01/2025-02-28", "days add up"), ("2025-01-01/2025-02-28", "months add up")]
+    "moved", [("2025-02-01/2025-02-10", "days add up"), ("2025-01-01/2025-02-10", "months add up")]
 )
 def test_a_flow_moved_to_another_ledger_in_one_report(examine, distortion, books, found, moved):
     """A flow that one report gives to another category keeps the identity, and breaks the sum of its parts."""
@@ -256,7 +256,7 @@ def test_line_ids_of_the_cash_side(examine, distortion, found):
     assert found(examine(distortion(answer=answer)), "lines = report").verdict == "ok"
 
 
-@pytest.mark.parametrize(("start", "end"), [("2025-02-01", "2025-02-28"), ("2025-02-20", "2025-02-20")])
+@pytest.mark.parametrize(("start", "end"), [("2025-02-01", "2025-02-10"), ("2025-02-05", "2025-02-05")])
 def test_short_periods(examine, found, start, end):
     """A month is cut in two; one day has no parts, and says so instead of claiming to add up."""
     diagnosis = examine(period=Period.of(start, end))
@@ -277,7 +277,7 @@ def test_a_service_that_gives_out(examine, distortion, found):
     """When daily reports end in 503, one check says so and the rest is not checked: exit code 4."""
 
     def status(path, params):
-        return 503 if is_report(path) and params["start_date"] == params["end_date"] == "2025-02-10" else None
+        return 503 if is_report(path) and params["start_date"] == params["end_date"] == "2025-02-09" else None
 
     diagnosis = examine(distortion(status=status))
     assert failed(diagnosis) == ["identity"]

@@ -1,0 +1,140 @@
+"""Checks of the machine look for real: each one can fail, and says what to do."""
+
+import shutil
+import zoneinfo
+
+import pytest
+
+from accounting_analytics.diagnosis import machine
+
+
+@pytest.fixture
+def zone_folders():
+    """Return a function that sets where zone data is looked for first; put back at the end."""
+    before = zoneinfo.TZPATH
+    yield lambda *folders: zoneinfo.reset_tzpath(to=[str(folder) for folder in folders])
+    zoneinfo.reset_tzpath(to=before)
+
+
+@pytest.fixture
+def shadowed(tmp_path, monkeypatch):
+    """Return a function that puts a broken library in front of the one of its name."""
+
+    def shadow(name, complaint):
+        (tmp_path / f"{name}.py").write_text(f"raise ImportError({complaint!r})\n", encoding="utf-8")
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+    return shadow
+
+
+@pytest.mark.parametrize(("version", "verdict"), [("1999z", "warning"), ("2999a", "ok")])
+def test_time_zones_of_the_system(zone_folders, tmp_path, version, verdict):
+    """Zone data of the system that is older than the package's is a warning, because it is used first."""
+    (tmp_path / "tzdata.zi").write_text(f"# version {version}\n", encoding="utf-8")
+    zone_folders(tmp_path)
+    finding = machine.time_zones()
+    assert finding.verdict == verdict
+    assert f"data {version}, from the system" in finding.said
+    assert ("PYTHONTZPATH" in finding.next_step) == (verdict == "warning")
+
+
+def test_time_zones_of_the_package(zone_folders):
+    """Without a database of the system, the package's is used, as the warning advises."""
+    zone_folders()
+    finding = machine.time_zones()
+    assert finding.verdict == "ok"
+    assert "from the tzdata package" in finding.said
+
+
+def test_a_zone_without_data(monkeypatch):
+    """A zone of the interface that does not open here fails the check by its name."""
+    names = machine.time_zone_names() | {"Mars/Olympus"}
+    monkeypatch.setattr(machine, "time_zone_names", lambda: names)
+    finding = machine.time_zones()
+    assert (finding.verdict, finding.exit_code) == ("failed", 2)
+    assert "Mars/Olympus" in finding.said
+
+
+def test_room_on_the_disk(tmp_path):
+    """A folder that is not there yet is judged by the one it would be made in."""
+    finding = machine.disk(tmp_path / "not" / "there")
+    assert finding.verdict in {"ok", "warning"}
+    assert f"MB free in {tmp_path}" in finding.said
+    assert not (tmp_path / "not").exists()
+
+
+def test_a_folder_that_cannot_be_written():
+    """Where nothing can be written, the check fails before any result is lost."""
+    finding = machine.disk(machine.Path("/proc/sys"))
+    assert (finding.verdict, finding.exit_code) == ("failed", 2)
+    assert "nothing can be written to /proc/sys" in finding.said
+
+
+@pytest.mark.parametrize(("free", "verdict"), [(10, "failed"), (500, "warning"), (5000, "ok")])
+def test_little_room(tmp_path, monkeypatch, free, verdict):
+    """Little room is a warning, next to none a failure."""
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(machine.shutil, "disk_usage", lambda _: usage._replace(free=free << 20))
+    finding = machine.disk(tmp_path)
+    assert finding.verdict == verdict
+    assert f"{free:,} MB free" in finding.said
+
+
+def test_a_broken_library(shadowed):
+    """A library that cannot be imported is a warning with the reason, and what cannot be done without it."""
+    shadowed("plotly", "libexample.so is missing")
+    finding = machine.library("plotly", "plotly", "charts cannot be drawn")
+    assert finding.verdict == "warning"
+    assert finding.said == "charts cannot be drawn: ImportError: libexample.so is missing"
+    assert finding.exit_code == 0
+
+
+def test_a_broken_kernel(shadowed):
+    """A kernel whose library is broken does not count as one."""
+    shadowed("ipykernel", "no kernel today")
+    finding = machine.kernel()
+    assert finding.verdict == "warning"
+    assert "no kernel today" in finding.said
+
+
+def test_a_broken_extra(shadowed):
+    """An extra that is installed and cannot be imported is a warning by its name."""
+    shadowed("polars", "wrong processor")
+    finding = machine.extras()
+    assert finding.verdict == "warning"
+    assert "polars is installed but cannot be imported: ImportError: wrong processor" in finding.said
+
+
+def test_no_browser(tmp_path, monkeypatch):
+    """Without a browser all is well: only tests use one."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    finding = machine.browser()
+    assert finding.verdict == "ok"
+    assert "optional" in finding.said
+
+
+def test_a_browser_that_does_not_start(tmp_path, monkeypatch):
+    """A browser that does not start is a warning with what it said last."""
+    program = tmp_path / "chromium"
+    program.write_text("#!/bin/sh\necho 'no usable sandbox' >&2\nexit 1\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    finding = machine.browser()
+    assert finding.verdict == "warning"
+    assert "no usable sandbox" in finding.said
+
+
+def test_this_machine_as_it_is(tmp_path):
+    """Every check of this machine is made, and its libraries can be imported."""
+    findings = {finding.check: finding for finding in machine.machine_findings(tmp_path)}
+    assert set(findings) == {
+        "time zones",
+        "disk",
+        "JupyterLab",
+        "Jupyter kernel",
+        "plotly",
+        "optional extras",
+        "chromium",
+    }
+    for check in ("JupyterLab", "Jupyter kernel", "plotly"):
+        assert findings[check].verdict == "ok", findings[check]
