@@ -95,11 +95,11 @@ def issue_token(
     label: Label = "",
 ) -> None:
     """Issue an access token into a file that only you can read."""
-    from accounting_analytics.service.credentials import keep_token, only_instance, require_new
+    from accounting_analytics.service.credentials import keep_token, named_instance, require_new
 
     require_new(token_file)
     with _existing(database) as store:
-        keep_token(store, only_instance(store, instance), token_file, lifetime=lifetime, label=label)
+        keep_token(store, named_instance(store, instance), token_file, lifetime=lifetime, label=label)
     _say(f"an access token is in {token_file}; to use it: export ACCOUNTING_ANALYTICS_TOKEN_FILE={token_file}")
 
 
@@ -127,11 +127,11 @@ def revoke_token(
 @clients.command("issue")
 def issue_client(database: Database, secret_file: SecretFile, instance: Instance = None, label: Label = "") -> None:
     """Make an OAuth client and print its id; its secret goes into a file that only you can read."""
-    from accounting_analytics.service.credentials import keep_client, only_instance, require_new
+    from accounting_analytics.service.credentials import keep_client, named_instance, require_new
 
     require_new(secret_file)
     with _existing(database) as store:
-        typer.echo(keep_client(store, only_instance(store, instance), secret_file, label=label))
+        typer.echo(keep_client(store, named_instance(store, instance), secret_file, label=label))
     _say(f"its secret is in {secret_file}; access tokens come from POST /oauth/token of the service")
 
 
@@ -189,13 +189,12 @@ def check(database: str, *, as_json: bool) -> None:
 @contextmanager
 def _existing(database: str) -> Iterator[Store]:
     """Open a database that is there: a list or a check makes none."""
-    from accounting_analytics.service.postgresql import is_address
     from accounting_analytics.service.store import Store
 
-    if not is_address(database) and not Path(database).exists():
+    if "://" not in database and not Path(database).exists():
         msg = f"there is no database {database}; make one with: accounting-analytics instances create"
         raise InputError(msg)
-    with Store.open(database) as store:
+    with Store.open(database, create=False) as store:
         yield store
 
 

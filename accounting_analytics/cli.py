@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from accounting_analytics.schemas import CashFlowReport
 
 _KILLED = 5
+_INTERRUPTED = 128 + signal.SIGINT
 _LEDGER_COLUMNS = ["sort_code", "name", "type", "sub_type", "report_cash_flow", "id", "parent_id", "found_by"]
 _QUEUE_COLUMNS = ["datetime", "ledger_name", "description", "amount", "category_amount", "transaction_id"]
 _PROPOSAL_COLUMNS = ["datetime", "description", "amount", "updated_category_ledger_name", "rule", "transaction_id"]
@@ -80,6 +81,8 @@ def main() -> NoReturn:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0
+        if code == _INTERRUPTED:
+            raise KeyboardInterrupt  # noqa: TRY301 (typer made a code of it)
     except AccountingAnalyticsError as error:
         _say(f"error: {error}")
         code = error.exit_code
@@ -90,6 +93,9 @@ def main() -> NoReturn:
     except (KeyboardInterrupt, typer.Abort):
         _say("stopped")
         code = _KILLED
+    except _database_failures() as error:
+        _say(f"error: the database failed: {error.orig}; what was not finished was not written")  # type: ignore[attr-defined]
+        code = 1
     sys.exit(code)
 
 
@@ -168,7 +174,15 @@ def serve(
 
 @app.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(help="Line CSV or Parquet, or the CSV of `hledger print -O csv`.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Line CSV or Parquet, or the CSV of `hledger print -O csv`.",
+            exists=True,
+            dir_okay=False,
+            readable=True,
+        ),
+    ],
     database: administration.Database,
     instance: Annotated[
         str | None, typer.Option("--instance", help="Instance to import into; a database without one gets it.")
@@ -189,9 +203,10 @@ def import_(
     with Store.open(database) as store:
         into = only_instance(store, instance)
         summary = import_books(store, into, file, time_zone=time_zone or "UTC", cash=cash or (), commodity=commodity)
+        name = store.name
     for note in summary.notes:
         _say(note)
-    _say(f"imported; now serve it: accounting-analytics serve --database {database}")
+    _say(f"imported; now serve it: accounting-analytics serve --database {name}")
     _print_mapping(asdict(summary), as_json=as_json)
 
 
@@ -646,6 +661,12 @@ def _print_mapping(mapping: dict[str, Any], *, as_json: bool) -> None:
 def _say_notes(frame: pd.DataFrame) -> None:
     for note in frame.attrs.get("notes", ()):
         _say(note)
+
+
+def _database_failures() -> tuple[type[Exception], ...]:
+    """Errors of the database under the embedded service; none are possible where it was never used."""
+    exceptions = sys.modules.get("sqlalchemy.exc")
+    return () if exceptions is None else (exceptions.DBAPIError,)
 
 
 def _say(message: str) -> None:

@@ -1,14 +1,18 @@
 """Administering the books of the embedded service from the command line."""
 
 import json
+import signal
 import stat
 import subprocess
 import sys
+import time
 
 import httpx
 import pytest
 
+from accounting_analytics.service.check import check_books
 from accounting_analytics.service.server import running
+from accounting_analytics.service.store import Store
 
 DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
 
@@ -131,3 +135,27 @@ def test_a_group_alone_shows_its_help():
     )
     assert "revoke" in shown.stdout
     assert "error" not in shown.stderr
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_import_that_is_stopped_says_so(tmp_path, how):
+    """Stopped in the middle, an import says so, ends with 5, and leaves nothing half-posted."""
+    header = "entry_id,datetime,entry_description,ledger,debit_credit,amount\n"
+    rows = (f"e{n},2025-01-01,x,assets:bank,debit,1\ne{n},2025-01-01,x,income:sales,credit,1\n" for n in range(200_000))
+    (tmp_path / "books.csv").write_text(header + "".join(rows))
+    command = [sys.executable, "-m", "accounting_analytics", "import", "books.csv", "--database", "books.db"]
+    process = subprocess.Popen([*command, "--cash", "assets:*"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)  # noqa: S603
+    while not (tmp_path / "books.db.token").exists():
+        time.sleep(0.01)
+    process.send_signal(how)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said.strip()) == (5, "stopped")
+    with Store.open(tmp_path / "books.db") as store:
+        checked = check_books(store)
+    assert (checked.entries, checked.findings) == (0, [])
+
+
+def test_a_file_that_is_not_there_makes_no_books(tmp_path, command):
+    """A misspelt file is refused before a database is made for it."""
+    assert "nofile.csv" in command("import", "nofile.csv", status=2).stderr
+    assert list(tmp_path.iterdir()) == []

@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, delete, insert, o
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.service import tables
+from accounting_analytics.service.identifiers import is_usable, unicode_text
 from accounting_analytics.service.stored import Instance, instant, now
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def issue_client(store: Store, instance_id: str, *, label: str = "") -> ClientCr
         "client_id": credentials.client_id,
         "instance_pk": instance.pk,
         "secret_hash": _hashed(credentials.client_secret),
-        "label": label,
+        "label": unicode_text(label, "the label"),
         "created_at": now(),
     }
     with store.writing() as connection:
@@ -182,6 +183,8 @@ def revoke_client(store: Store, client_id: str) -> None:
 def instance_of_token(connection: Connection, token: str) -> Instance | None:
     """Instance that an access token opens; None for one that is none of ours, has expired, or was revoked."""
     key, _, secret = token.partition(".")
+    if not is_usable(key):
+        return None
     query = (
         select(*INSTANCE_COLUMNS, _TOKENS.secret_hash)
         .join_from(tables.tokens, tables.instances)
@@ -195,6 +198,8 @@ def token_of_client(connection: Connection, client_id: str, client_secret: str, 
 
     Tokens of the client that have expired are forgotten, so that renewing them for years fills no table.
     """
+    if not is_usable(client_id):
+        return None
     query = (
         select(*INSTANCE_COLUMNS, _CLIENTS.secret_hash)
         .join_from(tables.clients, tables.instances)
@@ -223,7 +228,7 @@ def add_token(
         "instance_pk": instance_pk,
         "client_id": client_id,
         "secret_hash": _hashed(secret),
-        "label": label,
+        "label": unicode_text(label, "the label"),
         "created_at": created,
         "expires_at": None if lifetime is None else created + int(check_lifetime(lifetime) * _MICROSECONDS_A_SECOND),
     }

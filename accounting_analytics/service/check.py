@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from sqlalchemy import BigInteger, Connection, and_, cast, func, literal, or_, select
+from sqlalchemy.exc import DatabaseError
 
 from accounting_analytics.chart_of_accounts import TYPE_OF_SUB_TYPE, SubType
 from accounting_analytics.service import tables
@@ -63,7 +64,7 @@ class Checked(NamedTuple):
     Attributes
     ----------
     instances, ledgers, entries, lines, transactions, changes : int
-        How many there are; changes are audit rows.
+        How many there are; changes are audit rows. In a damaged file only instances are counted.
     findings : list of Finding
         Empty where every invariant holds.
     """
@@ -92,7 +93,10 @@ def check_books(store: Store) -> Checked:
     """
     instances = store.instances()
     with store.reading() as connection:
-        findings = [Finding("", "the file is sound", "", problem) for problem in _damage(connection)]
+        damage = [Finding("", "the file is sound", "", problem) for problem in _damage(connection)]
+        if damage:  # what such a file says of its books is not worth comparing, or cannot be read
+            return Checked(len(instances), 0, 0, 0, 0, 0, damage)
+        findings = [Finding("", "rows name rows that are there", "", problem) for problem in _dangling(connection)]
         for instance in instances:
             findings += _of_instance(connection, instance)
         return Checked(
@@ -113,8 +117,17 @@ def _count(connection: Connection, table: Table) -> int:
 def _damage(connection: Connection) -> Iterator[str]:
     """Ask the database itself about its file; PostgreSQL watches over its own."""
     if connection.dialect.name == "sqlite":
-        rows = connection.exec_driver_sql(f"PRAGMA integrity_check({SHOWN})").scalars()
+        try:
+            rows = connection.exec_driver_sql(f"PRAGMA integrity_check({SHOWN})").scalars().all()
+        except DatabaseError as error:
+            yield str(error.orig)
+            return
         yield from (row for row in rows if row != "ok")
+
+
+def _dangling(connection: Connection) -> Iterator[str]:
+    """Find rows that name others which are not there; PostgreSQL admits none."""
+    if connection.dialect.name == "sqlite":
         for table, key, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(SHOWN):
             yield f"row {key} of {table} names a row of {parent} that is not there"
 
@@ -123,10 +136,13 @@ def _of_instance(connection: Connection, instance: Instance) -> Iterator[Finding
     ledgers = read_ledgers(connection, instance)
     for invariant, found in _INVARIANTS.items():
         broken = 0
-        for subject, problem in found(connection, instance, ledgers):
-            broken += 1
-            if broken <= SHOWN:
-                yield Finding(instance.id, invariant, subject, problem)
+        try:
+            for subject, problem in found(connection, instance, ledgers):
+                broken += 1
+                if broken <= SHOWN:
+                    yield Finding(instance.id, invariant, subject, problem)
+        except (ValueError, KeyError, msgspec.DecodeError) as error:
+            yield Finding(instance.id, invariant, "", f"it cannot be checked, a value makes no sense: {error}")
         if broken > SHOWN:
             yield Finding(instance.id, invariant, "", f"and {broken - SHOWN} more")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.service.access import issue_client, issue_token, revoke_client, revoke_token
+from accounting_analytics.service.store import NewInstance
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,9 +52,12 @@ def first_instance(
             "make one first with: accounting-analytics instances create --token-file FILE"
         )
         raise ConfigurationError(msg)
-    created = store.create_instance(name=name, localtime=localtime, instance_id=instance_id)
+    made = store.create_first_instance(NewInstance(name, localtime=localtime, id=instance_id))
+    if made is None:
+        return None  # somebody else was faster
+    created, token = made
     path = token_path(store.path)
-    write_private(path, f"{store.issue_token(created)}\n")
+    write_private(path, f"{token}\n")
     return Credentials(created, path)
 
 
@@ -66,11 +70,23 @@ def only_instance(store: Store, instance_id: str | None = None) -> str:
         The one named is not there, or none is named and there are several.
     """
     made = first_instance(store, instance_id=instance_id)
-    if made is not None:
-        return made.instance_id
+    return named_instance(store, instance_id) if made is None else made.instance_id
+
+
+def named_instance(store: Store, instance_id: str | None = None) -> str:
+    """Instance that is meant, of those there are.
+
+    Raises
+    ------
+    ConfigurationError
+        The one named is not there, none is named and there are several, or there is none at all.
+    """
     there = [instance.id for instance in store.instances()]
     if instance_id in there or (instance_id is None and len(there) == 1):
         return instance_id or there[0]
+    if not there:
+        msg = f"the database {store.name} has no instance; make one with: accounting-analytics instances create"
+        raise ConfigurationError(msg)
     problem = "has several instances" if instance_id is None else f"has no instance {instance_id!r}"
     msg = f"the database {store.name} {problem}; name one of: {', '.join(there)}"
     raise ConfigurationError(msg)

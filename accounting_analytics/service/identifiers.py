@@ -45,3 +45,33 @@ def usable(identifier: str, what: str) -> str:
         )
         raise PostingRefusedError(msg)
     return identifier
+
+
+def usable_in_header(identifier: str, what: str) -> str:
+    """Return a given identifier; refuses one that cannot stand in a header: ASCII without spaces at its ends."""
+    if not usable(identifier, what).isascii() or identifier != identifier.strip():
+        msg = f"{what} id {identifier[:60]!r} cannot be sent in a header: it must be ASCII, without spaces at its ends"
+        raise PostingRefusedError(msg)
+    return identifier
+
+
+def unicode_text(value: str, what: str, *, most: int | None = None) -> str:
+    """Return a given text; refuses what neither database keeps: NUL, a lone surrogate, or too much of it."""
+    if not isinstance(value, str) or "\0" in value or not _is_unicode(value):
+        msg = f"{what} must be Unicode text without NUL characters"
+        raise PostingRefusedError(msg)
+    if most is not None and len(value) > most:
+        msg = f"{what} has {len(value)} characters, more than {most}"
+        raise PostingRefusedError(msg)
+    return value
+
+
+def _is_unicode(value: str) -> bool:
+    """Whether text can be written as UTF-8: a lone surrogate cannot."""
+    if value.isascii():
+        return True
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

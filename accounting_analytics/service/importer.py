@@ -134,11 +134,18 @@ def _imported(
     with store.reading() as connection:
         instance = _instance(connection, instance_id)
         existing = read_ledgers(connection, instance)
-    books = read_books(
-        file, time_zone=time_zone, cash=cash, commodity=commodity, scale=instance.scale, existing=existing
-    )
+
+    def read(existing: Sequence[StoredLedger]) -> ImportedBooks:
+        return read_books(
+            file, time_zone=time_zone, cash=cash, commodity=commodity, scale=instance.scale, existing=existing
+        )
+
+    books = read(existing)
     refusals = Refusals(file)
     with store.writing() as connection:
+        there = read_ledgers(connection, instance)
+        if there != existing:  # somebody made ledgers meanwhile, which the file may mean
+            books = read(there)
         _refuse_known(connection, instance, books, refusals)
         ledgers = {ledger.id: ledger for ledger in add_ledgers(connection, instance, books.ledgers)}
         try:

@@ -17,7 +17,7 @@ from accounting_analytics.money import format_amount, from_minor_units
 from accounting_analytics.service import tables
 from accounting_analytics.service.bulk import insert_rows
 from accounting_analytics.service.cash_movement import moved_cash_ledger
-from accounting_analytics.service.identifiers import new_id, new_ids, usable
+from accounting_analytics.service.identifiers import new_id, new_ids, unicode_text, usable
 from accounting_analytics.service.posting import NewTransaction
 from accounting_analytics.service.stored import MICROSECONDS_A_DAY, microseconds
 from accounting_analytics.service.units import BASE, split, units_of
@@ -36,6 +36,7 @@ AS_POSTED = "as_posted"
 _ENTRIES_A_BATCH = 2000
 _IDS_A_QUERY = 500
 _MINIMUM_LINES = 2
+_LONGEST_TAG = 500
 # every time zone can place these
 _FIRST = dt.datetime(1, 1, 3, tzinfo=dt.UTC)
 _LAST = dt.datetime(9999, 12, 29, tzinfo=dt.UTC)
@@ -101,7 +102,7 @@ class Journal:
         cash = moved_cash_ledger((ledger, units) for ledger, units, _ in signed)
         key = self._next_key(tables.journal_entries)
         entry_id = self._id(tables.journal_entries, entry.id, "ent")
-        description = _text(entry.description, "description")
+        description = unicode_text(entry.description, "description")
         instance_key = self._instance.pk
         self._rows[tables.journal_entries].append(
             (key, instance_key, entry_id, moment, description, cash.pk if cash else None)
@@ -109,7 +110,7 @@ class Journal:
         for line, (ledger, units, side) in zip(entry.lines, signed, strict=True):
             line_key = self._next_key(tables.line_entries)
             line_id = self._id(tables.line_entries, line.id, "lin")
-            said = _text(line.description, "line description")
+            said = unicode_text(line.description, "line description")
             self._rows[tables.line_entries].append(
                 (line_key, instance_key, line_id, key, ledger.pk, moment, side, *split(units), said)
             )
@@ -134,11 +135,11 @@ class Journal:
                 line_key,
                 self._instance.pk,
                 self._id(tables.transactions, transaction.id, "txn"),
-                _text(transaction.description, "transaction description"),
+                unicode_text(transaction.description, "transaction description"),
                 bool(transaction.personal),
                 transaction.posted_status,
                 transaction.review_status,
-                None if source is None else _text(source, "source_account_id"),
+                None if source is None else unicode_text(source, "source_account_id"),
                 AS_POSTED,
             )
         )
@@ -168,7 +169,7 @@ class Journal:
             msg = f"datetime {moment} has no time zone; give an aware datetime"
             raise PostingRefusedError(msg)
         try:
-            placed = _FIRST <= moment <= _LAST
+            placed = _FIRST <= moment < _LAST
         except OverflowError:
             placed = False
         if not placed:
@@ -249,7 +250,7 @@ class Journal:
 
     def _named(self, table: Table, prefix: str, name: str, row: dict[str, Any] | None = None, **within: int) -> int:
         """Key of the row with this name, made when there is none."""
-        if not _text(name, "tag name"):
+        if not unicode_text(name, "tag name", most=_LONGEST_TAG):
             msg = "a tag and its group need a name"
             raise PostingRefusedError(msg)
         key = self._connection.execute(select(table.c.pk).filter_by(name=name, **within)).scalar()
@@ -281,24 +282,6 @@ _ADD_TO_CASH_DAYS = text(
 
 def _last_key(connection: Connection, table: Table) -> int:
     return int(connection.execute(select(func.coalesce(func.max(table.c.pk), 0))).scalar_one())
-
-
-def _text(value: str, what: str) -> str:
-    if not isinstance(value, str) or "\0" in value or not _is_unicode(value):
-        msg = f"{what} must be Unicode text without NUL characters"
-        raise PostingRefusedError(msg)
-    return value
-
-
-def _is_unicode(value: str) -> bool:
-    """Whether text can be written as UTF-8: a lone surrogate cannot."""
-    if value.isascii():
-        return True
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _chunks(ids: list[str]) -> Iterator[list[str]]:

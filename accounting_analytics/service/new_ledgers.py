@@ -14,6 +14,7 @@ from accounting_analytics.chart_of_accounts import (
     SubType,
 )
 from accounting_analytics.errors import OperationRefusedError
+from accounting_analytics.service.identifiers import unicode_text
 from accounting_analytics.service.posting import NewLedger
 
 if TYPE_CHECKING:
@@ -122,6 +123,8 @@ def next_sort_code(siblings: Sequence[str], ledger_type: str, parent: StoredLedg
 def _check_vocabularies(new: NewLedger) -> None:
     if not isinstance(new.name, str) or not new.name:
         _refuse("name", "a ledger needs a name")
+    unicode_text(new.name, "the name of a ledger")
+    unicode_text(new.sort_code or "", "sort_code")
     for field, vocabulary in _VOCABULARIES.items():
         value = getattr(new, field)
         if value is not None and value not in set(vocabulary):

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, make_url, select
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError, ProgrammingError
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError, ProgrammingError
 
 from accounting_analytics.errors import ConfigurationError, InputError
 from accounting_analytics.service import tables
@@ -18,6 +18,7 @@ WRITE_LOCK = 0x4C415331
 _SCHEMES = ("postgresql://", "postgresql+psycopg://", "postgres://")
 _VERSION = "schema_version"
 _HIDDEN = "***"
+_STATEMENT_MILLISECONDS = 60_000
 
 
 def is_address(database: object) -> bool:
@@ -25,8 +26,8 @@ def is_address(database: object) -> bool:
     return str(database).startswith(_SCHEMES)
 
 
-def open_database(address: str, lock_seconds: float) -> Database:
-    """Open the database at an address such as ``postgresql://host/books``; an empty one gets the tables."""
+def open_database(address: str, lock_seconds: float, *, create: bool) -> Database:
+    """Open the database at an address such as ``postgresql://host/books``; an empty one gets the tables if asked."""
     url, name = _url(address)
     try:
         engine = create_engine(
@@ -36,20 +37,20 @@ def open_database(address: str, lock_seconds: float) -> Database:
         msg = "PostgreSQL needs its driver: pip install 'accounting-analytics[postgresql]'"
         raise ConfigurationError(msg) from error
     event.listen(engine, "begin", partial(_begin, lock_seconds))
+    reader = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
     writer = engine.execution_options(**{WRITES: True})
     try:
-        _prepare(writer, name)
+        _prepare(reader, writer, name, create=create)
     except (OperationalError, ProgrammingError) as error:
         engine.dispose()
         reason = str(error.orig).strip().splitlines()[0]
-        if url.password:
-            reason = reason.replace(str(url.password), _HIDDEN)
+        for secret in {url.password, url.query.get("password")} - {None}:
+            reason = reason.replace(str(secret), _HIDDEN)
         msg = f"the database {name} cannot be used: {reason}"
         raise ConfigurationError(msg) from None
     except InputError:
         engine.dispose()
         raise
-    reader = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
     return Database(name, None, reader, writer)
 
 
@@ -59,33 +60,56 @@ def _url(address: str) -> tuple[Any, str]:
     except (ArgumentError, ValueError):
         msg = "the address of a PostgreSQL database is written postgresql://user@host:port/name"
         raise ConfigurationError(msg) from None
-    return url, url.set(drivername="postgresql").render_as_string(hide_password=True)
+    # a password may also stand among the parameters: none of them is shown
+    return url, url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
 
 
 def _begin(lock_seconds: float, connection: Connection) -> None:
     """Begin: a reader sees one snapshot, a writer takes the one write lock before it looks at anything."""
+    connection.exec_driver_sql(f"SET LOCAL statement_timeout = {_STATEMENT_MILLISECONDS}")
     if connection.get_execution_options().get(WRITES):
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(lock_seconds * 1000)}")
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({WRITE_LOCK})")
 
 
-def _prepare(writer: Engine, name: str) -> None:
-    """Make the tables in an empty database; refuse one with tables of something else."""
-    version = str(tables.SCHEMA_VERSION).encode()
-    settings = tables.settings.c
-    with writer.begin() as connection:
-        there = set(inspect(connection).get_table_names())
-        if not there:
-            tables.metadata.create_all(connection)
-            connection.execute(insert(tables.settings), {"name": _VERSION, "value": version})
-            return
-        of_service = set(tables.metadata.tables) <= there
-        found = (
-            connection.execute(select(settings.value).where(settings.name == _VERSION)).scalar() if of_service else None
-        )
-        if found is None or bytes(found) != version:
-            msg = (
-                f"the database {name} holds something else than the books of this version of the service; "
-                "nothing was changed, give an empty database"
-            )
+def is_locked(error: DBAPIError) -> bool:
+    """Whether another writer held the lock for too long."""
+    return getattr(error.orig, "sqlstate", None) == "55P03"
+
+
+def _prepare(reader: Engine, writer: Engine, name: str, *, create: bool) -> None:
+    """Make the tables in an empty database; refuse one with tables of something else, or whose text is not Unicode.
+
+    A database that is prepared is only looked at: opening it waits for no writer.
+    """
+    with reader.begin() as connection:
+        if connection.exec_driver_sql("SHOW server_encoding").scalar() != "UTF8":
+            msg = f"the database {name} does not keep its text in UTF-8; make one with ENCODING 'UTF8'"
             raise InputError(msg)
+        if _is_prepared(connection, name):
+            return
+    if not create:
+        msg = f"the database {name} is empty; make books with: accounting-analytics instances create"
+        raise InputError(msg)
+    with writer.begin() as connection:
+        if not _is_prepared(connection, name):  # somebody else may have been faster
+            tables.metadata.create_all(connection)
+            version = str(tables.SCHEMA_VERSION).encode()
+            connection.execute(insert(tables.settings), {"name": _VERSION, "value": version})
+
+
+def _is_prepared(connection: Connection, name: str) -> bool:
+    """Whether the tables of this version are there, and not an empty database; refuses anything else."""
+    settings = tables.settings.c
+    there = set(inspect(connection).get_table_names())
+    if not there:
+        return False
+    of_service = set(tables.metadata.tables) <= there
+    found = connection.execute(select(settings.value).where(settings.name == _VERSION)).scalar() if of_service else None
+    if found is None or bytes(found) != str(tables.SCHEMA_VERSION).encode():
+        msg = (
+            f"the database {name} holds something else than the books of this version of the service; "
+            "nothing was changed, give an empty database"
+        )
+        raise InputError(msg)
+    return True

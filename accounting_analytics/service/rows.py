@@ -16,10 +16,15 @@ _FETCHED_AT_ONCE = 2000
 def plain_batches(
     connection: Connection, query: Select[*tuple[Any, ...]], parameters: Mapping[str, Any] | None = None
 ) -> Iterator[list[tuple[Any, ...]]]:
-    """Rows of a query as plain tuples, a few thousand at a time.
+    """Rows of a query as plain tuples, a few thousand at a time and never all of them in memory.
 
     Text and whole numbers come as they are; a yes/no comes as the driver has it, so take ``bool()`` of it.
     """
+    if connection.dialect.name == "postgresql":  # which sends all rows at once, if it is not told to wait
+        waiting = {"stream_results": True, "max_row_buffer": _FETCHED_AT_ONCE}
+        with connection.execute(query, parameters, execution_options=waiting) as result:
+            yield from map(list, result.partitions(_FETCHED_AT_ONCE))
+        return
     with connection.execute(query, parameters) as result:
         cursor = result.cursor
         while cursor is not None and (rows := cursor.fetchmany(_FETCHED_AT_ONCE)):

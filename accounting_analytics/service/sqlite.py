@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy.exc import DatabaseError, DBAPIError
 
 from accounting_analytics.errors import ConfigurationError, InputError
 from accounting_analytics.service.database import WRITES, Database
@@ -30,7 +30,7 @@ _PRAGMAS = (
 )
 
 
-def open_database(path: Path, lock_seconds: float) -> Database:
+def open_database(path: Path, lock_seconds: float, *, create: bool) -> Database:
     """Open the database at `path`; a new or empty file gets the schema, only its owner may read it."""
     _create_private(path)
     engine = create_engine(
@@ -44,7 +44,7 @@ def open_database(path: Path, lock_seconds: float) -> Database:
     event.listen(engine, "begin", _begin)
     try:
         if not _is_prepared(engine, path):
-            _prepare(engine)
+            _prepare(engine, path, create=create)
     except (DatabaseError, sqlite3.DatabaseError) as error:
         engine.dispose()
         msg = f"{path} cannot be used as a database of the service: {getattr(error, 'orig', error)}"
@@ -53,6 +53,11 @@ def open_database(path: Path, lock_seconds: float) -> Database:
         engine.dispose()
         raise
     return Database(str(path), path, engine, engine.execution_options(**{WRITES: True}))
+
+
+def is_locked(error: DBAPIError) -> bool:
+    """Whether another writer held the lock for too long."""
+    return getattr(error.orig, "sqlite_errorname", None) == "SQLITE_BUSY"
 
 
 def _create_private(path: Path) -> None:
@@ -87,7 +92,10 @@ def _is_prepared(engine: Engine, path: Path) -> bool:
     return False
 
 
-def _prepare(engine: Engine) -> None:
+def _prepare(engine: Engine, path: Path, *, create: bool) -> None:
+    if not create:
+        msg = f"the database {path} is empty; make books with: accounting-analytics instances create"
+        raise InputError(msg)
     # the mode stays with the file, and cannot change within a transaction
     with closing(engine.raw_connection()) as raw, closing(raw.cursor()) as cursor:
         cursor.execute("PRAGMA journal_mode = WAL")

@@ -10,17 +10,17 @@ import secrets
 import threading
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from sqlalchemy import Connection, RootTransaction, insert, select
 from sqlalchemy.exc import OperationalError
 
-from accounting_analytics.errors import InputError, OperationRefusedError
+from accounting_analytics.errors import ConfigurationError, InputError, OperationRefusedError
 from accounting_analytics.money import DEFAULT_SCALE, check_scale
 from accounting_analytics.periods import LOCALTIME, zone
 from accounting_analytics.service import postgresql, sqlite, tables
-from accounting_analytics.service.access import INSTANCE_COLUMNS, issue_token
-from accounting_analytics.service.identifiers import new_id, usable
+from accounting_analytics.service.access import INSTANCE_COLUMNS, add_token, issue_token
+from accounting_analytics.service.identifiers import new_id, unicode_text, usable, usable_in_header
 from accounting_analytics.service.journal import Journal
 from accounting_analytics.service.new_ledgers import REQUIRED_LEDGERS, completed
 from accounting_analytics.service.stored import AuditRow, Instance, StoredLedger, now
@@ -50,6 +50,17 @@ _PAGE_KEY_BYTES = 32
 _SELECT_PAGE_KEY = select(tables.settings.c.value).where(tables.settings.c.name == _PAGE_KEY)
 
 
+class NewInstance(NamedTuple):
+    """An instance to create; the fields are the parameters of :meth:`Store.create_instance`."""
+
+    name: str = "books"
+    tier: int = 3
+    scale: int = DEFAULT_SCALE
+    localtime: str = "UTC"
+    entries_start: dt.date | None = None
+    id: str | None = None
+
+
 class Store:
     """Books of any number of instances in one database; a context manager that closes itself.
 
@@ -72,7 +83,7 @@ class Store:
         return self._database.path
 
     @classmethod
-    def open(cls, database: str | Path, *, lock_seconds: float = LOCK_SECONDS) -> Self:
+    def open(cls, database: str | Path, *, lock_seconds: float = LOCK_SECONDS, create: bool = True) -> Self:
         """Open a database: an SQLite file, made when there is none, or an address ``postgresql://...``.
 
         Parameters
@@ -81,6 +92,8 @@ class Store:
             The file or the address.
         lock_seconds : float
             How long a writer waits for another one, in this process or elsewhere, before it is turned away.
+        create : bool
+            Whether to make the tables in a new or empty database; without, it is refused.
 
         Raises
         ------
@@ -89,10 +102,14 @@ class Store:
         ConfigurationError
             It cannot be opened or reached.
         """
+        if "://" in str(database) and not postgresql.is_address(database):
+            scheme = str(database).partition("://")[0]
+            msg = f"a database is a file or an address postgresql://user@host/name; {scheme[:20]!r} is not known"
+            raise ConfigurationError(msg)
         opened = (
-            postgresql.open_database(str(database), lock_seconds)
+            postgresql.open_database(str(database), lock_seconds, create=create)
             if postgresql.is_address(database)
-            else sqlite.open_database(Path(database), lock_seconds)
+            else sqlite.open_database(Path(database), lock_seconds, create=create)
         )
         store = cls(opened, lock_seconds)
         store._ensure_page_token_key()
@@ -111,7 +128,8 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Give a connection that sees one snapshot of the database until the block ends."""
-        with self._database.reader.connect() as connection, connection.begin():
+        with self._database.reader.connect() as connection:
+            connection.begin()  # ended by closing: there is nothing to commit
             yield connection
 
     @contextmanager
@@ -174,29 +192,23 @@ class Store:
         instance_id : str, optional
             Identifier to use.
         """
-        if tier not in TIERS:
-            msg = f"tier must be one of {', '.join(map(str, TIERS))}, not {tier!r}"
-            raise InputError(msg)
-        if localtime == LOCALTIME:
-            msg = "the time zone that 'localtime' means must be an IANA name such as 'America/New_York'"
-            raise InputError(msg)
-        row = {
-            "id": new_id("ins") if instance_id is None else usable(instance_id, "instance"),
-            "name": name,
-            "tier": tier,
-            "scale": check_scale(scale),
-            "localtime": zone(localtime).key,
-            "entries_start": entries_start,
-            "created_at": now(),
-        }
+        new = NewInstance(name, tier, scale, localtime, entries_start, instance_id)
         with self.writing() as connection:
-            if find_instance(connection, str(row["id"])):
-                msg = f"there is already an instance {row['id']!r}; nothing was changed"
-                raise InputError(msg)
-            connection.execute(insert(tables.instances), row)
-            instance = self._instance(connection, str(row["id"]))
-            add_ledgers(connection, instance, REQUIRED_LEDGERS, is_required=True)
-        return instance.id
+            return _add_instance(connection, new).id
+
+    def create_first_instance(self, new: NewInstance) -> tuple[str, str] | None:
+        """Create an instance and an access token of it, both or neither, where there is no instance yet.
+
+        Returns
+        -------
+        tuple of str or None
+            Its id and the token; None where there is an instance already.
+        """
+        with self.writing() as connection:
+            if connection.execute(select(tables.instances.c.pk).limit(1)).first():
+                return None
+            instance = _add_instance(connection, new)
+            return instance.id, add_token(connection, instance.pk)
 
     def instances(self) -> list[Instance]:
         """All instances, oldest first."""
@@ -256,6 +268,35 @@ class Store:
             msg = f"there is no instance {instance_id!r} in this database"
             raise InputError(msg)
         return instance
+
+
+def _add_instance(connection: Connection, new: NewInstance) -> Instance:
+    """Write a new instance with its required ledgers."""
+    if new.tier not in TIERS:
+        msg = f"tier must be one of {', '.join(map(str, TIERS))}, not {new.tier!r}"
+        raise InputError(msg)
+    if new.localtime == LOCALTIME:
+        msg = "the time zone that 'localtime' means must be an IANA name such as 'America/New_York'"
+        raise InputError(msg)
+    row = {
+        "id": new_id("ins") if new.id is None else usable_in_header(new.id, "instance"),
+        "name": unicode_text(new.name, "the name of an instance"),
+        "tier": new.tier,
+        "scale": check_scale(new.scale),
+        "localtime": zone(new.localtime).key,
+        "entries_start": new.entries_start,
+        "created_at": now(),
+    }
+    if find_instance(connection, str(row["id"])):
+        msg = f"there is already an instance {row['id']!r}; nothing was changed"
+        raise InputError(msg)
+    connection.execute(insert(tables.instances), row)
+    instance = find_instance(connection, str(row["id"]))
+    if instance is None:
+        msg = f"instance {row['id']!r} was not written"
+        raise InputError(msg)
+    add_ledgers(connection, instance, REQUIRED_LEDGERS, is_required=True)
+    return instance
 
 
 def _begun(connection: Connection) -> RootTransaction:

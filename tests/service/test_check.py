@@ -129,6 +129,36 @@ def test_a_damaged_file_is_found(path):
     assert any(one.invariant == "the file is sound" for one in found)
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE ledgers SET sub_type = 'junk' WHERE id = 'food'",
+        (
+            "INSERT INTO audit (instance_pk, at, operation, transaction_id, before, after) "
+            "VALUES (1, 0, 'x', 'T0', '{', '')"
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_a_finding(path, statement):
+    """A value that makes no sense ends its own check, not the others, and is told."""
+    found = findings(path, statement, "UPDATE line_entries SET low = 501 WHERE id = 'O0'")
+    assert any("makes no sense" in one.problem for one in found)
+    assert any(one.subject == "E0" for one in found)
+
+
+def test_a_torn_page_is_a_finding(path):
+    """A file with a page of something else is told to be damaged, and nothing is compared any more."""
+    with closing(sqlite3.connect(path)) as connection:
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'line_entries'").fetchone()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with path.open("r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(b"x" * 4096)
+    with Store.open(path) as store:
+        found = check_books(store).findings
+    assert {one.invariant for one in found} == {"the file is sound"}
+
+
 def check(path, *options):
     """Run the command."""
     command = [sys.executable, "-m", "accounting_analytics", "serve", "--check", "--database", str(path), *options]

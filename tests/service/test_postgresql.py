@@ -5,6 +5,7 @@ import pytest
 
 from accounting_analytics.errors import ConfigurationError, InputError
 from accounting_analytics.service.credentials import first_instance
+from accounting_analytics.service.posting import NewTag
 from accounting_analytics.service.server import running
 from accounting_analytics.service.store import Store
 
@@ -42,7 +43,14 @@ def test_a_database_of_something_else_is_refused_and_left_alone(postgresql):
 def test_what_cannot_be_reached_is_named_without_its_password(postgresql):
     """A database that is not there, a server that is not there, and an address that is none: one clear error each."""
     there = postgresql.address("nowhere").replace("postgres@", "postgres:s3cret@")
-    for address in (there, "postgresql://user:s3cret@127.0.0.1:1/books", "postgresql://user:s3cret@host:port/x"):
+    for address in (
+        there,
+        "postgresql://user:s3cret@127.0.0.1:1/books",
+        "postgresql://user@127.0.0.1:1/books?password=s3cret",
+        "postgresql://user:s3cret@host:port/x",
+        "postgresql+psycopg2://user:s3cret@127.0.0.1/books",
+        "mysql://user:s3cret@127.0.0.1/books",
+    ):
         with pytest.raises(ConfigurationError) as refused:
             Store.open(address)
         assert "s3cret" not in str(refused.value)
@@ -80,3 +88,34 @@ def test_a_database_that_goes_away_is_503_and_found_again(own_postgresql, make_o
         assert str(own_postgresql.port) not in caplog.text
         own_postgresql.start()
         assert [books.request(*one, **options).status_code for *one, options in asked] == [200, 201, 404]
+
+
+def test_opening_waits_for_no_writer_and_makes_nothing_unasked(postgresql):
+    """While somebody writes, the books open for reading; an empty database stays empty for who only looks."""
+    address = postgresql.new()
+    with pytest.raises(InputError, match="instances create"):
+        Store.open(address, create=False)
+    with psycopg.connect(address) as connection:
+        assert connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (0,)
+    with Store.open(address) as store, store.writing(), Store.open(address, lock_seconds=0.1, create=False) as other:
+        assert other.instances() == []
+
+
+def test_text_must_be_unicode(postgresql):
+    """A database that cannot keep every name is refused before anything is made there."""
+    postgresql.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0 LOCALE_PROVIDER libc")
+    with pytest.raises(InputError, match="UTF-8"):
+        Store.open(postgresql.address("latin"))
+
+
+def test_many_tags_are_asked_for_at_once(make_books):
+    """Hundreds of tags in one request are one condition, answered at once."""
+    books = make_books()
+    bank, rent = books.bank(), books.category()
+    tags = [NewTag("class", f"tag {number}") for number in range(300)]
+    books.post("2025-03-01T12:00:00Z", (bank, -10, *tags), (rent, 10, *tags[:299]))
+    (line,) = books.lines(bank)["records"]
+    ids = ",".join(tag["id"] for tag in line["tags"])
+    assert [at["id"] for at in books.lines(bank, tag_ids=ids)["records"]] == [line["id"]]
+    assert books.report(tag_ids=ids)["cash_flow_ledgers"] == []
+    assert len(books.report(tag_ids=",".join(ids.split(",")[:1]))["cash_flow_ledgers"]) == 1

@@ -19,8 +19,9 @@ from accounting_analytics.errors import (
     PeriodError,
     PostingRefusedError,
 )
+from accounting_analytics.service.access import instance_of_token, issue_token
 from accounting_analytics.service.credentials import first_instance, token_path
-from accounting_analytics.service.posting import NewJournalEntry, NewLedger, NewLine
+from accounting_analytics.service.posting import NewJournalEntry, NewLedger, NewLine, NewTag
 from accounting_analytics.service.store import Store
 
 
@@ -213,3 +214,54 @@ def test_books_begin_where_they_say(make_books):
         assert refused["detail"][0]["loc"] == ["query", "start_date"]
         assert "2025-01-01" in refused["detail"][0]["msg"]
         ask("2025-01-01", "2025-01-31")
+
+
+def test_only_one_first_instance(path):
+    """However many open a new database at once, one instance is made, and the token file opens it."""
+    with Store.open(path) as store, ThreadPoolExecutor(8) as pool:
+        made = [one for one in pool.map(lambda _: first_instance(store), range(8)) if one is not None]
+        assert [one.id for one in store.instances()] == [one.instance_id for one in made]
+        (only,) = made
+        with store.reading() as connection:
+            opened = instance_of_token(connection, only.token_file.read_text().strip())
+        assert opened.id == only.instance_id
+
+
+@pytest.mark.parametrize("instance_id", ["büro", "公司", " acme", "acme "])
+def test_an_instance_that_no_header_can_name_is_refused(store, instance_id):
+    """The id of an instance is sent as a header, so it is ASCII without spaces at its ends."""
+    with pytest.raises(PostingRefusedError, match="header"):
+        store.create_instance(instance_id=instance_id)
+
+
+def test_text_that_neither_database_keeps_is_refused(store):
+    """NUL and lone surrogates in names, labels and tags, and endless tag names, are refused and nothing is written."""
+    for write in (
+        lambda: store.create_instance(name="a\0b"),
+        lambda: issue_token(store, "books", label="\udcff"),
+        lambda: store.create_ledger("books", NewLedger("a\0b", financial_account_type="loan")),
+        lambda: post_tag(store, "x" * 501),
+        lambda: post_tag(store, "\ud800"),
+    ):
+        with pytest.raises(PostingRefusedError):
+            write()
+    assert len(store.ledgers("books")) == 6
+
+
+def post_tag(store, name):
+    """Post an entry that carries a tag of this name."""
+    tagged = NewLine("bank", "debit", Decimal(1), tags=(NewTag("group", name),))
+    lines = (tagged, NewLine("rent", "credit", Decimal(1)))
+    store.post("books", [NewJournalEntry(dt.datetime(2025, 1, 1, tzinfo=dt.UTC), "entry", lines)])
+
+
+def test_the_last_instant_of_the_calendar_has_its_day(make_books):
+    """What can be posted last is listed on its own day."""
+    books = make_books()
+    bank, rent = books.bank(), books.category()
+    last = dt.datetime(9999, 12, 29, tzinfo=dt.UTC)
+    with pytest.raises(PostingRefusedError, match="end of the calendar"):
+        books.post(last, (bank, -1), (rent, 1))
+    books.post(last - dt.timedelta(microseconds=1), (bank, -1), (rent, 1))
+    assert len(books.lines(bank, "9999-12-28", "9999-12-28")["records"]) == 1
+    assert books.report("9999-12-29", "9999-12-31")["starting_cash_balance"] == -1
