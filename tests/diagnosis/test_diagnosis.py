@@ -86,7 +86,7 @@ def test_the_configured_service(configured, found):
 
 @pytest.mark.usefixtures("configured")
 def test_a_configuration_that_cannot_be_used(monkeypatch, found):
-    """What is wrong with the configuration is a finding, not an exception; the machine is examined, nothing is asked."""
+    """What is wrong with the configuration is a finding, not an exception; only the machine is examined."""
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_BASE_URL", "ledgers.example.com")
     examined = aa.doctor()
     assert "'ledgers.example.com' is not an http(s) address" in found(examined, "configuration").said
