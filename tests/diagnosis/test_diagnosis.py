@@ -64,6 +64,13 @@ def test_text_is_as_wide_as_asked(width):
     assert any("-> do do" in line for line in lines)
 
 
+def test_the_same_advice_is_given_once():
+    """What several checks advise stands under the first of them; the table has it in every row."""
+    one = diagnosis(*(Finding(Part.BOOKS, name, Verdict.FAILED, "said", "ask them") for name in ("first", "second")))
+    assert one.explain().count("-> ask them") == 1
+    assert list(one.frame["next step"]) == ["ask them", "ask them"]
+
+
 def test_html_and_table_hold_text_only():
     """HTML escapes what the books say; table and JSON carry it without control characters."""
     one = diagnosis(Finding(Part.BOOKS, "identity", Verdict.FAILED, HOSTILE, "look"))
