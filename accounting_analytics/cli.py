@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn
 
 import typer
 
@@ -32,13 +32,14 @@ from accounting_analytics.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from datetime import date
 
     import pandas as pd
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.demo import DemoCompany
+    from accounting_analytics.loader import LoadPlan
     from accounting_analytics.periods import Period
     from accounting_analytics.recategorization import Plan
     from accounting_analytics.reconciliation import Reconciliation
@@ -49,6 +50,16 @@ _INTERRUPTED = 128 + signal.SIGINT
 _LEDGER_COLUMNS = ["sort_code", "name", "type", "sub_type", "report_cash_flow", "id", "parent_id", "found_by"]
 _QUEUE_COLUMNS = ["datetime", "ledger_name", "description", "amount", "category_amount", "transaction_id"]
 _PROPOSAL_COLUMNS = ["datetime", "description", "amount", "updated_category_ledger_name", "rule", "transaction_id"]
+
+
+class _Load(NamedTuple):
+    """How lines are loaded, as the command line says."""
+
+    checkpoint: Path | None
+    dry_run: bool
+    as_json: bool
+    allow_partial: bool = False
+
 
 app = typer.Typer(
     name="accounting-analytics",
@@ -74,6 +85,16 @@ Profile = Annotated[str | None, typer.Option("--profile", help="Profile of the c
 Rules = Annotated[Path, typer.Option("--rules", help="Rules file (TOML): which description means which category.")]
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file that `plan` wrote.", show_default=False)]
 Output = Annotated[Path, typer.Option("--output", help="Folder to write to.")]
+Checkpoint = Annotated[
+    Path | None,
+    typer.Option("--checkpoint", help="Folder that keeps what was loaded: the same command goes on from there."),
+]
+AllowPartial = Annotated[
+    bool, typer.Option("--allow-partial", help="Go on without what cannot be loaded; results are stamped PARTIAL.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Load nothing: print how many requests and minutes it would take.")
+]
 
 
 def main() -> NoReturn:
@@ -252,8 +273,11 @@ def reconcile(
         str | None,
         typer.Option("--since", help="First day of the books: starting balances are then summed, not taken over."),
     ] = None,
+    checkpoint: Checkpoint = None,
     profile: Profile = None,
     *,
+    dry_run: DryRun = False,
+    allow_partial: AllowPartial = False,
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
@@ -262,10 +286,14 @@ def reconcile(
 
     with _service(profile, use_demo=use_demo) as (client, zone):
         period = Period.of(start_date, end_date, time_zone or zone)
-        ledgers, lines = _books(client, since or start_date, period)
+        load = _Load(checkpoint, dry_run, as_json, allow_partial)
+        ledgers, lines = _books(client, since or start_date, period, load, reports=len(period.months()))
         certificate = aa.check_completeness(lines)
         _say(certificate.summary())
-        months = [_reconciled(client, lines, ledgers, month, anchored=since is None) for month in period.months()]
+        months = [
+            _reconciled(client, lines, ledgers, month, anchored=since is None, allow_partial=allow_partial)
+            for month in period.months()
+        ]
     _print_reconciliations(months, anchored=since is None, as_json=as_json)
     if not certificate.complete:
         raise IncompleteLoadError(certificate.summary())
@@ -281,14 +309,18 @@ def queue(
     end_date: EndDate,
     time_zone: TimeZone = None,
     ledger: Annotated[list[str] | None, typer.Option("--ledger", help="Only this account; repeatable.")] = None,
+    checkpoint: Checkpoint = None,
     profile: Profile = None,
     *,
+    dry_run: DryRun = False,
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
     """List the uncategorized transactions, largest first."""
     with _service(profile, use_demo=use_demo) as (client, zone):
-        _, waiting = _queue(client, start_date, end_date, time_zone or zone, ledger)
+        _, waiting = _queue(
+            client, start_date, end_date, time_zone or zone, _Load(checkpoint, dry_run, as_json), only=ledger
+        )
     _say_notes(waiting)
     _print(waiting, as_json=as_json, columns=_QUEUE_COLUMNS)
 
@@ -299,14 +331,18 @@ def propose(
     end_date: EndDate,
     rules: Rules,
     time_zone: TimeZone = None,
+    checkpoint: Checkpoint = None,
     profile: Profile = None,
     *,
+    dry_run: DryRun = False,
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
     """Show which category the rules give each uncategorized transaction; writes nothing."""
     with _service(profile, use_demo=use_demo) as (client, zone):
-        _, proposals = _proposals(client, start_date, end_date, time_zone or zone, rules)
+        _, proposals = _proposals(
+            client, start_date, end_date, time_zone or zone, rules, _Load(checkpoint, dry_run, as_json)
+        )
     _say_notes(proposals)
     _print(proposals, as_json=as_json, columns=_PROPOSAL_COLUMNS)
 
@@ -318,14 +354,18 @@ def plan(
     rules: Rules,
     output: Annotated[Path, typer.Option("--output", help="Plan file to write (CSV).")],
     time_zone: TimeZone = None,
+    checkpoint: Checkpoint = None,
     profile: Profile = None,
     *,
+    dry_run: DryRun = False,
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a recategorization plan from the rules; the books stay as they are."""
     with _service(profile, use_demo=use_demo) as (client, zone):
-        ledgers, proposals = _proposals(client, start_date, end_date, time_zone or zone, rules)
+        ledgers, proposals = _proposals(
+            client, start_date, end_date, time_zone or zone, rules, _Load(checkpoint, dry_run, as_json)
+        )
         planned = aa.plan_recategorization(proposals, ledgers=ledgers, instance_id=client.instance_id)
     _say_notes(proposals)
     planned.save(output)
@@ -399,8 +439,11 @@ def export(
     end_date: EndDate,
     output: Output,
     time_zone: TimeZone = None,
+    checkpoint: Checkpoint = None,
     profile: Profile = None,
     *,
+    dry_run: DryRun = False,
+    allow_partial: AllowPartial = False,
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
@@ -409,10 +452,15 @@ def export(
 
     with _service(profile, use_demo=use_demo) as (client, zone):
         period = Period.of(start_date, end_date, time_zone or zone)
-        ledgers, lines = _books(client, start_date, period)
+        ledgers, lines = _books(
+            client, start_date, period, _Load(checkpoint, dry_run, as_json, allow_partial), reports=1
+        )
         reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=period.time_zone)
     manifest = aa.export_parquet(output, line_entries=lines, ledgers=ledgers, report=reported)
-    _print(manifest.frame, as_json=as_json)
+    _print(manifest.frame, as_json=as_json, title="PARTIAL" if manifest.partial else "")
+    if manifest.partial:
+        msg = f"PARTIAL: lines are missing in {output}, and its manifest says so; run it again to load the rest"
+        raise IncompleteLoadError(msg)
 
 
 @app.command()
@@ -500,33 +548,62 @@ def _environment(profile: str | None, *, use_demo: bool) -> Iterator[dict[str, s
     yield {} if profile is None else {"ACCOUNTING_ANALYTICS_PROFILE": profile}
 
 
-def _books(client: LedgerClient, since: str, period: Period) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _books(
+    client: LedgerClient, since: str, period: Period, load: _Load, *, reports: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Chart of accounts and line entries of all its ledgers, from `since` to the end of the period."""
     ledgers = aa.discover_ledgers(client, since, period.end_date, time_zone=period.time_zone)
-    lines = aa.load_line_entries(client, ledgers["id"], since, period.end_date, time_zone=period.time_zone)
     _say_notes(ledgers)
+    lines = _lines(client, ledgers["id"], (since, period.end_date, period.time_zone), load, reports=reports)
     _say_notes(lines)
     return ledgers, lines
 
 
-def _reconciled(
-    client: LedgerClient, lines: pd.DataFrame, ledgers: pd.DataFrame, month: Period, *, anchored: bool
-) -> Reconciliation:
+def _lines(
+    client: LedgerClient, ledger_ids: Iterable[str], days: tuple[str, date | str, str], load: _Load, *, reports: int = 0
+) -> pd.DataFrame:
+    """Load line entries; a dry run ends here, with the plan of the load on stdout."""
+    start_date, end_date, time_zone = days
+    asked = (client, ledger_ids, start_date, end_date)
+    if not load.dry_run:
+        return aa.load_line_entries(
+            *asked, time_zone=time_zone, checkpoint=load.checkpoint, allow_partial=load.allow_partial
+        )
+    _print_load_plan(aa.plan_load(*asked, time_zone=time_zone, checkpoint=load.checkpoint), as_json=load.as_json)
+    more = f"; {reports} report(s) come on top" if reports else ""
+    _say(f"dry run: no lines were loaded, only the chart of accounts was discovered{more}")
+    raise typer.Exit(0)
 
+
+def _reconciled(
+    client: LedgerClient,
+    lines: pd.DataFrame,
+    ledgers: pd.DataFrame,
+    month: Period,
+    *,
+    anchored: bool,
+    allow_partial: bool,
+) -> Reconciliation:
     days = (month.start_date, month.end_date)
     reported = aa.load_cash_flow_report(client, *days, time_zone=month.time_zone)
-    starting = reported.starting_balances if anchored else None
-    recomputed = aa.recompute_cash_flow(lines, ledgers, *days, time_zone=month.time_zone, starting_balances=starting)
+    recomputed = aa.recompute_cash_flow(
+        lines,
+        ledgers,
+        *days,
+        time_zone=month.time_zone,
+        starting_balances=reported.starting_balances if anchored else None,
+        allow_partial=allow_partial,
+    )
     return aa.reconcile(reported, recomputed, line_entries=lines)
 
 
 def _queue(
-    client: LedgerClient, start_date: str, end_date: str, time_zone: str, only: list[str] | None = None
+    client: LedgerClient, start_date: str, end_date: str, time_zone: str, load: _Load, *, only: list[str] | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Chart of accounts and the uncategorized transactions of its cash ledgers, or of `only` these."""
     ledgers = _chart_of_accounts(client, start_date, end_date, time_zone)
     wanted = only or ledgers.loc[ledgers["report_cash_flow"] | ledgers["is_required"], "id"]
-    lines = aa.load_line_entries(client, wanted, start_date, end_date, time_zone=time_zone)
+    lines = _lines(client, wanted, (start_date, end_date, time_zone), load)
     return ledgers, aa.uncategorized_queue(lines, ledgers)
 
 
@@ -543,11 +620,10 @@ def _chart_of_accounts(client: LedgerClient, start_date: str, end_date: str, tim
 
 
 def _proposals(
-    client: LedgerClient, start_date: str, end_date: str, time_zone: str, rules: Path
+    client: LedgerClient, start_date: str, end_date: str, time_zone: str, rules: Path, load: _Load
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-
     loaded = aa.load_rules(rules)
-    ledgers, waiting = _queue(client, start_date, end_date, time_zone)
+    ledgers, waiting = _queue(client, start_date, end_date, time_zone, load)
     return ledgers, aa.propose(waiting, loaded, ledgers)
 
 
@@ -586,6 +662,23 @@ def _finish_recategorization(outcomes: pd.DataFrame, *, confirm: bool) -> None:
         msg = f"not everything is done: {summary}; the rest is safe to try again with the same journal"
         raise RecategorizationIncompleteError(msg)
     _say(summary)
+
+
+def _print_load_plan(plan: LoadPlan, *, as_json: bool) -> None:
+    if not as_json:
+        typer.echo(plan.explain())
+        return
+    names = (
+        "calls",
+        "lines",
+        "minutes",
+        "requests_per_minute",
+        "rate_is_known",
+        "kept_lines",
+        "kept_windows",
+        "probes",
+    )
+    _print_mapping({name: getattr(plan, name) for name in names} | {"ledgers": plan.ledgers}, as_json=True)
 
 
 def _print_report(report: CashFlowReport, *, as_json: bool) -> None:
@@ -627,11 +720,14 @@ def _print_reconciliations(months: list[Reconciliation], *, anchored: bool, as_j
                 "ties": month.ties,
                 "anchored": anchored,
                 "differences": len(month.differences),
+                "partial": month.partial,
             }
             for month in months
         ]
     )
-    _print(summary, as_json=as_json)
+    _print(
+        summary, as_json=as_json, title="PARTIAL: lines are missing" if any(month.partial for month in months) else ""
+    )
     if not as_json:
         for month in months:
             if not month.ties:

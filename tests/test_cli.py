@@ -159,6 +159,76 @@ def test_plan_preview_apply_verify(run):
         assert run("verify", "plan.csv", **environment).returncode == 0
 
 
+LOADS = {
+    "reconcile": (),
+    "queue": (),
+    "propose": ("--rules", PROJECT / "data/rules.toml"),
+    "plan": ("--rules", PROJECT / "data/rules.toml", "--output", "plan.csv"),
+    "export": ("--output", "parquet"),
+}
+
+
+@pytest.mark.parametrize("command", LOADS)
+def test_dry_run(run, tmp_path, demo_company, command):
+    """A dry run of each command that loads prints what the load would cost, and leaves nothing behind."""
+    finished = run(command, *PERIOD, *LOADS[command], "--dry-run", "--json", **demo_company.environment())
+    assert finished.returncode == 0, finished.stderr
+    plan = json.loads(finished.stdout)
+    assert plan["calls"] == sum(ledger["calls"] for ledger in plan["ledgers"]) > 0
+    assert plan["lines"] == sum(ledger["lines"] for ledger in plan["ledgers"]) > 0
+    assert "no lines were loaded" in finished.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_dry_run_for_people(run, demo_company):
+    """Without --json the plan is a sentence, and the reports that come on top are counted."""
+    days = ("--start-date", "2025-03-01", "--end-date", "2025-04-30")
+    finished = run("reconcile", *days, "--dry-run", **demo_company.environment())
+    assert re.match(r"\d+ requests for about [\d,]+ lines of \d+ ledger\(s\): at least ", finished.stdout)
+    assert "2 report(s) come on top" in finished.stderr
+
+
+def test_checkpoint(run, tmp_path, demo_company):
+    """What a command loaded stays in its checkpoint: a dry run then has nothing to ask for, a second run ties too."""
+    arguments = (*PERIOD, "--checkpoint", "kept")
+    first = run("reconcile", *arguments, "--json", **demo_company.environment())
+    assert first.returncode == 0, first.stderr
+    planned = run("reconcile", *arguments, "--dry-run", "--json", **demo_company.environment())
+    plan = json.loads(planned.stdout)
+    assert plan["calls"] == plan["lines"] == 0 < plan["kept_lines"]
+    assert list((tmp_path / "kept").glob("window-*"))
+    second = run("reconcile", *arguments, "--json", **demo_company.environment())
+    assert second.stdout == first.stdout
+    exported = run("export", *arguments, "--output", "parquet", **demo_company.environment())
+    assert exported.returncode == 0, exported.stderr
+    other = run("export", "--start-date", "2025-03-01", "--end-date", "2025-03-30", "--checkpoint", "kept",
+                "--output", "other", **demo_company.environment())  # fmt: skip
+    refused(other, 2, "kept is of another load")
+
+
+def test_allow_partial(run, tmp_path, demo_company, distortion, forwarding):
+    """A ledger that cannot be loaded ends a command, or with --allow-partial stamps what it prints and writes."""
+    reported = aa.load_cash_flow_report(demo_company.client, "2025-03-01", "2025-03-31").ledgers
+    ledger = reported["ledger_id"].iloc[-1]
+
+    def status(path, params):
+        return 400 if ledger in path and "journal_entry" in params.get("expand", "") else None
+
+    with forwarding(demo_company.base_url, distortion(status=status)) as base_url:
+        environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_BASE_URL": base_url}
+        refused(run("reconcile", *PERIOD, **environment), 4, "400", ledger)
+        partial = run("reconcile", *PERIOD, "--allow-partial", **environment)
+        assert partial.returncode == 3, partial.stderr
+        assert "PARTIAL: lines are missing" in partial.stdout
+        assert "NOT COMPLETE" in partial.stderr
+        exported = run("export", *PERIOD, "--output", "parquet", "--allow-partial", **environment)
+        assert exported.returncode == 3, exported.stderr
+        assert "PARTIAL" in exported.stdout
+        assert json.loads((tmp_path / "parquet" / "manifest.json").read_text())["partial"] is True
+        refused(run("export", *PERIOD, "--output", "whole", **environment), 4, "400", ledger)
+        assert not (tmp_path / "whole").exists()
+
+
 def test_doctor_on_the_demo(run):
     """The doctor finds nothing wrong with the demo company, and its JSON says so."""
     finished = run("doctor", "--demo", "--json")

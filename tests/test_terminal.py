@@ -5,8 +5,9 @@ from decimal import Decimal
 
 import pandas as pd
 
+from accounting_analytics.diagnosis import Diagnosis, Finding, Part, Verdict
 from accounting_analytics.money import pandas_dtype
-from accounting_analytics.terminal import plain, print_json, print_table
+from accounting_analytics.terminal import plain, print_diagnosis, print_json, print_table
 
 
 def frame():
@@ -38,3 +39,14 @@ def test_json_keeps_every_digit(capsys):
 def test_plain_keeps_ordinary_text():
     """Letters of any script and spaces stay."""
     assert plain("Café 東京 1") == "Café 東京 1"
+
+
+def test_a_diagnosis_fits_the_terminal(capsys, monkeypatch):
+    """A diagnosis is folded to the width of the terminal, without colours where there is none."""
+    monkeypatch.setenv("COLUMNS", "70")
+    print_diagnosis(
+        Diagnosis("Service", None, (Finding(Part.BOOKS, "sums", Verdict.FAILED, "\x1b[31m " + "word " * 40),))
+    )
+    lines = capsys.readouterr().out.splitlines()
+    assert 60 < max(map(len, lines)) <= 70
+    assert any(line.startswith("failed       sums  \N{REPLACEMENT CHARACTER}[31m word") for line in lines)

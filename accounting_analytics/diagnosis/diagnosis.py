@@ -95,6 +95,7 @@ class Diagnosis:
         verdicts = max(map(len, Verdict))
         checks = max((len(finding.check) for finding in self.findings), default=0)
         indent = " " * (verdicts + checks + 4)
+        told: set[str] = set()
         for part, findings in groupby(self.findings, key=lambda finding: finding.part):
             yield ""
             yield str(part)
@@ -107,6 +108,9 @@ class Diagnosis:
                     subsequent_indent=indent,
                     break_on_hyphens=False,
                 )
+                if finding.next_step in told:
+                    continue  # one cause often fails several checks
+                told.add(finding.next_step)
                 yield from textwrap.wrap(
                     _printable(finding.next_step),
                     width,

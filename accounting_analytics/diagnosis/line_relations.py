@@ -37,6 +37,7 @@ _PAGES = 4
 _PEEK = 20
 _EXPANSIONS = ("ledger", "transaction", "journal_entry", "opposing_ledger_ids")
 _PARENT = "ledger.parent"
+_NAMED = "journal_entry_line_entry_ids"
 
 
 def report_has_the_lines(books: Books) -> Finding:
@@ -122,7 +123,7 @@ def opposing_ledgers_agree(books: Books) -> Finding:
     lines = _lines_of_whole_entries(books)
     if isinstance(lines, str):
         return not_checked(check, lines)
-    columns = ["journal_entry_id", "id", "ledger_id", "debit_credit", "amount", "opposing_ledger_ids"]
+    columns = ["journal_entry_id", "id", "ledger_id", "debit_credit", "amount", "opposing_ledger_ids", _NAMED]
     rows: list[dict[Any, Any]] = lines[columns].to_dict("records")
     entries: defaultdict[str, list[dict[Any, Any]]] = defaultdict(list)
     for row in rows:
@@ -131,8 +132,10 @@ def opposing_ledgers_agree(books: Books) -> Finding:
     for row in rows:
         entry = entries[row["journal_entry_id"]]
         told = row["opposing_ledger_ids"]
-        if not _is_list(told) or any(one["amount"] <= 0 for one in entry):
-            continue  # not sent along; or the side is not the one that is written
+        named = row[_NAMED]
+        here = not _is_list(named) or {one["id"] for one in entry} >= set(named)
+        if not _is_list(told) or not here or any(one["amount"] <= 0 for one in entry):
+            continue  # not sent along; or lines are missing; or the side is not the one that is written
         compared += 1
         opposite = {one["ledger_id"] for one in entry if one["debit_credit"] != row["debit_credit"]}
         others = {one["ledger_id"] for one in entry if one["id"] != row["id"]}

@@ -1,15 +1,9 @@
-"""Small books on a real service, and a server on loopback that forwards to it and distorts the answers."""
+"""Small books on a real service, examined as they are and through distortions."""
 
 import datetime as dt
-import http.server
-import json
-import threading
-from contextlib import contextmanager
 from decimal import Decimal
 from types import SimpleNamespace
-from urllib.parse import parse_qsl, urlsplit
 
-import httpx
 import pytest
 
 import accounting_analytics as aa
@@ -92,86 +86,19 @@ def books(tmp_path_factory):
         )
 
 
-class Distortion:
-    """What becomes of questions and answers on the way; by default nothing."""
-
-    def __init__(self, ask=None, answer=None, date=None, status=None):
-        self._ask, self._answer, self._date, self._status = ask, answer, date, status
-        self.requests = []
-
-    def ask(self, path, params):
-        """Return the parameters to forward."""
-        self.requests.append((path, params))
-        return self._ask(path, dict(params)) if self._ask else params
-
-    def answer(self, path, params, response):
-        """Return status, date and body to send back."""
-        body = response.content
-        if self._answer and response.status_code == 200:
-            parsed = json.loads(body, parse_float=Decimal)
-            self._answer(path, params, parsed)
-            body = json.dumps(parsed, default=str).encode()
-        status = self._status(path, params) if self._status else None
-        if status:
-            return status, self._date, b'{"message": "refused on purpose"}'
-        return response.status_code, self._date, body
-
-
-@contextmanager
-def forwarding(base_url, distortion):
-    """Serve on 127.0.0.1 what another service answers, distorted; the value is the base address."""
-    upstream = httpx.Client(base_url=base_url, timeout=30)
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True  # or acknowledgements are waited for
-
-        def do_GET(self):
-            parts = urlsplit(self.path)
-            params = dict(parse_qsl(parts.query))
-            headers = {name: self.headers[name] for name in ("authorization", "service-instance-id")}
-            response = upstream.get(parts.path, params=distortion.ask(parts.path, params), headers=headers)
-            status, date, body = distortion.answer(parts.path, params, response)
-            self.send_response_only(status)
-            self.send_header("date", date or self.date_time_string())
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            """Say nothing."""
-
-    class Server(http.server.ThreadingHTTPServer):
-        daemon_threads = True
-        request_queue_size = 64
-
-    with upstream, Server(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
 @pytest.fixture
-def examine(books):
+def examine(books, distortion, forwarding):
     """Return a function that examines the books through a distortion; the machine is left out."""
 
-    def examine(distortion=None, period=PERIOD, **options):
-        through = distortion or Distortion()
+    def examine(through=None, period=PERIOD, **options):
         with (
-            forwarding(books.base_url, through) as base_url,
+            forwarding(books.base_url, through or distortion()) as base_url,
             books.connected(base_url, max_attempts=2, **options) as client,
         ):
             examined = _examine(client, period, period.time_zone)
         return aa.Diagnosis("subject", examined.period, examined.findings)
 
     return examine
-
-
-@pytest.fixture(scope="session")
-def distortion():
-    """Return the class of distortions."""
-    return Distortion
 
 
 @pytest.fixture

@@ -64,6 +64,13 @@ def test_text_is_as_wide_as_asked(width):
     assert any("-> do do" in line for line in lines)
 
 
+def test_the_same_advice_is_given_once():
+    """What several checks advise stands under the first of them; the table has it in every row."""
+    one = diagnosis(*(Finding(Part.BOOKS, name, Verdict.FAILED, "said", "ask them") for name in ("first", "second")))
+    assert one.explain().count("-> ask them") == 1
+    assert list(one.frame["next step"]) == ["ask them", "ask them"]
+
+
 def test_html_and_table_hold_text_only():
     """HTML escapes what the books say; table and JSON carry it without control characters."""
     one = diagnosis(Finding(Part.BOOKS, "identity", Verdict.FAILED, HOSTILE, "look"))
@@ -86,7 +93,7 @@ def test_the_configured_service(configured, found):
 
 @pytest.mark.usefixtures("configured")
 def test_a_configuration_that_cannot_be_used(monkeypatch, found):
-    """A configuration that cannot be used is a finding, no exception; the machine is examined, nothing is asked."""
+    """What is wrong with the configuration is a finding, not an exception; only the machine is examined."""
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_BASE_URL", "ledgers.example.com")
     examined = aa.doctor()
     assert "'ledgers.example.com' is not an http(s) address" in found(examined, "configuration").said

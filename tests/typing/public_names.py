@@ -25,3 +25,4 @@ def loop(client: aa.LedgerClient) -> None:
     )
     assert_type(plan, aa.Plan)
     assert_type(aa.apply_plan(client, plan, journal="journal"), pd.DataFrame)
+    assert_type(aa.doctor(client, "2025-01-01", "2025-03-31", time_zone="UTC").frame, pd.DataFrame)
