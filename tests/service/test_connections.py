@@ -244,15 +244,6 @@ def test_answers_that_nobody_reads_keep_nobody_out(service, monkeypatch):
         assert alive(service)
 
 
-def test_what_is_said_while_answers_wait_extends_nothing(service):
-    """A client that does not read is cut in time, also when it goes on sending."""
-    with greedy(service, (HEAD + b"\r\n") * 400) as held, pytest.raises((BrokenPipeError, ConnectionResetError)):
-        for _ in range(100):
-            time.sleep(0.1)
-            with suppress(BlockingIOError):
-                held.send(b"G")
-
-
 def test_requests_ahead_are_bounded(service, monkeypatch):
     """Requests that were sent before the earlier ones are answered are left with the system, beyond a few."""
     monkeypatch.setattr(connections, "READ_DEADLINE", 60)
@@ -274,5 +265,6 @@ def test_requests_ahead_are_bounded(service, monkeypatch):
         while unsent and time.monotonic() < until:
             with suppress(BlockingIOError):
                 unsent = unsent[connection.send(unsent) :]
+    print(len(waiting), max(waiting), len(unsent))
     assert max(waiting) <= connections.MAX_AHEAD + 256 * 1024
     assert alive(service)

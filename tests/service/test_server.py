@@ -195,12 +195,11 @@ def test_serve_says_what_is_on(tmp_path):
         assert secret not in "".join(said) + out + err
 
 
-@pytest.mark.parametrize("asks", [1, 20])
-def test_answers_that_nobody_reads_do_not_hold_it_up(tmp_path, asks):
+def test_answers_that_nobody_reads_do_not_hold_it_up(tmp_path):
     """Clients that read nothing of the hundreds of answers they asked for cannot keep the service from stopping."""
     with running(tmp_path / "books.db") as service, ExitStack() as held:
         host, port = re.fullmatch(r"http://(.+):(\d+)", service.base_url).groups()
-        for _ in range(asks):
+        for _ in range(20):
             connection = held.enter_context(socket.socket())
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
             connection.connect((host, int(port)))
