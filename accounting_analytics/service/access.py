@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, insert, or_, select, update
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.service import tables
@@ -193,6 +193,11 @@ def instance_of_token(connection: Connection, token: str) -> Instance | None:
     return _opened(connection, query, secret)
 
 
+def opens_instance(connection: Connection, client_id: str, client_secret: str) -> bool:
+    """Whether credentials of an OAuth client are ours and not revoked; reads only."""
+    return is_usable(client_id) and _opened(connection, _select_client(client_id), client_secret) is not None
+
+
 def token_of_client(connection: Connection, client_id: str, client_secret: str, *, lifetime: float) -> str | None:
     """Return a new access token for an OAuth client; None when the credentials are none of ours, or revoked.
 
@@ -200,12 +205,7 @@ def token_of_client(connection: Connection, client_id: str, client_secret: str, 
     """
     if not is_usable(client_id):
         return None
-    query = (
-        select(*INSTANCE_COLUMNS, _CLIENTS.secret_hash)
-        .join_from(tables.clients, tables.instances)
-        .where(_CLIENTS.client_id == client_id, _CLIENTS.revoked_at.is_(None))
-    )
-    instance = _opened(connection, query, client_secret)
+    instance = _opened(connection, _select_client(client_id), client_secret)
     if instance is None:
         return None
     connection.execute(delete(tables.tokens).where(_TOKENS.client_id == client_id, ~_not_expired()))
@@ -248,6 +248,14 @@ def check_lifetime(seconds: float) -> float:
         msg = f"a token lives for more than 0 and at most {MAX_LIFETIME} seconds, not {seconds}; nothing was issued"
         raise InputError(msg)
     return seconds
+
+
+def _select_client(client_id: str) -> Select[Any]:
+    return (
+        select(*INSTANCE_COLUMNS, _CLIENTS.secret_hash)
+        .join_from(tables.clients, tables.instances)
+        .where(_CLIENTS.client_id == client_id, _CLIENTS.revoked_at.is_(None))
+    )
 
 
 def _opened(connection: Connection, query: Any, secret: str) -> Instance | None:  # noqa: ANN401 (a select of any columns)

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service import oauth, operations
-from accounting_analytics.service.access import check_lifetime, instance_of_token, token_of_client
+from accounting_analytics.service.access import check_lifetime, instance_of_token, opens_instance, token_of_client
 from accounting_analytics.service.answers import ERROR_ANSWERS, JSON, ReportAnswer, busy, json_answer, unauthorized
 from accounting_analytics.service.faults.faulty import FaultyService
 from accounting_analytics.service.front_door import FrontDoor, Hosts
@@ -48,6 +48,7 @@ BODY_DEADLINE = 20
 
 _READERS = 40
 _WRITERS = 4
+_TOKEN_WRITERS = 2
 _TURN = 30
 """Seconds that a change waits for its turn."""
 
@@ -109,16 +110,23 @@ class LedgerService:
             report = operations.retrieve_cash_flow_report(connection, instance, query)
         return ReportAnswer(report)
 
-    def issue_token(self, request: Request, body: bytes) -> Response:
-        """Issue an access token for client credentials."""
+    def signed_in(self, request: Request, body: bytes) -> oauth.SignIn:
+        """Credentials of a request for a token; 400 or 401 when they open nothing. Waits for no writer."""
         credentials = oauth.sign_in(body, request.headers.getlist("authorization"))
+        with self._store.reading() as connection:
+            known = opens_instance(connection, credentials.client_id, credentials.client_secret)
+        if not known:
+            raise _unknown_client(credentials)
+        return credentials
+
+    def issue_token(self, credentials: oauth.SignIn) -> Response:
+        """Issue an access token for client credentials."""
         with self._store.writing() as connection:
             token = token_of_client(
                 connection, credentials.client_id, credentials.client_secret, lifetime=self._token_lifetime
             )
-        if token is None:
-            msg = "the client is unknown, or its secret is wrong"
-            raise oauth.refused_client(msg, by_header=credentials.by_header)
+        if token is None:  # revoked just now
+            raise _unknown_client(credentials)
         return json_answer(encode(oauth.token_fields(token, self._token_lifetime)), headers={"pragma": "no-cache"})
 
     def admitted(self, request: Request) -> Instance:
@@ -152,6 +160,11 @@ class LedgerService:
         if instance is None:
             raise unauthorized(presented=True)
         return instance
+
+
+def _unknown_client(credentials: oauth.SignIn) -> OperationRefusedError:
+    msg = "the client is unknown, or its secret is wrong"
+    return oauth.refused_client(msg, by_header=credentials.by_header)
 
 
 def create_app(
@@ -212,6 +225,7 @@ class _Turns:
     def __init__(self) -> None:
         self._readers = CapacityLimiter(_READERS)
         self._writers = CapacityLimiter(_WRITERS)
+        self._token_writers = CapacityLimiter(_TOKEN_WRITERS)
 
     def reader(self, service: LedgerService) -> Callable[[Callable[[Request, Instance], Response]], Any]:
         def endpoint_of(operation: Callable[[Request, Instance], Response]) -> Any:  # noqa: ANN401
@@ -230,7 +244,7 @@ class _Turns:
             async def endpoint(request: Request) -> Response:
                 instance = await run_sync(service.admitted, request, limiter=self._readers)
                 body = await _body(request, JSON)
-                return await self._in_turn(operation, request, instance, body)
+                return await _in_turn(self._writers, operation, request, instance, body)
 
             return endpoint
 
@@ -238,20 +252,28 @@ class _Turns:
 
     def token_endpoint(self, service: LedgerService) -> Any:  # noqa: ANN401
         async def endpoint(request: Request) -> Response:
-            return await self._in_turn(service.issue_token, request, await _body(request, oauth.FORM))
+            body = await _body(request, oauth.FORM)
+            credentials = await run_sync(service.signed_in, request, body, limiter=self._readers)
+            return await _in_turn(self._token_writers, service.issue_token, credentials)
 
         return endpoint
 
-    async def _in_turn(self, work: Callable[..., Response], *arguments: object) -> Response:
-        turn = object()
-        with anyio.move_on_after(_TURN) as waiting:
-            await self._writers.acquire_on_behalf_of(turn)
-        if waiting.cancelled_caught:
-            raise busy()
-        try:
-            return await run_sync(work, *arguments)
-        finally:
-            self._writers.release_on_behalf_of(turn)
+
+async def _in_turn(writers: CapacityLimiter, work: Callable[..., Response], *arguments: object) -> Response:
+    turn = object()
+    await _take(writers, turn, _TURN)
+    try:
+        return await run_sync(work, *arguments)
+    finally:
+        writers.release_on_behalf_of(turn)
+
+
+async def _take(limiter: CapacityLimiter, turn: object, seconds: float) -> None:
+    """Take a place; 503 when none becomes free in time."""
+    with anyio.move_on_after(seconds) as waiting:
+        await limiter.acquire_on_behalf_of(turn)
+    if waiting.cancelled_caught:
+        raise busy()
 
 
 async def _body(request: Request, media_type: str) -> bytes:

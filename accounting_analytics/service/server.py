@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import logging
 import shlex
@@ -15,7 +16,7 @@ import uvicorn
 from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.periods import zone
 from accounting_analytics.service.app import create_app
-from accounting_analytics.service.connections import MAX_HEAD, GuardedConnection
+from accounting_analytics.service.connections import MAX_HEAD, SEND_BUFFER, GuardedConnection
 from accounting_analytics.service.credentials import first_instance, token_path
 from accounting_analytics.service.faults.dial import FaultDial
 from accounting_analytics.service.front_door import Hosts
@@ -32,6 +33,7 @@ _log = logging.getLogger(__name__)
 
 LOOPBACK = "127.0.0.1"
 _GRACE = 2
+"""Seconds that requests under way have to finish, and their clients to read the answers, once the service stops."""
 _BACKLOG = 1024
 _MAX_PORT = 65535
 
@@ -169,8 +171,8 @@ def serve(
         made = None if _is_remote(host) else first_instance(store, localtime=localtime or "UTC")
         if not store.instances():
             msg = (
-                f"{store.path} has no instance, and none is made where other machines reach it: serve it on {LOOPBACK} "
-                "first, or import books into it"
+                f"{store.name} has no instance, and none is made where other machines reach it: make one first with "
+                "'accounting-analytics instances create', or import books into it"
             )
             raise ConfigurationError(msg)
         app = create_app(
@@ -202,6 +204,24 @@ def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], o
         echo(f"  export ACCOUNTING_ANALYTICS_TOKEN_FILE={shlex.quote(str(token_file))}")
 
 
+class _Server(uvicorn.Server):
+    """A server that waits for no client when it stops."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop listening, finish what is under way, and cut whoever is still connected when the grace is over."""
+        end = asyncio.get_running_loop().call_later(_GRACE, self._cut)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            end.cancel()
+            self._cut()
+
+    def _cut(self) -> None:
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, GuardedConnection):
+                connection.transport.abort()
+
+
 def _server(app: ASGIApp) -> uvicorn.Server:
     config = uvicorn.Config(
         app,
@@ -213,9 +233,9 @@ def _server(app: ASGIApp) -> uvicorn.Server:
         proxy_headers=False,
         lifespan="off",
         ws="none",
-        timeout_graceful_shutdown=_GRACE,
+        timeout_graceful_shutdown=_GRACE + 1,
     )
-    return uvicorn.Server(config)
+    return _Server(config)
 
 
 def _hosts(host: str, public: Sequence[str], *, allow_remote: bool) -> Hosts:
@@ -263,6 +283,7 @@ def _listener(host: str, port: int) -> socket.socket:
         raise ConfigurationError(msg) from error
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)  # of every connection it accepts
         listener.bind(address)
         listener.listen(_BACKLOG)
     except OSError as error:

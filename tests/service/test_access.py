@@ -2,12 +2,14 @@
 
 import base64
 import time
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlencode
 
 import httpx
 import pytest
 
 from accounting_analytics.errors import InputError
+from accounting_analytics.service import app
 from accounting_analytics.service.access import (
     issue_client,
     issue_token,
@@ -203,3 +205,44 @@ def test_wrong_credentials_answer_alike(books):
         for pair in ((client_id, "wrong"), ("nobody", secret), gone)
     }
     assert len(bodies) == 1
+
+
+def test_wrong_credentials_wait_for_no_writer(tmp_path):
+    """While somebody writes for long, a wrong secret is refused at once, and waiting tokens hold up no change."""
+    path = tmp_path / "books.db"
+    with Store.open(path) as store, Store.open(path) as other, running(path) as service:
+        client_id, secret = issue_client(store, store.create_instance())
+        form = GRANT | {"client_id": client_id}
+        with httpx.Client(base_url=service.base_url, timeout=30) as http:
+            with other.writing():
+                refused = [http.post("/oauth/token", data=form | {"client_secret": "x"}) for _ in range(3)]
+                assert [(one.status_code, one.json()["error"]) for one in refused] == [(401, "invalid_client")] * 3
+            assert http.post("/oauth/token", data=form | {"client_secret": secret}).status_code == 200
+
+
+def test_waiting_tokens_take_no_turn_of_a_change(tmp_path, monkeypatch):
+    """Requests for tokens queue apart from changes: a change is tried while many of them wait for the write lock."""
+    monkeypatch.setattr(app, "_TURN", 0.2)
+    path = tmp_path / "books.db"
+    with Store.open(path) as store, Store.open(path) as other, running(path) as service, ThreadPoolExecutor(8) as pool:
+        instance = store.create_instance()
+        form = GRANT | issue_client(store, instance)._asdict()
+        headers = {"authorization": f"Bearer {store.issue_token(instance)}", "service-instance-id": instance}
+        body = {"name": "x", "editable": True, "financial_account_type": "loan"}
+        with other.writing():
+            tokens = [
+                pool.submit(httpx.post, f"{service.base_url}/oauth/token", data=form, timeout=30) for _ in range(6)
+            ]
+            time.sleep(1)
+            change = pool.submit(httpx.post, f"{service.base_url}/v0/ledgers", json=body, headers=headers, timeout=30)
+            time.sleep(1)
+        assert change.result().status_code == 201
+        assert sorted({one.result().status_code for one in tokens}) == [200, 503]
+
+
+@pytest.mark.parametrize("client_id", ["a\0b", "x" * 5000, "a/b", "büro"])
+def test_odd_clients_are_unknown(books, client_id):
+    """A client id that none of ours can be is answered like any unknown one, in either database."""
+    form = {"grant_type": "client_credentials", "client_id": client_id, "client_secret": "s"}
+    answer = books.http.post("/oauth/token", data=form)
+    assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")

@@ -219,3 +219,52 @@ def test_nothing_is_smuggled(service, sent):
     assert answer.count(b"HTTP/1.1 ") == 1
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert alive(service)
+
+
+def greedy(service, requests, *, received=2048):
+    """Return a socket that has asked for a lot at once, and reads nothing of it."""
+    host, port = re.fullmatch(r"http://(.+):(\d+)", service.base_url).groups()
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, received)
+    connection.connect((host, int(port)))
+    connection.setblocking(False)  # noqa: FBT003 (of the standard library)
+    with suppress(BlockingIOError):
+        connection.send(requests)
+    return closing(connection)
+
+
+def test_answers_that_nobody_reads_keep_nobody_out(service, monkeypatch):
+    """Clients that ask for hundreds of answers in one go and read none of them make room for others."""
+    monkeypatch.setattr(connections, "READ_DEADLINE", 60)
+    with ExitStack() as held:
+        for number in range(60):
+            held.enter_context(greedy(service, (HEAD + b"\r\n") * 400))
+            if number % 10 == 0:
+                assert alive(service)
+        assert alive(service)
+
+
+def test_requests_ahead_are_bounded(service, monkeypatch):
+    """Requests that were sent before the earlier ones are answered are left with the system, beyond a few."""
+    monkeypatch.setattr(connections, "READ_DEADLINE", 60)
+    waiting = []
+    received = connections.GuardedConnection.data_received
+
+    def watched(self, sent):
+        received(self, sent)
+        waiting.append(len(self.conn.trailing_data[0]))
+
+    monkeypatch.setattr(connections.GuardedConnection, "data_received", watched)
+    body = b"grant_type=client_credentials&client_id=x&client_secret=y"
+    head = b"POST /oauth/token HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/x-www-form-urlencoded\r\n"
+    one = head + b"content-length: %d\r\n\r\n" % len(body) + body
+    with dial(service) as connection:
+        connection.setblocking(False)  # noqa: FBT003 (of the standard library)
+        unsent = memoryview(one * 20_000)
+        until = time.monotonic() + 3
+        while unsent and time.monotonic() < until:
+            with suppress(BlockingIOError):
+                unsent = unsent[connection.send(unsent) :]
+    print(len(waiting), max(waiting), len(unsent))
+    assert max(waiting) <= connections.MAX_AHEAD + 256 * 1024
+    assert alive(service)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import ExitStack
 
 import httpx
 import pytest
@@ -145,11 +146,20 @@ def test_serve(tmp_path, how):
 
 def test_no_token_is_made_where_others_reach_it(tmp_path):
     """Asked to listen for other machines, a database without an instance gets none, and no token file."""
-    with pytest.raises(ConfigurationError, match="no instance, and none is made"):
+    with pytest.raises(ConfigurationError, match=r"books.db has no instance, and none is made .* instances create"):
         serve(tmp_path / "books.db", host="0.0.0.0", allow_remote=True)  # noqa: S104 (the option under test)
     assert not list(tmp_path.glob("*.token"))
     with Store.open(tmp_path / "books.db") as store:
         assert store.instances() == []
+
+
+@pytest.mark.postgresql
+def test_an_empty_shared_database_is_named(postgresql):
+    """A database that is no file is called by its address in that error, and what makes an instance is named."""
+    address = postgresql.new()
+    with pytest.raises(ConfigurationError, match="instances create") as refused:
+        serve(address, host="0.0.0.0", allow_remote=True)  # noqa: S104 (the option under test)
+    assert str(refused.value).startswith(f"{address} has no instance")
 
 
 def test_serve_says_what_is_on(tmp_path):
@@ -183,3 +193,19 @@ def test_serve_says_what_is_on(tmp_path):
     token_file = (tmp_path / "books.db.token").read_text().strip()
     for secret in (token_file, issued["access_token"], credentials["client_secret"]):
         assert secret not in "".join(said) + out + err
+
+
+def test_answers_that_nobody_reads_do_not_hold_it_up(tmp_path):
+    """Clients that read nothing of the hundreds of answers they asked for cannot keep the service from stopping."""
+    with running(tmp_path / "books.db") as service, ExitStack() as held:
+        host, port = re.fullmatch(r"http://(.+):(\d+)", service.base_url).groups()
+        for _ in range(20):
+            connection = held.enter_context(socket.socket())
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            connection.connect((host, int(port)))
+            connection.setblocking(False)  # noqa: FBT003 (of the standard library)
+            connection.send(b"GET /openapi.json HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n" * 400)
+        time.sleep(1)
+        started = time.monotonic()
+        service.stop()
+        assert time.monotonic() - started < 10
