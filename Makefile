@@ -27,6 +27,8 @@ lab: $(VENV)/ready
 
 benchmarks: $(VENV)/ready
 	$(BIN)/python tests/benchmarks/recompute.py
+	$(BIN)/python tests/benchmarks/service.py
+	$(BIN)/python tests/benchmarks/load.py
 
 clean:
 	rm -rf $(VENV) $(OUTPUT)
