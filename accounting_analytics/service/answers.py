@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 from contextlib import ExitStack
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -143,7 +144,11 @@ def _is_busy(error: Exception) -> bool:
 
 def _is_away(error: Exception) -> bool:
     """Whether the server of the database cannot be reached, or went away in the middle: of a file that is never so."""
-    if not isinstance(error, OperationalError) or hasattr(error.orig, "sqlite_errorcode"):
+    if not isinstance(error, DBAPIError) or isinstance(error.orig, sqlite3.Error):
+        return False
+    if error.connection_invalidated:
+        return True
+    if not isinstance(error, OperationalError | InterfaceError):
         return False
     state = getattr(error.orig, "sqlstate", None)  # an error that no server has named is one of the connection
     return state is None or state.startswith(_POSTGRESQL_AWAY)

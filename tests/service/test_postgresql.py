@@ -1,5 +1,8 @@
 """Books in PostgreSQL: what is not the same as in a file. Everything else runs over both."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import psycopg
 import pytest
 
@@ -80,3 +83,20 @@ def test_a_database_that_goes_away_is_503_and_found_again(own_postgresql, make_o
         assert str(own_postgresql.port) not in caplog.text
         own_postgresql.start()
         assert [books.request(*one, **options).status_code for *one, options in asked] == [200, 201, 404]
+
+
+def test_a_connection_that_is_ended_in_mid_change_is_503(postgresql, make_own_books):
+    """A change whose connection the database's administrator ends is 503, and the next one is served."""
+    address = postgresql.new()
+    ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}' AND wait_event_type = 'Lock'"
+    with running(address) as service, make_own_books(address, service.base_url) as books, ThreadPoolExecutor() as pool:
+        body = {"name": "x", "editable": True, "financial_account_type": "loan"}
+        with Store.open(address) as other, other.writing():
+            change = pool.submit(books.request, "POST", "/v0/ledgers", json=body)
+            while not change.done():
+                time.sleep(0.2)
+                postgresql.execute(ended.format(address.rpartition("/")[2]))
+        answer = change.result()
+        assert (answer.status_code, answer.json()["error_code"]) == (503, "database_unreachable")
+        assert answer.headers["retry-after"] == "1"
+        assert books.request("POST", "/v0/ledgers", json=body).status_code == 201
