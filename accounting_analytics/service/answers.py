@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
+from contextlib import ExitStack
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from accounting_analytics.service.operations.cash_flow_report import Report
 
 JSON = "application/json"
+REALM = 'realm="accounting-analytics"'
+"""What a challenge says is protected (RFC 6750, 3; RFC 7617, 2)."""
+
 RETRY_AFTER = 1
 """Seconds to wait before asking again where the database was busy."""
 
@@ -32,6 +37,11 @@ _LOWEST_BYTE = 0xFF
 _POSTGRESQL_BUSY = frozenset({"40001", "40P01", "53300", "55P03", "57014", "57P03"})
 _POSTGRESQL_AWAY = ("08", "57P01", "57P02")
 _log = logging.getLogger(__name__)
+
+
+def is_of_type(content_type: str, media_type: str) -> bool:
+    """Whether a Content-Type names a media type, with parameters or without."""
+    return content_type.partition(";")[0].strip().lower() == media_type
 
 
 def json_answer(body: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -44,14 +54,17 @@ class ReportAnswer(StreamingResponse):
 
     def __init__(self, report: Report) -> None:
         super().__init__(report.parts, headers={"content-length": str(report.length)}, media_type=JSON)
-        self._close = report.close
+        self._let_go = ExitStack()
+        self._let_go.callback(report.close)
+
+    def when_sent(self, done: Callable[[], object]) -> None:
+        """Call something when the report was sent, or cannot be."""
+        self._let_go.callback(done)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
-        try:
+        with self._let_go:
             await super().__call__(scope, receive, send)
-        finally:
-            self._close()
 
 
 def unauthorized(*, presented: bool) -> OperationRefusedError:
@@ -63,7 +76,7 @@ def unauthorized(*, presented: bool) -> OperationRefusedError:
         Whether a bearer token was sent at all (RFC 6750, 3.1).
     """
     msg = "a valid access token is needed: Authorization: Bearer <token>"
-    challenge = 'Bearer error="invalid_token"' if presented else "Bearer"
+    challenge = f"Bearer {REALM}" + (', error="invalid_token"' if presented else "")
     return OperationRefusedError(msg, status=401, error_code="unauthorized", headers={"www-authenticate": challenge})
 
 
@@ -131,7 +144,11 @@ def _is_busy(error: Exception) -> bool:
 
 def _is_away(error: Exception) -> bool:
     """Whether the server of the database cannot be reached, or went away in the middle: of a file that is never so."""
-    if not isinstance(error, OperationalError) or hasattr(error.orig, "sqlite_errorcode"):
+    if not isinstance(error, DBAPIError) or isinstance(error.orig, sqlite3.Error):
+        return False
+    if error.connection_invalidated:
+        return True
+    if not isinstance(error, OperationalError | InterfaceError):
         return False
     state = getattr(error.orig, "sqlstate", None)  # an error that no server has named is one of the connection
     return state is None or state.startswith(_POSTGRESQL_AWAY)

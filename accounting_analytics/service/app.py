@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -14,7 +16,15 @@ from starlette.routing import Route
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service import oauth, operations
 from accounting_analytics.service.access import check_lifetime, instance_of_token, opens_instance, token_of_client
-from accounting_analytics.service.answers import ERROR_ANSWERS, JSON, ReportAnswer, busy, json_answer, unauthorized
+from accounting_analytics.service.answers import (
+    ERROR_ANSWERS,
+    JSON,
+    ReportAnswer,
+    busy,
+    is_of_type,
+    json_answer,
+    unauthorized,
+)
 from accounting_analytics.service.faults.faulty import FaultyService
 from accounting_analytics.service.front_door import FrontDoor, Hosts
 from accounting_analytics.service.openapi import INSTANCE_HEADER, openapi_document
@@ -49,6 +59,12 @@ BODY_DEADLINE = 20
 _READERS = 40
 _WRITERS = 4
 _TOKEN_WRITERS = 2
+_REPORTS = 16
+"""Reports that are made, or on their way to who asked, at once: each keeps a file that may be large."""
+
+_REPORT_TURN = 10
+"""Seconds that a report waits for its turn."""
+
 _TURN = 30
 """Seconds that a change waits for its turn."""
 
@@ -103,7 +119,7 @@ class LedgerService:
             )
         return json_answer(page)
 
-    def retrieve_cash_flow_report(self, request: Request, instance: Instance) -> Response:
+    def retrieve_cash_flow_report(self, request: Request, instance: Instance) -> ReportAnswer:
         """Retrieve the cash flow report."""
         query = parse_query(CashFlowReportQuery, request.query_params.multi_items())
         with self._store.reading() as connection:
@@ -193,9 +209,10 @@ def create_app(
     faults : FaultDial, optional
         Faults that are played on purpose.
     """
-    if faults is not None and requests_per_minute is None:
-        requests_per_minute = faults.requests_per_minute
-    quotas = None if requests_per_minute is None else Quotas(requests_per_minute)
+    limits = [
+        limit for limit in (requests_per_minute, faults.requests_per_minute if faults else None) if limit is not None
+    ]
+    quotas = Quotas(min(limits)) if limits else None
     service = LedgerService(store, localtime, quotas, token_lifetime)
     turns = _Turns()
     read, change = turns.reader(service), turns.writer(service)
@@ -209,7 +226,7 @@ def create_app(
                 categories, change(service.recategorize_transaction), methods=["PUT"], name="recategorize_transaction"
             ),
             Route(line_entries, read(service.list_line_entries), methods=["GET"], name="list_line_entries"),
-            Route(report, read(service.retrieve_cash_flow_report), methods=["GET"], name="retrieve_cash_flow_report"),
+            Route(report, turns.report_endpoint(service), methods=["GET"], name="retrieve_cash_flow_report"),
             Route(oauth.TOKEN_PATH, turns.token_endpoint(service), methods=["POST"]),
             Route("/openapi.json", _openapi, methods=["GET"]),
         ],
@@ -226,6 +243,7 @@ class _Turns:
         self._readers = CapacityLimiter(_READERS)
         self._writers = CapacityLimiter(_WRITERS)
         self._token_writers = CapacityLimiter(_TOKEN_WRITERS)
+        self._reports = CapacityLimiter(_REPORTS)
 
     def reader(self, service: LedgerService) -> Callable[[Callable[[Request, Instance], Response]], Any]:
         def endpoint_of(operation: Callable[[Request, Instance], Response]) -> Any:  # noqa: ANN401
@@ -239,11 +257,27 @@ class _Turns:
 
         return endpoint_of
 
+    def report_endpoint(self, service: LedgerService) -> Any:  # noqa: ANN401
+        async def endpoint(request: Request) -> Response:
+            instance = await run_sync(service.admitted, request, limiter=self._readers)
+            turn = object()
+            await _take(self._reports, turn, _REPORT_TURN)
+            give_back = partial(self._reports.release_on_behalf_of, turn)
+            with ExitStack() as unless_answered:
+                unless_answered.callback(give_back)
+                answer = await run_sync(service.retrieve_cash_flow_report, request, instance, limiter=self._readers)
+                unless_answered.pop_all()
+            answer.when_sent(give_back)
+            return answer
+
+        return endpoint
+
     def writer(self, service: LedgerService) -> Callable[[Callable[[Request, Instance, bytes], Response]], Any]:
         def endpoint_of(operation: Callable[[Request, Instance, bytes], Response]) -> Any:  # noqa: ANN401
             async def endpoint(request: Request) -> Response:
                 instance = await run_sync(service.admitted, request, limiter=self._readers)
-                body = await _body(request, JSON)
+                _check_json(request)
+                body = await _body(request)
                 return await _in_turn(self._writers, operation, request, instance, body)
 
             return endpoint
@@ -252,7 +286,8 @@ class _Turns:
 
     def token_endpoint(self, service: LedgerService) -> Any:  # noqa: ANN401
         async def endpoint(request: Request) -> Response:
-            body = await _body(request, oauth.FORM)
+            oauth.check_form(request.headers.get("content-type", ""))
+            body = await _body(request)
             credentials = await run_sync(service.signed_in, request, body, limiter=self._readers)
             return await _in_turn(self._token_writers, service.issue_token, credentials)
 
@@ -276,11 +311,14 @@ async def _take(limiter: CapacityLimiter, turn: object, seconds: float) -> None:
         raise busy()
 
 
-async def _body(request: Request, media_type: str) -> bytes:
-    """Body of a request, refused when it is of another type, too large or too late; never more in memory."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != media_type:
-        msg = f"the body must be sent as {media_type}"
+def _check_json(request: Request) -> None:
+    if not is_of_type(request.headers.get("content-type", ""), JSON):
+        msg = f"the body must be sent as {JSON}"
         raise OperationRefusedError(msg, status=415, error_code="unsupported_media_type")
+
+
+async def _body(request: Request) -> bytes:
+    """Body of a request, refused when it is too large or too late; never more in memory."""
     body = bytearray()
     with anyio.move_on_after(BODY_DEADLINE):
         async for chunk in request.stream():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, unquote_plus
 
 from accounting_analytics.errors import TokenRefusedError
+from accounting_analytics.service.answers import REALM, is_of_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,8 +72,21 @@ def sign_in(body: bytes, authorization: Sequence[str]) -> SignIn:
 
 def refused_client(message: str, *, by_header: bool) -> TokenRefusedError:
     """Return the error for credentials that open nothing; it asks for HTTP Basic where that was tried."""
-    headers = {"www-authenticate": "Basic"} if by_header else None
+    headers = {"www-authenticate": f'Basic {REALM}, charset="UTF-8"'} if by_header else None
     return TokenRefusedError(message, status=401, error_code="invalid_client", headers=headers)
+
+
+def check_form(content_type: str) -> None:
+    """Refuse a body that is not sent as a form, in the words of RFC 6749.
+
+    Raises
+    ------
+    TokenRefusedError
+        Its media type is another one.
+    """
+    if not is_of_type(content_type, FORM):
+        msg = f"the body must be sent as {FORM}"
+        raise _bad(msg)
 
 
 def token_fields(token: str, lifetime: float) -> dict[str, str | int]:

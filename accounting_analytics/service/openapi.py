@@ -170,7 +170,7 @@ def _token_operation() -> dict[str, Any]:
     """Describe the token endpoint, whose errors have a form of their own."""
     form = {"schema": {"$ref": f"{_SCHEMAS}{requests.TokenForm.__name__}"}}
     refused = {"description": "No token was issued.", "content": _content(resources.TokenRefusal)}
-    other = (408, 413, 414, 415, 431, 503)
+    other = (408, 413, 414, 431, 503)
     return {
         "operationId": "issue_token",
         "summary": "Get an access token by client credentials (OAuth 2.0)",

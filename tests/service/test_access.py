@@ -37,7 +37,7 @@ def test_an_expired_token_opens_nothing(books):
     token = issue_token(books.store, books.instance_id, lifetime=1)
     assert status_with(books, token) == (200, None)
     time.sleep(1.05)
-    assert status_with(books, token) == (401, 'Bearer error="invalid_token"')
+    assert status_with(books, token) == (401, 'Bearer realm="accounting-analytics", error="invalid_token"')
 
 
 def test_a_revoked_token_opens_nothing(books):
@@ -47,7 +47,7 @@ def test_a_revoked_token_opens_nothing(books):
     key = next(one.key for one in list_tokens(books.store, books.instance_id) if one.label == "notebook")
     revoke_token(books.store, key)
     (first,) = [one.revoked_at for one in list_tokens(books.store, books.instance_id) if one.key == key]
-    assert status_with(books, token) == (401, 'Bearer error="invalid_token"')
+    assert status_with(books, token) == (401, 'Bearer realm="accounting-analytics", error="invalid_token"')
     revoke_token(books.store, key)
     (second,) = [one.revoked_at for one in list_tokens(books.store, books.instance_id) if one.key == key]
     assert first == second
@@ -189,9 +189,12 @@ def test_requests_that_get_no_token(books):
         headers += [("authorization", value) for value in authorizations]
         answer = books.http.post("/oauth/token", content=content, headers=headers)
         assert (answer.status_code, answer.json()["error"]) == (status, error), (form, answer.text)
-        assert ("www-authenticate" in answer.headers) == (status == 401 and bool(authorizations))
+        challenged = 'Basic realm="accounting-analytics", charset="UTF-8"' if status == 401 and authorizations else None
+        assert answer.headers.get("www-authenticate") == challenged
     assert list_tokens(books.store, books.instance_id) == before
-    assert books.http.post("/oauth/token", json=GRANT).status_code == 415
+    for other in ({"json": GRANT}, {}):
+        answer = books.http.post("/oauth/token", **other)
+        assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
     assert books.http.get("/oauth/token").status_code == 405
 
 

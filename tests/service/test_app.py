@@ -14,6 +14,7 @@ from accounting_analytics.service.posting import NewTag, NewTransaction
 from accounting_analytics.service.server import running
 from accounting_analytics.service.store import Store
 
+BEARER = 'Bearer realm="accounting-analytics"'
 ERROR = {"message", "data", "display_message", "error_code"}
 TARGET = {"updated_category_ledger_id": "x"}
 DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
@@ -50,7 +51,7 @@ def test_bad_tokens_are_401(books):
         answer = books.http.request(method, path, headers=headers, **options)
         assert answer.status_code == 401, (authorization, answer.text)
         presented = (authorization or "").startswith("Bearer ")
-        assert answer.headers["www-authenticate"] == ('Bearer error="invalid_token"' if presented else "Bearer")
+        assert answer.headers["www-authenticate"] == (BEARER + ', error="invalid_token"' if presented else BEARER)
         bodies.add(answer.text)
     (body,) = bodies
     assert set(json.loads(body)) == ERROR

@@ -15,6 +15,7 @@ from accounting_analytics.service.access import issue_client
 from accounting_analytics.service.faults.dial import KINDS, FaultDial
 from accounting_analytics.service.posting import NewTransaction
 from accounting_analytics.service.server import running, serve
+from accounting_analytics.service.store import Store
 
 DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
 LINES = 23
@@ -94,6 +95,13 @@ def test_rate_limit(served_with):
         assert int(answers[3].headers["retry-after"]) > 0
 
 
+@pytest.mark.parametrize(("wanted", "allowed"), [(100, 2), (1, 1)])
+def test_the_smaller_limit_holds(served_with, wanted, allowed):
+    """A limit that is played beside the one of the service: the smaller of them is the limit."""
+    with served_with("rate_limit:per_minute=2", requests_per_minute=wanted) as books:
+        assert [report(books).status_code for _ in range(3)].count(200) == allowed
+
+
 def test_empty_page(served_with):
     """A page without records leads on, and the scan is whole."""
     with served_with("empty_page:every=2") as books:
@@ -161,7 +169,7 @@ def test_expired_token(served_with):
         books.token = books.http.post("/oauth/token", data=body).json()["access_token"]
         answers = [report(books) for _ in range(4)]
         assert [answer.status_code for answer in answers] == [200, 200, 200, 401]
-        assert answers[3].headers["www-authenticate"] == 'Bearer error="invalid_token"'
+        assert answers[3].headers["www-authenticate"] == 'Bearer realm="accounting-analytics", error="invalid_token"'
 
 
 def test_late_entry(served_with):
@@ -177,6 +185,24 @@ def test_late_entry(served_with):
         assert read["ending_cash_balance"] == -LINES + sum(
             Decimal(n) / 100 for n in range(1, books.faults.played["late_entry"] + 1)
         )
+
+
+def test_late_entries_at_the_ends_of_the_calendar(served_with):
+    """Where nothing can be posted, nothing is, and the page is served; a period that begins there gets its entry."""
+    with served_with("late_entry") as books:
+        for start, end, played in (("0001-01-01", "0001-01-01", 0), ("9999-12-31", "9999-12-31", 0)):
+            assert books.lines("bank", start, end)["records"] == []
+            assert books.faults.played["late_entry"] == played
+        books.lines("bank", "0001-01-01", "0001-01-06")
+        assert len(books.lines("bank", "0001-01-01", "0001-01-06")["records"]) == 1
+        assert books.faults.played["late_entry"] == 2
+
+
+def test_late_entries_wait_for_nobody(served_with, tmp_path):
+    """While somebody else writes for long, a page is served without its late entry."""
+    with served_with("late_entry") as books, Store.open(tmp_path / "books.db") as other, other.writing():
+        assert len(books.lines("bank")["records"]) == LINES
+        assert not books.faults.played["late_entry"]
 
 
 def test_lost_answer(served_with):
@@ -265,7 +291,7 @@ def test_faults_hit_operations_only(served_with):
     with served_with("http_500") as books:
         assert books.http.get("/openapi.json").status_code == 200
         assert books.http.get("/nowhere").status_code == 404
-        assert books.http.post("/oauth/token").status_code == 415
+        assert books.http.post("/oauth/token").status_code == 400
         assert books.http.get("/v0/ledgers").status_code == 405
         assert report(books).status_code == 500
 
@@ -301,6 +327,7 @@ def test_several_faults_at_once(served_with):
         ("http_503:p=0.1:p=0.2", "given twice"),
         ("latency", "latency needs ms: write latency:ms="),
         ("latency:ms=-1", "milliseconds, 0 to"),
+        ("rate_limit:per_minute=2:on=create_ledger", "'on=create_ledger' is no setting of it.* it has: per_minute$"),
         ("rate_limit:per_minute=320:p=0.5", "'p=0.5' is no setting"),
         ("lost_answer:on=list_line_entries", "'on=list_line_entries' is no setting"),
         ("http_503,", "no fault ''"),

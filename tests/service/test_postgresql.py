@@ -1,5 +1,8 @@
 """Books in PostgreSQL: what is not the same as in a file. Everything else runs over both."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import psycopg
 import pytest
 
@@ -119,3 +122,20 @@ def test_many_tags_are_asked_for_at_once(make_books):
     assert [at["id"] for at in books.lines(bank, tag_ids=ids)["records"]] == [line["id"]]
     assert books.report(tag_ids=ids)["cash_flow_ledgers"] == []
     assert len(books.report(tag_ids=",".join(ids.split(",")[:1]))["cash_flow_ledgers"]) == 1
+
+
+def test_a_connection_that_is_ended_in_mid_change_is_503(postgresql, make_own_books):
+    """A change whose connection the database's administrator ends is 503, and the next one is served."""
+    address = postgresql.new()
+    ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}' AND wait_event_type = 'Lock'"
+    with running(address) as service, make_own_books(address, service.base_url) as books, ThreadPoolExecutor() as pool:
+        body = {"name": "x", "editable": True, "financial_account_type": "loan"}
+        with Store.open(address) as other, other.writing():
+            change = pool.submit(books.request, "POST", "/v0/ledgers", json=body)
+            while not change.done():
+                time.sleep(0.2)
+                postgresql.execute(ended.format(address.rpartition("/")[2]))
+        answer = change.result()
+        assert (answer.status_code, answer.json()["error_code"]) == (503, "database_unreachable")
+        assert answer.headers["retry-after"] == "1"
+        assert books.request("POST", "/v0/ledgers", json=body).status_code == 201

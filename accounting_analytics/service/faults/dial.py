@@ -72,12 +72,15 @@ class Kind:
         Those of them that must be given.
     when : mapping
         Settings that say when it is played.
+    chosen : bool
+        Whether it may be played on one of its operations only.
     """
 
     operations: frozenset[str] = OPERATIONS
     settings: Mapping[str, Setting] = field(default_factory=dict)
     required: tuple[str, ...] = ()
     when: Mapping[str, Setting] = field(default_factory=lambda: _WHEN)
+    chosen: bool = True
 
 
 _STATUS = Kind(settings={"retry_after": Setting(float, 0, 86_400, "seconds, 0 to 86400")})
@@ -97,7 +100,7 @@ KINDS: Mapping[str, Kind] = {
     "late_entry": Kind(LISTING),
     "latency": Kind(settings={"ms": _MILLISECONDS}, required=("ms",)),
     "lost_answer": Kind(CHANGES),
-    "rate_limit": Kind(settings={"per_minute": _COUNT}, required=("per_minute",), when={}),
+    "rate_limit": Kind(settings={"per_minute": _COUNT}, required=("per_minute",), when={}, chosen=False),
     "repeated_page_token": Kind(LISTING),
     "short_page": Kind(LISTING, {"keep": _COUNT}),
     "slow_drip": Kind(settings={"ms": _MILLISECONDS, "bytes": _COUNT}, required=("ms",)),
@@ -222,10 +225,11 @@ def _fault(text: str) -> Fault:
     operations = kind.operations
     for setting in settings:
         key, equals, value = setting.partition("=")
-        if key == "on" and value in kind.operations:
+        if key == "on" and kind.chosen and value in kind.operations:
             operations = frozenset({value})
         elif not equals or key not in known or key in values:
-            has = ", ".join([*known, f"on={'|'.join(sorted(kind.operations))}"])
+            on = [f"on={'|'.join(sorted(kind.operations))}"] if kind.chosen else []
+            has = ", ".join([*known, *on])
             msg = f"fault {name}: {setting!r} is no setting of it, or given twice; it has: {has}"
             raise ConfigurationError(msg)
         else:

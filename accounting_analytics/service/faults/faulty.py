@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import itertools
 from decimal import Decimal
 from hashlib import sha256
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from anyio.to_thread import run_sync
+from sqlalchemy.exc import DBAPIError
 from starlette.requests import Request
 from starlette.routing import Match, Route
 
-from accounting_analytics.errors import OperationRefusedError
+from accounting_analytics.errors import InputError, OperationRefusedError
 from accounting_analytics.service.answers import json_answer, refusal, unauthorized
 from accounting_analytics.service.faults.dial import KINDS
 from accounting_analytics.service.faults.pages import PAGE_FAULTS, played_page
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
 
 _DRIP = 256
 _HTML = b"<!doctype html><title>Welcome</title><h1>Sign in to continue</h1>\n"
+_FIRST_DAY, _LAST_DAY = dt.date(1, 1, 4), dt.date(9999, 12, 27)
+"""First and last day whose noon an entry can be posted at, in every time zone."""
+
 _NOT_PLAYED_HERE = {"rate_limit"}
 
 
@@ -111,6 +116,7 @@ class FaultyService:
         self._store = store
         self._dial = dial
         self._page_token_key = store.page_token_key()
+        self._late = itertools.count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or not."""
@@ -165,8 +171,11 @@ class FaultyService:
         instance: Instance = scope["state"]["instance"]
         ledger_id: str = scope["path_params"]["ledger_id"]
         query = parse_query(ListLineEntriesQuery, Request(scope).query_params.multi_items())
-        for fault in due.playing("late_entry"):
-            await run_sync(self._post_late, instance, ledger_id, query, self._dial.played[fault.name])
+        for fault in due.faults:
+            if fault.name == "late_entry" and await run_sync(
+                self._post_late, instance, ledger_id, query, next(self._late)
+            ):
+                due.note(fault)
         tokens = page_tokens(self._page_token_key, instance, ledger_id, query)
         for fault in due.faults:
             played = played_page(fault, answer.body, tokens, query.page_token) if fault.name in PAGE_FAULTS else None
@@ -175,17 +184,24 @@ class FaultyService:
                 answer.replace(played)
                 return
 
-    def _post_late(self, instance: Instance, ledger_id: str, query: ListLineEntriesQuery, number: int) -> None:
-        """Post an entry into the period that is being read, against a required ledger."""
+    def _post_late(self, instance: Instance, ledger_id: str, query: ListLineEntriesQuery, number: int) -> bool:
+        """Post an entry into the period that is being read, against a required ledger; false where none can be."""
+        begin = max(query.start_date, _FIRST_DAY, instance.entries_start or _FIRST_DAY)
+        days = (min(query.end_date, _LAST_DAY) - begin).days
+        if days < 0:
+            return False
         opposing = next(
             ledger.id for ledger in self._store.ledgers(instance.id) if ledger.is_required and ledger.id != ledger_id
         )
-        days = (query.end_date - query.start_date).days
-        day = query.start_date + dt.timedelta(days=self._dial.chance("late_entry", number).randint(0, days))
+        day = begin + dt.timedelta(days=self._dial.chance("late_entry", number).randint(0, days))
         noon = dt.datetime.combine(day, dt.time(12), dt.UTC)
         amount = Decimal(number).scaleb(-instance.scale)
         lines = (NewLine(ledger_id, "debit", amount), NewLine(opposing, "credit", amount))
-        self._store.post(instance.id, [NewJournalEntry(noon, f"late entry {number}", lines)])
+        try:
+            self._store.post(instance.id, [NewJournalEntry(noon, f"late entry {number}", lines)])
+        except (InputError, OperationRefusedError, DBAPIError):  # somebody else is at work, or it does not fit
+            return False
+        return True
 
     async def _deliver(self, due: _Due, answer: _Answer, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the answer, spoiled or not at all as it may be."""
