@@ -200,4 +200,4 @@ def test_schemathesis_follows_links(make_books, session, soak_count):
     )
     done = {key[0] for key in reached if isinstance(key, tuple) and key[1] in {200, 201}}
     assert len(done) == len(OPERATIONS) - 1, reached  # no link leads to the token endpoint
-    assert reached["pages by token"] > 5, reached
+    assert reached["pages by token"] > 0, reached
