@@ -1,6 +1,7 @@
 """Progress of a load: how much is read, and how much is to come."""
 
 import sys
+import time
 from types import SimpleNamespace
 
 from accounting_analytics.progress import LoadProgress, progress_bar
@@ -11,6 +12,8 @@ CLIENT = SimpleNamespace(quota=SimpleNamespace(remaining=17))
 def test_what_is_to_come_is_told(capsys):
     """Nothing is known at first; windows that turn out dense say what to expect, and what is read corrects it."""
     with LoadProgress(progress=True, client=CLIENT) as shown:
+        shown.read(0)
+        time.sleep(0.2)  # a bar is not drawn more often
         shown.read(400)
         assert shown.total is None
         shown.expect(5000)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _WITH_PARENTS = ("ledger", "ledger.parent", "ledger.parent.parent", "opposing_ledger_ids")
 _WITHOUT_PARENTS = ("ledger", "opposing_ledger_ids")
 _EVER = ("0001-01-01", "9999-12-31")
+_MOST_RESTARTS = 5
 _FIRST_LINES = 200
 """Few enough for a small answer with nested ledgers, enough for all lines of most categories."""
 
@@ -86,16 +87,23 @@ class LedgerLook:
     ) -> wire.LineEntryPage:
         def listed(expand: tuple[str, ...]) -> wire.LineEntryPage:
             tokens: list[str | None] = [None]
+            restarts = 0
             while True:
-                page = self._client.list_line_entries(
-                    ledger_id,
-                    start_date,
-                    end_date,
-                    time_zone=self._period.time_zone,
-                    expand=expand,
-                    limit=limit,
-                    page_token=tokens[-1],
-                )
+                try:
+                    page = self._client.list_line_entries(
+                        ledger_id,
+                        start_date,
+                        end_date,
+                        time_zone=self._period.time_zone,
+                        expand=expand,
+                        limit=limit,
+                        page_token=tokens[-1],
+                    )
+                except InvalidRequestError as error:
+                    if tokens[-1] is None or "token" not in (error.error_code or "") or restarts == _MOST_RESTARTS:
+                        raise
+                    tokens, restarts = [None], restarts + 1  # the page token died on the way
+                    continue
                 if page.records or page.next_page_token is None:
                     return page
                 if page.next_page_token in tokens:
@@ -106,8 +114,8 @@ class LedgerLook:
         expand = self._expand
         try:
             return listed(expand)
-        except InvalidRequestError:
-            if expand == _WITHOUT_PARENTS:
+        except InvalidRequestError as error:
+            if expand == _WITHOUT_PARENTS or "token" in (error.error_code or ""):
                 raise
         page = listed(_WITHOUT_PARENTS)
         self._expand = _WITHOUT_PARENTS  # this service does not show parents

@@ -1,6 +1,7 @@
 """Discovery: the chart of accounts from what points at it, in few requests, with its blind spot said."""
 
 import datetime as dt
+from collections import Counter
 
 import httpx
 import pandas as pd
@@ -174,3 +175,27 @@ def test_empty_pages_are_not_the_end(connected):
     assert found.equals(truth)
     with pytest.raises(ProtocolError, match="no end"):
         aa.discover_ledgers(connected(empty_first({None: "a", "a": "b", "b": "a"})), *MARCH)
+
+
+def test_a_page_token_that_dies_in_a_look_starts_it_again(connected):
+    """A look whose page token has died is begun anew, and given up where tokens always die."""
+    handler, dead = deployment(flows=FLOWS), {"error_code": "page_token_expired", "message": "expired"}
+
+    def dying(lives):
+        asked = Counter()
+
+        def answer(request):
+            token, ledger = request.url.params.get("page_token"), request.url.path
+            asked[ledger, token] += 1
+            if "reports" in ledger or (token is None and asked[ledger, token] > lives):
+                return handler(httpx.Request(request.method, request.url.copy_remove_param("page_token")))
+            if token is None:
+                return httpx.Response(200, json={"records": [], "next_page_token": "a", "prev_page_token": None})
+            return httpx.Response(400, json=dead)
+
+        return answer
+
+    truth = aa.discover_ledgers(connected(handler), *MARCH)
+    assert aa.discover_ledgers(connected(dying(2)), *MARCH).equals(truth)
+    with pytest.raises(InvalidRequestError, match="expired"):
+        aa.discover_ledgers(connected(dying(1000)), *MARCH)

@@ -107,7 +107,10 @@ class Clients:
     def recategorize(self, http, rng, number):
         """Move a transaction to where it is not, wherever the last, unanswered change may have left it."""
         transaction = f"T{number * OF_A_CLIENT + rng.randrange(OF_A_CLIENT)}"
-        target = rng.choice([one for one in CATEGORIES if one not in self.lies[transaction]])
+        places = [one for one in CATEGORIES if one not in self.lies[transaction]]
+        if not places:  # nobody knows any more where it is
+            return
+        target = rng.choice(places)
         change = f"change {next(self.numbers)}"
         self.asked.add(change)
         self.lies[transaction] = self.lies[transaction] | {target}
