@@ -31,8 +31,10 @@ _EXTRA = re.compile(r"(?P<name>[\w.-]+).*;\s*extra == ['\"](?P<extra>[\w-]+)['\"
 _VERSION = re.compile(r"# version (\S+)")
 _IMPORT = "import {0}; print(getattr({0}, '__version__', 'of unknown version'))"
 _KERNELS = (
-    "import ipykernel, json; from jupyter_client.kernelspec import KernelSpecManager; specs = KernelSpecManager(); "
-    "print(json.dumps({name: specs.get_kernel_spec(name).argv[:1] for name in specs.find_kernel_specs()}))"
+    # as Jupyter starts it: the kernel "python" is the interpreter that asks, whatever is on the path
+    "import ipykernel, json; from jupyter_client import KernelManager; "
+    "from jupyter_client.kernelspec import KernelSpecManager; names = KernelSpecManager().find_kernel_specs(); "
+    "print(json.dumps({name: KernelManager(kernel_name=name).format_kernel_cmd()[:1] for name in names}))"
 )
 
 
