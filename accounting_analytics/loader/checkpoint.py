@@ -99,7 +99,7 @@ class Checkpoint:
         except OSError as error:
             self._lock.release()
             raise self._unusable(error) from error
-        except BaseException:
+        except BaseException:  # an interrupted opening must not keep the checkpoint locked
             self._lock.release()
             raise
         self._open = True

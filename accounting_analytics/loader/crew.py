@@ -65,7 +65,7 @@ class Crew(Generic[Work, Done]):
                     open_pieces += self._add(outcome)
                 else:
                     yield outcome
-        except BaseException:
+        except BaseException:  # interrupted too: the other threads must stop asking
             self._stop.set()
             raise
         finally:

@@ -26,7 +26,7 @@ def write_durably(path: Path, write: Callable[[BinaryIO], object], *, sync: bool
                 file.flush()
                 os.fsync(file.fileno())
         temporary.replace(path)
-    except BaseException:
+    except BaseException:  # interrupted too: no half-written file stays
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise

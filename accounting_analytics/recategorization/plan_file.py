@@ -190,6 +190,6 @@ def _replace(file: Path, content: bytes) -> None:
             temporary.flush()
             os.fsync(temporary.fileno())
         Path(name).replace(file)
-    except BaseException:
+    except BaseException:  # interrupted too: no half-written plan stays
         Path(name).unlink(missing_ok=True)
         raise
