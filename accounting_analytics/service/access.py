@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, insert, or_, select, update
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.service import tables
@@ -100,7 +100,7 @@ def issue_token(store: Store, instance_id: str, *, lifetime: float | None = None
     InputError
         There is no such instance, or no token can live that long.
     """
-    instance = _instance(store, instance_id)
+    instance = store.instance(instance_id)
     with store.writing() as connection:
         return add_token(connection, instance.pk, lifetime=lifetime, label=label)
 
@@ -140,7 +140,7 @@ def issue_client(store: Store, instance_id: str, *, label: str = "") -> ClientCr
     InputError
         There is no such instance.
     """
-    instance = _instance(store, instance_id)
+    instance = store.instance(instance_id)
     credentials = ClientCredentials(f"client_{secrets.token_hex(8)}", secrets.token_urlsafe(32))
     row = {
         "client_id": credentials.client_id,
@@ -195,7 +195,7 @@ def instance_of_token(connection: Connection, token: str) -> Instance | None:
 
 def opens_instance(connection: Connection, client_id: str, client_secret: str) -> bool:
     """Whether credentials of an OAuth client are ours and not revoked; reads only."""
-    return is_usable(client_id) and _opened(connection, _select_client(client_id), client_secret) is not None
+    return _instance_of_client(connection, client_id, client_secret) is not None
 
 
 def token_of_client(connection: Connection, client_id: str, client_secret: str, *, lifetime: float) -> str | None:
@@ -203,9 +203,7 @@ def token_of_client(connection: Connection, client_id: str, client_secret: str, 
 
     Tokens of the client that have expired are forgotten, so that renewing them for years fills no table.
     """
-    if not is_usable(client_id):
-        return None
-    instance = _opened(connection, _select_client(client_id), client_secret)
+    instance = _instance_of_client(connection, client_id, client_secret)
     if instance is None:
         return None
     connection.execute(delete(tables.tokens).where(_TOKENS.client_id == client_id, ~_not_expired()))
@@ -250,12 +248,16 @@ def check_lifetime(seconds: float) -> float:
     return seconds
 
 
-def _select_client(client_id: str) -> Select[Any]:
-    return (
+def _instance_of_client(connection: Connection, client_id: str, client_secret: str) -> Instance | None:
+    """Instance of an OAuth client; None when the credentials are none of ours, or revoked."""
+    if not is_usable(client_id):
+        return None
+    query = (
         select(*INSTANCE_COLUMNS, _CLIENTS.secret_hash)
         .join_from(tables.clients, tables.instances)
         .where(_CLIENTS.client_id == client_id, _CLIENTS.revoked_at.is_(None))
     )
+    return _opened(connection, query, client_secret)
 
 
 def _opened(connection: Connection, query: Any, secret: str) -> Instance | None:  # noqa: ANN401 (a select of any columns)
@@ -281,7 +283,7 @@ def _revoke(connection: Connection, table: Table, which: ColumnElement[bool], mi
 def _listed(store: Store, query: Any, columns: Any, instance_id: str | None) -> list[dict[str, Any]]:  # noqa: ANN401
     """Rows of a list, with instants for microseconds."""
     if instance_id is not None:
-        query = query.where(tables.instances.c.pk == _instance(store, instance_id).pk)
+        query = query.where(tables.instances.c.pk == store.instance(instance_id).pk)
     with store.reading() as connection:
         rows = connection.execute(query.order_by(columns.created_at)).mappings().all()
     moments = {"created_at", "expires_at", "revoked_at"}
@@ -289,14 +291,6 @@ def _listed(store: Store, query: Any, columns: Any, instance_id: str | None) -> 
         {name: instant(value) if name in moments and value is not None else value for name, value in row.items()}
         for row in rows
     ]
-
-
-def _instance(store: Store, instance_id: str) -> Instance:
-    for instance in store.instances():
-        if instance.id == instance_id:
-            return instance
-    msg = f"there is no instance {instance_id!r} in this database"
-    raise InputError(msg)
 
 
 def _hashed(secret: str) -> bytes:

@@ -216,6 +216,11 @@ class Store:
             rows = connection.execute(select(*INSTANCE_COLUMNS).order_by(tables.instances.c.pk))
             return [Instance(**row) for row in rows.mappings()]
 
+    def instance(self, instance_id: str) -> Instance:
+        """Instance with an id; refused when there is none."""
+        with self.reading() as connection:
+            return self._instance(connection, instance_id)
+
     def issue_token(self, instance_id: str) -> str:
         """Return a new access token of an instance; only its hash is kept, so it cannot be shown again."""
         return issue_token(self, instance_id)
