@@ -13,7 +13,11 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx
 import hypothesis
 import pytest
+import stamina
 
+import accounting_analytics as aa
+
+TOKEN = "canary-token-value"
 PROGRAMS = {
     "browser": ("chromium", "apt-get install chromium"),
     "hledger": ("hledger", "apt-get install hledger"),
@@ -77,6 +81,31 @@ def program_path():
 def soak_count():
     """Return a function that scales a long count of a `soak` test: a tenth of it, or all of it in `make soak`."""
     return lambda long: max(1, long * SOAK // 10)
+
+
+@pytest.fixture
+def connected():
+    """Return a function that makes a client of a handler, and counts its requests."""
+    clients = []
+
+    def connect(handler, **options):
+        requests = []
+
+        def answer(request):
+            requests.append(request)
+            return handler(request)
+
+        client = aa.LedgerClient(
+            "http://ledgers.test", token=TOKEN, instance_id="ins_1", transport=httpx.MockTransport(answer), **options
+        )
+        client.requests = requests
+        clients.append(client)
+        return client
+
+    with stamina.set_testing(testing=True, attempts=4, cap=True):
+        yield connect
+    for client in clients:
+        client.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""A client whose network is a function from request to response."""
+"""Line entries as a service sends them, and a server on raw sockets that fails in every way."""
 
 import contextlib
 import email
@@ -16,31 +16,6 @@ import stamina
 import accounting_analytics as aa
 
 TOKEN = "canary-token-value"
-
-
-@pytest.fixture
-def connected():
-    """Return a function that makes a client of a handler, and counts its requests."""
-    clients = []
-
-    def connect(handler, **options):
-        requests = []
-
-        def answer(request):
-            requests.append(request)
-            return handler(request)
-
-        client = aa.LedgerClient(
-            "http://ledgers.test", token=TOKEN, instance_id="ins_1", transport=httpx.MockTransport(answer), **options
-        )
-        client.requests = requests
-        clients.append(client)
-        return client
-
-    with stamina.set_testing(testing=True, attempts=4, cap=True):
-        yield connect
-    for client in clients:
-        client.close()
 
 
 @pytest.fixture
