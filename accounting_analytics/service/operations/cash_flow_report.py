@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import ExitStack
+from itertools import groupby
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, bindparam, exists, func, select, true, union_all
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlalchemy import Connection, func, select, true, union_all
 
 from accounting_analytics.errors import OperationRefusedError
-from accounting_analytics.service import tables
+from accounting_analytics.service import json_columns, tables
 from accounting_analytics.service.local_days import Boundary, boundary, boundary_after
 from accounting_analytics.service.operations.lookup import carries_all, refuse_before_start, zone_name
-from accounting_analytics.service.rendering import encode, needs_no_escape, number, quoted, timestamp
+from accounting_analytics.service.rendering import encode, number, quoted
 from accounting_analytics.service.rows import plain_batches
 from accounting_analytics.service.store import read_ledgers
 from accounting_analytics.service.stored import MICROSECONDS_A_DAY
-from accounting_analytics.service.units import BASE, joined, number_text
+from accounting_analytics.service.units import joined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from accounting_analytics.service.requests import CashFlowReportQuery
     from accounting_analytics.service.stored import Instance, StoredLedger
@@ -32,10 +35,6 @@ _LINES_IN_MEMORY = 4 * 1024 * 1024
 _PART = 1024 * 1024
 _HEAD = b'{"cash_flow_ledgers":['
 _LINES_FOLLOW = b',"lines":['
-_LINE = (
-    '{"line_id":%s,"amount":%s,"datetime":"%s","cash_flow_ledger_name":%s,"journal_entry_id":%s,'
-    '"journal_entry_description":%s}'
-)
 _LEDGER_END = b"]}"
 
 
@@ -145,76 +144,72 @@ def _flows(
     query: CashFlowReportQuery,
     rendered: SpooledTemporaryFile[bytes],
 ) -> dict[int, _Flow]:
-    """Render the lines outside the cash ledgers, of entries that touch one, ledger by ledger in display order."""
+    """Render the lines outside the cash ledgers, of entries that touch one: ledger by ledger, each in order."""
     start, end = _boundaries(instance, query)
-    in_period = [start.reached(_LINES.datetime), end.before(_LINES.datetime) if end else true()]
     names = {ledger.pk: quoted(ledger.name) for ledger in ledgers}
-    columns = (
-        _LINES.id,
-        _LINES.high,
-        _LINES.low,
-        _LINES.datetime,
-        _ENTRIES.cash_ledger_pk,
-        _ENTRIES.id,
-        _ENTRIES.description,
-    )
-    of_ledger = (
-        select(*columns)
+    lines = (
+        select(
+            _LINES.ledger_pk,
+            _LINES.id,
+            _LINES.high,
+            _LINES.low,
+            _LINES.datetime,
+            _ENTRIES.cash_ledger_pk,
+            _ENTRIES.id,
+            _ENTRIES.description,
+        )
         .join_from(tables.line_entries, tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
         .where(
-            _LINES.ledger_pk == bindparam("ledger"),
-            *in_period,
+            _LINES.ledger_pk.in_(_ledger_keys(instance, report_cash_flow=False)),
+            start.reached(_LINES.datetime),
+            end.before(_LINES.datetime) if end else true(),
             _ENTRIES.cash_ledger_pk.is_not(None),
             *carries_all(connection, instance, query.tag_ids),
         )
-        .order_by(_LINES.datetime, _LINES.id)
+        .order_by(_LINES.ledger_pk, _LINES.datetime, _LINES.id)
     )
-    flows = {}
-    with_lines = _with_lines(connection, instance, in_period)
-    for ledger in ledgers:
-        if ledger.pk in with_lines:
-            begun = rendered.tell()
-            net = _render(plain_batches(connection, of_ledger, {"ledger": ledger.pk}), names, instance.scale, rendered)
-            if net is not None:
-                flows[ledger.pk] = _Flow(net, begun, rendered.tell())
+    flows: dict[int, _Flow] = {}
+    for batch in plain_batches(connection, lines):
+        _render(batch, flows, names, instance.scale, rendered)
     return flows
 
 
-def _with_lines(connection: Connection, instance: Instance, in_period: list[ColumnElement[bool]]) -> set[int]:
-    """Ledgers outside cash that have lines in the period: one glance at an index each."""
-    keys, ledgers = _ledger_keys(instance, report_cash_flow=False), tables.ledgers.c
-    any_line = exists().where(_LINES.ledger_pk == ledgers.pk, *in_period)
-    return set(connection.execute(keys.where(any_line)).scalars())
-
-
 def _render(
-    batches: Iterable[list[tuple[Any, ...]]],
+    batch: list[tuple[Any, ...]],
+    flows: dict[int, _Flow],
     cash_names: Mapping[int, str],
     scale: int,
     rendered: SpooledTemporaryFile[bytes],
-) -> int | None:
-    """Render the lines of one ledger and return their sum, None without lines; a year of books has a million."""
-    net = None
-    for batch in batches:
-        line_ids, highs, lows, moments, cash_keys, entry_ids, descriptions = zip(*batch, strict=True)
-        units = [-(high * BASE + low) for high, low in zip(highs, lows, strict=True)]
-        columns = (
-            _texts(line_ids),
-            [number_text(amount, scale) for amount in units],
-            map(timestamp, moments),
-            [cash_names[key] for key in cash_keys],
-            _texts(entry_ids),
-            _texts(descriptions),
-        )
-        text = ",".join([_LINE % line for line in zip(*columns, strict=True)])
-        rendered.write((text if net is None else f",{text}").encode())
-        net = (net or 0) + sum(units)
-    return net
-
-
-def _texts(values: Sequence[str]) -> Iterable[str]:
-    """JSON strings of texts; quoted without a look at each where no character of all of them needs an escape."""
-    return [f'"{value}"' for value in values] if needs_no_escape("".join(values)) else map(quoted, values)
+) -> None:
+    """Render some lines, and add them to the flows of their ledgers; a year of books has a million."""
+    keys, line_ids, highs, lows, moments, cash_keys, entry_ids, descriptions = zip(*batch, strict=True)
+    amounts = pc.negate(json_columns.units(highs, lows))
+    lines = json_columns.joined(
+        '{"line_id":"',
+        json_columns.texts(line_ids),
+        '","amount":',
+        json_columns.numbers(amounts, scale),
+        ',"datetime":"',
+        json_columns.timestamps(moments),
+        '","cash_flow_ledger_name":',
+        pa.array([cash_names[key] for key in cash_keys], pa.string()),
+        ',"journal_entry_id":"',
+        json_columns.texts(entry_ids),
+        '","journal_entry_description":"',
+        json_columns.texts(descriptions),
+        '"}',
+    )
+    start = 0
+    for key, of_ledger in groupby(keys):
+        count = sum(1 for _ in of_ledger)
+        net = int(pc.sum(amounts.slice(start, count)).as_py())
+        begun = rendered.tell()
+        if key in flows:
+            rendered.write(b",")
+            net, begun = net + flows[key].net, flows[key].start
+        rendered.write(json_columns.elements(lines.slice(start, count)))
+        flows[key] = _Flow(net, begun, rendered.tell())
+        start += count
 
 
 def _boundaries(instance: Instance, query: CashFlowReportQuery) -> tuple[Boundary, Boundary | None]:

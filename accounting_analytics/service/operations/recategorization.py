@@ -11,10 +11,14 @@ from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service import tables
 from accounting_analytics.service.identifiers import is_usable
 from accounting_analytics.service.operations.lookup import ledger_or_404, not_found
-from accounting_analytics.service.operations.transactions import COLUMNS, TransactionLine, transaction_text
-from accounting_analytics.service.rendering import encode, nested_ledger_fields, quoted, timestamp
+from accounting_analytics.service.operations.transactions import (
+    COLUMNS,
+    TransactionLine,
+    line_columns,
+    transaction_fields,
+)
+from accounting_analytics.service.rendering import encode, nested_ledger_fields, quoted
 from accounting_analytics.service.stored import now
-from accounting_analytics.service.units import joined, number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -74,8 +78,7 @@ def _answer(connection: Connection, instance: Instance, ledger: StoredLedger, tr
     """Transaction with its categories as they now are, as JSON."""
     own = _own_line(connection, instance, ledger, transaction_id)
     opposing = _opposing(_lines(connection, own.journal_entry_pk), own)
-    amount = number_text(joined(own.high, own.low), instance.scale)
-    text = transaction_text(own, quoted(ledger.id), amount, timestamp(own.datetime))
+    text = transaction_fields(line_columns([own]), quoted(ledger.id), instance.scale)[0]
     more = {
         "opposing_line_entry_ids": [line.id for line in opposing],
         "categorization_method": own.categorization_method,

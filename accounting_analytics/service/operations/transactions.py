@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.service import tables
-from accounting_analytics.service.rendering import quoted
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accounting_analytics.service import json_columns, tables
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _LINES = tables.line_entries.c
 _TRANSACTIONS = tables.transactions.c
@@ -54,24 +59,70 @@ class TransactionLine(NamedTuple):
     categorization_method: str
 
 
-def transaction_text(line: TransactionLine, ledger_id: str, amount: str, moment: str) -> str:
-    """Fields of a transaction, as the inside of a JSON object.
+class LineColumns(NamedTuple):
+    """Lines and their transactions as columns of JSON: texts as they stand between quotes, amounts in units."""
+
+    id: pa.Array
+    units: pa.Array
+    datetime: pa.Array
+    debit_credit: pa.Array
+    description: pa.Array
+    journal_entry_id: pa.Array
+    journal_entry_description: pa.Array
+    transaction_id: pa.Array
+    transaction_description: pa.Array
+    personal: pa.Array
+    posted_status: pa.Array
+    review_status: pa.Array
+    source_account_id: pa.Array
+
+
+_TEXTS = [name for name in LineColumns._fields if name not in {"units", "datetime", "personal"}]
+
+
+def line_columns(lines: Sequence[TransactionLine]) -> LineColumns:
+    """Columns of at least one line."""
+    columns = dict(zip(TransactionLine._fields, zip(*lines, strict=True), strict=True))
+    return LineColumns(
+        units=json_columns.units(columns["high"], columns["low"]),
+        datetime=json_columns.timestamps(columns["datetime"]),
+        personal=pc.if_else(pa.array(map(bool, columns["personal"]), pa.bool_()), "true", "false"),
+        **{name: json_columns.texts(columns[name]) for name in _TEXTS},
+    )
+
+
+def transaction_fields(lines: LineColumns, ledger_id: str, scale: int) -> pa.Array:
+    """Fields of transactions, as the inside of JSON objects; null where a line has none.
 
     Parameters
     ----------
-    line : TransactionLine
-        A line that has a transaction.
+    lines : LineColumns
+        Lines of one ledger.
     ledger_id : str
-        Its ledger, as JSON.
-    amount : str
-        Its amount, with the sign of the line on its ledger.
-    moment : str
-        Its instant.
+        That ledger, as JSON.
+    scale : int
+        Fraction digits of amounts, which have the sign of the line on its ledger.
     """
-    source = "" if line.source_account_id is None else f',"source_account_id":{quoted(line.source_account_id)}'
-    return (
-        f'"id":{quoted(line.transaction_id or "")},"amount":{amount},"datetime":"{moment}",'
-        f'"description":{quoted(line.transaction_description)},"journal_entry_id":{quoted(line.journal_entry_id)},'
-        f'"ledger_id":{ledger_id},"line_entry_id":{quoted(line.id)},"personal":{"true" if line.personal else "false"},'
-        f'"posted_status":{quoted(line.posted_status)},"review_status":{quoted(line.review_status)}{source}'
+    source = json_columns.joined(',"source_account_id":"', lines.source_account_id, '"')
+    return json_columns.joined(
+        '"id":"',
+        lines.transaction_id,
+        '","amount":',
+        json_columns.numbers(lines.units, scale),
+        ',"datetime":"',
+        lines.datetime,
+        '","description":"',
+        lines.transaction_description,
+        '","journal_entry_id":"',
+        lines.journal_entry_id,
+        f'","ledger_id":{ledger_id},"line_entry_id":"',
+        lines.id,
+        '","personal":',
+        lines.personal,
+        ',"posted_status":"',
+        lines.posted_status,
+        '","review_status":"',
+        lines.review_status,
+        '"',
+        pc.coalesce(source, ""),
     )

@@ -1,0 +1,66 @@
+"""JSON of whole columns at once, for the answers that show thousands of lines.
+
+Each function gives what its counterpart in :mod:`accounting_analytics.service.rendering` gives value by value, many
+times as fast.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accounting_analytics.service.rendering import quoted
+from accounting_analytics.service.units import BASE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_QUOTE, _BACKSLASH, _FIRST_UNESCAPED = 0x22, 0x5C, 0x20
+_INTEGER = pa.decimal128(19, 0)  # any of 64 bits
+_ZERO = pa.scalar(0, pa.decimal128(1, 0))
+_DAY_END, _SECONDS_END = len("2025-01-31"), len("2025-01-31 23:59:59")
+
+
+def units(highs: Sequence[int], lows: Sequence[int]) -> pa.Array:
+    """Signed units of stored parts, as whole decimals."""
+    high, low = (pa.array(parts, pa.int64()).cast(_INTEGER) for parts in (highs, lows))
+    return pc.add(pc.multiply(high, pa.scalar(BASE, pa.decimal128(11, 0))), low)
+
+
+def numbers(amounts: pa.Array, scale: int) -> pa.Array:
+    """Exact JSON numbers of units, without exponent."""
+    digits = pc.ascii_lpad(pc.abs(amounts).cast(pa.string()), scale + 1, "0")
+    if scale:
+        digits = pc.binary_replace_slice(digits, start=-scale, stop=-scale, replacement=".")
+    return joined(pc.if_else(pc.less(amounts, _ZERO), "-", ""), digits)
+
+
+def timestamps(moments: Sequence[int]) -> pa.Array:
+    """ISO 8601 texts, in UTC, of stored microseconds; with a fraction only where there is one."""
+    exact = pa.array(moments, pa.timestamp("us"))
+    shown = pc.binary_replace_slice(exact.cast(pa.string()), start=_DAY_END, stop=_DAY_END + 1, replacement="T")
+    seconds = pc.binary_slice(shown.cast(pa.binary()), 0, _SECONDS_END).cast(pa.string())
+    whole = pc.equal(exact, exact.cast(pa.timestamp("s"), safe=False))
+    return joined(pc.if_else(whole, seconds, shown), "Z")
+
+
+def texts(values: Sequence[str | None]) -> pa.Array:
+    """Texts as they stand between the quotes of JSON strings; null stays null."""
+    column = pa.array(values, pa.string())
+    signs = np.frombuffer(column.buffers()[2] or b"", np.uint8)
+    if ((signs < _FIRST_UNESCAPED) | (signs == _QUOTE) | (signs == _BACKSLASH)).any():
+        return pa.array([None if value is None else quoted(value)[1:-1] for value in values], pa.string())
+    return column
+
+
+def joined(*parts: pa.Array | str) -> pa.Array:
+    """Texts put together row by row; null where a part is null."""
+    return pc.binary_join_element_wise(*parts, "")
+
+
+def elements(rows: pa.Array) -> pa.Buffer:
+    """Rows one after the other, with commas between them."""
+    return pc.binary_join(pa.ListArray.from_arrays([0, len(rows)], rows), ",")[0].as_buffer()

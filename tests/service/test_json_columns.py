@@ -1,0 +1,54 @@
+"""Columns of JSON: every value reads back as what it was made of."""
+
+import datetime as dt
+import json
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accounting_analytics.service import json_columns
+from accounting_analytics.service.stored import microseconds
+from accounting_analytics.service.units import number_text, split
+
+UNITS = st.lists(st.integers(-(10**20) + 1, 10**20 - 1), min_size=1, max_size=20)
+INSTANTS = st.datetimes(timezones=st.just(dt.UTC))
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from('"\\\n\x00\x1f\x7f\u2028'), max_size=20)
+
+
+@given(UNITS, st.integers(0, 10))
+def test_numbers_are_the_exact_decimals(amounts, scale):
+    """Amounts of any size and sign come out as the one number text of each, and sum exactly."""
+    column = json_columns.units(*zip(*map(split, amounts), strict=True))
+    numbers = json_columns.numbers(column, scale).to_pylist()
+    assert numbers == [number_text(units, scale) for units in amounts]
+    assert [Decimal(number) for number in numbers] == [Decimal(units).scaleb(-scale) for units in amounts]
+    assert int(pc.sum(column).as_py()) == sum(amounts)
+
+
+@given(st.lists(INSTANTS | INSTANTS.map(lambda instant: instant.replace(microsecond=0)), min_size=1, max_size=10))
+def test_timestamps_are_iso_8601_in_utc(instants):
+    """Instants of all years come out with the zone, and with a fraction only where there is one."""
+    shown = json_columns.timestamps([microseconds(instant) for instant in instants]).to_pylist()
+    assert shown == [instant.isoformat().replace("+00:00", "Z") for instant in instants]
+
+
+@given(st.lists(TEXTS | st.none(), min_size=1, max_size=10))
+def test_texts_are_escaped_where_they_must_be(values):
+    """Any text reads back as it was, beside texts that need no escape and texts that are not there."""
+    inside = json_columns.texts(values).to_pylist()
+    assert [None if text is None else json.loads(f'"{text}"') for text in inside] == values
+
+
+def test_joined_texts_are_null_where_a_part_is():
+    """What is not there takes all that is put together with it along."""
+    assert json_columns.joined("a", pa.array(["b", None]), "c").to_pylist() == ["abc", None]
+
+
+@given(st.lists(st.integers(), min_size=1, max_size=10), st.integers(0, 9))
+def test_elements_stand_between_commas(numbers, start):
+    """Rows, all of them or some, become the inside of a JSON array."""
+    rows = pa.array(map(str, numbers)).slice(min(start, len(numbers) - 1))
+    assert json.loads(b"[" + json_columns.elements(rows).to_pybytes() + b"]") == numbers[-len(rows) :]
