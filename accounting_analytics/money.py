@@ -96,10 +96,10 @@ def parse_amount(value: object, scale: int = DEFAULT_SCALE) -> ParsedAmount:
 def to_minor_units(amount: Decimal, scale: int = DEFAULT_SCALE) -> int:
     """Whole number of minor units (cents at scale 2) of an exact amount; refuses what does not fit."""
     scaled = EXACT.scaleb(amount, check_scale(scale))
-    if not scaled.is_finite() or scaled != EXACT.to_integral_value(scaled):
-        msg = f"amount {_shown(amount)} does not fit {scale} fraction digits"
-        raise AmountError(msg)
-    return int(scaled)
+    if scaled.is_finite() and (units := int(scaled)) == scaled:
+        return units
+    msg = f"amount {_shown(amount)} does not fit {scale} fraction digits"
+    raise AmountError(msg)
 
 
 def from_minor_units(units: int, scale: int = DEFAULT_SCALE) -> Decimal:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from accounting_analytics.service.refusals import Refusals
@@ -21,7 +22,7 @@ class Rows(NamedTuple):
     """Column names of a file, and its rows as (place, values in that order)."""
 
     columns: tuple[str, ...]
-    rows: Iterator[tuple[str, list[Any]]]
+    rows: Iterator[tuple[str, Sequence[Any]]]
 
 
 def is_parquet(path: Path, refusals: Refusals) -> bool:
@@ -70,7 +71,7 @@ def parquet_rows(path: Path, refusals: Refusals) -> Rows:
     return Rows(columns, _parquet_lines(table))
 
 
-def _csv_lines(path: Path, refusals: Refusals) -> Iterator[tuple[str, list[Any]]]:
+def _csv_lines(path: Path, refusals: Refusals) -> Iterator[tuple[str, Sequence[Any]]]:
     """Every record with the line it starts on; a quoted field may span several lines."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -92,8 +93,8 @@ def _csv_lines(path: Path, refusals: Refusals) -> Iterator[tuple[str, list[Any]]
 
 
 def _as_wide_as(
-    width: int, lines: Iterator[tuple[str, list[Any]]], refusals: Refusals
-) -> Iterator[tuple[str, list[Any]]]:
+    width: int, lines: Iterator[tuple[str, Sequence[Any]]], refusals: Refusals
+) -> Iterator[tuple[str, Sequence[Any]]]:
     for place, fields in lines:
         if len(fields) == width:
             yield place, fields
@@ -101,20 +102,31 @@ def _as_wide_as(
             refusals.add(place, f"has {len(fields)} fields, the header has {width}")
 
 
-def _parquet_lines(table: pa.Table) -> Iterator[tuple[str, list[Any]]]:
+def _parquet_lines(table: pa.Table) -> Iterator[tuple[str, Sequence[Any]]]:
     number = 0
     for batch in table.to_batches(max_chunksize=50_000):
         for values in zip(*map(_values, batch.columns), strict=True):
             number += 1
-            yield f"row {number}", list(values)
+            yield f"row {number}", values
 
 
 def _values(column: pa.Array) -> Iterator[Any]:
     """Values of a column; each distinct instant or decimal is made once, because making one is slow."""
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return iter(column.to_numpy(zero_copy_only=False).tolist())
     if not (pa.types.is_timestamp(column.type) or pa.types.is_decimal(column.type)):
         return iter(column.to_pylist())
     encoded = column.dictionary_encode(null_encoding="encode")
-    return map(encoded.dictionary.to_pylist().__getitem__, encoded.indices.to_pylist())
+    distinct = encoded.dictionary
+    made = _instants(distinct) if pa.types.is_timestamp(column.type) else distinct.to_numpy(zero_copy_only=False)
+    return map(list(made).__getitem__, encoded.indices.to_numpy().tolist())
+
+
+def _instants(column: pa.Array) -> Iterator[Any]:
+    """Instants in UTC, local times without a zone where the column has none."""
+    zone = None if column.type.tz is None else dt.UTC
+    for value in column.to_numpy(zero_copy_only=False).tolist():
+        yield value.replace(tzinfo=zone) if isinstance(value, dt.datetime) else value
 
 
 def _exact(column: pa.Field) -> pa.Field:

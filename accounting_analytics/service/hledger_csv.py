@@ -116,7 +116,7 @@ def read_hledger_csv(
     return books_of(lines, cash=cash, existing=existing, refusals=refusals, notes=notes)
 
 
-def _real(table: Rows, notes: list[str]) -> Iterator[tuple[str, list[Any]]]:
+def _real(table: Rows, notes: list[str]) -> Iterator[tuple[str, Sequence[Any]]]:
     """Rows but those of virtual postings, ``(account)`` and ``[account]``: they are outside double entry."""
     account = table.columns.index("account")
     left_out = 0

@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError, PostingRefusedError
-from accounting_analytics.money import EXACT, format_amount, parse_amount
+from accounting_analytics.money import EXACT, PRECISION, format_amount, parse_amount
 from accounting_analytics.periods import zone
 from accounting_analytics.service.account_paths import Chart, chart_of
 from accounting_analytics.service.identifiers import usable
@@ -18,7 +19,6 @@ from accounting_analytics.service.posting import NewJournalEntry, NewLedger, New
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from decimal import Decimal
 
     from accounting_analytics.service.refusals import Refusals
     from accounting_analytics.service.store import StoredLedger
@@ -95,6 +95,8 @@ class Instants:
         ValueError
             It is none of these, or a local time that does not exist or occurs twice; the message is the rule.
         """
+        if isinstance(value, dt.datetime) and value.tzinfo is dt.UTC:
+            return value
         known = self._read.get(value)
         if known is None:
             known = self._read[value] = self._instant(value)
@@ -142,6 +144,8 @@ class Amounts:
 
     def __init__(self, scale: int) -> None:
         self._scale = scale
+        self._quantum = Decimal(1).scaleb(-scale)
+        self._digits = PRECISION - scale
         self._read: dict[object, Decimal] = {}
 
     def read(self, value: object) -> Decimal:
@@ -152,6 +156,8 @@ class Amounts:
         AmountError
             It is no exact amount at the scale; float dust is refused too: files hold what was written.
         """
+        if isinstance(value, Decimal) and value.same_quantum(self._quantum) and value.adjusted() < self._digits:
+            return value or abs(value)  # minus zero is zero
         known = self._read.get(value)
         if known is None:
             parsed = parse_amount(value, self._scale)
@@ -185,10 +191,11 @@ def books_of(
     chart = chart_of(accounts, cash=cash, existing=existing, refusals=refusals)
     _check_transactions(entries.values(), chart, refusals)
     refusals.raise_if_any()
+    places = {entry_id: gathered[0].place for entry_id, gathered in entries.items()}
     return ImportedBooks(
         ledgers=chart.new_ledgers,
-        entries=tuple(_entry(entry_id, gathered, chart) for entry_id, gathered in entries.items()),
-        places={entry_id: gathered[0].place for entry_id, gathered in entries.items()},
+        entries=tuple(_entry(entry_id, entries.pop(entry_id), chart) for entry_id in places),  # one form in memory
+        places=places,
         cash=chart.cash,
         notes=tuple(notes),
     )
@@ -238,7 +245,7 @@ def _entry(entry_id: str, lines: list[FileLine], chart: Chart) -> NewJournalEntr
                 debit_credit=DebitCredit.CREDIT if line.signed < 0 else DebitCredit.DEBIT,
                 amount=line.signed.copy_abs(),
                 description=line.description,
-                transaction=line.transaction if line.account in chart.financial else None,
+                transaction=_transaction(line) if line.account in chart.financial else None,
                 tags=line.tags,
                 id=f"{entry_id}-{number}",
             )
@@ -246,3 +253,7 @@ def _entry(entry_id: str, lines: list[FileLine], chart: Chart) -> NewJournalEntr
         ),
         id=entry_id,
     )
+
+
+def _transaction(line: FileLine) -> NewTransaction:
+    return line.transaction or NewTransaction(line.description or line.entry_description)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from itertools import islice
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
@@ -61,7 +61,9 @@ class Journal:
         self._ledgers = ledgers
         self._zone = ZoneInfo(instance.localtime)
         self._tags: dict[NewTag, int] = {}
-        self._keys = {table: _last_key(connection, table) for table in (tables.journal_entries, tables.line_entries)}
+        self._entry_keys, self._line_keys = (
+            count(_last_key(connection, table) + 1) for table in (tables.journal_entries, tables.line_entries)
+        )
         self._new_ids = {prefix: new_ids(prefix) for prefix in ("ent", "lin", "txn")}
         self._given: dict[Table, set[str]] = {}
         self._rows: dict[Table, list[tuple[Any, ...]]] = {}
@@ -76,7 +78,6 @@ class Journal:
         return ids
 
     def _post_batch(self, batch: list[tuple[int, NewJournalEntry]]) -> list[str]:
-        first = self._keys[tables.journal_entries] + 1
         self._rows = {table: [] for table in _WRITTEN}
         self._given = {table: set() for table in _WRITTEN}
         self._moved = defaultdict(int)
@@ -88,8 +89,9 @@ class Journal:
                 msg = f"journal entry {number + 1}{shown}: {error}; nothing was posted"
                 raise PostingRefusedError(msg, entry_index=number) from error
         self._write()
-        self._check_balanced(first)
-        return [row[_ID] for row in self._rows[tables.journal_entries]]
+        entries = self._rows[tables.journal_entries]
+        self._check_balanced(first=entries[0][_KEY])
+        return [row[_ID] for row in entries]
 
     def _add(self, entry: NewJournalEntry) -> None:
         moment = self._moment(entry.datetime)
@@ -97,10 +99,11 @@ class Journal:
         if len(signed) < _MINIMUM_LINES:
             msg = f"an entry has at least {_MINIMUM_LINES} lines, not {len(signed)}"
             raise PostingRefusedError(msg)
-        if sum([units for _, units, _ in signed]):
-            raise PostingRefusedError(self._unbalanced([units for _, units, _ in signed]))
+        amounts = [units for _, units, _ in signed]
+        if sum(amounts):
+            raise PostingRefusedError(self._unbalanced(amounts))
         cash = moved_cash_ledger((ledger, units) for ledger, units, _ in signed)
-        key = self._next_key(tables.journal_entries)
+        key = next(self._entry_keys)
         entry_id = self._id(tables.journal_entries, entry.id, "ent")
         description = unicode_text(entry.description, "description")
         instance_key = self._instance.pk
@@ -108,7 +111,7 @@ class Journal:
             (key, instance_key, entry_id, moment, description, cash.pk if cash else None)
         )
         for line, (ledger, units, side) in zip(entry.lines, signed, strict=True):
-            line_key = self._next_key(tables.line_entries)
+            line_key = next(self._line_keys)
             line_id = self._id(tables.line_entries, line.id, "lin")
             said = unicode_text(line.description, "line description")
             self._rows[tables.line_entries].append(
@@ -118,8 +121,9 @@ class Journal:
                 self._moved[ledger.pk, moment // MICROSECONDS_A_DAY] += units
             if ledger.financial_account_type is not None or line.transaction is not None:
                 self._add_transaction(line_key, line, ledger)
-            for tag in dict.fromkeys(line.tags):
-                self._rows[tables.line_entry_tags].append((line_key, self._tag(tag)))
+            if line.tags:
+                carried = dict.fromkeys(map(self._tag, line.tags))
+                self._rows[tables.line_entry_tags].extend((line_key, tag) for tag in carried)
 
     def _add_transaction(self, line_key: int, line: NewLine, ledger: StoredLedger) -> None:
         if ledger.financial_account_type is None:
@@ -212,10 +216,6 @@ class Journal:
         self._given[table].add(usable(given, _WRITTEN[table]))
         return given
 
-    def _next_key(self, table: Table) -> int:
-        self._keys[table] += 1
-        return self._keys[table]
-
     def _refuse_taken(self) -> None:
         for table, given in self._given.items():
             for chunk in _chunks(sorted(given)):
@@ -264,7 +264,7 @@ _OTHER_SIDE = {
     DebitCredit.DEBIT.value: DebitCredit.CREDIT.value,
     DebitCredit.CREDIT.value: DebitCredit.DEBIT.value,
 }
-_ID = 2
+_KEY, _ID = 0, 2
 _WRITTEN = {
     tables.journal_entries: "journal entry",
     tables.line_entries: "line",

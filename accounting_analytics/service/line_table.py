@@ -15,6 +15,7 @@ review_status (reviewed or unreviewed), source_account_id; tags (``group=name``,
 
 from __future__ import annotations
 
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from accounting_analytics.chart_of_accounts import DebitCredit
@@ -26,7 +27,7 @@ from accounting_analytics.service.posting import NewTag, NewTransaction
 from accounting_analytics.service.refusals import Refusals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from decimal import Decimal
     from pathlib import Path
 
@@ -37,6 +38,9 @@ TRANSACTION_COLUMNS = ("transaction_id", "transaction_description", "personal", 
 OPTIONAL_COLUMNS = ("description", *TRANSACTION_COLUMNS, "tags")
 _PERSONAL = {"": False, "false": False, "true": True}
 _REVIEW_STATUS = ("reviewed", "unreviewed")
+_SIDES = frozenset(side.value for side in DebitCredit)
+_NOTHING = frozenset({None, ""})
+_ROWS_AT_ONCE = 10_000
 
 
 def read_line_table(
@@ -93,31 +97,83 @@ def _check_columns(table: Rows, refusals: Refusals) -> None:
     refusals.raise_if_any()
 
 
-def _lines(table: Rows, instants: Instants, amounts: Amounts, refusals: Refusals) -> Iterator[FileLine]:
-    at = {name: table.columns.index(name) for name in table.columns}
-    entry_id, moment, entry_description, account, side, amount = (at[name] for name in REQUIRED_COLUMNS)
-    description, tags = at.get("description"), at.get("tags")
-    transaction_columns = [(name, at[name]) for name in TRANSACTION_COLUMNS if name in at]
-    read_tags = _Tags()
-    for place, row in table.rows:
+class _LineReader:
+    """Reads rows as lines: many at once where all are plain, one by one where any may be refused."""
+
+    def __init__(self, columns: Sequence[str], instants: Instants, amounts: Amounts, refusals: Refusals) -> None:
+        self._columns = columns
+        self._transaction_columns = [name for name in TRANSACTION_COLUMNS if name in columns]
+        self._instants = instants
+        self._amounts = amounts
+        self._tags = _Tags()
+        self._refusals = refusals
+
+    def read(self, rows: Sequence[tuple[str, Sequence[Any]]]) -> Iterable[FileLine]:
+        """Lines of some rows; those that are refused are added to the refusals."""
+        places = [place for place, _ in rows]
+        columns = dict(zip(self._columns, zip(*(row for _, row in rows), strict=True), strict=True))
         try:
-            line_description = "" if description is None else _text(row[description], "description")
-            said = line_description or _text(row[entry_description], "entry_description")
-            transaction = _transaction(row, transaction_columns, said)
-            yield FileLine(
-                place=place,
-                entry_id=_required_text(row[entry_id], "entry_id"),
-                instant=instants.read(row[moment]),
-                entry_description=_text(row[entry_description], "entry_description"),
-                account=_required_text(row[account], "ledger"),
-                signed=_signed(row[amount], row[side], amounts),
-                description=line_description,
-                transaction=transaction or NewTransaction(said),
-                tags=() if tags is None else read_tags.read(row[tags]),
-                must_be_transaction=transaction is not None,
-            )
-        except (ValueError, AmountError) as error:
-            refusals.add(place, str(error))
+            lines = self._plain(places, columns)
+        except (ValueError, AmountError):
+            lines = None
+        return lines if lines is not None else self._one_by_one(rows)
+
+    def _plain(self, places: list[str], columns: Mapping[str, tuple[Any, ...]]) -> Iterable[FileLine] | None:
+        """Lines whose values are all what they should be, without a look at each; None where some are not."""
+        ids, accounts, sides = columns["entry_id"], columns["ledger"], columns["debit_credit"]
+        said = columns["entry_description"]
+        own = columns.get("description", ("",) * len(ids))
+        usual = (
+            set(map(type, ids + accounts)) == {str}
+            and set(map(type, said + own)) <= {str, type(None)}
+            and set(sides) <= _SIDES
+            and all(map(str.strip, ids))
+            and all(map(str.strip, accounts))
+            and all(set(columns[name]) <= _NOTHING for name in self._transaction_columns)
+        )
+        if not usual:
+            return None
+        lines = zip(
+            places,
+            ids,
+            map(self._instants.read, columns["datetime"]),
+            [text or "" for text in said],
+            accounts,
+            map(_signed, map(self._amounts.read, columns["amount"]), sides),
+            [text or "" for text in own],
+            repeat(None),
+            map(self._tags.read, columns["tags"]) if "tags" in columns else repeat(()),
+            repeat(False),  # noqa: FBT003 (must_be_transaction)
+        )
+        return list(map(FileLine._make, lines))
+
+    def _one_by_one(self, rows: Iterable[tuple[str, Sequence[Any]]]) -> Iterator[FileLine]:
+        for place, row in rows:
+            value = dict(zip(self._columns, row, strict=True))
+            try:
+                own = _text(value.get("description"), "description")
+                said = _text(value["entry_description"], "entry_description")
+                transaction = _transaction({name: value[name] for name in self._transaction_columns}, own or said)
+                yield FileLine(
+                    place,
+                    _required_text(value["entry_id"], "entry_id"),
+                    self._instants.read(value["datetime"]),
+                    said,
+                    _required_text(value["ledger"], "ledger"),
+                    _signed(self._amounts.read(value["amount"]), value["debit_credit"]),
+                    own,
+                    transaction,
+                    self._tags.read(value.get("tags")),
+                    must_be_transaction=transaction is not None,
+                )
+            except (ValueError, AmountError) as error:
+                self._refusals.add(place, str(error))
+
+
+def _lines(table: Rows, instants: Instants, amounts: Amounts, refusals: Refusals) -> Iterator[FileLine]:
+    reader = _LineReader(table.columns, instants, amounts, refusals)
+    while rows := list(islice(table.rows, _ROWS_AT_ONCE)):
+        yield from reader.read(rows)
 
 
 def _text(value: Any, name: str) -> str:  # noqa: ANN401 (whatever a Parquet cell holds)
@@ -137,19 +193,18 @@ def _required_text(value: Any, name: str) -> str:  # noqa: ANN401 (whatever a Pa
     return text
 
 
-def _signed(amount: object, side: object, amounts: Amounts) -> Decimal:
-    exact = amounts.read(amount)
+def _signed(amount: Decimal, side: object) -> Decimal:
     if side == DebitCredit.DEBIT:
-        return exact
+        return amount
     if side == DebitCredit.CREDIT:
-        return exact.copy_negate()  # minus would round to the digits of the context
+        return amount.copy_negate()  # minus would round to the digits of the context
     msg = f"debit_credit must be 'debit' or 'credit', not {side!r}"
     raise ValueError(msg)
 
 
-def _transaction(row: Sequence[Any], columns: Sequence[tuple[str, int]], said: str) -> NewTransaction | None:
+def _transaction(values: Mapping[str, Any], said: str) -> NewTransaction | None:
     """Transaction of a line, or None when all its columns are empty; without a description it has the line's."""
-    given = {name: row[position] for name, position in columns if row[position] not in (None, "")}
+    given = {name: value for name, value in values.items() if value not in _NOTHING}
     if not given:
         return None
     status = _text(given.get("review_status"), "review_status") or "unreviewed"
