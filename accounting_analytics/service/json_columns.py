@@ -6,7 +6,7 @@ times as fast.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +18,16 @@ from accounting_analytics.service.units import BASE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    Numbers: TypeAlias = Sequence[int] | pa.Array
+    Texts: TypeAlias = Sequence[str | None] | pa.Array
+
 _QUOTE, _BACKSLASH, _FIRST_UNESCAPED = 0x22, 0x5C, 0x20
 _INTEGER = pa.decimal128(19, 0)  # any of 64 bits
 _ZERO = pa.scalar(0, pa.decimal128(1, 0))
 _DAY_END, _SECONDS_END = len("2025-01-31"), len("2025-01-31 23:59:59")
 
 
-def units(highs: Sequence[int], lows: Sequence[int]) -> pa.Array:
+def units(highs: Numbers, lows: Numbers) -> pa.Array:
     """Signed units of stored parts, as whole decimals."""
     high, low = (pa.array(parts, pa.int64()).cast(_INTEGER) for parts in (highs, lows))
     return pc.add(pc.multiply(high, pa.scalar(BASE, pa.decimal128(11, 0))), low)
@@ -38,7 +41,7 @@ def numbers(amounts: pa.Array, scale: int) -> pa.Array:
     return joined(pc.if_else(pc.less(amounts, _ZERO), "-", ""), digits)
 
 
-def timestamps(moments: Sequence[int]) -> pa.Array:
+def timestamps(moments: Numbers) -> pa.Array:
     """ISO 8601 texts, in UTC, of stored microseconds; with a fraction only where there is one."""
     exact = pa.array(moments, pa.timestamp("us"))
     shown = pc.binary_replace_slice(exact.cast(pa.string()), start=_DAY_END, stop=_DAY_END + 1, replacement="T")
@@ -47,12 +50,12 @@ def timestamps(moments: Sequence[int]) -> pa.Array:
     return joined(pc.if_else(whole, seconds, shown), "Z")
 
 
-def texts(values: Sequence[str | None]) -> pa.Array:
+def texts(values: Texts) -> pa.Array:
     """Texts as they stand between the quotes of JSON strings; null stays null."""
     column = pa.array(values, pa.string())
     signs = np.frombuffer(column.buffers()[2] or b"", np.uint8)
     if ((signs < _FIRST_UNESCAPED) | (signs == _QUOTE) | (signs == _BACKSLASH)).any():
-        return pa.array([None if value is None else quoted(value)[1:-1] for value in values], pa.string())
+        return pa.array([None if text is None else quoted(text)[1:-1] for text in column.to_pylist()], pa.string())
     return column
 
 
@@ -61,6 +64,7 @@ def joined(*parts: pa.Array | str) -> pa.Array:
     return pc.binary_join_element_wise(*parts, "")
 
 
-def elements(rows: pa.Array) -> pa.Buffer:
-    """Rows one after the other, with commas between them."""
-    return pc.binary_join(pa.ListArray.from_arrays([0, len(rows)], rows), ",")[0].as_buffer()
+def elements(rows: pa.Array, counts: Sequence[int]) -> pa.Array:
+    """Rows one after the other with commas between them: as many to a text as each count says."""
+    ends = np.cumsum([0, *counts], dtype=np.int32)
+    return pc.binary_join(pa.ListArray.from_arrays(ends, rows), ",")

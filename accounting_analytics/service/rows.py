@@ -31,6 +31,8 @@ def plain_batches(
             yield list(rows)
 
 
-def plain_rows(connection: Connection, query: Select[*tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+def plain_rows(
+    connection: Connection, query: Select[*tuple[Any, ...]], parameters: Mapping[str, Any] | None = None
+) -> Iterator[tuple[Any, ...]]:
     """Rows of a query as plain tuples, one by one."""
-    return chain.from_iterable(plain_batches(connection, query))
+    return chain.from_iterable(plain_batches(connection, query, parameters))

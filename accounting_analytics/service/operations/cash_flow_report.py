@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import ExitStack
-from itertools import groupby
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from sqlalchemy import Connection, func, select, true, union_all
 
 from accounting_analytics.errors import OperationRefusedError
-from accounting_analytics.service import json_columns, tables
+from accounting_analytics.service import tables
 from accounting_analytics.service.local_days import Boundary, boundary, boundary_after
+from accounting_analytics.service.operations.flow_lines import Wanted, flow_lines
 from accounting_analytics.service.operations.lookup import carries_all, refuse_before_start, zone_name
 from accounting_analytics.service.rendering import encode, number, quoted
-from accounting_analytics.service.rows import plain_batches
 from accounting_analytics.service.store import read_ledgers
 from accounting_analytics.service.stored import MICROSECONDS_A_DAY
 from accounting_analytics.service.units import joined
@@ -25,12 +22,13 @@ from accounting_analytics.service.units import joined
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from sqlalchemy import ColumnElement
+
     from accounting_analytics.service.requests import CashFlowReportQuery
     from accounting_analytics.service.stored import Instance, StoredLedger
 
 TIER_FOR_TAGS = 3
 _LINES = tables.line_entries.c
-_ENTRIES = tables.journal_entries.c
 _LINES_IN_MEMORY = 4 * 1024 * 1024
 _PART = 1024 * 1024
 _HEAD = b'{"cash_flow_ledgers":['
@@ -39,11 +37,10 @@ _LEDGER_END = b"]}"
 
 
 class _Flow(NamedTuple):
-    """What one category ledger moved: its own net cash flow in units, and where its lines lie in the rendered ones."""
+    """What one category ledger moved: its own net cash flow in units, and from where to where its lines are written."""
 
     net: int
-    start: int
-    end: int
+    parts: tuple[tuple[int, int], ...]
 
 
 class Report(NamedTuple):
@@ -94,7 +91,7 @@ def retrieve_cash_flow_report(connection: Connection, instance: Instance, query:
     totals = {f"{when}_cash_balance": number(sum(at.values()), instance.scale) for when, at in balances.items()}
     heads = _flow_heads(ledgers, flows, instance.scale)
     tail = b"]," + encode(shown | totals)[1:]
-    framing = sum(len(head) + len(_LEDGER_END) for head, _ in heads)
+    framing = sum(len(head) + max(len(flow.parts) - 1, 0) + len(_LEDGER_END) for head, flow in heads)
     length = len(_HEAD) + framing + max(len(heads) - 1, 0) + lines.tell() + len(tail)
     return Report(length, _parts(heads, lines, tail), lines.close)
 
@@ -106,9 +103,9 @@ def _parts(heads: Sequence[tuple[bytes, _Flow]], lines: SpooledTemporaryFile[byt
     for head, flow in heads:
         part += comma + head
         comma = b","
-        lines.seek(flow.start)
-        while (left := flow.end - lines.tell()) > 0:
-            part += lines.read(min(left, _PART))
+        for start, end in flow.parts:
+            lines.seek(start)
+            part += (b"," if start != flow.parts[0][0] else b"") + lines.read(end - start)
             if len(part) >= _PART:
                 yield bytes(part)
                 part.clear()
@@ -144,72 +141,22 @@ def _flows(
     query: CashFlowReportQuery,
     rendered: SpooledTemporaryFile[bytes],
 ) -> dict[int, _Flow]:
-    """Render the lines outside the cash ledgers, of entries that touch one: ledger by ledger, each in order."""
+    """Write the lines outside the cash ledgers, of entries that touch one; where those of each ledger lie."""
     start, end = _boundaries(instance, query)
-    names = {ledger.pk: quoted(ledger.name) for ledger in ledgers}
-    lines = (
-        select(
-            _LINES.ledger_pk,
-            _LINES.id,
-            _LINES.high,
-            _LINES.low,
-            _LINES.datetime,
-            _ENTRIES.cash_ledger_pk,
-            _ENTRIES.id,
-            _ENTRIES.description,
-        )
-        .join_from(tables.line_entries, tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
-        .where(
-            _LINES.ledger_pk.in_(_ledger_keys(instance, report_cash_flow=False)),
-            start.reached(_LINES.datetime),
-            end.before(_LINES.datetime) if end else true(),
-            _ENTRIES.cash_ledger_pk.is_not(None),
-            *carries_all(connection, instance, query.tag_ids),
-        )
-        .order_by(_LINES.ledger_pk, _LINES.datetime, _LINES.id)
-    )
-    flows: dict[int, _Flow] = {}
-    for batch in plain_batches(connection, lines):
-        _render(batch, flows, names, instance.scale, rendered)
-    return flows
 
+    def in_period(moment: ColumnElement[int]) -> ColumnElement[bool]:
+        return start.reached(moment) & (end.before(moment) if end else true())
 
-def _render(
-    batch: list[tuple[Any, ...]],
-    flows: dict[int, _Flow],
-    cash_names: Mapping[int, str],
-    scale: int,
-    rendered: SpooledTemporaryFile[bytes],
-) -> None:
-    """Render some lines, and add them to the flows of their ledgers; a year of books has a million."""
-    keys, line_ids, highs, lows, moments, cash_keys, entry_ids, descriptions = zip(*batch, strict=True)
-    amounts = pc.negate(json_columns.units(highs, lows))
-    lines = json_columns.joined(
-        '{"line_id":"',
-        json_columns.texts(line_ids),
-        '","amount":',
-        json_columns.numbers(amounts, scale),
-        ',"datetime":"',
-        json_columns.timestamps(moments),
-        '","cash_flow_ledger_name":',
-        pa.array([cash_names[key] for key in cash_keys], pa.string()),
-        ',"journal_entry_id":"',
-        json_columns.texts(entry_ids),
-        '","journal_entry_description":"',
-        json_columns.texts(descriptions),
-        '"}',
-    )
-    start = 0
-    for key, of_ledger in groupby(keys):
-        count = sum(1 for _ in of_ledger)
-        net = int(pc.sum(amounts.slice(start, count)).as_py())
+    names = {ledger.pk: quoted(ledger.name) for ledger in ledgers if ledger.report_cash_flow}
+    keys = _ledger_keys(instance, report_cash_flow=False)
+    flows: defaultdict[int, _Flow] = defaultdict(lambda: _Flow(0, ()))
+    wanted = Wanted(keys, in_period, carries_all(connection, instance, query.tag_ids))
+    for lines in flow_lines(connection, wanted, names, instance.scale):
         begun = rendered.tell()
-        if key in flows:
-            rendered.write(b",")
-            net, begun = net + flows[key].net, flows[key].start
-        rendered.write(json_columns.elements(lines.slice(start, count)))
-        flows[key] = _Flow(net, begun, rendered.tell())
-        start += count
+        rendered.write(lines.rendered)
+        known = flows[lines.ledger_key]
+        flows[lines.ledger_key] = _Flow(known.net + lines.units, (*known.parts, (begun, rendered.tell())))
+    return flows
 
 
 def _boundaries(instance: Instance, query: CashFlowReportQuery) -> tuple[Boundary, Boundary | None]:
@@ -225,7 +172,7 @@ def _ledger_keys(instance: Instance, *, report_cash_flow: bool) -> Any:  # noqa:
 def _flow_heads(ledgers: list[StoredLedger], flows: Mapping[int, _Flow], scale: int) -> list[tuple[bytes, _Flow]]:
     """Ledgers that have lines, and their ancestors, in display order: each rendered up to its lines."""
     totals = _totals(ledgers, {key: flow.net for key, flow in flows.items()})
-    nothing = _Flow(0, 0, 0)
+    nothing = _Flow(0, ())
     heads = []
     for ledger in ledgers:
         if ledger.pk in totals:

@@ -161,7 +161,8 @@ def _records(connection: Connection, page: Page, shown: _Shown) -> bytes:
         parts += ['","line_entry_ids":[', around.line_entry_ids, "]}"]
     if shown.opposing_ledger_ids:
         parts += [',"opposing_ledger_ids":[', around.opposing_ledger_ids, "]"]
-    return bytes(elements(joined(*parts, f"{shown.expanded_ledger}}}")))
+    (records,) = elements(joined(*parts, f"{shown.expanded_ledger}}}"), [len(rows)])
+    return bytes(records.as_buffer())
 
 
 def _where_there(*parts: pa.Array | str) -> pa.Array:
