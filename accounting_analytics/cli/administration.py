@@ -14,7 +14,7 @@ import typer
 
 from accounting_analytics.cli.options import Database
 from accounting_analytics.cli.output import say
-from accounting_analytics.errors import BooksDoNotTieError, InputError
+from accounting_analytics.errors import BooksDoNotTieError, ConfigurationError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,7 +66,11 @@ def create_instance(
             name=name, tier=tier, scale=scale, localtime=localtime, entries_start=start, instance_id=instance
         )
         if token_file:
-            keep_token(store, created, token_file)
+            try:
+                keep_token(store, created, token_file)
+            except ConfigurationError as error:
+                msg = f"{error}; instance {created!r} was made all the same, see: tokens issue"
+                raise ConfigurationError(msg) from error
         _print([one for one in store.instances() if one.id == created], as_json=as_json)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
@@ -72,12 +74,14 @@ def main() -> NoReturn:
         code = app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0
         if code == _INTERRUPTED:
             raise KeyboardInterrupt  # noqa: TRY301 (typer made a code of it)
+        sys.stdout.flush()
     except AccountingAnalyticsError as error:
         say(f"error: {error}")
         code = error.exit_code
     except typer.TyperException as error:
         if message := error.format_message():  # none where the help was shown instead
-            say(f"error: {message} See: accounting-analytics --help")
+            ended = message if message.endswith((".", "?")) else f"{message}."
+            say(f"error: {ended} See: accounting-analytics{_asked(error)} --help")
         code = error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         say("stopped")
@@ -85,7 +89,24 @@ def main() -> NoReturn:
     except _database_failures() as error:
         say(f"error: the database failed: {error.orig}; what was not finished was not written")  # type: ignore[attr-defined]
         code = 1
+    except OSError as error:
+        _give_up_stdout()
+        problem = "the output cannot be written" if error.filename is None else f"{error.filename} cannot be used"
+        say(f"error: {problem}: {error.strerror}; make room, or name another place, and run it again")
+        code = 1
     sys.exit(code)
+
+
+def _asked(error: typer.TyperException) -> str:
+    """Command that an error is about, as it is typed after the program's name."""
+    context = getattr(error, "ctx", None)
+    return context.command_path.removeprefix(context.find_root().command_path) if context else ""
+
+
+def _give_up_stdout() -> None:
+    """Print nothing more: what is still in the buffer would fail again when the interpreter ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _database_failures() -> tuple[type[Exception], ...]:
