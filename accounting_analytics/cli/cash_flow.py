@@ -27,8 +27,8 @@ def discover(
     as_json: AsJson = False,
 ) -> None:
     """List the chart of accounts, as far as the service shows it."""
-    with service(profile, use_demo=use_demo) as (client, zone):
-        ledgers = aa.discover_ledgers(client, start_date, end_date, time_zone=time_zone or zone)
+    with service(profile, time_zone, use_demo=use_demo) as (client, zone):
+        ledgers = aa.discover_ledgers(client, start_date, end_date, time_zone=zone)
     say_notes(ledgers)
     print_frame(ledgers, as_json=as_json, columns=_LEDGER_COLUMNS)
 
@@ -43,8 +43,8 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Print the cash flow report of the service."""
-    with service(profile, use_demo=use_demo) as (client, zone):
-        reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=time_zone or zone)
+    with service(profile, time_zone, use_demo=use_demo) as (client, zone):
+        reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=zone)
     _print_report(reported, as_json=as_json)
 
 

@@ -21,7 +21,7 @@ from accounting_analytics.cli.options import (
     UseDemo,
 )
 from accounting_analytics.cli.output import print_frame, say, say_notes
-from accounting_analytics.errors import InvalidRequestError
+from accounting_analytics.errors import InvalidRequestError, PlanError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,10 +47,8 @@ def queue(
     as_json: AsJson = False,
 ) -> None:
     """List the uncategorized transactions, largest first."""
-    with service(profile, use_demo=use_demo) as (client, zone):
-        _, waiting = _queue(
-            client, start_date, end_date, time_zone or zone, Load(checkpoint, dry_run, as_json), only=ledger
-        )
+    with service(profile, time_zone, use_demo=use_demo) as (client, zone):
+        _, waiting = _queue(client, start_date, end_date, zone, Load(checkpoint, dry_run, as_json), only=ledger)
     say_notes(waiting)
     print_frame(waiting, as_json=as_json, columns=_QUEUE_COLUMNS)
 
@@ -68,10 +66,8 @@ def propose(
     as_json: AsJson = False,
 ) -> None:
     """Show which category the rules give each uncategorized transaction; writes nothing."""
-    with service(profile, use_demo=use_demo) as (client, zone):
-        _, proposals = _proposals(
-            client, start_date, end_date, time_zone or zone, rules, Load(checkpoint, dry_run, as_json)
-        )
+    with service(profile, time_zone, use_demo=use_demo) as (client, zone):
+        _, proposals = _proposals(client, start_date, end_date, zone, rules, Load(checkpoint, dry_run, as_json))
     say_notes(proposals)
     print_frame(proposals, as_json=as_json, columns=_PROPOSAL_COLUMNS)
 
@@ -90,14 +86,16 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Write a recategorization plan from the rules; the books stay as they are."""
-    with service(profile, use_demo=use_demo) as (client, zone):
-        ledgers, proposals = _proposals(
-            client, start_date, end_date, time_zone or zone, rules, Load(checkpoint, dry_run, as_json)
-        )
+    if not dry_run and not output.absolute().parent.is_dir():
+        msg = f"there is no folder {output.absolute().parent} for the plan; nothing was loaded"
+        raise PlanError(msg)
+    with service(profile, time_zone, use_demo=use_demo) as (client, zone):
+        ledgers, proposals = _proposals(client, start_date, end_date, zone, rules, Load(checkpoint, dry_run, as_json))
         planned = aa.plan_recategorization(proposals, ledgers=ledgers, instance_id=client.instance_id)
     say_notes(proposals)
     planned.save(output)
-    say(f"{len(planned.frame)} items written to {output}; look at it, then: accounting-analytics preview {output}")
+    following = f"preview {output} --start-date {start_date} --end-date {end_date}{' --demo' if use_demo else ''}"
+    say(f"{len(planned.frame)} items written to {output}; look at it, then: accounting-analytics {following}")
     print_frame(planned.frame, as_json=as_json, columns=_PROPOSAL_COLUMNS)
 
 

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def service(profile: str | None, *, use_demo: bool) -> Iterator[tuple[LedgerClient, str]]:
+def service(profile: str | None, time_zone: str | None = None, *, use_demo: bool) -> Iterator[tuple[LedgerClient, str]]:
     """Client of the configured service, or of the demo company, and the zone that days are counted in."""
     if use_demo:
         with aa.demo() as company:
-            yield company.client, company.time_zone
+            yield company.client, company.time_zone if time_zone is None else time_zone
         return
     from accounting_analytics.client.configuration import load_settings
 
     settings = load_settings(profile)
     with aa.connect(profile) as client:
-        yield client, settings.time_zone
+        yield client, settings.time_zone if time_zone is None else time_zone
 
 
 @contextmanager

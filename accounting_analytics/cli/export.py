@@ -35,12 +35,15 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write line entries, cash flow lines and ledgers as Parquet files with a manifest."""
+    from accounting_analytics.exports import require_replaceable
     from accounting_analytics.periods import Period
 
-    with service(profile, use_demo=use_demo) as (client, zone):
-        period = Period.of(start_date, end_date, time_zone or zone)
+    if not dry_run:
+        require_replaceable(output)  # before anything is loaded in vain
+    with service(profile, time_zone, use_demo=use_demo) as (client, zone):
+        period = Period.of(start_date, end_date, zone)
         ledgers, lines = books_of(
-            client, start_date, period, Load(checkpoint, dry_run, as_json, allow_partial), reports=1
+            client, period.start_date, period, Load(checkpoint, dry_run, as_json, allow_partial), reports=1
         )
         reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=period.time_zone)
     manifest = aa.export_parquet(output, line_entries=lines, ledgers=ledgers, report=reported)

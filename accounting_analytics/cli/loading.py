@@ -31,9 +31,12 @@ class Load(NamedTuple):
 
 
 def books_of(
-    client: LedgerClient, since: str, period: Period, load: Load, *, reports: int
+    client: LedgerClient, since: date, period: Period, load: Load, *, reports: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Chart of accounts and line entries of all its ledgers, from `since` to the end of the period."""
+    from accounting_analytics.periods import zone
+
+    zone(period.time_zone)  # days will be counted here: what "localtime" is must be known before loading
     ledgers = aa.discover_ledgers(client, since, period.end_date, time_zone=period.time_zone)
     say_notes(ledgers)
     lines = lines_of(client, ledgers["id"], (since, period.end_date, period.time_zone), load, reports=reports)
@@ -42,7 +45,12 @@ def books_of(
 
 
 def lines_of(
-    client: LedgerClient, ledger_ids: Iterable[str], days: tuple[str, date | str, str], load: Load, *, reports: int = 0
+    client: LedgerClient,
+    ledger_ids: Iterable[str],
+    days: tuple[date | str, date | str, str],
+    load: Load,
+    *,
+    reports: int = 0,
 ) -> pd.DataFrame:
     """Load line entries; a dry run ends here, with the plan of the load on stdout."""
     start_date, end_date, time_zone = days

@@ -28,6 +28,8 @@ def print_mapping(mapping: dict[str, Any], *, as_json: bool) -> None:
         print_json(mapping)
     else:
         for name, value in mapping.items():
+            if value == ():
+                continue
             typer.echo(f"{name}: {', '.join(value) if isinstance(value, tuple) else value}")
 
 

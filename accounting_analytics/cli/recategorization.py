@@ -11,7 +11,7 @@ import typer
 import accounting_analytics as aa
 from accounting_analytics.cli.connection import service
 from accounting_analytics.cli.options import AsJson, EndDate, Profile, StartDate, TimeZone, UseDemo
-from accounting_analytics.cli.output import print_frame, print_mapping, say
+from accounting_analytics.cli.output import print_frame, print_mapping, say, say_notes
 from accounting_analytics.errors import PlanError, RecategorizationIncompleteError
 
 if TYPE_CHECKING:
@@ -37,9 +37,12 @@ def preview(
 ) -> None:
     """Show what a plan would change in the cash flow report; writes nothing."""
     planned = aa.Plan.load(plan)
-    with service(profile, use_demo=use_demo) as (client, zone):
-        reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=time_zone or zone)
-    print_frame(planned.preview(reported), as_json=as_json)
+    with service(profile, time_zone, use_demo=use_demo) as (client, zone):
+        planned.require_instance(client.instance_id)
+        reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=zone)
+    previewed = planned.preview(reported)
+    say_notes(previewed)
+    print_frame(previewed, as_json=as_json)
 
 
 def apply(

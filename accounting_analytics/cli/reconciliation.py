@@ -21,9 +21,11 @@ from accounting_analytics.cli.options import (
     UseDemo,
 )
 from accounting_analytics.cli.output import print_frame, say
-from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError
+from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError, PeriodError
 
 if TYPE_CHECKING:
+    from datetime import date
+
     import pandas as pd
 
     from accounting_analytics.client import LedgerClient
@@ -50,10 +52,11 @@ def reconcile(
     """Recompute the report of every month from line entries and explain each difference; 3 when they do not tie."""
     from accounting_analytics.periods import Period
 
-    with service(profile, use_demo=use_demo) as (client, zone):
-        period = Period.of(start_date, end_date, time_zone or zone)
+    with service(profile, time_zone, use_demo=use_demo) as (client, zone):
+        period = Period.of(start_date, end_date, zone)
+        books_start = period.start_date if since is None else _books_start(since, period)
         load = Load(checkpoint, dry_run, as_json, allow_partial)
-        ledgers, lines = books_of(client, since or start_date, period, load, reports=len(period.months()))
+        ledgers, lines = books_of(client, books_start, period, load, reports=len(period.months()))
         certificate = aa.check_completeness(lines)
         say(certificate.summary())
         months = [
@@ -67,6 +70,17 @@ def reconcile(
     if untied:
         msg = f"the books do not tie in {len(untied)} of {len(months)} months: {', '.join(untied)}"
         raise BooksDoNotTieError(msg)
+
+
+def _books_start(since: str, period: Period) -> date:
+    """First day of the books: no later than that of the period, or there would be nothing to recompute it from."""
+    from accounting_analytics.periods import parse_date
+
+    first = parse_date(since, "--since")
+    if first > period.start_date:
+        msg = f"--since {first} is after --start-date {period.start_date}; it is the first day of the books"
+        raise PeriodError(msg)
+    return first
 
 
 def _reconciled(

@@ -251,7 +251,10 @@ def checked_url(url: str, name: str) -> str:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, TypeError):
         parsed = httpx.URL("")
-    if parsed.scheme not in _PORTS or not parsed.host or parsed.query or parsed.fragment or parsed.userinfo:
+    if parsed.userinfo:
+        msg = f"{name} must not hold a name or password; give the address alone, like https://ledgers.example.com"
+        raise ConfigurationError(msg)
+    if parsed.scheme not in _PORTS or not parsed.host or parsed.query or parsed.fragment:
         msg = f"{name} {url!r} is not an http(s) address like https://ledgers.example.com"
         raise ConfigurationError(msg)
     return str(parsed).rstrip("/")
