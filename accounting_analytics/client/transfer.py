@@ -136,8 +136,11 @@ class Transfer:
         ServerFaultError
             It redirects to where the token must not go.
         InputError
-            The address is too long to be asked for.
+            The address is too long to be asked for, or the client is closed.
         """
+        if self._http.is_closed:
+            msg = f"{sending.what}: the client is closed; connect again"
+            raise InputError(msg)
         # raised after the handlers end, so that no error carries the libraries' frames, which hold the headers
         try:
             with transfer_until(deadline):
