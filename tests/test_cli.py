@@ -3,15 +3,18 @@
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
+import time
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 import accounting_analytics as aa
+from accounting_analytics.service.server import running
 
 PROJECT = Path(__file__).parent.parent
 PERIOD = ("--start-date", "2025-03-01", "--end-date", "2025-03-31")
@@ -204,6 +207,27 @@ def test_checkpoint(run, tmp_path, demo_company):
     other = run("export", "--start-date", "2025-03-01", "--end-date", "2025-03-30", "--checkpoint", "kept",
                 "--output", "other", **demo_company.environment())  # fmt: skip
     refused(other, 2, "kept is of another load")
+
+
+def test_interrupted_with_a_checkpoint(tmp_path, demo_company):
+    """Ctrl-C in mid-load is 5, at once, and says where the load goes on."""
+    with running(demo_company.database, faults="latency:ms=100") as slow:
+        environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_BASE_URL": slow.base_url}
+        command = [sys.executable, "-m", "accounting_analytics", "reconcile", *PERIOD, "--checkpoint", "kept"]
+        process = subprocess.Popen(  # noqa: S603 (our own program)
+            command,
+            cwd=tmp_path,
+            env=os.environ | environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while process.poll() is None and not list(tmp_path.glob("kept/window-*")):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        printed, said = process.communicate(timeout=20)
+    assert (process.returncode, printed) == (5, "")
+    assert said.endswith("finished windows are kept in kept: the same command goes on from there\nstopped\n")
 
 
 def test_allow_partial(run, tmp_path, demo_company, distortion, forwarding):

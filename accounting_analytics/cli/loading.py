@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import typer
@@ -10,7 +11,7 @@ import accounting_analytics as aa
 from accounting_analytics.cli.output import print_mapping, say, say_notes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from datetime import date
     from pathlib import Path
 
@@ -56,13 +57,25 @@ def lines_of(
     start_date, end_date, time_zone = days
     asked = (client, ledger_ids, start_date, end_date)
     if not load.dry_run:
-        return aa.load_line_entries(
-            *asked, time_zone=time_zone, checkpoint=load.checkpoint, allow_partial=load.allow_partial
-        )
+        with _resumable(load.checkpoint):
+            return aa.load_line_entries(
+                *asked, time_zone=time_zone, checkpoint=load.checkpoint, allow_partial=load.allow_partial
+            )
     _print_load_plan(aa.plan_load(*asked, time_zone=time_zone, checkpoint=load.checkpoint), as_json=load.as_json)
     more = f"; {reports} report(s) come on top" if reports else ""
     say(f"dry run: no lines were loaded, only the chart of accounts was discovered{more}")
     raise typer.Exit(0)
+
+
+@contextmanager
+def _resumable(checkpoint: Path | None) -> Iterator[None]:
+    """Say to whoever interrupts a load where it goes on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is not None:
+            say(f"finished windows are kept in {checkpoint}: the same command goes on from there")
+        raise
 
 
 def _print_load_plan(plan: LoadPlan, *, as_json: bool) -> None:
