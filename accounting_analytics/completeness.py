@@ -78,6 +78,9 @@ class Certificate:
         """Whether nothing was found missing."""
         return self.problems.empty
 
+    def __str__(self) -> str:
+        return self.explain()
+
     def summary(self) -> str:
         """One line for a human."""
         counts = f"{self.lines:,} lines of {self.entries:,} journal entries"

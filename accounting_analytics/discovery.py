@@ -202,11 +202,11 @@ class _Crawl:
 
     def _notes(self, required: Mapping[RequiredLedger, str]) -> Iterator[str]:
         yield _BLIND_SPOT
-        unknown = [ledger for ledger in self.met.values() if not ledger.parent_known]
+        unknown = [ledger.name or ledger.id for ledger in self.met.values() if not ledger.parent_known]
         if unknown:
             yield (
                 f"The parent of {len(unknown)} ledger(s) is not known, so totals over them are not either; "
-                "parents= supplies it."
+                f"parents= supplies it: {', '.join(sorted(unknown)[:5])}."
             )
         bare = [ledger.name or ledger.id for ledger in self.met.values() if ledger.fields is None]
         if bare:

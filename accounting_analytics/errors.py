@@ -17,6 +17,7 @@
     |  `- NotebookParametersError               parameters a notebook does not declare
     |- ServiceError                         4   the service, or the road to it
     |  |- TransportError                        no answer came
+    |  |  `- CertificateRefusedError               ... because the service cannot prove who it is
     |  |- DeadlineExceededError                 the answer did not come in time
     |  |- ProtocolError                         an answer that breaks the interface
     |  |  `- GarbledAnswerError                 ... because it was cut or mixed up on the way
@@ -120,6 +121,10 @@ class ServiceError(AccountingAnalyticsError):
 
 class TransportError(ServiceError):
     """No answer came: the service is down, unreachable, or cut the connection."""
+
+
+class CertificateRefusedError(TransportError):
+    """The service's certificate is not to be trusted: nothing was sent, and asking again would not help."""
 
 
 class DeadlineExceededError(ServiceError):

@@ -21,6 +21,7 @@ TOKEN = "canary-token-value"
 PROGRAMS = {
     "browser": ("chromium", "apt-get install chromium"),
     "hledger": ("hledger", "apt-get install hledger"),
+    "openssl": ("openssl", "apt-get install openssl"),
     "ledger": ("ledger", "apt-get install ledger"),
     "postgresql": ("initdb", "apt-get install postgresql"),
 }

@@ -3,15 +3,18 @@
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
+import time
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 import accounting_analytics as aa
+from accounting_analytics.service.server import running
 
 PROJECT = Path(__file__).parent.parent
 PERIOD = ("--start-date", "2025-03-01", "--end-date", "2025-03-31")
@@ -206,6 +209,27 @@ def test_checkpoint(run, tmp_path, demo_company):
     refused(other, 2, "kept is of another load")
 
 
+def test_interrupted_with_a_checkpoint(tmp_path, demo_company):
+    """Ctrl-C in mid-load is 5, at once, and says where the load goes on."""
+    with running(demo_company.database, faults="latency:ms=100") as slow:
+        environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_BASE_URL": slow.base_url}
+        command = [sys.executable, "-m", "accounting_analytics", "reconcile", *PERIOD, "--checkpoint", "kept"]
+        process = subprocess.Popen(  # noqa: S603 (our own program)
+            command,
+            cwd=tmp_path,
+            env=os.environ | environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while process.poll() is None and not list(tmp_path.glob("kept/window-*")):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        printed, said = process.communicate(timeout=20)
+    assert (process.returncode, printed) == (5, "")
+    assert said.endswith("finished windows are kept in kept: the same command goes on from there\nstopped\n")
+
+
 def test_allow_partial(run, tmp_path, demo_company, distortion, forwarding):
     """A ledger that cannot be loaded ends a command, or with --allow-partial stamps what it prints and writes."""
     reported = aa.load_cash_flow_report(demo_company.client, "2025-03-01", "2025-03-31").ledgers
@@ -274,3 +298,88 @@ def test_every_command_explains_itself(run):
         helped = run(command, "--help")
         assert helped.returncode == 0, command
         assert "Usage" in helped.stdout
+
+
+def test_a_plan_of_one_demo_fits_the_next(run):
+    """The demo's ids are always the same: a plan made of it is previewed by a later command."""
+    period = ("--start-date", "2026-05-01", "--end-date", "2026-05-31")
+    planned = run("plan", "--demo", *period, "--rules", PROJECT / "data/rules.toml", "--output", "plan.csv", "--json")
+    assert planned.returncode == 0, planned.stderr
+    following = re.search(r"accounting-analytics (preview .*)", planned.stderr).group(1)
+    previewed = run(*following.split(), "--json")
+    assert sum(Decimal(row["change"]) for row in json.loads(previewed.stdout)) == 0
+    assert "change nothing" not in previewed.stderr
+    assert json.loads(previewed.stdout)
+
+
+def test_preview_of_another_instance(run, tmp_path, demo_company):
+    """A plan of other books is refused before it is previewed; one of other days says that nothing changes."""
+    rules = ("--rules", PROJECT / "data/rules.toml")
+    environment = demo_company.environment()
+    planned = run("plan", *PERIOD, *rules, "--output", "plan.csv", **environment)
+    assert planned.returncode == 0, planned.stderr
+    elsewhere = run("preview", "plan.csv", "--start-date", "2026-01-01", "--end-date", "2026-01-31", **environment)
+    assert elsewhere.returncode == 0, elsewhere.stderr
+    assert "change nothing in the report" in elsewhere.stderr
+    plan = tmp_path / "plan.csv"
+    plan.write_text(plan.read_text().replace("harbor-lane", "other-books"))
+    refused(run("preview", "plan.csv", *PERIOD, **environment), 2, "other-books", "harbor-lane")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        (("reconcile", *PERIOD, "--since", "2025-03-15"), "--since 2025-03-15 is after --start-date 2025-03-01"),
+        (("reconcile", *PERIOD, "--since", "2025-02-30"), "--since '2025-02-30'"),
+        (("reconcile", *PERIOD, "--time-zone", "localtime"), "localtime"),
+        (("export", *PERIOD, "--time-zone", "localtime", "--output", "parquet"), "localtime"),
+        (("report", *PERIOD, "--time-zone", ""), "''"),
+        (("export", *PERIOD, "--output", PROJECT / "README.md"), "is a file"),
+        (("export", *PERIOD, "--output", PROJECT / "data"), "holds other files"),
+        (("plan", *PERIOD, "--rules", PROJECT / "data/rules.toml", "--output", "absent/plan.csv"), "absent"),
+    ],
+)
+def test_refused_before_loading(run, distortion, forwarding, demo_company, case):
+    """What cannot come to an end is refused before the service is asked for anything."""
+    (command, said), asked = case, distortion()
+    with forwarding(demo_company.base_url, asked) as base_url:
+        refused(run(*command, **demo_company.environment() | {"ACCOUNTING_ANALYTICS_BASE_URL": base_url}), 2, said)
+    assert asked.requests == []
+
+
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        (("report",), "Missing option '--start-date'. See: accounting-analytics report --help"),
+        (("tokens", "revoke"), "See: accounting-analytics tokens revoke --help"),
+        (("reprot",), "Did you mean 'report', 'export'? See: accounting-analytics --help"),
+        (("serve", "--port", "x", "--database", "b.db"), "an integer. See: accounting-analytics serve --help"),
+    ],
+)
+def test_usage_hint(run, command, hint):
+    """A mistyped command line names the help of the command that was meant."""
+    finished = run(*command)
+    refused(finished, 2)
+    assert hint in finished.stderr.replace("unable to parse string as an integer", "an integer")
+
+
+def test_where_profiles_are(run, tmp_path):
+    """`config show` says which file profiles are read from, and whether it is there."""
+    assert run("config", "show").stderr.endswith("config.toml, which is not there\n")
+    file = tmp_path / "config" / "accounting-analytics" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('[sandbox]\nbase_url = "http://127.0.0.1:8080"\n')
+    shown = run("config", "show", "--profile", "sandbox")
+    assert f"profile 'sandbox' of {file}\n" in shown.stderr
+    assert "http://127.0.0.1:8080" in shown.stdout
+
+
+def test_no_password_of_an_address(run):
+    """A password in the base address is refused, and not repeated."""
+    environment = {"INSTANCE_ID": "i", "TOKEN": "t", "BASE_URL": "http://ana:canary@127.0.0.1:1"}
+    environment = {f"ACCOUNTING_ANALYTICS_{name}": value for name, value in environment.items()}
+    finished = run("report", *PERIOD, **environment)
+    refused(finished, 2, "base_url must not hold a name or password")
+    shown = run("config", "show", **environment)
+    assert "http://***@127.0.0.1:1" in shown.stdout
+    assert "canary" not in finished.stderr + shown.stdout + shown.stderr

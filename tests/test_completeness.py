@@ -246,6 +246,7 @@ def test_the_certificate_is_text_and_json():
         "where": None,
     }
     assert "- entry e2: debits and credits differ by 7.01" in certificate.explain()
+    assert str(certificate) == certificate.explain()
 
 
 LEDGERS = pd.DataFrame(

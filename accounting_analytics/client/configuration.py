@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ _DISTANCE = {"option": 0, "environment": 1, "profile": 2}
 PREFIX = "ACCOUNTING_ANALYTICS_"
 DEFAULT_PROFILE = "default"
 _SECRET = "***"  # noqa: S105 (what is shown instead of a secret)
+_USER_OF_ADDRESS = re.compile(r"(?<=://)[^/]*@")
 _DEFAULTS = {"instance_header": "service-instance-id", "time_zone": "UTC"}
 _SECRETS = ("token", "client_secret")
 _NAMES = (
@@ -54,6 +56,13 @@ class Setting:
     name: str
     value: str | None
     source: str
+
+    @property
+    def shown(self) -> str | None:
+        """Value without a secret, be it one by itself or in an address where it does not belong."""
+        if self.name in _SECRETS and self.value:
+            return _SECRET
+        return self.value and _USER_OF_ADDRESS.sub(f"{_SECRET}@", self.value)
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,10 +91,7 @@ class Settings:
 
     def frame(self) -> pd.DataFrame:
         """Table of name, value (secrets masked) and source."""
-        rows = [
-            (setting.name, _SECRET if setting.name in _SECRETS and setting.value else setting.value, setting.source)
-            for setting in self.settings
-        ]
+        rows = [(setting.name, setting.shown, setting.source) for setting in self.settings]
         return pd.DataFrame(rows, columns=["setting", "value", "source"])
 
 

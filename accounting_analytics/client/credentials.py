@@ -19,6 +19,7 @@ from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfac
 from accounting_analytics.client.transfer import MIB, Authorization, Sending, Transfer, checked_url
 from accounting_analytics.errors import (
     AuthenticationError,
+    CertificateRefusedError,
     ConfigurationError,
     ProtocolError,
     ServerFaultError,
@@ -199,7 +200,7 @@ class ClientCredentials:
             problem = self._asked(deadline)
             if problem is None:
                 return
-            if isinstance(problem, AuthenticationError):
+            if isinstance(problem, AuthenticationError | CertificateRefusedError):
                 break
         if problem is not None:
             raise problem

@@ -24,6 +24,7 @@ from accounting_analytics.client.status_errors import status_error
 from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfaceError, decode
 from accounting_analytics.client.transfer import MIB, Authorization, Sending, Transfer, checked_url, is_json
 from accounting_analytics.errors import (
+    CertificateRefusedError,
     ConfigurationError,
     DeadlineExceededError,
     GarbledAnswerError,
@@ -210,6 +211,8 @@ class Exchange:
         """Take a step whose failures may pass."""
         try:
             return step()
+        except CertificateRefusedError:
+            raise
         except (TransportError, DeadlineExceededError, GarbledAnswerError) as error:
             problem = _PassingError(error.with_traceback(None))
         raise problem

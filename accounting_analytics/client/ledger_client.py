@@ -90,6 +90,9 @@ class LedgerClient:
         if requests_per_minute is not None and not requests_per_minute > 0:
             msg = "requests_per_minute must be positive"
             raise ConfigurationError(msg)
+        if token is None:  # an environment variable that is not set
+            msg = "there is no token; give one, or what it comes from"
+            raise ConfigurationError(msg)
         self.scale = check_scale(scale)
         self.instance_id = instance_id
         self._exchange = Exchange(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import ssl
 import zlib
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -13,6 +15,7 @@ import httpx
 from accounting_analytics.client.secret import Secret, masked
 from accounting_analytics.client.transport import transfer_until, transport_to
 from accounting_analytics.errors import (
+    CertificateRefusedError,
     ConfigurationError,
     DeadlineExceededError,
     GarbledAnswerError,
@@ -105,7 +108,7 @@ class Transfer:
         self.origin = httpx.URL(base_url)
         self._secrets = secrets
         self._http = httpx.Client(
-            transport=transport or transport_to(self.origin),
+            transport=transport or _transport_to(self.origin),
             follow_redirects=False,
             headers={"accept": "application/json", "accept-encoding": "gzip"},
             trust_env=False,
@@ -133,8 +136,11 @@ class Transfer:
         ServerFaultError
             It redirects to where the token must not go.
         InputError
-            The address is too long to be asked for.
+            The address is too long to be asked for, or the client is closed.
         """
+        if self._http.is_closed:
+            msg = f"{sending.what}: the client is closed; connect again"
+            raise InputError(msg)
         # raised after the handlers end, so that no error carries the libraries' frames, which hold the headers
         try:
             with transfer_until(deadline):
@@ -146,10 +152,7 @@ class Transfer:
         except httpx.InvalidURL:
             problem = InputError(f"{sending.what}: an id or token is too long to be asked for")
         except httpx.HTTPError as error:
-            said = self.masked(f"{type(error).__name__}: {error}")
-            problem = TransportError(
-                f"{sending.what}: no whole answer from {self._where} ({said}); is the service running?"
-            )
+            problem = self._no_answer(sending, error)
         except (ServiceError, InputError) as error:
             problem = error
         raise problem.with_traceback(None)
@@ -157,6 +160,18 @@ class Transfer:
     @property
     def _where(self) -> str:
         return f"{self.origin.scheme}://{self.origin.netloc.decode('ascii')}"
+
+    def _no_answer(self, sending: Sending, error: httpx.HTTPError) -> TransportError:
+        """Tell what a failure of the road is; its causes tell one of encryption from the others."""
+        broken = _encryption_failure(error)
+        if isinstance(broken, ssl.SSLCertVerificationError):
+            return CertificateRefusedError(
+                f"{sending.what}: the certificate of {self._where} is refused ({broken.verify_message}); nothing was "
+                "sent: check the address, or name the file of your authority's certificate in SSL_CERT_FILE"
+            )
+        hint = "is the service running?" if broken is None else "does it speak HTTPS there, or plain http?"
+        said = self.masked(f"{type(error).__name__}: {error}")
+        return TransportError(f"{sending.what}: no whole answer from {self._where} ({said}); {hint}")
 
     def _late(self, sending: Sending, deadline: Deadline) -> DeadlineExceededError:
         return DeadlineExceededError(
@@ -251,10 +266,37 @@ def checked_url(url: str, name: str) -> str:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, TypeError):
         parsed = httpx.URL("")
-    if parsed.scheme not in _PORTS or not parsed.host or parsed.query or parsed.fragment or parsed.userinfo:
+    if parsed.userinfo:
+        msg = f"{name} must not hold a name or password; give the address alone, like https://ledgers.example.com"
+        raise ConfigurationError(msg)
+    if parsed.scheme not in _PORTS or not parsed.host or parsed.query or parsed.fragment:
         msg = f"{name} {url!r} is not an http(s) address like https://ledgers.example.com"
         raise ConfigurationError(msg)
     return str(parsed).rstrip("/")
+
+
+def _transport_to(origin: httpx.URL) -> httpx.BaseTransport:
+    """Transport to an origin, with the certificates and through the proxy that the environment names."""
+    try:
+        return transport_to(origin)
+    except (OSError, ssl.SSLError) as error:
+        named = " or ".join(name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name))
+        msg = f"the certificates that {named or 'this machine'} names cannot be read: {error.strerror or error}"
+        raise ConfigurationError(msg) from error
+    except (ValueError, httpx.InvalidURL) as error:
+        msg = (
+            f"the proxy that the environment names for {origin.scheme} cannot be used (HTTP_PROXY, HTTPS_PROXY, "
+            "ALL_PROXY); write it like http://proxy.example.org:3128"
+        )
+        raise ConfigurationError(msg) from error
+
+
+def _encryption_failure(error: BaseException) -> ssl.SSLError | None:
+    """Failure of encryption that is under a failure of the road, if there is one."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ssl.SSLError):
+        cause = cause.__cause__ or cause.__context__
+    return cause
 
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from accounting_analytics.chart_of_accounts import RequiredLedger, required_ledger
+from accounting_analytics.chart_of_accounts import RequiredLedger
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.demo import chart, story
 from accounting_analytics.demo.calendar import END_DATE, START_DATE
@@ -111,19 +111,15 @@ def _post_books(database: Path) -> str:
     """Post the company's books unless they are there, and return a new access token."""
     with Store.open(database) as store:
         if INSTANCE_ID not in {instance.id for instance in store.instances()}:
-            store.create_instance(name=story.COMPANY, instance_id=INSTANCE_ID, localtime=TIME_ZONE)
-            required = _required_ledgers(store)
+            required = {key: chart.ledger_id(key) for key in chart.REQUIRED_LEDGERS}
+            store.create_instance(
+                name=story.COMPANY,
+                instance_id=INSTANCE_ID,
+                localtime=TIME_ZONE,
+                # always the same: a plan made of one demo company fits the next
+                required_ledger_ids={kind: required[key] for kind, key in _KEY_OF_REQUIRED.items()},
+            )
             for ledger in chart.new_ledgers():
                 store.create_ledger(INSTANCE_ID, ledger)
             store.post(INSTANCE_ID, story.journal_entries(required))
         return store.issue_token(INSTANCE_ID)
-
-
-def _required_ledgers(store: Store) -> dict[str, str]:
-    found = {
-        required_ledger(
-            is_required=ledger.is_required, sub_type=ledger.sub_type, debit_credit=ledger.debit_credit
-        ): ledger.id
-        for ledger in store.ledgers(INSTANCE_ID)
-    }
-    return {key: found[required] for required, key in _KEY_OF_REQUIRED.items()}

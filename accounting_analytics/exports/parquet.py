@@ -118,7 +118,7 @@ def export_parquet(
         "fact_cash_flow_line.parquet": _cash_flow_lines(report),
         "dim_ledger.parquet": _flat(ledgers, report),
     }
-    _require_replaceable(folder)
+    require_replaceable(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
@@ -212,8 +212,14 @@ def _write_manifest(path: Path, manifest: Manifest) -> None:
         os.fsync(file.fileno())
 
 
-def _require_replaceable(folder: Path) -> None:
-    """Refuse a folder with files that no export wrote: replacing it would lose them."""
+def require_replaceable(folder: Path) -> None:
+    """Refuse a folder with files that no export wrote: replacing it would lose them.
+
+    Raises
+    ------
+    InputError
+        It is such a folder, or a file.
+    """
     if not folder.exists():
         return
     if not folder.is_dir():

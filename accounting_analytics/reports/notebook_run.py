@@ -27,6 +27,7 @@ from accounting_analytics.errors import (
 )
 from accounting_analytics.progress import BATCH_VARIABLE
 from accounting_analytics.reports.html import notebook_html
+from accounting_analytics.reports.whole_file import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -234,10 +235,7 @@ def _keep(notebook: Any, folder: Path, name: str, tokens: set[str]) -> NotebookR
     for path, text in ((run.notebook, _text(notebook)), (run.html, notebook_html(notebook))):
         for token in tokens:
             text = text.replace(token, _MASK)  # noqa: PLW2901 (the same text, masked)
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=folder, prefix=f".{name}-", delete=False) as file:
-            file.write(text)
-        Path(file.name).chmod(0o644)
-        Path(file.name).replace(path)
+        write_whole(path, text)
     return run
 
 

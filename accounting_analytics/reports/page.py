@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
-import tempfile
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -16,6 +14,7 @@ from plotly.offline import get_plotlyjs
 
 from accounting_analytics.money import format_amount
 from accounting_analytics.reports.html import figure_html
+from accounting_analytics.reports.whole_file import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,20 +76,18 @@ def write_page(path: str | Path, *, title: str, summary: Sequence[str], sections
         Sentences under it.
     sections : sequence of Section
         What the page shows, in order. All text is escaped.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written; what was there before is still there.
     """
     target = Path(path)
     drawn = any(section.figure is not None for section in sections)
     text = _TEMPLATES.get_template("page.html.j2").render(
         title=title, summary=summary, sections=sections, plotly_js=get_plotlyjs() if drawn else ""
     )
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}-", delete=False
-    ) as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    Path(file.name).chmod(0o644)
-    return Path(file.name).replace(target)
+    return write_whole(target, text)
 
 
 def _cell(value: Any) -> str:  # noqa: ANN401 (whatever a cell holds)

@@ -300,7 +300,7 @@ def _disagreeing_ledgers(_: Connection, __: Instance, ledgers: list[StoredLedger
 
 def _missing_required(_: Connection, __: Instance, ledgers: list[StoredLedger]) -> Iterator[tuple[str, str]]:
     there = [(ledger.sub_type, ledger.debit_credit) for ledger in ledgers if ledger.is_required]
-    for required in REQUIRED_LEDGERS:
+    for required in REQUIRED_LEDGERS.values():
         found = there.count((str(required.sub_type), str(required.debit_credit)))
         if found != 1:
             yield required.name, f"there are {found} such required ledgers, not one"

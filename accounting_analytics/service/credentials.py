@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -93,9 +94,12 @@ def named_instance(store: Store, instance_id: str | None = None) -> str:
 
 
 def require_new(path: Path) -> None:
-    """Refuse to write a secret over a file that is there: it may hold the only copy of another one."""
+    """Refuse to write a secret where no folder is, or over a file: that may hold the only copy of another one."""
     if path.exists():
         msg = f"{path} exists already; nothing was issued, give a new file"
+        raise ConfigurationError(msg)
+    if not path.absolute().parent.is_dir():
+        msg = f"there is no folder {path.absolute().parent} for {path.name}; nothing was issued"
         raise ConfigurationError(msg)
 
 
@@ -110,6 +114,9 @@ def write_private(path: Path, text: str) -> None:
     except OSError as error:
         msg = f"the secret cannot be written to {path}: {error.strerror}"
         raise ConfigurationError(msg) from error
+    finally:
+        with suppress(OSError):  # there is nothing where all went well, or where there is no such folder
+            beside.unlink(missing_ok=True)
 
 
 def keep_token(store: Store, instance_id: str, path: Path, *, lifetime: float | None = None, label: str = "") -> None:

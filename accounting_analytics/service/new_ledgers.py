@@ -11,6 +11,7 @@ from accounting_analytics.chart_of_accounts import (
     DebitCredit,
     FinancialAccountType,
     LedgerType,
+    RequiredLedger,
     SubType,
 )
 from accounting_analytics.errors import OperationRefusedError
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
     from accounting_analytics.service.stored import StoredLedger
 
-REQUIRED_LEDGERS = (
-    NewLedger(
+REQUIRED_LEDGERS = {
+    RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS: NewLedger(
         "Transfers Between Accounts",
         debit_credit=DebitCredit.DEBIT,
         type=LedgerType.ASSET,
@@ -32,7 +33,7 @@ REQUIRED_LEDGERS = (
         report_cash_flow=False,
         sort_code="10001",
     ),
-    NewLedger(
+    RequiredLedger.UNCATEGORIZED_INFLOW: NewLedger(
         "Uncategorized Cash Inflow",
         debit_credit=DebitCredit.CREDIT,
         type=LedgerType.ASSET,
@@ -40,7 +41,7 @@ REQUIRED_LEDGERS = (
         report_cash_flow=False,
         sort_code="10002",
     ),
-    NewLedger(
+    RequiredLedger.UNCATEGORIZED_OUTFLOW: NewLedger(
         "Uncategorized Cash Outflow",
         debit_credit=DebitCredit.DEBIT,
         type=LedgerType.ASSET,
@@ -48,7 +49,7 @@ REQUIRED_LEDGERS = (
         report_cash_flow=False,
         sort_code="10003",
     ),
-    NewLedger(
+    RequiredLedger.OPENING_BALANCE: NewLedger(
         "Opening Balance Retained Earnings",
         debit_credit=DebitCredit.CREDIT,
         type=LedgerType.EQUITY,
@@ -56,7 +57,7 @@ REQUIRED_LEDGERS = (
         report_cash_flow=False,
         sort_code="30001",
     ),
-)
+}
 """The four ledgers that every instance has."""
 
 _FIRST_DIGIT = {

@@ -197,6 +197,9 @@ def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], o
     echo(f"Serving {store.name} at {base_url} (stop with Ctrl-C{made})")
     for instance in instances:
         echo(f"instance {instance.id} ({instance.name}), tier {instance.tier}, scale {instance.scale}")
+    if new:
+        file = shlex.quote(store.name)
+        echo(f"Its books are new and empty; to fill them: accounting-analytics import FILE --database {file}")
     echo("To use it from another terminal:")
     echo(f"  export ACCOUNTING_ANALYTICS_BASE_URL={shlex.quote(base_url)}")
     echo(f"  export ACCOUNTING_ANALYTICS_INSTANCE_ID={shlex.quote(instances[0].id)}")
@@ -244,7 +247,7 @@ def _hosts(host: str, public: Sequence[str], *, allow_remote: bool) -> Hosts:
     if remote and not allow_remote:
         msg = (
             f"host {host!r} can be reached by other machines, and this service speaks plain HTTP: "
-            f"use {LOOPBACK}, or allow it explicitly"
+            f"use {LOOPBACK}, or allow it with allow_remote (--allow-remote)"
         )
         raise ConfigurationError(msg)
     return Hosts(public, any_address=remote)
@@ -288,7 +291,7 @@ def _listener(host: str, port: int) -> socket.socket:
         listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
-        msg = f"cannot listen on {host} port {port}: {error}"
+        msg = f"cannot listen on {host} port {port}: {error.strerror}; give another, or port 0 for any free one"
         raise ConfigurationError(msg) from error
     return listener
 

@@ -10,8 +10,10 @@ import secrets
 import threading
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from msgspec.structs import replace
 from sqlalchemy import Connection, RootTransaction, insert, select
 from sqlalchemy.exc import OperationalError
 
@@ -27,8 +29,9 @@ from accounting_analytics.service.stored import AuditRow, Instance, StoredLedger
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from accounting_analytics.chart_of_accounts import RequiredLedger
     from accounting_analytics.service.database import Database
     from accounting_analytics.service.posting import NewJournalEntry, NewLedger
 
@@ -59,6 +62,7 @@ class NewInstance(NamedTuple):
     localtime: str = "UTC"
     entries_start: dt.date | None = None
     id: str | None = None
+    required_ledger_ids: Mapping[RequiredLedger, str] = MappingProxyType({})
 
 
 class Store:
@@ -174,6 +178,7 @@ class Store:
         localtime: str = "UTC",
         entries_start: dt.date | None = None,
         instance_id: str | None = None,
+        required_ledger_ids: Mapping[RequiredLedger, str] | None = None,
     ) -> str:
         """Create an instance with its four required ledgers and return its id.
 
@@ -191,8 +196,11 @@ class Store:
             First day of the books, in that zone: nothing earlier can be posted, and asking before it is refused.
         instance_id : str, optional
             Identifier to use.
+        required_ledger_ids : mapping, optional
+            Identifiers to use for required ledgers; the others get new ones.
         """
-        new = NewInstance(name, tier, scale, localtime, entries_start, instance_id)
+        ids = required_ledger_ids or {}
+        new = NewInstance(name, tier, scale, localtime, entries_start, instance_id, ids)
         with self.writing() as connection:
             return _add_instance(connection, new).id
 
@@ -300,7 +308,9 @@ def _add_instance(connection: Connection, new: NewInstance) -> Instance:
     if instance is None:
         msg = f"instance {row['id']!r} was not written"
         raise InputError(msg)
-    add_ledgers(connection, instance, REQUIRED_LEDGERS, is_required=True)
+    ids = new.required_ledger_ids
+    required = [replace(ledger, id=ids.get(kind)) for kind, ledger in REQUIRED_LEDGERS.items()]
+    add_ledgers(connection, instance, required, is_required=True)
     return instance
 
 

@@ -214,6 +214,21 @@ def test_bad_arguments_are_refused_before_sending(connected, arguments, expected
     assert client.requests == []
 
 
+def test_no_token():
+    """A token that is None, as from a variable that is not set, is refused as missing."""
+    with pytest.raises(ConfigurationError, match="there is no token"):
+        aa.LedgerClient("http://ledgers.test", token=None, instance_id="ins_1")
+
+
+def test_a_closed_client(connected):
+    """A client that was closed says so, and asks nothing."""
+    client = connected(lambda _: httpx.Response(200, json={}))
+    client.close()
+    with pytest.raises(InputError, match=r"retrieve cash flow report .* the client is closed; connect again"):
+        client.retrieve_cash_flow_report("2025-03-01", "2025-03-31")
+    assert client.requests == []
+
+
 @pytest.mark.parametrize("token", ["", "two\nlines", "ünïcode", " sesame "])
 def test_tokens_that_no_header_can_carry_are_refused_unseen(token):
     """A broken token is refused without being repeated."""

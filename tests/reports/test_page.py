@@ -6,6 +6,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
+from accounting_analytics.errors import InputError
 from accounting_analytics.money import pandas_dtype
 from accounting_analytics.reports.page import Section, write_page
 
@@ -45,3 +46,11 @@ def test_page_draws(page, rendered):
     document = rendered(page)
     assert "main-svg" in document
     assert "<title>owned" not in document
+
+
+def test_a_page_that_cannot_be_written(tmp_path):
+    """A page that cannot be written is refused by its name, and nothing is left beside it."""
+    (tmp_path / "page.html").mkdir()
+    with pytest.raises(InputError, match=r"page\.html cannot be written: Is a directory; what was there before"):
+        write_page(tmp_path / "page.html", title="t", summary=(), sections=())
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]

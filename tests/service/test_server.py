@@ -118,8 +118,9 @@ def test_serve(tmp_path, how):
         text=True,
     )
     try:
-        said = [process.stdout.readline() for _ in range(6)]
-        script = "".join(said[3:]) + "env -0"
+        said = [process.stdout.readline() for _ in range(7)]
+        assert "new and empty" in said[2]
+        script = "".join(said[4:]) + "env -0"
         shown = subprocess.run(["sh", "-c", script], capture_output=True, check=True, env={"PATH": os.environ["PATH"]})  # noqa: S603, S607
         env = dict(
             pair.split("=", 1) for pair in shown.stdout.decode().split("\0") if pair.startswith("ACCOUNTING_ANALYTICS_")
@@ -171,7 +172,7 @@ def test_serve_says_what_is_on(tmp_path):
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
-        said = [process.stdout.readline() for _ in range(7)]
+        said = [process.stdout.readline() for _ in range(8)]
         assert said[-1].startswith("FAULTS ARE ON, answers are wrong on purpose: latency:ms=1 (seed 1)")
         url = re.search(r"http://\S+", said[0])[0]
         with Store.open(database) as store:

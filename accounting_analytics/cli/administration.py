@@ -12,22 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accounting_analytics.errors import BooksDoNotTieError, InputError
+from accounting_analytics.cli.options import Database
+from accounting_analytics.cli.output import say
+from accounting_analytics.errors import BooksDoNotTieError, ConfigurationError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from accounting_analytics.service.store import Store
 
-Database = Annotated[
-    str,
-    typer.Option(
-        "--database",
-        envvar="ACCOUNTING_ANALYTICS_DATABASE",
-        help="SQLite file, or postgresql://user@host/name (its password in PGPASSFILE).",
-        show_default=False,
-    ),
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Instance = Annotated[str | None, typer.Option("--instance", help="The instance; needed where there are several.")]
 Label = Annotated[str, typer.Option("--label", help="Name for people.")]
@@ -73,7 +66,11 @@ def create_instance(
             name=name, tier=tier, scale=scale, localtime=localtime, entries_start=start, instance_id=instance
         )
         if token_file:
-            keep_token(store, created, token_file)
+            try:
+                keep_token(store, created, token_file)
+            except ConfigurationError as error:
+                msg = f"{error}; instance {created!r} was made all the same, see: tokens issue"
+                raise ConfigurationError(msg) from error
         _print([one for one in store.instances() if one.id == created], as_json=as_json)
 
 
@@ -100,7 +97,7 @@ def issue_token(
     require_new(token_file)
     with _existing(database) as store:
         keep_token(store, named_instance(store, instance), token_file, lifetime=lifetime, label=label)
-    _say(f"an access token is in {token_file}; to use it: export ACCOUNTING_ANALYTICS_TOKEN_FILE={token_file}")
+    say(f"an access token is in {token_file}; to use it: export ACCOUNTING_ANALYTICS_TOKEN_FILE={token_file}")
 
 
 @tokens.command("list")
@@ -121,7 +118,7 @@ def revoke_token(
 
     with _existing(database) as store:
         access.revoke_token(store, key)
-    _say(f"token {key.partition('.')[0]} is revoked")
+    say(f"token {key.partition('.')[0]} is revoked")
 
 
 @clients.command("issue")
@@ -132,7 +129,7 @@ def issue_client(database: Database, secret_file: SecretFile, instance: Instance
     require_new(secret_file)
     with _existing(database) as store:
         typer.echo(keep_client(store, named_instance(store, instance), secret_file, label=label))
-    _say(f"its secret is in {secret_file}; access tokens come from POST /oauth/token of the service")
+    say(f"its secret is in {secret_file}; access tokens come from POST /oauth/token of the service")
 
 
 @clients.command("list")
@@ -153,7 +150,7 @@ def revoke_client(
 
     with _existing(database) as store:
         access.revoke_client(store, client_id)
-    _say(f"client {client_id} and its tokens are revoked")
+    say(f"client {client_id} and its tokens are revoked")
 
 
 def check(database: str, *, as_json: bool) -> None:
@@ -183,7 +180,7 @@ def check(database: str, *, as_json: bool) -> None:
     if checked.findings:
         msg = f"{len(checked.findings)} finding(s) in {counts} of {name}; nothing was changed"
         raise BooksDoNotTieError(msg)
-    _say(f"every invariant holds: {counts} of {name}")
+    say(f"every invariant holds: {counts} of {name}")
 
 
 @contextmanager
@@ -211,10 +208,4 @@ def _print(rows: Sequence[Any], *, as_json: bool) -> None:
     elif shown:
         print_table(frame)
     else:
-        _say("there are none")
-
-
-def _say(message: str) -> None:
-    from accounting_analytics.terminal import plain
-
-    typer.echo(plain(message), err=True)
+        say("there are none")

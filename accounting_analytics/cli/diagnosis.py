@@ -1,0 +1,57 @@
+"""The doctor's command."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import accounting_analytics as aa
+from accounting_analytics.cli.options import AsJson, Profile, TimeZone, UseDemo
+from accounting_analytics.cli.output import print_mapping, say
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from accounting_analytics.demo import DemoCompany
+
+
+def doctor(
+    start_date: Annotated[str | None, typer.Option("--start-date", help="First day to look at, inclusive.")] = None,
+    end_date: Annotated[
+        str | None, typer.Option("--end-date", help="Last day, inclusive; without both: the last three full months.")
+    ] = None,
+    time_zone: TimeZone = None,
+    output: Annotated[Path, typer.Option("--output", help="Folder where results would go.")] = Path(),
+    profile: Profile = None,
+    *,
+    use_demo: UseDemo = False,
+    as_json: AsJson = False,
+) -> None:
+    """Examine this machine, the service, and whether its answers agree with each other; changes nothing."""
+    from accounting_analytics.terminal import print_diagnosis
+
+    with ExitStack() as stack:
+        client = None
+        if use_demo:
+            company = stack.enter_context(aa.demo())
+            client, time_zone = company.client, time_zone or company.time_zone
+            if start_date is None and end_date is None:
+                start_date, end_date = (day.isoformat() for day in _last_quarter(company))
+        diagnosis = aa.doctor(client, start_date, end_date, time_zone=time_zone, profile=profile, output=output)
+    if as_json:
+        print_mapping(diagnosis.as_json(), as_json=True)
+    else:
+        print_diagnosis(diagnosis)
+    if diagnosis.failed:
+        say(f"error: {diagnosis.summary()}")
+    raise typer.Exit(diagnosis.exit_code)
+
+
+def _last_quarter(company: DemoCompany) -> tuple[date, date]:
+    """First and last day of the last three months of the demo's books."""
+    from accounting_analytics.periods import Period
+
+    return Period(company.start_date, company.end_date).months()[-3].start_date, company.end_date

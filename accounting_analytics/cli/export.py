@@ -1,0 +1,53 @@
+"""The command that writes Parquet."""
+
+from __future__ import annotations
+
+import accounting_analytics as aa
+from accounting_analytics.cli.connection import service
+from accounting_analytics.cli.loading import Load, books_of
+from accounting_analytics.cli.options import (
+    AllowPartial,
+    AsJson,
+    Checkpoint,
+    DryRun,
+    EndDate,
+    Output,
+    Profile,
+    StartDate,
+    TimeZone,
+    UseDemo,
+)
+from accounting_analytics.cli.output import print_frame
+from accounting_analytics.errors import IncompleteLoadError
+
+
+def export(
+    start_date: StartDate,
+    end_date: EndDate,
+    output: Output,
+    time_zone: TimeZone = None,
+    checkpoint: Checkpoint = None,
+    profile: Profile = None,
+    *,
+    dry_run: DryRun = False,
+    allow_partial: AllowPartial = False,
+    use_demo: UseDemo = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write line entries, cash flow lines and ledgers as Parquet files with a manifest."""
+    from accounting_analytics.exports import require_replaceable
+    from accounting_analytics.periods import Period
+
+    if not dry_run:
+        require_replaceable(output)  # before anything is loaded in vain
+    with service(profile, time_zone, use_demo=use_demo) as (client, zone):
+        period = Period.of(start_date, end_date, zone)
+        ledgers, lines = books_of(
+            client, period.start_date, period, Load(checkpoint, dry_run, as_json, allow_partial), reports=1
+        )
+        reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=period.time_zone)
+    manifest = aa.export_parquet(output, line_entries=lines, ledgers=ledgers, report=reported)
+    print_frame(manifest.frame, as_json=as_json, title="PARTIAL" if manifest.partial else "")
+    if manifest.partial:
+        msg = f"PARTIAL: lines are missing in {output}, and its manifest says so; run it again to load the rest"
+        raise IncompleteLoadError(msg)

@@ -1,0 +1,285 @@
+"""HTTPS and proxies, on real ones: who cannot prove who he is gets nothing, and only the service gets the token."""
+
+import contextlib
+import http.server
+import json
+import os
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.client.credentials import ClientCredentials
+from accounting_analytics.errors import (
+    CertificateRefusedError,
+    ConfigurationError,
+    ServerFaultError,
+    TransportError,
+)
+
+MARCH = ("2025-03-01", "2025-03-31")
+TOKEN, SECRET = "canary-token-value", "canary-client-secret"
+REPORT = {"cash_flow_ledgers": [], "starting_balances": [], "ending_balances": []}
+REPORT |= {"starting_cash_balance": "10.05", "ending_cash_balance": "10.05"}
+FROM_OUTSIDE = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "ssl_cert_file", "ssl_cert_dir")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_from_outside(monkeypatch):
+    """Forget the proxies and certificates of this machine."""
+    for name in FROM_OUTSIDE:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """A service that answers the report; a proxy too, that tells what it was asked."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        """Answer the report, or send away."""
+        self.server.requests.append((self.requestline, self._named()))
+        body = json.dumps(REPORT).encode()
+        self.send_response_only(302 if self.server.away else 200)
+        if self.server.away:
+            self.send_header("location", self.server.away)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_CONNECT(self):
+        """Carry bytes to and fro, and remember those of the client."""
+        self.server.requests.append((self.requestline, self._named()))
+        host, port = self.path.split(":")
+        with socket.create_connection((host, int(port))) as there:
+            self.send_response_only(200)
+            self.end_headers()
+            back = threading.Thread(target=self._carry, args=(there, self.connection, None))
+            back.start()
+            self._carry(self.connection, there, self.server.carried)
+            back.join()
+        self.close_connection = True
+
+    def _named(self):
+        return {name.lower(): value for name, value in self.headers.items()}
+
+    @staticmethod
+    def _carry(source, target, kept):
+        with contextlib.suppress(OSError):
+            while content := source.recv(65536):
+                if kept is not None:
+                    kept.append(content)
+                target.sendall(content)
+        with contextlib.suppress(OSError):
+            target.shutdown(socket.SHUT_WR)
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """A server that counts its connections."""
+
+    daemon_threads = True
+
+    def __init__(self, certificate=None):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.requests, self.carried, self.connections, self.away = [], [], 0, None
+        self.context = None
+        if certificate:
+            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.context.load_cert_chain(certificate, certificate.with_suffix(".key"))
+        scheme = "https" if certificate else "http"
+        self.base_url = f"{scheme}://127.0.0.1:{self.server_port}"
+
+    def finish_request(self, request, client_address):
+        """Agree on encryption first, in the thread of the connection."""
+        self.connections += 1
+        with contextlib.suppress(OSError):  # the client may go away
+            if self.context:
+                request = self.context.wrap_socket(request, server_side=True)
+            super().finish_request(request, client_address)
+            if self.context:
+                request.close()
+
+
+@pytest.fixture
+def serving():
+    """Return a function that starts a server."""
+    with contextlib.ExitStack() as stack:
+
+        def serve(certificate=None):
+            server = stack.enter_context(Server(certificate))
+            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+            stack.callback(server.shutdown)
+            return server
+
+        yield serve
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory, program_path):
+    """Return a function that makes a certificate, its own authority, for a name."""
+    folder = tmp_path_factory.mktemp("certificates")
+
+    def make(name):
+        file = folder / f"{name.partition(':')[2]}.pem"
+        made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=books"]
+        made += ["-addext", f"subjectAltName={name}", "-out", file, "-keyout", file.with_suffix(".key")]
+        subprocess.run([program_path("openssl"), *made], check=True, capture_output=True)  # noqa: S603 (our own words)
+        return file
+
+    return make
+
+
+def report(base_url, **options):
+    """Ask a service for a report."""
+    with aa.LedgerClient(base_url, token=TOKEN, instance_id="ins_1", timeout=5.0, **options) as client:
+        return str(client.retrieve_cash_flow_report(*MARCH).starting_cash_balance)
+
+
+@pytest.mark.openssl
+def test_a_certificate_of_nobody_is_refused(serving, certificates):
+    """A self-made certificate is refused at once: nothing is sent, nothing tried again, and the way out is named."""
+    server = serving(certificates("IP:127.0.0.1"))
+    with pytest.raises(
+        CertificateRefusedError, match=r"self.signed certificate.*nothing was sent.*SSL_CERT_FILE"
+    ) as told:
+        report(server.base_url)
+    assert (server.connections, server.requests) == (1, [])
+    assert TOKEN not in repr(told.value)
+
+
+@pytest.mark.openssl
+def test_a_certificate_of_an_own_authority(serving, certificates, monkeypatch):
+    """The certificate that SSL_CERT_FILE names is trusted, for the name that it holds and for no other."""
+    known, other = certificates("IP:127.0.0.1"), certificates("DNS:other.example")
+    server, elsewhere = serving(known), serving(other)
+    monkeypatch.setenv("SSL_CERT_FILE", str(known))
+    assert report(server.base_url) == "10.05"
+    assert server.requests[0][1]["authorization"] == f"Bearer {TOKEN}"
+    monkeypatch.setenv("SSL_CERT_FILE", str(other))
+    with pytest.raises(CertificateRefusedError, match="IP address mismatch"):
+        report(elsewhere.base_url)
+    assert elsewhere.requests == []
+
+
+@pytest.mark.parametrize("name", ["absent.pem", "empty.pem"])
+def test_certificates_that_cannot_be_read(tmp_path, monkeypatch, name):
+    """A file of certificates that is not there, or holds none, is named before anything is asked."""
+    (tmp_path / "empty.pem").touch()
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / name))
+    with pytest.raises(ConfigurationError, match="the certificates that SSL_CERT_FILE names cannot be read"):
+        report("https://127.0.0.1:1")
+
+
+def test_plain_http_where_https_is_asked(serving):
+    """An https address of a service that speaks plain HTTP is told as such."""
+    with pytest.raises(TransportError, match="does it speak HTTPS there, or plain http"):
+        report(serving().base_url.replace("http:", "https:"), max_attempts=1)
+
+
+@pytest.mark.openssl
+def test_the_client_secret_is_not_sent_to_nobody(serving, certificates):
+    """A token endpoint with a certificate of nobody gets no secret, and is asked once."""
+    server, issuer = serving(), serving(certificates("IP:127.0.0.1"))
+    credentials = ClientCredentials(f"{issuer.base_url}/oauth/token", "me", SECRET)
+    client = aa.LedgerClient(server.base_url, token=credentials, instance_id="ins_1")
+    with client, pytest.raises(CertificateRefusedError, match="get a token for client 'me'"):
+        client.retrieve_cash_flow_report(*MARCH)
+    assert (issuer.connections, issuer.requests, server.requests) == (1, [], [])
+
+
+@pytest.mark.openssl
+def test_never_from_https_to_http(serving, certificates, monkeypatch):
+    """A redirect to plain HTTP, or to another host, is not followed: nobody else gets the token."""
+    certificate = certificates("IP:127.0.0.1")
+    server, other = serving(certificate), serving()
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    server.away = f"{other.base_url}/v0/reports/cash-flow"
+    with pytest.raises(ServerFaultError, match="redirects to another origin"):
+        report(server.base_url)
+    assert other.connections == 0
+
+
+@pytest.mark.openssl
+def test_one_line_in_the_shell(serving, certificates):
+    """The command line says it in one line, with exit code 4."""
+    settings = {"BASE_URL": serving(certificates("IP:127.0.0.1")).base_url, "TOKEN": TOKEN, "INSTANCE_ID": "ins_1"}
+    finished = subprocess.run(  # noqa: S603 (our own program)
+        [sys.executable, "-m", "accounting_analytics", "report", "--start-date", MARCH[0], "--end-date", MARCH[1]],
+        env=dict(os.environ) | {f"ACCOUNTING_ANALYTICS_{name}": value for name, value in settings.items()},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (finished.returncode, finished.stdout, finished.stderr.count("\n")) == (4, "", 1)
+    assert "the certificate of https://127.0.0.1" in finished.stderr
+    assert TOKEN not in finished.stderr
+
+
+def test_plain_http_through_a_proxy(serving, monkeypatch):
+    """The proxy of the environment is asked for the whole address; hosts of NO_PROXY are asked directly."""
+    proxy, server = serving(), serving()
+    monkeypatch.setenv("HTTP_PROXY", proxy.base_url)
+    assert report("http://ledgers.test") == "10.05"
+    (line, headers) = proxy.requests[0]
+    assert line.startswith("GET http://ledgers.test/v0/reports/cash-flow?")
+    assert headers["host"] == "ledgers.test"
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    assert report(server.base_url) == "10.05"
+    assert (len(proxy.requests), len(server.requests)) == (1, 1)
+
+
+@pytest.mark.openssl
+def test_https_through_a_proxy(serving, certificates, monkeypatch):
+    """A proxy of an https service learns host and port, and carries what it cannot read: no token, no path."""
+    certificate = certificates("IP:127.0.0.1")
+    proxy, server = serving(), serving(certificate)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    monkeypatch.setenv("HTTPS_PROXY", proxy.base_url.replace("//", "//ana:canary-proxy@"))
+    assert report(server.base_url) == "10.05"
+    ((line, headers),) = proxy.requests
+    assert line == f"CONNECT 127.0.0.1:{server.server_port} HTTP/1.1"
+    assert headers.keys() & {"authorization", "service-instance-id"} == set()
+    assert "proxy-authorization" in headers
+    carried = b"".join(proxy.carried)
+    assert carried
+    assert TOKEN.encode() not in carried
+    assert b"cash-flow" not in carried
+    assert "proxy-authorization" not in server.requests[0][1]
+
+
+@pytest.mark.openssl
+def test_a_tunnel_to_somebody_else_is_refused(serving, certificates, monkeypatch):
+    """Whoever answers at the end of a proxy's tunnel must prove who he is, or gets no token."""
+    proxy, forged = serving(), serving(certificates("DNS:other.example"))
+    monkeypatch.setenv("HTTPS_PROXY", proxy.base_url)
+    with pytest.raises(CertificateRefusedError):
+        report(forged.base_url)
+    assert forged.requests == []
+
+
+def test_a_proxy_that_is_away(monkeypatch):
+    """A proxy that does not answer is an error of the road, without the proxy's password."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("HTTP_PROXY", f"http://ana:canary-proxy@127.0.0.1:{free.getsockname()[1]}")
+    with pytest.raises(TransportError, match=r"no whole answer from http://ledgers\.test") as told:
+        report("http://ledgers.test", max_attempts=1)
+    assert "canary" not in str(told.value)
+
+
+@pytest.mark.parametrize("address", ["ftp://ana:canary-proxy@127.0.0.1:1", "http://ana:canary-proxy@[::1"])
+def test_a_proxy_that_is_none(monkeypatch, address):
+    """An address in the environment that is no proxy is told before anything is asked, without its password."""
+    monkeypatch.setenv("ALL_PROXY", address)
+    with pytest.raises(ConfigurationError, match="the proxy that the environment names") as told:
+        report("https://ledgers.test")
+    assert "canary" not in str(told.value)

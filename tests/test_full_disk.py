@@ -1,0 +1,107 @@
+"""A disk that is full, as commands meet it: a size that no file may pass, and a device that takes nothing."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+PROJECT = Path(__file__).parent.parent
+DAYS = ("--start-date", "2025-03-01", "--end-date", "2025-03-31")
+PROGRAM = """
+import resource, sys
+from accounting_analytics.cli import main
+if most := sys.argv.pop(1):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(most), int(most)))
+main()
+"""
+ROWS = "".join(
+    f"e{at},2025-01-02,A sale,{account},{side},1.00\n"
+    for at in range(3000)
+    for account, side in (("assets:bank", "debit"), ("income:sales", "credit"))
+)
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return a function that runs a command in an empty folder, in which no file may grow beyond some bytes."""
+
+    def run(*arguments, most=None, stdout=subprocess.PIPE, **environment):
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("ACCOUNTING_ANALYTICS_")}
+        return subprocess.run(  # noqa: S603 (our own program)
+            [sys.executable, "-c", PROGRAM, str(most or ""), *map(str, arguments)],
+            cwd=tmp_path,
+            env=clean | {"PYTHONDONTWRITEBYTECODE": "1"} | environment,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+def clear(finished, code, *said):
+    """Check for one clear line at the end of stderr, and its exit code."""
+    assert finished.returncode == code, finished.stderr
+    assert "Traceback" not in finished.stderr
+    assert "Exception ignored" not in finished.stderr
+    errors = [line for line in finished.stderr.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1, finished.stderr
+    for words in said:
+        assert words in errors[0]
+
+
+def test_import(run, tmp_path):
+    """Books that do not fit are not imported at all; with room again, they are, and the check is clean."""
+    (tmp_path / "lines.csv").write_text("entry_id,datetime,entry_description,ledger,debit_credit,amount\n" + ROWS)
+    command = ("import", "lines.csv", "--database", "books.db")
+    clear(run(*command, most=300_000), 1, "the database failed", "what was not finished was not written")
+    checked = run("serve", "--check", "--database", "books.db")
+    assert "0 entries" in checked.stderr, checked.stderr
+    assert run(*command).returncode == 0
+    assert "3,000 entries" in run("serve", "--check", "--database", "books.db").stderr
+
+
+@pytest.mark.parametrize("name", ["export", "plan", "checkpoint"])
+def test_results_of_a_load(run, tmp_path, demo_company, name):
+    """Results that do not fit are one clear line, and no half of them is left behind."""
+    command, most, left = {
+        "export": (("export", *DAYS, "--output", "out"), 6000, set()),
+        "plan": (("plan", *DAYS, "--rules", PROJECT / "data/rules.toml", "--output", "out"), 900, set()),
+        "checkpoint": (("reconcile", *DAYS, "--checkpoint", "out"), 10, {"out"}),
+    }[name]
+    finished = run(*command, most=most, **demo_company.environment())
+    clear(finished, 2, "out", "File too large")
+    assert finished.stdout == ""
+    assert {path.name for path in tmp_path.iterdir()} == left
+
+
+def test_notebook(run, tmp_path):
+    """A page that does not fit is one clear line, and no part of it is left behind."""
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 + 1")]), tmp_path / "sum.ipynb")
+    finished = run("run", "sum.ipynb", "--output", "out", most=100_000)
+    clear(finished, 2, "sum.html cannot be written: File too large", "what was there before is still there")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["sum.ipynb"]
+
+
+def test_secret(run, tmp_path):
+    """A token that cannot be kept leaves no file, and is not issued."""
+    assert run("instances", "create", "--database", "books.db").returncode == 0
+    finished = run("tokens", "issue", "--database", "books.db", "--token-file", "absent/t")
+    clear(finished, 2, "there is no folder", "nothing was issued")
+    made = run("instances", "create", "--database", "books.db", "--instance", "b", "--token-file", "absent/t")
+    clear(made, 2, "there is no folder", "nothing was issued")
+    assert "b" not in run("instances", "list", "--database", "books.db").stdout.split()
+    assert {path.name for path in tmp_path.iterdir()} == {"books.db"}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this machine has no device that is always full")
+@pytest.mark.parametrize("command", [("config", "show"), ("config", "show", "--json"), ("--help",)])
+def test_output(run, command):
+    """Output that nobody can take is one clear line, in a table, in JSON and in the help."""
+    with Path("/dev/full").open("w") as full:
+        clear(run(*command, stdout=full), 1, "the output cannot be written", "No space left on device")
