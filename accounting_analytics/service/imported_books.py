@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from accounting_analytics.service.refusals import Refusals
     from accounting_analytics.service.store import StoredLedger
 
+_SHOWN = 3
 _NOON = dt.time(12)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?")
@@ -178,9 +179,15 @@ def books_of(
 ) -> ImportedBooks:
     """Gather lines into entries and accounts into ledgers; raises ImportRefusedError if anything was refused."""
     entries: dict[str, list[FileLine]] = {}
+    scattered: dict[str, list[int]] = {}
     accounts: dict[str, str] = {}
+    last = None
     for line in lines:
-        entries.setdefault(line.entry_id, []).append(line)
+        gathered = entries.setdefault(line.entry_id, [])
+        if gathered and line.entry_id != last:
+            scattered.setdefault(line.entry_id, [0]).append(len(gathered))
+        gathered.append(line)
+        last = line.entry_id
         accounts.setdefault(line.account, line.place)
     refusals.raise_if_any()  # before balances are checked: an entry with a refused line would not balance
     if not entries:
@@ -188,6 +195,11 @@ def books_of(
         raise refusals.refuse(reason)
     for entry_id, gathered in entries.items():
         _check_entry(entry_id, gathered, refusals)
+    for entry_id, starts in scattered.items():
+        _check_not_repeated(entry_id, entries[entry_id], starts, refusals)
+    if scattered:
+        shown = ", ".join(list(scattered)[:_SHOWN])
+        notes = (*notes, f"entries whose lines stand in several places were put together ({len(scattered)}): {shown}")
     chart = chart_of(accounts, cash=cash, existing=existing, refusals=refusals)
     _check_transactions(entries.values(), chart, refusals)
     refusals.raise_if_any()
@@ -224,15 +236,32 @@ def _check_entry(entry_id: str, lines: list[FileLine], refusals: Refusals) -> No
             refusals.add(line.place, f"entry {entry_id!r} has another entry_description than on {first.place}")
 
 
+def _check_not_repeated(entry_id: str, lines: list[FileLine], starts: list[int], refusals: Refusals) -> None:
+    """Refuse an entry whose lines stand in the file again, as in a file that was put together twice."""
+    parts = [lines[start:end] for start, end in zip(starts, [*starts[1:], len(lines)], strict=True)]
+    contents = {
+        tuple((line.account, line.signed, line.description, line.transaction) for line in part) for part in parts
+    }
+    if len(contents) == 1 and not reduce(EXACT.add, [line.signed for line in parts[0]]):
+        refusals.add(
+            parts[1][0].place,
+            f"entry {entry_id!r} is in the file already, with the same lines, on {parts[0][0].place}: "
+            "leave one of them out, or give the second an entry_id of its own",
+        )
+
+
 def _check_transactions(entries: Iterable[list[FileLine]], chart: Chart, refusals: Refusals) -> None:
+    refused: dict[str, list[str]] = {}
     for lines in entries:
         for line in lines:
             if line.must_be_transaction and line.account not in chart.financial:
-                refusals.add(
-                    line.place,
-                    f"account {line.account!r} is not a cash account, so its lines cannot be transactions; "
-                    "give a cash pattern that matches it, or leave the transaction columns empty",
-                )
+                refused.setdefault(line.account, []).append(line.place)
+    for account, places in refused.items():
+        refusals.add(
+            places[0],
+            f"account {account!r} is not a cash account, so its lines ({len(places)}) cannot be transactions; "
+            "name it as cash (--cash), or leave the transaction columns empty",
+        )
 
 
 def _entry(entry_id: str, lines: list[FileLine], chart: Chart) -> NewJournalEntry:

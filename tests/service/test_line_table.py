@@ -357,3 +357,31 @@ def test_a_no_is_given_like_a_yes(tmp_path):
     pq.write_table(table, tmp_path / "lines.parquet")
     with pytest.raises(ImportRefusedError, match="row 1: account 'assets:bank' is not a cash account"):
         read_line_table(tmp_path / "lines.parquet")
+
+
+def test_a_file_put_together_twice_is_refused(write):
+    """An entry whose lines come again later would be posted with twice the money; both places are named."""
+    rows = [*pair(entry_id="a"), *pair(entry_id="b")]
+    with pytest.raises(ImportRefusedError, match=r"(line 6|row 5): entry 'a' is in the file already.* (line 2|row 1)"):
+        read_line_table(write([*rows, *rows]))
+
+
+def test_lines_of_an_entry_may_stand_apart(write):
+    """An entry whose lines stand in several places is one entry, and a note says so."""
+    (debit, credit), between = pair(entry_id="a"), pair(entry_id="b")
+    for rows in ([debit, *between, credit], [debit, credit, *between, debit, credit | {"ledger": "equity:more"}]):
+        books = read_line_table(write(rows))
+        assert [entry.id for entry in books.entries] == ["a", "b"]
+        assert len(books.entries[0].lines) == len(rows) - 2
+        assert books.notes == ("entries whose lines stand in several places were put together (1): a",)
+    assert not read_line_table(write([debit, credit, *between])).notes
+
+
+def test_an_account_that_is_not_cash_is_named_once(write):
+    """Many lines of one account that cannot be transactions are one reason, with where they begin and their number."""
+    rows = [line for number in range(9) for line in pair(entry_id=f"e{number}", personal="true")]
+    with pytest.raises(
+        ImportRefusedError, match=r"account 'assets:bank' is not a cash account, so its lines \(9\)"
+    ) as no:
+        read_line_table(write(rows))
+    assert str(no.value).count("assets:bank") == 1
