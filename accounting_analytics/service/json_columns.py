@@ -6,6 +6,7 @@ times as fast.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -16,7 +17,7 @@ from accounting_analytics.service.rendering import quoted
 from accounting_analytics.service.units import BASE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     Numbers: TypeAlias = Sequence[int] | pa.Array
     Texts: TypeAlias = Sequence[str | None] | pa.Array
@@ -64,7 +65,12 @@ def joined(*parts: pa.Array | str) -> pa.Array:
     return pc.binary_join_element_wise(*parts, "")
 
 
-def elements(rows: pa.Array, counts: Sequence[int]) -> pa.Array:
-    """Rows one after the other with commas between them: as many to a text as each count says."""
-    ends = np.cumsum([0, *counts], dtype=np.int32)
-    return pc.binary_join(pa.ListArray.from_arrays(ends, rows), ",")
+def elements(rows: pa.Array, counts: Sequence[int]) -> Iterator[pa.Buffer]:
+    """Rows one after the other, as many at a time as each count says, without the comma that each row ends with.
+
+    They stand in memory like this already: nothing is copied.
+    """
+    _, offsets, values = rows.buffers()
+    places = np.frombuffer(offsets, np.int32)[rows.offset + np.cumsum([0, *counts])].tolist()
+    for start, end in pairwise(places):
+        yield values.slice(start, end - start - len(","))

@@ -175,9 +175,9 @@ def _rendered(read: _Read, cash_names: Mapping[int, str], scale: int) -> Iterato
         json_columns.texts(entry_ids),
         '","journal_entry_description":"',
         json_columns.texts(descriptions),
-        '"}',
+        '"},',
     )
     nets = pa.table({"ledger": read.ledgers, "units": units}).group_by("ledger", use_threads=False)
     units_of = nets.aggregate([("units", "sum")])["units_sum"].to_pylist()
     for key, net, own in zip(read.keys, units_of, json_columns.elements(lines, read.counts), strict=True):
-        yield LedgerLines(key, int(net), own.as_buffer())
+        yield LedgerLines(key, int(net), own)

@@ -24,7 +24,7 @@ from accounting_analytics.service.operations.lookup import (
 from accounting_analytics.service.operations.pages import Matching, find_page
 from accounting_analytics.service.operations.transactions import (
     COLUMNS,
-    TransactionLine,
+    LineColumns,
     line_columns,
     transaction_fields,
 )
@@ -92,7 +92,7 @@ def list_line_entries(
     following = quoted(tokens.write(page.after)) if page.after else "null"
     previous = quoted(tokens.write(page.before)) if page.before else "null"
     tail = f'],"next_page_token":{following},"prev_page_token":{previous}}}'
-    return b'{"records":[' + records + tail.encode()
+    return b"".join((b'{"records":[', records, tail.encode()))
 
 
 def page_tokens(key: bytes, instance: Instance, ledger_id: str, query: ListLineEntriesQuery) -> PageTokens:
@@ -116,7 +116,7 @@ def _matching(
     return Matching(ledger.pk, start, end, further, query.is_cashflow)
 
 
-def _records(connection: Connection, page: Page, shown: _Shown) -> bytes:
+def _records(connection: Connection, page: Page, shown: _Shown) -> bytes | pa.Buffer:
     """Render the records of a page, column by column, because a page has a thousand."""
     page_lines = page.lines.subquery()
     query = (
@@ -126,11 +126,11 @@ def _records(connection: Connection, page: Page, shown: _Shown) -> bytes:
         .outerjoin(tables.transactions, tables.transactions.c.line_entry_pk == _LINES.pk)
         .order_by(_LINES.datetime, _LINES.id)
     )
-    rows = list(map(TransactionLine._make, plain_rows(connection, query)))
+    rows = list(plain_rows(connection, query))
     if not rows:
         return b""
     lines = line_columns(rows)
-    around = _around(connection, page_lines, rows, shown.ledger_ids)
+    around = _around(connection, page_lines, lines, shown.ledger_ids)
     tags = _tags(connection, page_lines)
     parts = [
         '{"id":"',
@@ -148,7 +148,7 @@ def _records(connection: Connection, page: Page, shown: _Shown) -> bytes:
         '","journal_entry_description":"',
         lines.journal_entry_description,
         '","tags":',
-        pa.array([tags.get(row.pk, "[]") for row in rows], pa.string()),
+        pa.array([tags.get(key, "[]") for key in lines.pk], pa.string()),
         _where_there(',"related_line_entry_id":', around.related_line_entry_id),
         _where_there(',"transaction_id":"', lines.transaction_id, '"'),
     ]
@@ -161,8 +161,8 @@ def _records(connection: Connection, page: Page, shown: _Shown) -> bytes:
         parts += ['","line_entry_ids":[', around.line_entry_ids, "]}"]
     if shown.opposing_ledger_ids:
         parts += [',"opposing_ledger_ids":[', around.opposing_ledger_ids, "]"]
-    (records,) = elements(joined(*parts, f"{shown.expanded_ledger}}}"), [len(rows)])
-    return bytes(records.as_buffer())
+    (records,) = elements(joined(*parts, f"{shown.expanded_ledger}}},"), [len(rows)])
+    return records
 
 
 def _where_there(*parts: pa.Array | str) -> pa.Array:
@@ -189,9 +189,7 @@ def _shown(connection: Connection, instance: Instance, ledger: StoredLedger, exp
     )
 
 
-def _around(
-    connection: Connection, page: Subquery, rows: Sequence[TransactionLine], ledger_ids: Mapping[int, str]
-) -> _Around:
+def _around(connection: Connection, page: Subquery, lines: LineColumns, ledger_ids: Mapping[int, str]) -> _Around:
     """All lines of the page's journal entries, in the order they were posted, as each line of the page sees them."""
     query = (
         select(page.c.pk, _LINES.id, _LINES.debit_credit, _LINES.ledger_pk)
@@ -200,10 +198,10 @@ def _around(
     )
     keys, line_ids, sides, ledger_keys = zip(*plain_rows(connection, query), strict=True)
     quoted_ids = joined('"', texts(line_ids), '"')
-    own_side = {row.pk: row.debit_credit for row in rows}
+    own_side = dict(zip(lines.pk, lines.debit_credit.to_pylist(), strict=True))
     opposes = [side != own_side[key] for key, side in zip(keys, sides, strict=True)]
     opposing_ledgers = dict.fromkeys(compress(zip(keys, ledger_keys, strict=True), opposes))
-    by_line = _ByLine([row.pk for row in rows])
+    by_line = _ByLine(lines.pk)
     opposing_lines = by_line.lists(compress(keys, opposes), quoted_ids.filter(pa.array(opposes)))
     alone = pc.equal(pc.list_value_length(opposing_lines), 1)
     return _Around(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -62,6 +62,7 @@ class TransactionLine(NamedTuple):
 class LineColumns(NamedTuple):
     """Lines and their transactions as columns of JSON: texts as they stand between quotes, amounts in units."""
 
+    pk: Sequence[int]
     id: pa.Array
     units: pa.Array
     datetime: pa.Array
@@ -77,13 +78,14 @@ class LineColumns(NamedTuple):
     source_account_id: pa.Array
 
 
-_TEXTS = [name for name in LineColumns._fields if name not in {"units", "datetime", "personal"}]
+_TEXTS = [name for name in LineColumns._fields if name not in {"pk", "units", "datetime", "personal"}]
 
 
-def line_columns(lines: Sequence[TransactionLine]) -> LineColumns:
-    """Columns of at least one line."""
+def line_columns(lines: Sequence[tuple[Any, ...]]) -> LineColumns:
+    """Columns of at least one line, each a :class:`TransactionLine` or a row like it."""
     columns = dict(zip(TransactionLine._fields, zip(*lines, strict=True), strict=True))
     return LineColumns(
+        pk=columns["pk"],
         units=json_columns.units(columns["high"], columns["low"]),
         datetime=json_columns.timestamps(columns["datetime"]),
         personal=pc.if_else(pa.array(map(bool, columns["personal"]), pa.bool_()), "true", "false"),
