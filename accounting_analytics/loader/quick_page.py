@@ -1,12 +1,13 @@
 """An ordinary page read straight into columns, while other threads work; anything odd is left to the strict way.
 
-Either these are the columns of the strict way (:mod:`~accounting_analytics.loader.columns`), or there are none: then the
-page is decoded as records, and that alone says what is wrong. Arrow's reader with a schema refuses names that are
+Either these are the columns of the strict way (:mod:`~accounting_analytics.loader.columns`), or there are none: then
+the page is decoded as records, and that alone says what is wrong. Arrow's reader with a schema refuses names that are
 repeated or unknown, values of other types, and amounts that do not fit; what it would let pass is looked for here.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from functools import cache
 from typing import NamedTuple
@@ -21,8 +22,6 @@ from accounting_analytics.money import arrow_type
 
 _MOST_BYTES = 1 << 26
 _REQUIRED = ("id", "amount", "debit_credit", "datetime", "ledger_id", "journal_entry_id")
-_SIDES = pa.array(["debit", "credit"])
-_YEARS = tuple(pa.scalar(text).cast(INSTANT) for text in ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"))
 _ORDINARY_INSTANT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?$"
 _AMOUNT_OF_NO_NUMBER = re.compile(
     rb'"amount"[ \t\r\n]*:[ \t\r\n]*"(?!-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")'
@@ -75,7 +74,7 @@ def _token(content: bytes) -> str | None:
 
 
 def _records(content: bytes, scale: int) -> pa.StructArray:
-    """Records of a page as Arrow reads them."""
+    """Read the records of a page with Arrow."""
     _require(_AMOUNT_OF_NO_NUMBER.search(content) is None)
     _require(b"\\" not in content or _ESCAPE_IN_NAME.search(content) is None)
     page = pa.json.read_json(
@@ -120,7 +119,8 @@ def _columns(records: pa.StructArray, ledger_id: str, expanded: frozenset[str], 
     lines = _fields(records)
     _require(not any(lines[name].null_count for name in _REQUIRED))
     _require_all(pc.equal(lines["ledger_id"], ledger_id))
-    _require_all(pc.is_in(lines["debit_credit"], _SIDES))
+    debit = pc.equal(lines["debit_credit"], "debit")
+    _require_all(pc.or_(debit, pc.equal(lines["debit_credit"], "credit")))
     transaction, entry = _nested(lines["transaction"]), _nested(lines["journal_entry"])
     for texts in (lines["opposing_ledger_ids"], transaction["opposing_line_entry_ids"], entry["line_entry_ids"]):
         _require(not texts.values.null_count)
@@ -128,7 +128,7 @@ def _columns(records: pa.StructArray, ledger_id: str, expanded: frozenset[str], 
     columns = {
         **lines,
         "datetime": _instants(lines["datetime"]),
-        "signed_amount": pc.if_else(pc.equal(lines["debit_credit"], "debit"), amount, pc.negate(amount)),
+        "signed_amount": pc.if_else(debit, amount, pc.negate(amount)),
         "tag_ids": _tag_ids(lines["tags"]),
         "transaction_amount": transaction["amount"],
         **{name: transaction[field] for name, field in TRANSACTION_FIELDS.items()},
@@ -158,8 +158,16 @@ def _instants(texts: pa.StringArray) -> pa.TimestampArray:
         instants = texts.cast(INSTANT)
     except pa.ArrowInvalid:  # perhaps no text has a zone
         instants = texts.cast(pa.timestamp("us")).cast(INSTANT)
-    _require_all(pc.and_(pc.greater_equal(instants, _YEARS[0]), pc.less_equal(instants, _YEARS[1])))
+    first, last = _calendar()
+    _require_all(pc.and_(pc.greater_equal(instants, first), pc.less_equal(instants, last)))
     return instants
+
+
+@cache
+def _calendar() -> tuple[pa.TimestampScalar, pa.TimestampScalar]:
+    """First and last instant; not made before a page is there, because Arrow imports pandas for its first scalar."""
+    first, last = (pa.scalar(end.replace(tzinfo=dt.UTC), INSTANT) for end in (dt.datetime.min, dt.datetime.max))
+    return first, last
 
 
 def _tag_ids(tags: pa.ListArray) -> pa.ListArray:

@@ -117,7 +117,7 @@ class Scan:
 
     def _read(self, window: Window, *, may_split: bool) -> WindowLines | list[Window]:
         chain = _Chain(window)
-        tables = [line_schema(self.query.expand, self.query.scale).empty_table()]
+        tables = [pa.Table.from_batches([], line_schema(self.query.expand, self.query.scale))]
         dusted = 0
         token: str | None = None
         while True:
@@ -156,16 +156,17 @@ class Scan:
         self, raw: RawResponse[wire.LineEntryPage], number: int, window: Window, token: str | None, where: str
     ) -> tuple[Columns, str | None]:
         """Columns of an answer and the next token: the quick way if it is ordinary, else by records and strictly."""
-        asked = {"ledger_id": window.ledger_id, "expanded": self.query.expand, "scale": self.query.scale}
+        ledger_id, expanded, scale = window.ledger_id, self.query.expand, self.query.scale
         if self._odd < _ODD_IN_A_ROW:
             with self._quick:
-                quick = quick_page(raw.content, **asked)
+                quick = quick_page(raw.content, ledger_id=ledger_id, expanded=expanded, scale=scale)
             self._odd = 0 if quick is not None else self._odd + 1
             if quick is not None:
                 return Columns(quick.table, 0), quick.next_page_token
         with self._strict:
             page = self._decoded(raw, number, window, token)
-            return page_columns(page.records, where, **asked), page.next_page_token
+            columns = page_columns(page.records, where, ledger_id=ledger_id, expanded=expanded, scale=scale)
+            return columns, page.next_page_token
 
     def _decoded(
         self, raw: RawResponse[wire.LineEntryPage], number: int, window: Window, token: str | None
