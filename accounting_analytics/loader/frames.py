@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pyarrow as pa
 
+from accounting_analytics.dtypes import BOOLEAN, INSTANT, TEXT, TEXT_LIST
 from accounting_analytics.loader.columns import in_order, line_schema, without_repeats
+from accounting_analytics.loader.line_rules import require_rules
 from accounting_analytics.loader.notes import load_notes
-from accounting_analytics.schemas import BOOLEAN, INSTANT, TEXT, TEXT_LIST, LineEntries
 
 if TYPE_CHECKING:
     from pandas.api.extensions import ExtensionDtype
@@ -30,15 +31,17 @@ def line_entries_frame(loaded: Loaded) -> pd.DataFrame:
     table = pa.concat_tables([schema.empty_table(), *(one.table() for one in loaded.windows)])
     table, repeated = without_repeats(table)
     table = in_order(table)
-    frame = as_frame(table)
+    frame = as_frame(table, schema)
     frame.attrs["notes"] = load_notes(loaded, repeated)
     frame.attrs["load"] = loaded.as_json()
     return frame
 
 
-def as_frame(table: pa.Table) -> pd.DataFrame:
+def as_frame(table: pa.Table, schema: pa.Schema) -> pd.DataFrame:
     """Lines as a validated LineEntries frame."""
-    return LineEntries.checked(table.to_pandas(types_mapper=_dtype))
+    require_rules(table, schema)
+    frame: pd.DataFrame = table.to_pandas(types_mapper=_dtype)
+    return frame
 
 
 def _dtype(kind: pa.DataType) -> ExtensionDtype | None:

@@ -176,8 +176,9 @@ def iter_line_entry_batches(
     ) as loaded:
         from accounting_analytics.loader.frames import as_frame  # noqa: PLC0415 (a load to a file needs no pandas)
 
+        schema = line_schema(query.expand, query.scale)
         for table in _Batches(loaded):
-            frame = as_frame(table)
+            frame = as_frame(table, schema)
             frame.attrs["load"] = loaded.as_json()
             yield frame
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from accounting_analytics.loader.query import LineEntryQuery, Window
 
 _RESTARTS = 3
-_QUICK_AT_ONCE = min(os.cpu_count() or 1, 4)
+_QUICK_AT_ONCE = min((os.cpu_count() or 1) + 1, 4)
 """Pages read the quick way at once; of the strict way it is one: the interpreter runs one thread at a time."""
 _ODD_IN_A_ROW = 5
 """After so many odd pages nothing is tried the quick way any more."""
