@@ -1,8 +1,9 @@
 """Measure loading: whole processes in turn against one local server, several rounds, medians, peak memory, exactness.
 
 Run ``python tests/benchmarks/load.py [--lines 100000] [--rounds 3] [--dlt PYTHON]``. PYTHON is the interpreter of an
-environment that has dlt with its Parquet support; without it dlt is left out, and the benchmark says so. Three tables:
-20 ms a page; 200 ms a page with skewed ledgers and 32 requests in flight against paging one after the other; growth.
+environment that has dlt with its Parquet support; without it dlt is left out, and the benchmark says so. Four tables:
+decoding on one core; 20 ms a page; 200 ms a page with skewed ledgers and 32 requests in flight against paging one after
+the other; growth.
 "Exact" compares the sum of all signed amounts with the books in whole cents.
 """
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DAYS = ("2025-01-01", "2025-12-31")
+PAGES_DECODED = 40
 EXPAND = "journal_entry,opposing_ledger_ids,transaction"
 
 
@@ -191,6 +193,39 @@ def compare(
         )
 
 
+def decoding(rounds: int) -> None:
+    """Print the processor time of a page with all nested objects, from bytes to columns or a frame."""
+    import pandas as pd  # noqa: PLC0415 (the programs above import what they need themselves)
+    from page_server import make_ledgers  # noqa: PLC0415
+
+    from accounting_analytics.client import strict_json  # noqa: PLC0415
+    from accounting_analytics.client.records import LineEntryPage  # noqa: PLC0415
+    from accounting_analytics.loader.columns import page_columns  # noqa: PLC0415
+    from accounting_analytics.loader.quick_page import quick_page  # noqa: PLC0415
+
+    served, _ = make_ledgers(PAGES_DECODED * 1000, 1, 1.0)
+    records = served["led_0"][1]
+    tail = b'],"next_page_token":"t","prev_page_token":null}'
+    starts = range(0, len(records), 1000)
+    pages = [b'{"records":[' + b",".join(records[at : at + 1000]) + tail for at in starts]
+    asked = {"ledger_id": "led_0", "expanded": frozenset(EXPAND.split(",")), "scale": 2}
+    ways = {
+        "quick way": lambda page: quick_page(page, **asked).table,
+        "strict way": lambda page: page_columns(strict_json.decode(page, LineEntryPage).records, "page", **asked).table,
+        "json_normalize": lambda page: pd.json_normalize(json.loads(page)["records"]),
+    }
+    best = dict.fromkeys(ways, float("inf"))
+    for _ in range(rounds):
+        for way, decode in ways.items():
+            began = time.thread_time()
+            kept = [decode(page) for page in pages]
+            best[way] = min(best[way], (time.thread_time() - began) / len(pages))
+            del kept
+    print(f"\ndecoding a page of 1,000 lines, {len(pages[0]) / 1e6:.2f} MB, on one core: best of {rounds} round(s)")
+    for way, seconds in best.items():
+        print(f"{way:18}{seconds * 1000:9.2f} ms{best['json_normalize'] / seconds:7.1f}x json.loads + json_normalize")
+
+
 def main() -> None:
     """Compare, or be one of the processes compared."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -214,6 +249,7 @@ def main() -> None:
     else:
         print("dlt is not measured: give --dlt PYTHON, the interpreter of an environment that has it")
     if not options.growth:
+        decoding(max(options.rounds, 3))
         books = (options.lines, 1, 1.0, 20)
         compare(f"{options.lines:,} lines of one ledger, 20 ms a page", books, here, options.rounds, 8)
         slow = {program: here[program] for program in ("ours", "by hand")}
