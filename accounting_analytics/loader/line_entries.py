@@ -8,7 +8,6 @@ import threading
 from typing import TYPE_CHECKING
 
 from accounting_analytics.errors import InputError
-from accounting_analytics.loader.checkpoint import Checkpoint
 from accounting_analytics.loader.query import LineEntryQuery
 from accounting_analytics.loader.reading import read_all
 from accounting_analytics.loader.shelf import MemoryShelf
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.client import LedgerClient
+    from accounting_analytics.loader.shelf import Shelf
 
 DEFAULT_EXPANSIONS = ("transaction", "journal_entry", "opposing_ledger_ids")
 DEFAULT_IN_FLIGHT = 8
@@ -98,13 +98,21 @@ def load_line_entries(
         expand=expand,
     )
     at_once = checked_in_flight(in_flight)
-    shelf = MemoryShelf() if checkpoint is None else Checkpoint(checkpoint, client, query)
-    with shelf, LoadProgress(progress, client) as shown:
+    with _shelf(checkpoint, client, query) as shelf, LoadProgress(progress, client) as shown:
         _import_pandas_meanwhile()
         loaded = read_all(client, query, shelf, shown, in_flight=at_once, allow_partial=allow_partial)
         from accounting_analytics.loader.frames import line_entries_frame  # noqa: PLC0415 (imported meanwhile)
 
         return line_entries_frame(loaded)
+
+
+def _shelf(checkpoint: str | Path | None, client: LedgerClient, query: LineEntryQuery) -> Shelf:
+    """Where windows are kept: in memory, or in a folder."""
+    if checkpoint is None:
+        return MemoryShelf()
+    from accounting_analytics.loader.checkpoint import Checkpoint  # noqa: PLC0415 (Parquet takes a moment to import)
+
+    return Checkpoint(checkpoint, client, query)
 
 
 def checked_in_flight(in_flight: int) -> int:
