@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 _RESTARTS = 3
 _QUICK_AT_ONCE = min((os.cpu_count() or 1) + 1, 4)
-"""Pages read the quick way at once; of the strict way it is one: the interpreter runs one thread at a time."""
+"""Pages read the quick way at once; the strict way it is one, because that holds the interpreter's lock."""
 _ODD_IN_A_ROW = 5
 """After so many odd pages nothing is tried the quick way any more."""
 _PAGES_WITHOUT_NEWS = 100
@@ -82,7 +83,7 @@ class Scan:
     query: LineEntryQuery
     in_flight: int
     stop: threading.Event = field(default_factory=threading.Event)
-    _quick: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(_QUICK_AT_ONCE))
+    _quick: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_QUICK_AT_ONCE, "decode"))
     _strict: threading.Lock = field(default_factory=threading.Lock)
     _odd: int = 0
 
@@ -129,7 +130,6 @@ class Scan:
             del raw
             require_in_period(columns.table, window.period, where)
             chain.follow(columns.table["id"], token, where)
-            pa.default_memory_pool().release_unused()  # each thread's share stays reserved otherwise
             tables.append(columns.table)
             dusted += columns.dusted
             if token is None:
@@ -158,8 +158,10 @@ class Scan:
         """Columns of an answer and the next token: the quick way if it is ordinary, else by records and strictly."""
         ledger_id, expanded, scale = window.ledger_id, self.query.expand, self.query.scale
         if self._odd < _ODD_IN_A_ROW:
-            with self._quick:
-                quick = quick_page(raw.content, ledger_id=ledger_id, expanded=expanded, scale=scale)
+            # on few threads, because Arrow keeps what it needed for a page for every thread
+            quick = self._quick.submit(
+                quick_page, raw.content, ledger_id=ledger_id, expanded=expanded, scale=scale
+            ).result()
             self._odd = 0 if quick is not None else self._odd + 1
             if quick is not None:
                 return Columns(quick.table, 0), quick.next_page_token

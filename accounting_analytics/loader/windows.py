@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _DAY = dt.timedelta(days=1)
 MOST_PAGES = 10
 """A window is planned for at most so many pages."""
+_MOST_PAGES_AT_ONCE = 160
+"""The windows in flight hold at most so many together: that, not the books, is what memory holds."""
 _MOST_WINDOWS = 4
 """A window is cut into at most so many for each request in flight."""
 _WORTH_OF_A_REQUEST = 4
@@ -103,7 +105,7 @@ def split(window: Window, outlook: Outlook, in_flight: int) -> list[Window]:
 def _days_a_window(days: int, outlook: Outlook, in_flight: int) -> int:
     """Days of lines that nearly fill whole pages: few requests for the last few lines, few turns of waiting."""
     page = outlook.lines_a_page / outlook.lines_a_day
-    most = min(max(math.ceil(outlook.pages / in_flight), 1), MOST_PAGES)
+    most = min(max(math.ceil(outlook.pages / in_flight), 1), MOST_PAGES, max(_MOST_PAGES_AT_ONCE // in_flight, 2))
     fewest, longest = max(int(page * most / 2), 1), max(min(int(page * most), days), 1)
 
     def cost(of_window: int) -> float:
