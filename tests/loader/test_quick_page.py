@@ -1,11 +1,14 @@
 """The quick way through a page: the columns of the strict way, or none."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import accounting_analytics as aa
 from accounting_analytics.client import strict_json
 from accounting_analytics.client.records import LineEntryPage
 from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfaceError
@@ -231,3 +234,34 @@ def test_every_odd_value_in_every_place(text):
     """Each odd value at each place of a line."""
     for path in places(LINE_BODY):
         agree(written(LINE_BODY, {path: ("value", text)}).encode("utf-8", "surrogatepass"))
+
+
+def test_a_service_that_is_always_odd_is_read_strictly(connected, make_ledgers, spread, monkeypatch):
+    """Fields that the interface does not know are ignored, and the quick way is soon not tried any more."""
+    tried = []
+
+    def tries(*arguments, **named):
+        tried.append(quick_page(*arguments, **named))
+        return tried[-1]
+
+    monkeypatch.setattr("accounting_analytics.loader.scan.quick_page", tries)
+    lines = [line | {"colour": "blue"} for line in spread({"led_1": {"2025-01-01": 40}})]
+    service = make_ledgers(lines, page_size=2)
+    frame = aa.load_line_entries(connected(service), ["led_1"], "2025-01-01", "2025-01-01", in_flight=1)
+    assert (len(frame), tried) == (40, [None] * 5)
+
+
+def test_a_load_imports_no_pandera(loopback, make_ledgers, spread):
+    """The model's rules are checked without the model, which takes long to import."""
+    service = make_ledgers(spread({"led_1": {"2025-01-01": 3}}))
+    code = (
+        "import sys, accounting_analytics as aa\n"
+        "client = aa.LedgerClient(sys.argv[1], token='t', instance_id='i')\n"
+        "frame = aa.load_line_entries(client, ['led_1'], '2025-01-01', '2025-01-01')\n"
+        "print(len(frame), 'pandera' in sys.modules, 'pandas' in sys.modules)\n"
+    )
+    with loopback(service) as address:
+        told = subprocess.run(  # noqa: S603 (our own words)
+            [sys.executable, "-c", code, address], check=True, capture_output=True, text=True
+        )
+    assert told.stdout.split() == ["3", "False", "True"]
