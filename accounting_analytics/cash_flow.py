@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.chart_of_accounts import Hierarchy, display_order
+from accounting_analytics.dtypes import INSTANT, TEXT
 from accounting_analytics.errors import (
     AmountError,
     BooksDoNotTieError,
@@ -29,13 +30,7 @@ from accounting_analytics.errors import (
 from accounting_analytics.load_stamp import lacks
 from accounting_analytics.money import EXACT, PRECISION, arrow_type, check_scale, pandas_dtype, parse_amount
 from accounting_analytics.periods import Interval, Period
-from accounting_analytics.schemas import (
-    INSTANT,
-    TEXT,
-    CashBalances,
-    CashFlowLedgers,
-    CashFlowReport,
-)
+from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowReport
 
 if TYPE_CHECKING:
     import datetime as dt

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import pyarrow as pa
 
 from accounting_analytics.periods import Period
@@ -22,8 +21,9 @@ LOAD_METADATA = b"accounting_analytics.load"
 
 def load_stamp(line_entries: Any) -> Mapping[str, Any] | None:  # noqa: ANN401 (any frame)
     """Stamp of a pandas frame or an Arrow table; None where there is none."""
-    if isinstance(line_entries, pd.DataFrame):
-        stamp = line_entries.attrs.get("load")
+    attrs = getattr(line_entries, "attrs", None)  # those of a pandas frame; an import of pandas takes a while
+    if isinstance(attrs, dict):
+        stamp = attrs.get("load")
         return stamp if isinstance(stamp, dict) else None
     if isinstance(line_entries, pa.Table) and LOAD_METADATA in (line_entries.schema.metadata or {}):
         stamp = json.loads(line_entries.schema.metadata[LOAD_METADATA])

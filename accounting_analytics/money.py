@@ -7,12 +7,14 @@ An amount is a :class:`~decimal.Decimal` in units of the instance's one currency
 from __future__ import annotations
 
 from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation, localcontext
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import pandas as pd
 import pyarrow as pa
 
 from accounting_analytics.errors import AmountError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DEFAULT_SCALE = 2
 MAX_SCALE = 10
@@ -42,6 +44,8 @@ def arrow_type(scale: int = DEFAULT_SCALE) -> pa.Decimal128Type:
 
 def pandas_dtype(scale: int = DEFAULT_SCALE) -> pd.ArrowDtype:
     """Pandas dtype of an amount column."""
+    import pandas as pd  # noqa: PLC0415 (slow to import, and amounts need it only in frames)
+
     return pd.ArrowDtype(arrow_type(scale))
 
 

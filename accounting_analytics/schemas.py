@@ -21,6 +21,7 @@ from pandera.errors import SchemaErrors
 from pandera.typing.pandas import Series  # noqa: TC002 (pandera reads the annotations)
 
 from accounting_analytics.chart_of_accounts import DebitCredit
+from accounting_analytics.dtypes import BOOLEAN, INSTANT, TEXT, TEXT_LIST
 from accounting_analytics.errors import FrameError
 from accounting_analytics.money import DEFAULT_SCALE, EXACT, PRECISION, format_amount, pandas_dtype, parse_amount
 
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
 
     from accounting_analytics.periods import Period
 
-TEXT = pd.StringDtype(na_value=float("nan"))
-INSTANT = pd.DatetimeTZDtype(unit="us", tz="UTC")
-TEXT_LIST = pd.ArrowDtype(pa.list_(pa.string()))
-BOOLEAN = pd.BooleanDtype()
 _SHOWN_FAILURES = 3
 
 Instant = Annotated[pd.DatetimeTZDtype, "us", "UTC"]

@@ -1,10 +1,8 @@
-"""Client of a Ledger Accounting Service: the four operations, and how a service is found."""
+"""Client of a Ledger Accounting Service: the four operations, and how a service is found.
 
-from accounting_analytics.client.configuration import connect
-from accounting_analytics.client.credentials import ClientCredentials, TokenFile
-from accounting_analytics.client.deadline import Deadline
-from accounting_analytics.client.governor import Quota
-from accounting_analytics.client.ledger_client import LedgerClient
-from accounting_analytics.client.raw_responses import RawResponse
+The names load on first use: whoever has an address needs nothing of how one is found.
+"""
 
-__all__ = ["ClientCredentials", "Deadline", "LedgerClient", "Quota", "RawResponse", "TokenFile", "connect"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

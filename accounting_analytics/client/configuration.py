@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import platformdirs
 
 from accounting_analytics.client.credentials import (
@@ -24,6 +23,8 @@ from accounting_analytics.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import pandas as pd
 
 _DISTANCE = {"option": 0, "environment": 1, "profile": 2}
 PREFIX = "ACCOUNTING_ANALYTICS_"
@@ -91,6 +92,8 @@ class Settings:
 
     def frame(self) -> pd.DataFrame:
         """Table of name, value (secrets masked) and source."""
+        import pandas as pd  # noqa: PLC0415 (slow to import, and a connection needs none of it)
+
         rows = [(setting.name, setting.shown, setting.source) for setting in self.settings]
         return pd.DataFrame(rows, columns=["setting", "value", "source"])
 

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+import threading
 from typing import TYPE_CHECKING
 
-import pandas as pd
-import pyarrow as pa
-
 from accounting_analytics.errors import InputError
-from accounting_analytics.loader.checkpoint import Checkpoint
-from accounting_analytics.loader.columns import counted, in_order, line_schema, without_repeats
 from accounting_analytics.loader.query import LineEntryQuery
-from accounting_analytics.loader.reading import Loaded, read_all
+from accounting_analytics.loader.reading import read_all
 from accounting_analytics.loader.shelf import MemoryShelf
 from accounting_analytics.progress import LoadProgress
-from accounting_analytics.schemas import BOOLEAN, INSTANT, TEXT, TEXT_LIST, LineEntries
 
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterable
     from pathlib import Path
 
+    import pandas as pd
+
     from accounting_analytics.client import LedgerClient
+    from accounting_analytics.loader.shelf import Shelf
 
 DEFAULT_EXPANSIONS = ("transaction", "journal_entry", "opposing_ledger_ids")
 DEFAULT_IN_FLIGHT = 8
-_TO_PANDAS = {
-    pa.string(): TEXT,
-    pa.timestamp("us", "UTC"): INSTANT,
-    pa.bool_(): BOOLEAN,
-    pa.list_(pa.string()): TEXT_LIST,
-}
 
 
 def load_line_entries(
@@ -104,10 +98,21 @@ def load_line_entries(
         expand=expand,
     )
     at_once = checked_in_flight(in_flight)
-    shelf = MemoryShelf() if checkpoint is None else Checkpoint(checkpoint, client, query)
-    with shelf, LoadProgress(progress, client) as shown:
+    with _shelf(checkpoint, client, query) as shelf, LoadProgress(progress, client) as shown:
+        _import_pandas_meanwhile()
         loaded = read_all(client, query, shelf, shown, in_flight=at_once, allow_partial=allow_partial)
+        from accounting_analytics.loader.frames import line_entries_frame  # noqa: PLC0415 (imported meanwhile)
+
         return line_entries_frame(loaded)
+
+
+def _shelf(checkpoint: str | Path | None, client: LedgerClient, query: LineEntryQuery) -> Shelf:
+    """Where windows are kept: in memory, or in a folder."""
+    if checkpoint is None:
+        return MemoryShelf()
+    from accounting_analytics.loader.checkpoint import Checkpoint  # noqa: PLC0415 (Parquet takes a moment to import)
+
+    return Checkpoint(checkpoint, client, query)
 
 
 def checked_in_flight(in_flight: int) -> int:
@@ -118,42 +123,9 @@ def checked_in_flight(in_flight: int) -> int:
     return in_flight
 
 
-def line_entries_frame(loaded: Loaded) -> pd.DataFrame:
-    """All lines of a load as LineEntries."""
-    schema = line_schema(loaded.query.expand, loaded.query.scale)
-    table = pa.concat_tables([schema.empty_table(), *(one.table() for one in loaded.windows)])
-    table, repeated = without_repeats(table)
-    table = in_order(table)
-    frame = as_frame(table)
-    frame.attrs["notes"] = load_notes(loaded, repeated)
-    frame.attrs["load"] = loaded.as_json()
-    return frame
-
-
-def as_frame(table: pa.Table) -> pd.DataFrame:
-    """Lines as a validated LineEntries frame."""
-    return LineEntries.checked(table.to_pandas(types_mapper=_TO_PANDAS.get).astype(_amount_dtypes(table)))
-
-
-def load_notes(loaded: Loaded, repeated: int) -> tuple[str, ...]:
-    """Say what came in oddly, and what did not come."""
-    return counted(
-        (
-            sum(one.dusted for one in loaded.windows),
-            "amount(s) had float dust, within 1e-6 of the exact value, removed",
-        ),
-        (
-            repeated + sum(one.repeated for one in loaded.windows),
-            "line(s) came more than once with the same content and were kept once",
-        ),
-        (
-            len(loaded.missing),
-            f"window(s) could not be read, so lines are missing; the first: {loaded.missing[0].error}"
-            if loaded.missing
-            else "",
-        ),
-    )
-
-
-def _amount_dtypes(table: pa.Table) -> dict[str, pd.ArrowDtype]:
-    return {field.name: pd.ArrowDtype(field.type) for field in table.schema if pa.types.is_decimal(field.type)}
+def _import_pandas_meanwhile() -> None:
+    """Import what frames need on a thread beside, while the first pages are on their way; it takes as long as those."""
+    if "accounting_analytics.loader.frames" not in sys.modules:
+        threading.Thread(
+            target=importlib.import_module, args=("accounting_analytics.loader.frames",), name="import pandas"
+        ).start()

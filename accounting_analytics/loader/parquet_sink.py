@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -21,13 +20,8 @@ from accounting_analytics.load_stamp import LOAD_METADATA
 from accounting_analytics.loader.checkpoint import Checkpoint
 from accounting_analytics.loader.columns import in_order, line_schema, without_repeats
 from accounting_analytics.loader.durable import write_durably
-from accounting_analytics.loader.line_entries import (
-    DEFAULT_EXPANSIONS,
-    DEFAULT_IN_FLIGHT,
-    as_frame,
-    checked_in_flight,
-    load_notes,
-)
+from accounting_analytics.loader.line_entries import DEFAULT_EXPANSIONS, DEFAULT_IN_FLIGHT, checked_in_flight
+from accounting_analytics.loader.notes import load_notes
 from accounting_analytics.loader.query import LineEntryQuery
 from accounting_analytics.loader.reading import Loaded, read_all
 from accounting_analytics.progress import LoadProgress
@@ -35,6 +29,8 @@ from accounting_analytics.progress import LoadProgress
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterable, Iterator
+
+    import pandas as pd
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.loader.shelf import KeptWindow
@@ -178,8 +174,11 @@ def iter_line_entry_batches(
     with _read(
         client, query, checkpoint=checkpoint, beside=None, in_flight=checked_in_flight(in_flight), progress=progress
     ) as loaded:
+        from accounting_analytics.loader.frames import as_frame  # noqa: PLC0415 (a load to a file needs no pandas)
+
+        schema = line_schema(query.expand, query.scale)
         for table in _Batches(loaded):
-            frame = as_frame(table)
+            frame = as_frame(table, schema)
             frame.attrs["load"] = loaded.as_json()
             yield frame
 
@@ -269,8 +268,8 @@ def _require_one_content(windows: list[KeptWindow]) -> None:
 
     Every window is read for this once as a whole, so damage shows before the first line is passed on.
     """
-    hashes = [pd.util.hash_array(one.table()["id"].to_numpy(), categorize=False) for one in windows]
-    every = np.sort(np.concatenate([np.empty(0, "uint64"), *hashes]))
+    hashes = [np.fromiter(map(hash, one.table()["id"].to_pylist()), np.int64, one.lines) for one in windows]
+    every = np.sort(np.concatenate([np.empty(0, np.int64), *hashes]))
     twice = every[1:][every[1:] == every[:-1]]
     if len(twice):
         suspects = [

@@ -7,6 +7,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from accounting_analytics.errors import ChangedWhileReadingError, ServiceError
 from accounting_analytics.loader.crew import Crew
 from accounting_analytics.loader.scan import Scan, WindowLines
@@ -102,7 +104,9 @@ def _read_open(
                 return MissingWindow(window, error)
             raise
         if isinstance(found, WindowLines):
-            return shelf.keep(found)
+            kept = shelf.keep(found)
+            pa.default_memory_pool().release_unused()  # each thread's share stays reserved otherwise
+            return kept
         progress.expect(sum(one.lines for one in found) - window.lines)
         return found
 

@@ -21,8 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _DAY = dt.timedelta(days=1)
-MOST_PAGES = 8
+MOST_PAGES = 10
 """A window is planned for at most so many pages."""
+_MOST_PAGES_AT_ONCE = 160
+"""The windows in flight hold at most so many together: that, not the books, is what memory holds."""
+_MOST_WINDOWS = 4
+"""A window is cut into at most so many for each request in flight."""
+_WORTH_OF_A_REQUEST = 4
+"""How much a request counts against a turn of one of those in flight: the service may count requests."""
+_MOST_CHOICES = 200
 WORTH_SPLITTING = 5
 """Fewer pages than these to come are read one after the other."""
 
@@ -80,18 +87,54 @@ class Outlook(NamedTuple):
 def split(window: Window, outlook: Outlook, in_flight: int) -> list[Window]:
     """Cut a window that turned out dense: windows of a few pages each, enough of them to be read at the same time.
 
-    Days that the page already covered are one window more.
+    Days that the page already covered are one window more. Of a very long window only so much is cut; the rest of it is
+    one window of which nothing is known, because further on the lines may lie otherwise.
     """
     rest = Period(outlook.first, outlook.last, window.period.time_zone)
     read = [one.period for one in gaps(window.ledger_id, window.period, [rest])]
-    pages = min(max(math.ceil(outlook.pages / (2 * in_flight)), 1), MOST_PAGES)
-    # most windows in which lines come evenly then end within their last page, and ask for no page in vain
-    most = outlook.lines_a_page * pages
-    lines = most - 3 * math.sqrt(most)
-    days = max(int(lines / outlook.lines_a_day), math.ceil(rest.days / (4 * in_flight)), 1)
+    days = _days_a_window(rest.days, outlook, in_flight)
+    near, far = _near_and_far(rest, min(days * _MOST_WINDOWS * in_flight, rest.days), backwards=outlook.backwards)
     expected = days * outlook.lines_a_day / outlook.lines_a_page
-    cut = [Window(window.ledger_id, period, expected) for period in rest.windows(days)]
-    return [*(Window(window.ledger_id, period, 1) for period in read), *cut]
+    return [
+        *(Window(window.ledger_id, period, 1) for period in read),
+        *(Window(window.ledger_id, period, expected) for period in near.windows(days)),
+        *([] if far is None else [Window(window.ledger_id, far)]),
+    ]
+
+
+def _days_a_window(days: int, outlook: Outlook, in_flight: int) -> int:
+    """Days of lines that nearly fill whole pages: few requests for the last few lines, few turns of waiting."""
+    page = outlook.lines_a_page / outlook.lines_a_day
+    most = min(max(math.ceil(outlook.pages / in_flight), 1), MOST_PAGES, max(_MOST_PAGES_AT_ONCE // in_flight, 2))
+    fewest, longest = max(int(page * most / 2), 1), max(min(int(page * most), days), 1)
+
+    def cost(of_window: int) -> float:
+        windows = math.ceil(days / of_window)
+        asked = _requests(of_window * outlook.lines_a_day, outlook.lines_a_page)
+        turns = math.ceil(windows / in_flight) * math.ceil(asked)
+        return _WORTH_OF_A_REQUEST * days / of_window * asked + turns * in_flight
+
+    return min(range(fewest, longest + 1, max((longest - fewest) // _MOST_CHOICES, 1)), key=cost, default=longest)
+
+
+def _requests(lines: float, lines_a_page: int) -> float:
+    """How many pages lines take on average, if they come as independently as customers do."""
+    whole = max(math.ceil(lines / lines_a_page), 1)
+    spread = math.sqrt(2 * lines)
+    too_many = math.erfc((whole * lines_a_page - lines) / spread) / 2
+    too_few = math.erfc((lines - (whole - 1) * lines_a_page) / spread) / 2 if whole > 1 else 0
+    return whole + too_many - too_few
+
+
+def _near_and_far(rest: Period, days: int, *, backwards: bool) -> tuple[Period, Period | None]:
+    """Cut off some days next to the page from those beyond, if there are any."""
+    if days >= rest.days:
+        return rest, None
+    if backwards:
+        turn = rest.end_date - days * _DAY
+        return Period(turn + _DAY, rest.end_date, rest.time_zone), Period(rest.start_date, turn, rest.time_zone)
+    turn = rest.start_date + days * _DAY
+    return Period(rest.start_date, turn - _DAY, rest.time_zone), Period(turn, rest.end_date, rest.time_zone)
 
 
 def turned_out_dense(window: Window, outlook: Outlook, pages: int) -> bool:

@@ -44,13 +44,13 @@ def test_a_ledger_of_one_page_costs_one_request(connected, make_ledgers, spread)
     assert (len(frame), service.requests) == (9900, 10)
 
 
-@pytest.mark.parametrize("a_day", [25, 80, 300])
+@pytest.mark.parametrize("a_day", [25, 80, 274, 300, 900])
 def test_windows_cost_few_requests_more(connected, make_ledgers, spread, a_day):
-    """Every line comes, in at most a seventh more requests than pages of one chain, and a handful."""
+    """Every line comes, in at most 6 % more requests than pages of one chain, a first look and a second one."""
     service = make_ledgers(spread({"led_1": dict.fromkeys(days(365), a_day)}))
     frame = aa.load_line_entries(connected(service), ["led_1"], *YEAR)
     assert ids(frame) == sorted(line["id"] for line in service.lines)
-    assert service.requests <= 1.15 * len(service.lines) / 1000 + 6
+    assert service.requests <= 1.06 * len(service.lines) / 1000 + 4
 
 
 def test_a_dense_stretch_is_cut_again(connected, make_ledgers, spread):
@@ -158,7 +158,7 @@ def test_a_cut_tiles(*, first, length, a_day, at, backwards, in_flight):
     cut = split(Window("led_1", whole), outlook, in_flight)
     covered = sorted(one.period.start_date + dt.timedelta(days=n) for one in cut for n in range(one.period.days))
     assert covered == [whole.start_date + dt.timedelta(days=n) for n in range(length)]
-    assert len(cut) <= 4 * in_flight + 1
+    assert len(cut) <= 4 * in_flight + 2
 
 
 @given(first=dates, length=st.integers(2, 900))
@@ -186,4 +186,4 @@ def test_the_last_day_of_the_calendar_can_be_cut():
     """No day after 9999-12-31 is ever computed."""
     whole = Period(dt.date(9999, 1, 1), dt.date.max)
     outlook = Outlook(1000, 1000, whole.start_date, whole.end_date, backwards=True)
-    assert split(Window("led_1", whole), outlook, 4)[-1].period.end_date == dt.date.max
+    assert max(one.period.end_date for one in split(Window("led_1", whole), outlook, 4)) == dt.date.max

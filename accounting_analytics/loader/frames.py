@@ -1,0 +1,49 @@
+"""Loaded lines as validated frames: the part of a load that needs pandas, which takes a while to import."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pyarrow as pa
+
+from accounting_analytics.dtypes import BOOLEAN, INSTANT, TEXT, TEXT_LIST
+from accounting_analytics.loader.columns import in_order, line_schema, without_repeats
+from accounting_analytics.loader.line_rules import require_rules
+from accounting_analytics.loader.notes import load_notes
+
+if TYPE_CHECKING:
+    from pandas.api.extensions import ExtensionDtype
+
+    from accounting_analytics.loader.reading import Loaded
+
+_TO_PANDAS = {
+    pa.string(): TEXT,
+    pa.timestamp("us", "UTC"): INSTANT,
+    pa.bool_(): BOOLEAN,
+    pa.list_(pa.string()): TEXT_LIST,
+}
+
+
+def line_entries_frame(loaded: Loaded) -> pd.DataFrame:
+    """All lines of a load as LineEntries."""
+    schema = line_schema(loaded.query.expand, loaded.query.scale)
+    table = pa.concat_tables([schema.empty_table(), *(one.table() for one in loaded.windows)])
+    table, repeated = without_repeats(table)
+    table = in_order(table)
+    frame = as_frame(table, schema)
+    frame.attrs["notes"] = load_notes(loaded, repeated)
+    frame.attrs["load"] = loaded.as_json()
+    return frame
+
+
+def as_frame(table: pa.Table, schema: pa.Schema) -> pd.DataFrame:
+    """Lines as a validated LineEntries frame."""
+    require_rules(table, schema)
+    frame: pd.DataFrame = table.to_pandas(types_mapper=_dtype)
+    return frame
+
+
+def _dtype(kind: pa.DataType) -> ExtensionDtype | None:
+    """Dtype of a column; amounts stay what they are."""
+    return pd.ArrowDtype(kind) if pa.types.is_decimal(kind) else _TO_PANDAS.get(kind)
