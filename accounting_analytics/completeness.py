@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from accounting_analytics.errors import FrameError
-from accounting_analytics.load_stamp import load_stamp, loaded_period
+from accounting_analytics.load_stamp import load_stamp, loaded_period, taken_out
 from accounting_analytics.money import format_amount
 from accounting_analytics.schemas import CashFlowReport, LineEntries, total
 
@@ -168,6 +168,7 @@ def check_completeness(
         _balanced(line_entries),
         _named_lines_seen(line_entries),
         _windows_tile(line_entries),
+        _none_taken_out(line_entries),
         _report_lines_seen(line_entries, reports),
         _months_chain(line_entries, reports),
     ]
@@ -234,6 +235,17 @@ def _windows_tile(line_entries: pd.DataFrame) -> _Checked:
         ],
     )
     return _Checked(Check(what, len(stamp["ledgers"]), len(open_days)), problems)
+
+
+def _none_taken_out(line_entries: pd.DataFrame) -> _Checked:
+    """Whether the frame still is what was loaded; filtering one keeps what it says of itself."""
+    what = "as many lines as were loaded"
+    stamp = load_stamp(line_entries)
+    if stamp is None:
+        return _Checked(Check(what, 0, 0, "the frame does not say how it was loaded"), _problems(line_entries, []))
+    taken = taken_out(line_entries)
+    problems = [{"problem": "the frame is not what was loaded", "where": taken}] if taken else []
+    return _Checked(Check(what, stamp["lines"], len(problems)), _problems(line_entries, problems))
 
 
 def _open_days(stamp: Mapping[str, Any], ledger_id: str) -> str:

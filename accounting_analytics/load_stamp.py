@@ -39,7 +39,18 @@ def loaded_period(stamp: Mapping[str, Any]) -> Period:
 def lacks(line_entries: Any, period: Period) -> tuple[str, ...]:  # noqa: ANN401 (any frame)
     """Why lines of the period are surely missing, in words; nothing where none is known to be."""
     stamp = load_stamp(line_entries)
-    return () if stamp is None else tuple(_reasons(stamp, period))
+    if stamp is None:
+        return ()
+    taken = taken_out(line_entries)
+    return (*_reasons(stamp, period), *([taken] if taken else []))
+
+
+def taken_out(line_entries: Any) -> str:  # noqa: ANN401 (any frame)
+    """Say how many of the lines that were loaded the frame does not have, or has more; empty for neither."""
+    stamp = load_stamp(line_entries)
+    if stamp is None or stamp["lines"] == (lines := len(line_entries)):
+        return ""
+    return f"{lines:,} lines are here and {stamp['lines']:,} were loaded: lines were taken out, or put in, since"
 
 
 def _reasons(stamp: Mapping[str, Any], period: Period) -> Iterator[str]:

@@ -104,6 +104,7 @@ STAMP = {
     "complete": True,
     "ledgers": {"bank": "2025-03-01/2025-03-15 2025-03-16/2025-03-31", "rent": "2025-03-01/2025-03-31"},
     "missing": {},
+    "lines": len(LINES),
 }
 
 
@@ -112,6 +113,16 @@ def stamped(**changes):
     loaded = frame(LINES)
     loaded.attrs["load"] = STAMP | changes
     return loaded
+
+
+def test_a_frame_that_was_filtered_is_no_load():
+    """Whole entries taken out of a frame leave it balanced, but it is not what was loaded; nor is one with more."""
+    loaded = stamped()
+    for changed in (loaded[loaded["journal_entry_id"] != "e1"], loaded.iloc[[*range(len(loaded)), 0]]):
+        certificate = aa.check_completeness(changed)
+        assert not certificate.complete
+        assert f"{len(changed)} lines are here and {len(LINES)} were loaded" in certificate.explain()
+    assert aa.check_completeness(loaded).complete
 
 
 def make_report(
@@ -165,14 +176,14 @@ def test_everything_can_be_checked():
     reports = [make_report(), make_report((), days=("2025-04-01", "2025-04-30"), starting="12.01", ending="12.01")]
     certificate = aa.check_completeness(stamped(), report=reports)
     assert certificate.complete
-    assert [check.checked for check in certificate.checks] == [2, 4, 2, 2, 1]
-    assert [check.note for check in certificate.checks] == [""] * 5
+    assert [check.checked for check in certificate.checks] == [2, 4, 2, 4, 2, 1]
+    assert [check.note for check in certificate.checks] == [""] * 6
 
 
 def test_what_was_not_checked_is_said():
     """Without names, stamp and reports the certificate says what it does not prove."""
     certificate = aa.check_completeness(frame(LINES, named=False))
-    assert [bool(check.note) for check in certificate.checks] == [False, True, True, True, True]
+    assert [bool(check.note) for check in certificate.checks] == [False, True, True, True, True, True]
     assert "not checked: no report was given" in certificate.explain()
     assert "no report was given" in certificate._repr_html_()
 
@@ -190,7 +201,7 @@ def test_what_was_not_checked_is_said():
 def test_days_without_a_window_are_named(windows, said):
     """A ledger whose windows do not tile the period is not complete."""
     certificate = aa.check_completeness(stamped(ledgers=STAMP["ledgers"] | {"rent": windows}))
-    assert failed(certificate) == [0, 0, 1, 0, 0]
+    assert failed(certificate) == [0, 0, 1, 0, 0, 0]
     assert said in certificate.summary()
     assert "rent" in certificate.summary()
 
@@ -206,7 +217,7 @@ def test_days_without_a_window_are_named(windows, said):
 def test_report_lines_that_are_not_here_are_named(lines, problem, difference):
     """A reported line that the load lacks, or has with another amount, to the cent; also by ids of the cash side."""
     certificate = aa.check_completeness(frame(LINES), report=make_report(lines))
-    assert failed(certificate) == [0, 0, 0, 1, 0]
+    assert failed(certificate) == [0, 0, 0, 0, 1, 0]
     assert certificate.problems["problem"].tolist() == [problem]
     assert certificate.problems["difference"].dropna().tolist() == ([] if difference is None else [difference])
     assert "report of 2025-03-01" in certificate.summary()
@@ -222,7 +233,7 @@ def test_months_that_do_not_follow_are_named():
     """A cent between the end of one month and the start of the next is found, in sum and by ledger."""
     months = [make_report((), days=("2025-04-01", "2025-04-30"), starting="12.02", ending="12.02"), make_report()]
     certificate = aa.check_completeness(frame(LINES), report=months)
-    assert failed(certificate) == [0, 0, 0, 0, 1]
+    assert failed(certificate) == [0, 0, 0, 0, 0, 1]
     assert certificate.problems["difference"].tolist() == [Decimal("0.01")] * 2
     assert "between 2025-03-31 and 2025-04-01" in certificate.explain()
 
@@ -268,6 +279,7 @@ LEDGERS = pd.DataFrame(
         ({"is_cashflow": False}, "do not touch cash"),
         ({"end_date": "2025-03-30"}, "does not hold all of 2025-03-01"),
         ({"time_zone": "Asia/Tokyo"}, "does not hold all of"),
+        ({"lines": 5}, "4 lines are here and 5 were loaded"),
     ],
 )
 def test_incomplete_loads_are_recomputed_only_when_allowed(changes, said):

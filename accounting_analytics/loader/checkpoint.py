@@ -265,7 +265,8 @@ class Checkpoint:
         return CheckpointError(msg)
 
     def _unusable(self, error: OSError) -> CheckpointError:
-        msg = f"the checkpoint {self.folder} cannot be used ({error.strerror or error}); {self.safe()}"
+        safe = self.safe() if self._kept else "nothing was asked for, give another folder"
+        msg = f"the checkpoint {self.folder} cannot be used ({error.strerror or error}); {safe}"
         return CheckpointError(msg)
 
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from accounting_analytics.dtypes import BOOLEAN, INSTANT, TEXT, TEXT_LIST
 from accounting_analytics.loader.columns import in_order, line_schema, without_repeats
-from accounting_analytics.loader.line_rules import require_rules
 from accounting_analytics.loader.notes import load_notes
+from accounting_analytics.schemas import LineEntries
 
 if TYPE_CHECKING:
     from pandas.api.extensions import ExtensionDtype
@@ -31,17 +31,15 @@ def line_entries_frame(loaded: Loaded) -> pd.DataFrame:
     table = pa.concat_tables([schema.empty_table(), *(one.table() for one in loaded.windows)])
     table, repeated = without_repeats(table)
     table = in_order(table)
-    frame = as_frame(table, schema)
+    frame = as_frame(table)
     frame.attrs["notes"] = load_notes(loaded, repeated)
-    frame.attrs["load"] = loaded.as_json()
+    frame.attrs["load"] = loaded.as_json(len(frame))
     return frame
 
 
-def as_frame(table: pa.Table, schema: pa.Schema) -> pd.DataFrame:
+def as_frame(table: pa.Table) -> pd.DataFrame:
     """Lines as a validated LineEntries frame."""
-    require_rules(table, schema)
-    frame: pd.DataFrame = table.to_pandas(types_mapper=_dtype)
-    return frame
+    return LineEntries.checked(table.to_pandas(types_mapper=_dtype))
 
 
 def _dtype(kind: pa.DataType) -> ExtensionDtype | None:

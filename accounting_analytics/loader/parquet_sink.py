@@ -126,7 +126,7 @@ def load_line_entries_to_parquet(
                     writer.write_table(table)
                     written += table.num_rows
                     pa.default_memory_pool().release_unused()
-                said = loaded.as_json() | {"notes": load_notes(loaded, batches.repeated)}
+                said = loaded.as_json(written) | {"notes": load_notes(loaded, batches.repeated)}
                 writer.add_key_value_metadata({LOAD_METADATA: json.dumps(said).encode()})
 
         try:
@@ -134,7 +134,7 @@ def load_line_entries_to_parquet(
         except OSError as error:
             msg = f"{target} cannot be written ({error.strerror or error}); what was there before is still there"
             raise InputError(msg) from error
-        return LoadedFile(target, written, load_notes(loaded, batches.repeated), loaded.as_json())
+        return LoadedFile(target, written, load_notes(loaded, batches.repeated), loaded.as_json(written))
 
 
 def iter_line_entry_batches(
@@ -159,7 +159,8 @@ def iter_line_entry_batches(
     Yields
     ------
     DataFrame
-        :class:`~accounting_analytics.schemas.LineEntries`, some ten thousand lines each.
+        :class:`~accounting_analytics.schemas.LineEntries`, some ten thousand lines each: parts of one load, so figures
+        made of fewer than all are refused.
     """
     query = LineEntryQuery.of(
         client,
@@ -176,10 +177,10 @@ def iter_line_entry_batches(
     ) as loaded:
         from accounting_analytics.loader.frames import as_frame  # noqa: PLC0415 (a load to a file needs no pandas)
 
-        schema = line_schema(query.expand, query.scale)
+        stamp = loaded.as_json(sum(one.lines for one in loaded.windows))
         for table in _Batches(loaded):
-            frame = as_frame(table, schema)
-            frame.attrs["load"] = loaded.as_json()
+            frame = as_frame(table)
+            frame.attrs["load"] = stamp
             yield frame
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,7 +11,6 @@ from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterable
 
     from accounting_analytics.client import LedgerClient
 
@@ -42,6 +42,9 @@ class LineEntryQuery:
         expand: Iterable[str],
     ) -> Self:
         """Query of a caller's arguments; each ledger once, in the order given."""
+        if not isinstance(ledger_ids, Iterable) or hasattr(ledger_ids, "columns"):  # a table iterates over its columns
+            msg = f"ledger_ids is a {type(ledger_ids).__name__}; give the ids, such as ledgers['id']"
+            raise InputError(msg)
         listed = [ledger_ids] if isinstance(ledger_ids, str) else list(dict.fromkeys(ledger_ids))
         wrong = next((ledger_id for ledger_id in listed if not isinstance(ledger_id, str) or not ledger_id), None)
         if wrong is not None:

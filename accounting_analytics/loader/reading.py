@@ -40,8 +40,8 @@ class Loaded:
     windows: tuple[KeptWindow, ...]
     missing: tuple[MissingWindow, ...]
 
-    def as_json(self) -> dict[str, Any]:
-        """Say what the load is, for ``attrs["load"]``: short texts, because pandas copies attrs with every frame."""
+    def as_json(self, lines: int) -> dict[str, Any]:
+        """Say what the load of so many lines is, in short texts: pandas copies ``attrs["load"]`` with every frame."""
         asked = self.query.as_json()
         ledger_ids = asked.pop("ledger_ids")
         return {
@@ -51,6 +51,7 @@ class Loaded:
             "missing": _days_of(one.window for one in self.missing),
             "windows": len(self.windows),
             "pages": sum(one.pages for one in self.windows),
+            "lines": lines,
         }
 
 

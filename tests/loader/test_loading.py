@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import NotFoundError, ProtocolError
+from accounting_analytics.errors import InputError, NotFoundError, ProtocolError
 from accounting_analytics.schemas import LineEntries
 
 MARCH = ("2025-03-01", "2025-03-31")
@@ -128,6 +128,17 @@ def test_no_lines_are_a_valid_frame(connected, pages):
     frame = LineEntries.checked(aa.load_line_entries(connected(pages([])), ["led_1"], *MARCH))
     assert len(frame) == 0
     assert "opposing_ledger_ids" in frame
+
+
+@pytest.mark.parametrize("ids", [pd.DataFrame({"id": ["led_1"]}), None, 7])
+def test_what_holds_no_ids_is_refused(connected, pages, line, ids):
+    """A table of ledgers iterates over the names of its columns: it is told how to give the ids instead."""
+    with pytest.raises(
+        InputError, match=rf"ledger_ids is a {type(ids).__name__}; give the ids, such as ledgers\['id'\]"
+    ):
+        aa.load_line_entries(connected(pages([line()])), ids, *MARCH)
+    frame = aa.load_line_entries(connected(pages([line()])), pd.Series(["led_1"]), *MARCH)
+    assert len(frame) == 1
 
 
 def test_failure_is_never_an_empty_frame(connected, pages, line):
