@@ -368,7 +368,7 @@ def test_faults_are_loud_and_local(tmp_path, caplog):
 
 def test_the_command_refuses_a_wrong_dial(tmp_path):
     """`serve --faults` reads the dial before it makes anything."""
-    from accounting_analytics.cli import app  # noqa: PLC0415
+    from accounting_analytics.cli.program import app  # noqa: PLC0415
 
     result = CliRunner().invoke(app, ["serve", "--database", str(tmp_path / "b.db"), "--faults", "typo"])
     assert isinstance(result.exception, ConfigurationError)

@@ -25,6 +25,7 @@ from accounting_analytics.service.operations.pages import Matching, find_page
 from accounting_analytics.service.operations.transactions import (
     COLUMNS,
     LineColumns,
+    TransactionLine,
     line_columns,
     transaction_fields,
 )
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from accounting_analytics.service.stored import Instance, StoredLedger
 
 _LINES = tables.line_entries.c
+_PLACE = itemgetter(TransactionLine._fields.index("datetime"), TransactionLine._fields.index("id"))
 
 
 class _Around(NamedTuple):
@@ -124,9 +126,9 @@ def _records(connection: Connection, page: Page, shown: _Shown) -> bytes | pa.Bu
         .join_from(page_lines, tables.line_entries, _LINES.pk == page_lines.c.pk)
         .join(tables.journal_entries, tables.journal_entries.c.pk == _LINES.journal_entry_pk)
         .outerjoin(tables.transactions, tables.transactions.c.line_entry_pk == _LINES.pk)
-        .order_by(_LINES.datetime, _LINES.id)
     )
-    rows = list(plain_rows(connection, query))
+    # they come nearly in order, which the database would not see and sort all that it reads
+    rows = sorted(plain_rows(connection, query), key=_PLACE)
     if not rows:
         return b""
     lines = line_columns(rows)
@@ -191,12 +193,10 @@ def _shown(connection: Connection, instance: Instance, ledger: StoredLedger, exp
 
 def _around(connection: Connection, page: Subquery, lines: LineColumns, ledger_ids: Mapping[int, str]) -> _Around:
     """All lines of the page's journal entries, in the order they were posted, as each line of the page sees them."""
-    query = (
-        select(page.c.pk, _LINES.id, _LINES.debit_credit, _LINES.ledger_pk)
-        .join_from(page, tables.line_entries, _LINES.journal_entry_pk == page.c.journal_entry_pk)
-        .order_by(page.c.pk, _LINES.pk)
+    query = select(page.c.pk, _LINES.pk, _LINES.id, _LINES.debit_credit, _LINES.ledger_pk).join_from(
+        page, tables.line_entries, _LINES.journal_entry_pk == page.c.journal_entry_pk
     )
-    keys, line_ids, sides, ledger_keys = zip(*plain_rows(connection, query), strict=True)
+    keys, _, line_ids, sides, ledger_keys = zip(*sorted(plain_rows(connection, query)), strict=True)
     quoted_ids = joined('"', texts(line_ids), '"')
     own_side = dict(zip(lines.pk, lines.debit_credit.to_pylist(), strict=True))
     opposes = [side != own_side[key] for key, side in zip(keys, sides, strict=True)]

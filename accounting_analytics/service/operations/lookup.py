@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import ColumnElement, Connection, bindparam, func, select
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.periods import LOCALTIME
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 _LEDGER = [column for column in tables.ledgers.c if column.name not in {"instance_pk", "parent_pk"}]
 _PARENTS = tables.ledgers.alias()
+_OF_ID = (
+    select(*_LEDGER, _PARENTS.c.id.label("parent_id"))
+    .join_from(tables.ledgers, _PARENTS, tables.ledgers.c.parent_pk == _PARENTS.c.pk, isouter=True)
+    .where(tables.ledgers.c.instance_pk == bindparam("instance"), tables.ledgers.c.id == bindparam("ledger"))
+)
 
 
 def not_found(what: str, error_code: str) -> OperationRefusedError:
@@ -34,15 +39,7 @@ def find_ledger(connection: Connection, instance: Instance, ledger_id: str) -> S
     """Ledger of the instance with this id, if there is one."""
     if not is_usable(ledger_id):
         return None
-    row = (
-        connection.execute(
-            select(*_LEDGER, _PARENTS.c.id.label("parent_id"))
-            .join_from(tables.ledgers, _PARENTS, tables.ledgers.c.parent_pk == _PARENTS.c.pk, isouter=True)
-            .where(tables.ledgers.c.instance_pk == instance.pk, tables.ledgers.c.id == ledger_id)
-        )
-        .mappings()
-        .first()
-    )
+    row = connection.execute(_OF_ID, {"instance": instance.pk, "ledger": ledger_id}).mappings().first()
     return StoredLedger.from_row(dict(row)) if row else None
 
 
