@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from accounting_analytics.service.stored import instant
 from accounting_analytics.service.units import number_text
 
 if TYPE_CHECKING:
@@ -39,6 +40,11 @@ quoted = encode_basestring
 def number(units: int, scale: int) -> msgspec.Raw:
     """Exact JSON number of minor units."""
     return msgspec.Raw(number_text(units, scale))
+
+
+def timestamp(stored: int) -> str:
+    """ISO 8601 text, in UTC, of stored microseconds; with a fraction only where there is one."""
+    return instant(stored).isoformat().replace("+00:00", "Z")
 
 
 def ledger_fields(ledger: StoredLedger) -> dict[str, Any]:

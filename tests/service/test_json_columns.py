@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounting_analytics.service import json_columns
+from accounting_analytics.service.rendering import timestamp
 from accounting_analytics.service.stored import microseconds
 from accounting_analytics.service.units import number_text, split
 
@@ -33,6 +34,7 @@ def test_timestamps_are_iso_8601_in_utc(instants):
     """Instants of all years come out with the zone, and with a fraction only where there is one."""
     shown = json_columns.timestamps([microseconds(instant) for instant in instants]).to_pylist()
     assert shown == [instant.isoformat().replace("+00:00", "Z") for instant in instants]
+    assert shown == [timestamp(microseconds(instant)) for instant in instants]
 
 
 @given(st.lists(TEXTS | st.none(), min_size=1, max_size=10))

@@ -27,7 +27,7 @@ from accounting_analytics.service.operations.transactions import (
     LineColumns,
     TransactionLine,
     line_columns,
-    transaction_fields,
+    transaction_columns,
 )
 from accounting_analytics.service.page_tokens import PageTokens
 from accounting_analytics.service.rendering import encode, nested_ledger_fields, quoted
@@ -155,7 +155,7 @@ def _records(connection: Connection, page: Page, shown: _Shown) -> bytes | pa.Bu
         _where_there(',"transaction_id":"', lines.transaction_id, '"'),
     ]
     if shown.transaction:
-        fields = transaction_fields(lines, shown.ledger_id, shown.scale)
+        fields = transaction_columns(lines, shown.ledger_id, shown.scale)
         parts.append(_where_there(',"transaction":{', fields, "}"))
     if shown.journal_entry:
         parts += [',"journal_entry":{"datetime":"', lines.datetime]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import msgspec
 from sqlalchemy import Connection, insert, select, update
 
 from accounting_analytics.errors import OperationRefusedError
@@ -14,10 +13,9 @@ from accounting_analytics.service.operations.lookup import ledger_or_404, not_fo
 from accounting_analytics.service.operations.transactions import (
     COLUMNS,
     TransactionLine,
-    line_columns,
     transaction_fields,
 )
-from accounting_analytics.service.rendering import encode, nested_ledger_fields, quoted
+from accounting_analytics.service.rendering import encode, nested_ledger_fields
 from accounting_analytics.service.stored import now
 
 if TYPE_CHECKING:
@@ -78,14 +76,13 @@ def _answer(connection: Connection, instance: Instance, ledger: StoredLedger, tr
     """Transaction with its categories as they now are, as JSON."""
     own = _own_line(connection, instance, ledger, transaction_id)
     opposing = _opposing(_lines(connection, own.journal_entry_pk), own)
-    text = transaction_fields(line_columns([own]), quoted(ledger.id), instance.scale)[0]
     more = {
         "opposing_line_entry_ids": [line.id for line in opposing],
         "categorization_method": own.categorization_method,
     }
     return encode(
         {
-            "transaction": msgspec.Raw(f"{{{text},{encode(more).decode()[1:]}"),
+            "transaction": transaction_fields(own, ledger.id, instance.scale) | more,
             "categories": _categories(opposing),
             "ledger": nested_ledger_fields(ledger),
             "journal_entry_id": own.journal_entry_id,

@@ -8,6 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.service import json_columns, tables
+from accounting_analytics.service.rendering import number, timestamp
+from accounting_analytics.service.units import joined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,8 +95,26 @@ def line_columns(lines: Sequence[tuple[Any, ...]]) -> LineColumns:
     )
 
 
-def transaction_fields(lines: LineColumns, ledger_id: str, scale: int) -> pa.Array:
-    """Fields of transactions, as the inside of JSON objects; null where a line has none.
+def transaction_fields(line: TransactionLine, ledger_id: str, scale: int) -> dict[str, Any]:
+    """Transaction of a line that has one; its amount has the sign of the line on its ledger."""
+    source = {} if line.source_account_id is None else {"source_account_id": line.source_account_id}
+    return {
+        "id": line.transaction_id,
+        "amount": number(joined(line.high, line.low), scale),
+        "datetime": timestamp(line.datetime),
+        "description": line.transaction_description,
+        "journal_entry_id": line.journal_entry_id,
+        "ledger_id": ledger_id,
+        "line_entry_id": line.id,
+        "personal": bool(line.personal),
+        "posted_status": line.posted_status,
+        "review_status": line.review_status,
+        **source,
+    }
+
+
+def transaction_columns(lines: LineColumns, ledger_id: str, scale: int) -> pa.Array:
+    """Transactions of many lines, as the inside of JSON objects; null where a line has none.
 
     Parameters
     ----------
