@@ -44,13 +44,12 @@ def number(units: int, scale: int) -> msgspec.Raw:
 
 def timestamp(stored: int) -> str:
     """ISO 8601 text, in UTC, of stored microseconds; with a fraction only where there is one."""
-    return instant(stored).isoformat().replace("+00:00", "Z")
+    return _in_utc(instant(stored))
 
 
 def ledger_fields(ledger: StoredLedger) -> dict[str, Any]:
     """Ledger as the answer of creating it."""
-    created = ledger.created_at.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
-    return nested_ledger_fields(ledger) | {"parent_id": ledger.parent_id, "created_at": created}
+    return nested_ledger_fields(ledger) | {"parent_id": ledger.parent_id, "created_at": _in_utc(ledger.created_at)}
 
 
 def nested_ledger_fields(ledger: StoredLedger) -> dict[str, Any]:
@@ -62,3 +61,7 @@ def nested_ledger_fields(ledger: StoredLedger) -> dict[str, Any]:
 def error_fields(message: str, error_code: str, facts: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Body of an error answer."""
     return {"message": message, "data": facts, "display_message": message, "error_code": error_code}
+
+
+def _in_utc(moment: dt.datetime) -> str:
+    return moment.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")

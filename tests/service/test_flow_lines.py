@@ -5,11 +5,12 @@ import json
 from collections import defaultdict
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 from sqlalchemy import select
 
 from accounting_analytics.service import tables
-from accounting_analytics.service.operations.flow_lines import Wanted, flow_lines
+from accounting_analytics.service.operations.flow_lines import Read, Wanted, flow_lines, in_order
 from accounting_analytics.service.posting import NewJournalEntry, NewLine
 
 DAY = dt.datetime(2025, 1, 31, 12, tzinfo=dt.UTC)
@@ -74,3 +75,14 @@ def test_lines_are_the_same_however_many_are_read_at_once(books, texts):
 def test_no_lines_are_no_parts(books):
     """Books without lines have none to read."""
     assert read(books, 10) == ({}, {}, 0)
+
+
+def test_lines_are_put_in_order_however_they_come():
+    """Each ledger's lines go by instant as a number and then by id, and every column goes along."""
+    ids, moments = ["d", "c", "b", "a", "f", "e"], ["10", "9", "9", "10", "-1", "-2"]
+    columns = [ids, ["0"] * 6, list("123456"), moments, ["1"] * 6, ids, ids]
+    read = Read([3, 7], [4, 2], [pa.array(column) for column in columns])
+    line_ids, _, lows, instants, _, entry_ids, _ = (column.to_pylist() for column in in_order(read).columns)
+    assert line_ids == entry_ids == ["b", "c", "a", "d", "e", "f"]
+    assert lows == ["3", "2", "4", "1", "6", "5"]
+    assert instants == ["9", "9", "10", "10", "-2", "-1"]

@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounting_analytics.service import json_columns
-from accounting_analytics.service.rendering import timestamp
+from accounting_analytics.service.operations.transactions import (
+    TransactionLine,
+    line_columns,
+    transaction_columns,
+    transaction_fields,
+)
+from accounting_analytics.service.rendering import encode, timestamp
 from accounting_analytics.service.stored import microseconds
 from accounting_analytics.service.units import number_text, split
 
@@ -42,6 +48,22 @@ def test_texts_are_escaped_where_they_must_be(values):
     """Any text reads back as it was, beside texts that need no escape and texts that are not there."""
     inside = json_columns.texts(values).to_pylist()
     assert [None if text is None else json.loads(f'"{text}"') for text in inside] == values
+
+
+@given(UNITS, TEXTS, TEXTS | st.none(), st.booleans())
+def test_one_transaction_is_shown_like_thousands(amounts, said, source, personal):
+    """The form for one transaction and the one for columns of them say the same."""
+    rows = [
+        TransactionLine(
+            1, "lin_1", 2, 1_735_689_600_500_000, "debit", *split(units), "", "ent_1", "", "txn_1", said, personal,
+            "posted", "reviewed", source, "user",
+        )
+        for units in amounts
+    ]  # fmt: skip
+    columns = transaction_columns(line_columns(rows), '"led_1"', 2).to_pylist()
+    alone = [encode(transaction_fields(row, "led_1", 2)) for row in rows]
+    exact = {"parse_float": Decimal, "parse_int": Decimal}
+    assert [json.loads(f"{{{text}}}", **exact) for text in columns] == [json.loads(text, **exact) for text in alone]
 
 
 def test_joined_texts_are_null_where_a_part_is():

@@ -72,8 +72,8 @@ class LedgerLines(NamedTuple):
     rendered: pa.Buffer
 
 
-class _Read(NamedTuple):
-    """Lines as read, each ledger's together: its key, how many it has, and a column each for what is shown of them."""
+class Read(NamedTuple):
+    """Lines by ascending key of their ledger: how many each has, and a column each for what is shown of them."""
 
     keys: Sequence[int]
     counts: Sequence[int]
@@ -121,7 +121,7 @@ def flow_lines(
     for stretch in _stretches(connection, of_ledgers & wanted.in_period(_LINES.datetime), lines_at_once):
         read = _read(connection, lines, stretch)
         if read is not None:
-            yield from _rendered(_in_order(read), cash_names, scale)
+            yield from _rendered(in_order(read), cash_names, scale)
 
 
 def _stretches(connection: Connection, within: ColumnElement[bool], lines_at_once: int) -> Iterator[dict[str, int]]:
@@ -134,7 +134,7 @@ def _stretches(connection: Connection, within: ColumnElement[bool], lines_at_onc
         yield {"since": first + number * width, "until": first + (number + 1) * width}
 
 
-def _read(connection: Connection, lines: Select[Any], stretch: Mapping[str, int]) -> _Read | None:
+def _read(connection: Connection, lines: Select[Any], stretch: Mapping[str, int]) -> Read | None:
     """Read the lines of a stretch; None where there are none."""
     texts = [func.aggregate_strings(cast(column, String), _SEPARATOR) for column in _COLUMNS]
     grouped = connection.execute(lines.add_columns(func.count(), *texts).group_by(_LINES.ledger_pk), stretch).all()
@@ -146,10 +146,10 @@ def _read(connection: Connection, lines: Select[Any], stretch: Mapping[str, int]
         rows = plain_rows(connection, lines.add_columns(*_COLUMNS), stretch)
         _, *columns = zip(*rows, strict=True)
         apart = [pa.array(map(str, column), pa.string()) for column in columns]
-    return _Read(keys, counts, apart)
+    return Read(keys, counts, apart)
 
 
-def _in_order(read: _Read) -> _Read:
+def in_order(read: Read) -> Read:
     """Put lines in order: a database puts texts together in the order it meets them, and promises none."""
     line_ids, _, _, moments, *_ = read.columns
     places = pa.table({"ledger": read.ledgers, "datetime": moments.cast(pa.int64()), "id": line_ids})
@@ -157,7 +157,7 @@ def _in_order(read: _Read) -> _Read:
     return read._replace(columns=[column.take(order) for column in read.columns])
 
 
-def _rendered(read: _Read, cash_names: Mapping[int, str], scale: int) -> Iterator[LedgerLines]:
+def _rendered(read: Read, cash_names: Mapping[int, str], scale: int) -> Iterator[LedgerLines]:
     line_ids, highs, lows, moments, cash_keys, entry_ids, descriptions = read.columns
     units = pc.negate(json_columns.units(highs.cast(pa.int64()), lows.cast(pa.int64())))
     cash = cash_keys.dictionary_encode()
