@@ -3,6 +3,6 @@
 The public names load on first use, so that importing the package and asking for help stay fast.
 """
 
-import lazy_loader
+from accounting_analytics.first_use import names_of_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = names_of_stub(__name__, __file__)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from tqdm.auto import tqdm
+if TYPE_CHECKING:
+    from tqdm.auto import tqdm
 
 BATCH_VARIABLE = "ACCOUNTING_ANALYTICS_BATCH"
 """Set to 1 where notebooks run unattended."""
@@ -15,11 +16,15 @@ BATCH_VARIABLE = "ACCOUNTING_ANALYTICS_BATCH"
 
 def progress_bar(progress: bool | None, **options: Any) -> tqdm[Any]:  # noqa: ANN401, FBT001 (tqdm's own options)
     """Bar of some work; a silent one unless `progress` is True, or None and somebody is watching."""
-    return tqdm(disable=not (_watched() if progress is None else progress), leave=False, **options)
+    from tqdm.auto import tqdm  # noqa: PLC0415 (imports asyncio, and most loads are watched by nobody)
+
+    return tqdm(disable=not _watched(progress), leave=False, **options)
 
 
-def _watched() -> bool:
-    """Whether there is a terminal, or a notebook that is not run in batch."""
+def _watched(progress: bool | None) -> bool:  # noqa: FBT001 (as in the public functions)
+    """Whether a bar is wanted, or there is a terminal, or a notebook that is not run in batch."""
+    if progress is not None:
+        return progress
     if os.environ.get(BATCH_VARIABLE) == "1":
         return False
     if sys.stderr.isatty():
@@ -58,7 +63,9 @@ class LoadProgress:
     """
 
     def __init__(self, progress: bool | None, client: Metered) -> None:  # noqa: FBT001 (as in the public functions)
-        self._bar = progress_bar(progress, desc="line entries", unit=" lines", unit_scale=True)
+        self._bar: tqdm[Any] | None = None
+        if _watched(progress):
+            self._bar = progress_bar(progress=True, desc="line entries", unit=" lines", unit_scale=True)
         self._client = client
         self._expected = 0.0
         self._lock = threading.Lock()
@@ -67,13 +74,13 @@ class LoadProgress:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._bar.close()
+        if self._bar is not None:
+            self._bar.close()
 
     @property
     def total(self) -> float | None:
-        """Lines to expect in all, read or not; None where nothing is known yet."""
-        total: float | None = self._bar.total
-        return total
+        """Lines to expect in all, read or not; None where nothing is known yet, or nobody is watching."""
+        return None if self._bar is None else self._bar.total
 
     def already(self, lines: int) -> None:
         """Show lines that were there before."""
@@ -81,12 +88,16 @@ class LoadProgress:
 
     def expect(self, lines: float) -> None:
         """Show that so many more lines are to come; from any thread."""
+        if self._bar is None:
+            return
         with self._lock:
             self._expected += lines
             self._bar.total = max(self._expected, self._bar.n)
 
     def read(self, lines: int, expected: float = 0) -> None:
         """Show lines that were read, and how many of those to come they were."""
+        if self._bar is None:
+            return
         left = self._client.quota.remaining
         with self._lock:
             self._expected += lines - expected

@@ -3,6 +3,6 @@
 The names load on first use: whoever has an address needs nothing of how one is found.
 """
 
-import lazy_loader
+from accounting_analytics.first_use import names_of_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = names_of_stub(__name__, __file__)

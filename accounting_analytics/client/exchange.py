@@ -14,7 +14,6 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
-import stamina
 
 from accounting_analytics.client.deadline import Deadline
 from accounting_analytics.client.governor import Governor
@@ -187,10 +186,19 @@ class Exchange:
             wait = random.uniform(0.0, min(_LONGEST_BACKOFF, _FIRST_WAIT * 2**tries))  # noqa: S311 (no secret)
             return wait if wait < deadline.remaining() else False
 
+        try:
+            return self._attempt(request, finish, deadline)
+        except _PassingError as passing:
+            first: _PassingError | None = passing  # stamina's first attempt, which is made already
+        import stamina  # noqa: PLC0415 (takes a while to import, and most calls succeed at once)
+
         attempts = self._patience.max_attempts if again else 1
         try:
             for attempt in stamina.retry_context(on=wait_before_next, attempts=attempts, timeout=None):
                 with attempt:
+                    if first is not None:
+                        failed, first = first, None
+                        raise failed
                     return self._attempt(request, finish, deadline)
         except _PassingError as passing:
             problem = passing.error

@@ -7,6 +7,6 @@ field. A load ends with every line, or with an error: never with fewer lines and
 The names load on first use: pandas takes longer to import than a page to come.
 """
 
-import lazy_loader
+from accounting_analytics.first_use import names_of_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = names_of_stub(__name__, __file__)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.errors import AmountError, ProtocolError
+from accounting_analytics.loader.bare_arrow import extent, instant
 from accounting_analytics.money import arrow_type, parse_amount
 from accounting_analytics.periods import LOCALTIME, Period
 
@@ -126,7 +127,11 @@ def instants_in_utc(values: Iterable[dt.datetime], where: str) -> list[dt.dateti
 
 def require_in_period(table: pa.Table, period: Period, where: str) -> None:
     """Refuse lines whose local date is outside; `localtime` is the service's own and cannot be checked here."""
-    if period.time_zone == LOCALTIME or not table.num_rows:
+    ends = extent(table["datetime"])
+    if period.time_zone == LOCALTIME or ends is None:
+        return
+    first, last = ends
+    if any(start <= first and (end is None or last < end) for start, end in period.instants()):
         return
     inside = _inside(table, period)
     if not pc.all(inside).as_py():
@@ -142,7 +147,7 @@ def lines_within(table: pa.Table, period: Period) -> pa.Table:
 
 def without_repeats(table: pa.Table) -> tuple[pa.Table, int]:
     """Each line once, and how many were repeated; the same id with other content is refused."""
-    if pc.count_distinct(table["id"]).as_py() == table.num_rows:
+    if len(table["id"].unique()) == table.num_rows:
         return table, 0
     positions = table.select(["id"]).append_column("at", pa.array(range(table.num_rows)))
     firsts = positions.group_by("id", use_threads=False).aggregate([("at", "min")])
@@ -206,9 +211,9 @@ def _in_utc(value: dt.datetime) -> dt.datetime:
 
 def _inside(table: pa.Table, period: Period) -> pa.ChunkedArray:
     within = (_within(table["datetime"], start, end) for start, end in period.instants())
-    return reduce(pc.or_, within, pa.chunked_array([pa.repeat(pa.scalar(False), table.num_rows)]))  # noqa: FBT003
+    return reduce(pc.or_, within, pc.is_null(table["datetime"]))  # no line lacks its instant
 
 
 def _within(instants: pa.ChunkedArray, start: dt.datetime, end: dt.datetime | None) -> pa.ChunkedArray:
-    since = pc.greater_equal(instants, pa.scalar(start, INSTANT))
-    return since if end is None else pc.and_(since, pc.less(instants, pa.scalar(end, INSTANT)))
+    since = pc.greater_equal(instants, instant(start))
+    return since if end is None else pc.and_(since, pc.less(instants, instant(end)))

@@ -8,6 +8,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from accounting_analytics.errors import InputError
+from accounting_analytics.first_use import collector_paused
 from accounting_analytics.loader.query import LineEntryQuery
 from accounting_analytics.loader.reading import read_all
 from accounting_analytics.loader.shelf import MemoryShelf
@@ -15,16 +16,18 @@ from accounting_analytics.progress import LoadProgress
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     import pandas as pd
 
     from accounting_analytics.client import LedgerClient
+    from accounting_analytics.loader.reading import Loaded
     from accounting_analytics.loader.shelf import Shelf
 
 DEFAULT_EXPANSIONS = ("transaction", "journal_entry", "opposing_ledger_ids")
 DEFAULT_IN_FLIGHT = 8
+_FRAMES = "accounting_analytics.loader.frames"
 
 
 def load_line_entries(
@@ -99,11 +102,22 @@ def load_line_entries(
     )
     at_once = checked_in_flight(in_flight)
     with _shelf(checkpoint, client, query) as shelf, LoadProgress(progress, client) as shown:
-        _import_pandas_meanwhile()
-        loaded = read_all(client, query, shelf, shown, in_flight=at_once, allow_partial=allow_partial)
-        from accounting_analytics.loader.frames import line_entries_frame  # noqa: PLC0415 (imported meanwhile)
+        return read_all(
+            client,
+            query,
+            shelf,
+            shown,
+            in_flight=at_once,
+            make=_line_entries_frame,
+            ready=_frames_imported_meanwhile(),
+            allow_partial=allow_partial,
+        )
 
-        return line_entries_frame(loaded)
+
+def _line_entries_frame(loaded: Loaded) -> pd.DataFrame:
+    from accounting_analytics.loader.frames import line_entries_frame  # noqa: PLC0415 (imported meanwhile)
+
+    return line_entries_frame(loaded)
 
 
 def _shelf(checkpoint: str | Path | None, client: LedgerClient, query: LineEntryQuery) -> Shelf:
@@ -123,9 +137,15 @@ def checked_in_flight(in_flight: int) -> int:
     return in_flight
 
 
-def _import_pandas_meanwhile() -> None:
-    """Import what frames need on a thread beside, while the first pages are on their way; it takes as long as those."""
-    if "accounting_analytics.loader.frames" not in sys.modules:
-        threading.Thread(
-            target=importlib.import_module, args=("accounting_analytics.loader.frames",), name="import pandas"
-        ).start()
+def _frames_imported_meanwhile() -> Callable[[], object]:
+    """Import what frames need on a thread beside, while the first pages are on their way; return how to wait for it."""
+    if _FRAMES in sys.modules:
+        return lambda: None
+    importing = threading.Thread(target=_import_frames, name="import pandas")
+    importing.start()
+    return importing.join
+
+
+def _import_frames() -> None:
+    with collector_paused():
+        importlib.import_module(_FRAMES)

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.load_stamp import LOAD_METADATA
+from accounting_analytics.loader.bare_arrow import instant_at
 from accounting_analytics.loader.checkpoint import Checkpoint
 from accounting_analytics.loader.columns import in_order, line_schema, without_repeats
 from accounting_analytics.loader.durable import write_durably
@@ -202,7 +203,7 @@ def _read(
             folder = checkpoint
         shelf = stack.enter_context(Checkpoint(folder, client, query, passing=checkpoint is None))
         shown = stack.enter_context(LoadProgress(progress, client))
-        yield read_all(client, query, shelf, shown, in_flight=in_flight)
+        yield read_all(client, query, shelf, shown, in_flight=in_flight, make=lambda loaded: loaded)
 
 
 def _temporary_folder(beside: Path | None) -> tempfile.TemporaryDirectory[str]:
@@ -231,7 +232,7 @@ class _Batches:
     def __iter__(self) -> Iterator[pa.Table]:
         due = [(first, at, group) for at, path in enumerate(self._paths) for group, first in enumerate(_firsts(path))]
         heapq.heapify(due)
-        pending = [self._schema.empty_table()]
+        pending = [pa.Table.from_batches([], self._schema)]
         fresh = 0
         while due:
             _, at, group = heapq.heappop(due)
@@ -242,7 +243,7 @@ class _Batches:
             ready = waiting = pa.concat_tables(pending)
             pending, fresh = [], 0
             if due:  # whatever is still to be read comes at or after this
-                early = pc.less(waiting["datetime"], pa.scalar(due[0][0], waiting.schema.field("datetime").type))
+                early = pc.less(waiting["datetime"], instant_at(due[0][0]))
                 ready = waiting.filter(early)
                 pending = [waiting.filter(pc.invert(early))]
             once, repeated = without_repeats(in_order(ready))
@@ -251,12 +252,12 @@ class _Batches:
                 yield once
 
 
-def _firsts(path: Path) -> list[dt.datetime]:
-    """Instant of the first line of each row group."""
+def _firsts(path: Path) -> list[int]:
+    """Instant of the first line of each row group, in microseconds."""
     with pq.ParquetFile(path) as file:
         column = file.schema_arrow.names.index("datetime")
         groups = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
-        return [group.column(column).statistics.min for group in groups]
+        return [group.column(column).statistics.min_raw for group in groups]
 
 
 def _row_group(path: Path, group: int) -> pa.Table:

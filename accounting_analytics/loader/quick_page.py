@@ -7,7 +7,6 @@ repeated or unknown, values of other types, and amounts that do not fit; what it
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from functools import cache
 from typing import NamedTuple
@@ -17,12 +16,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
+from accounting_analytics.loader.bare_arrow import extent, text_array
 from accounting_analytics.loader.columns import INSTANT, TEXT, TEXTS, TRANSACTION_FIELDS, line_schema
 from accounting_analytics.money import arrow_type
 
 _MOST_BYTES = 1 << 26
 _REQUIRED = ("id", "amount", "debit_credit", "datetime", "ledger_id", "journal_entry_id")
 _ORDINARY_INSTANT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?$"
+_ZONE = r"(Z|[+-][0-9]{2}:[0-9]{2})$"
+_SIDES = text_array(["debit", "credit"])
+_DEBIT = _SIDES[0]
 _AMOUNT_OF_NO_NUMBER = re.compile(
     rb'"amount"[ \t\r\n]*:[ \t\r\n]*"(?!-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")'
 )
@@ -118,17 +121,16 @@ def _columns(records: pa.StructArray, ledger_id: str, expanded: frozenset[str], 
     """Columns of the lines; what the schema cannot say of a line is required here."""
     lines = _fields(records)
     _require(not any(lines[name].null_count for name in _REQUIRED))
-    _require_all(pc.equal(lines["ledger_id"], ledger_id))
-    debit = pc.equal(lines["debit_credit"], "debit")
-    _require_all(pc.or_(debit, pc.equal(lines["debit_credit"], "credit")))
-    transaction, entry = _nested(lines["transaction"]), _nested(lines["journal_entry"])
+    _require_all(pc.equal(lines["ledger_id"], text_array([ledger_id])[0]))
+    _require_all(pc.is_in(lines["debit_credit"], _SIDES))
+    transaction, entry = (_nested(lines[name]) for name in ("transaction", "journal_entry"))
     for texts in (lines["opposing_ledger_ids"], transaction["opposing_line_entry_ids"], entry["line_entry_ids"]):
         _require(not texts.values.null_count)
     amount = lines["amount"]
     columns = {
         **lines,
-        "datetime": _instants(lines["datetime"]),
-        "signed_amount": pc.if_else(debit, amount, pc.negate(amount)),
+        "datetime": _instants(lines["datetime"], transaction["datetime"], entry["datetime"]),
+        "signed_amount": pc.if_else(pc.equal(lines["debit_credit"], _DEBIT), amount, pc.negate(amount)),
         "tag_ids": _tag_ids(lines["tags"]),
         "transaction_amount": transaction["amount"],
         **{name: transaction[field] for name, field in TRANSACTION_FIELDS.items()},
@@ -139,10 +141,9 @@ def _columns(records: pa.StructArray, ledger_id: str, expanded: frozenset[str], 
 
 
 def _nested(objects: pa.StructArray) -> dict[str, pa.Array]:
-    """Fields of nested objects; each object has an id, and an instant that can be read."""
+    """Fields of nested objects; each object has an id."""
     fields = _fields(objects)
     _require(fields["id"].null_count == objects.null_count)
-    _instants(fields["datetime"])
     return fields
 
 
@@ -151,23 +152,20 @@ def _fields(objects: pa.StructArray) -> dict[str, pa.Array]:
     return dict(zip((field.name for field in objects.type), objects.flatten(), strict=True))
 
 
-def _instants(texts: pa.StringArray) -> pa.TimestampArray:
-    """Instants of texts that are written as usual; without a zone it is UTC."""
-    _require_all(pc.match_substring_regex(texts, _ORDINARY_INSTANT))
+def _instants(texts: pa.StringArray, *others: pa.StringArray) -> pa.TimestampArray:
+    """Instants of texts that are written as usual, without a zone in UTC; those of the others are only seen to be."""
+    every = pa.concat_arrays([texts, *others])
+    _require_all(pc.match_substring_regex(every, _ORDINARY_INSTANT))
     try:
-        instants = texts.cast(INSTANT)
-    except pa.ArrowInvalid:  # perhaps no text has a zone
-        instants = texts.cast(pa.timestamp("us")).cast(INSTANT)
-    first, last = _calendar()
-    _require_all(pc.and_(pc.greater_equal(instants, first), pc.less_equal(instants, last)))
-    return instants
-
-
-@cache
-def _calendar() -> tuple[pa.TimestampScalar, pa.TimestampScalar]:
-    """First and last instant; not made before a page is there, because Arrow imports pandas for its first scalar."""
-    first, last = (pa.scalar(end.replace(tzinfo=dt.UTC), INSTANT) for end in (dt.datetime.min, dt.datetime.max))
-    return first, last
+        instants = every.cast(INSTANT)
+    except pa.ArrowInvalid:  # not all have a zone
+        zoned = pc.match_substring_regex(every, _ZONE)
+        instants = pc.if_else(zoned, every, pc.binary_join_element_wise(every, "Z", "")).cast(INSTANT)
+    try:
+        extent(instants)
+    except OverflowError:
+        raise _OddError from None
+    return instants.slice(0, len(texts))
 
 
 def _tag_ids(tags: pa.ListArray) -> pa.ListArray:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
@@ -16,12 +18,15 @@ from accounting_analytics.loader.second_look import SecondLook, second_look
 from accounting_analytics.loader.windows import gaps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.loader.query import LineEntryQuery, Window
     from accounting_analytics.loader.shelf import KeptWindow, Shelf
     from accounting_analytics.progress import LoadProgress
+
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -62,9 +67,14 @@ def read_all(
     progress: LoadProgress,
     *,
     in_flight: int,
+    make: Callable[[Loaded], Made],
+    ready: Callable[[], object] | None = None,
     allow_partial: bool = False,
-) -> Loaded:
+) -> Made:
     """Read every window that the shelf does not have yet, and make sure that nothing changed meanwhile.
+
+    What is wanted of the load is made while the second look is on its way, and dropped if that finds a change. `ready`
+    waits until pages may be decoded in numbers.
 
     Raises
     ------
@@ -73,23 +83,26 @@ def read_all(
     ChangedWhileReadingError
         Lines came, went or changed while they were read.
     """
-    scan = Scan(client, query, in_flight, threading.Event())
+    scan = Scan(client, query, in_flight, threading.Event(), ready)
     finished = list(shelf.finished())
     progress.already(sum(one.lines for one in finished))
-    try:
-        windows, missing = _read_open(scan, shelf, finished, progress, allow_partial=allow_partial)
-        fresh = {one.window.ledger_id for one in windows}
-        by_ledger = _by_ledger([*finished, *windows])
-        _require_unchanged(scan, shelf, [by_ledger[ledger_id] for ledger_id in fresh])
-    except (ServiceError, ChangedWhileReadingError) as error:
-        error.args = (f"{error}; {shelf.safe()}", *error.args[1:])
-        raise
     order = {ledger_id: at for at, ledger_id in enumerate(query.ledger_ids)}
 
     def place(one: KeptWindow | MissingWindow) -> Any:  # noqa: ANN401 (a sort key)
         return order[one.window.ledger_id], one.window.period
 
-    return Loaded(query, tuple(sorted([*finished, *windows], key=place)), tuple(sorted(missing, key=place)))
+    with ThreadPoolExecutor(1, "make of a load") as beside:
+        try:
+            windows, missing = _read_open(scan, shelf, finished, progress, allow_partial=allow_partial)
+            loaded = Loaded(query, tuple(sorted([*finished, *windows], key=place)), tuple(sorted(missing, key=place)))
+            made = beside.submit(copy_context().run, make, loaded)
+            fresh = {one.window.ledger_id for one in windows}
+            by_ledger = _by_ledger(loaded.windows)
+            _require_unchanged(scan, shelf, [by_ledger[ledger_id] for ledger_id in fresh])
+        except (ServiceError, ChangedWhileReadingError) as error:
+            error.args = (f"{error}; {shelf.safe()}", *error.args[1:])
+            raise
+        return made.result()
 
 
 def _read_open(

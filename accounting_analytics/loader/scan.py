@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from accounting_analytics.errors import GarbledAnswerError, InvalidRequestError, ProtocolError, ServiceError
+from accounting_analytics.loader.bare_arrow import moment
 from accounting_analytics.loader.columns import (
     Columns,
     in_order,
@@ -26,13 +27,14 @@ from accounting_analytics.loader.windows import Outlook, halves, split, turned_o
 
 if TYPE_CHECKING:
     import datetime as dt
+    from collections.abc import Callable
 
     from accounting_analytics.client import LedgerClient, RawResponse
     from accounting_analytics.client import records as wire
     from accounting_analytics.loader.query import LineEntryQuery, Window
 
 _RESTARTS = 3
-_QUICK_AT_ONCE = min((os.cpu_count() or 1) + 1, 4)
+_QUICK_AT_ONCE = min(os.cpu_count() or 1, 4)
 """Pages read the quick way at once; the strict way it is one, because that holds the interpreter's lock."""
 _ODD_IN_A_ROW = 5
 """After so many odd pages nothing is tried the quick way any more."""
@@ -51,8 +53,7 @@ class WindowLines(NamedTuple):
     @property
     def newest(self) -> dt.datetime | None:
         """Instant of the newest line."""
-        newest: dt.datetime | None = self.table["datetime"][-1].as_py() if self.table.num_rows else None
-        return newest
+        return moment(self.table["datetime"][-1]) if self.table.num_rows else None
 
 
 class StoppedError(Exception):
@@ -77,12 +78,16 @@ class Scan:
         How many windows are read at the same time; dense windows are cut into that many and more.
     stop : threading.Event
         Set when the load is given up: no further page is asked for.
+    ready : callable, optional
+        Waits until pages may be decoded in numbers: two that need the interpreter all the time, such as an import and
+        many pages, are slower at once than one after the other. The first page of a ledger does not wait.
     """
 
     client: LedgerClient
     query: LineEntryQuery
     in_flight: int
     stop: threading.Event = field(default_factory=threading.Event)
+    ready: Callable[[], object] | None = None
     _quick: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_QUICK_AT_ONCE, "decode"))
     _strict: threading.Lock = field(default_factory=threading.Lock)
     _odd: int = 0
@@ -126,6 +131,8 @@ class Scan:
                 raise StoppedError
             raw = self._answer(window, chain.pages + 1, token)
             where = f"list line entries ({window}), page {chain.pages + 1}"
+            if self.ready is not None and window.pages is not None:
+                self.ready()
             columns, token = self._columns(raw, chain.pages + 1, window, token, where)
             del raw
             require_in_period(columns.table, window.period, where)

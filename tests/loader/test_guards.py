@@ -2,12 +2,18 @@
 
 import datetime as dt
 import itertools
+import threading
 
 import httpx
 import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import ChangedWhileReadingError, InvalidRequestError, ProtocolError, ServerFaultError
+from accounting_analytics.loader.query import LineEntryQuery
+from accounting_analytics.loader.quick_page import quick_page
+from accounting_analytics.loader.reading import read_all
+from accounting_analytics.loader.shelf import MemoryShelf
+from accounting_analytics.progress import LoadProgress
 
 JSON = {"content-type": "application/json"}
 MARCH = ("2025-03-01", "2025-03-31")
@@ -265,3 +271,65 @@ def test_garbled_pages_for_ever_end(connected):
     with pytest.raises(ProtocolError, match="not the JSON"):
         aa.load_line_entries(client, ["led_1"], *MARCH)
     assert len(client.requests) < 12
+
+
+class Paused:
+    """Ledgers whose second look, the first day asked for twice, waits for something else to happen."""
+
+    def __init__(self, service):
+        self.service = service
+        self.other = threading.Event()
+        self.waited_in_vain = False
+
+    def __call__(self, request):
+        answer = self.service(request)
+        _, start_date, end_date, *_ = next(reversed(self.service.asked))
+        if end_date == MARCH[1] and start_date > MARCH[0]:
+            self.waited_in_vain |= not self.other.wait(20)
+        return answer
+
+
+@pytest.mark.parametrize("change", [None, add])
+def test_the_second_look_goes_beside_what_is_made(connected, make_ledgers, spread, change):
+    """What is wanted of a load is made while the second look is on its way, and counts only if that finds nothing."""
+    service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 40)}), page_size=500)
+    paused = Paused(service)
+    client = connected(paused)
+    query = LineEntryQuery.of(
+        client, ["led_1"], *MARCH, time_zone="UTC", is_cashflow=None, tag_ids=None, expand=("journal_entry",)
+    )
+
+    def make(loaded):
+        if change:
+            service.change(change)
+        paused.other.set()
+        return sum(one.lines for one in loaded.windows)
+
+    with LoadProgress(progress=False, client=client) as shown:
+        if change is None:
+            assert read_all(client, query, MemoryShelf(), shown, in_flight=1, make=make) == len(service.lines)
+        else:
+            with pytest.raises(ChangedWhileReadingError):
+                read_all(client, query, MemoryShelf(), shown, in_flight=1, make=make)
+    assert not paused.waited_in_vain
+
+
+def test_only_first_pages_are_decoded_before_a_load_is_ready(connected, make_ledgers, spread, monkeypatch):
+    """While pandas is imported pages come in, but none is decoded except the first of each ledger: both would crawl."""
+    service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 40), "led_2": {DAYS[0]: 3}}), page_size=100)
+    client = connected(service)
+    decoded, before = [], []
+    monkeypatch.setattr(
+        "accounting_analytics.loader.scan.quick_page", lambda *a, **k: decoded.append(a) or quick_page(*a, **k)
+    )
+
+    def ready():
+        before.append((len(decoded), service.requests))
+
+    query = LineEntryQuery.of(
+        client, ["led_1", "led_2"], *MARCH, time_zone="UTC", is_cashflow=None, tag_ids=None, expand=("journal_entry",)
+    )
+    with LoadProgress(progress=False, client=client) as shown:
+        loaded = read_all(client, query, MemoryShelf(), shown, in_flight=4, make=lambda loaded: loaded, ready=ready)
+    assert sum(one.lines for one in loaded.windows) == len(service.lines)
+    assert before[0][0] <= 2 < before[0][1]

@@ -16,6 +16,7 @@ from accounting_analytics.errors import ProtocolError
 from accounting_analytics.loader.columns import page_columns
 from accounting_analytics.loader.quick_page import quick_page
 
+DAYS = [f"2025-01-{day:02}" for day in range(1, 32)]
 EXPANSIONS = [
     frozenset(),
     frozenset({"transaction"}),
@@ -92,8 +93,10 @@ def page(*lines, **fields):
         [whole_line(description='Ünï "quoted": \\ {}[],\n\0 \u2028', ledger_name="")],
         [whole_line(datetime=text) for text in ("2025-01-01T00:00:00Z", "2025-01-01T02:00:00.5+02:00")],
         [whole_line(datetime="2025-01-01T00:00:00")],
+        [whole_line(at, datetime=text)
+         for at, text in enumerate(["2025-01-01T00:00:00", "2025-01-01T00:00:00.25Z", "2025-01-01T00:00:00-05:00"])],
     ],
-    ids=["none", "whole", "nulls", "bare", "amounts", "texts", "zones", "no zone"],
+    ids=["none", "whole", "nulls", "bare", "amounts", "texts", "zones", "no zone", "some zones"],
 )  # fmt: skip
 def test_ordinary_pages_are_read_quickly(lines, expanded, scale):
     """What services send every day goes the quick way, and comes out the same."""
@@ -251,21 +254,32 @@ def test_a_service_that_is_always_odd_is_read_strictly(connected, make_ledgers, 
     assert (len(frame), tried) == (40, [None] * 5)
 
 
-def test_a_load_to_a_file_imports_no_pandera(loopback, make_ledgers, spread, tmp_path):
-    """Where no frame is made, nothing is imported for one: it takes longer than many a load."""
-    service = make_ledgers(spread({"led_1": {"2025-01-01": 3}}))
+@pytest.fixture
+def books(make_ledgers, spread):
+    """Return a ledger of many pages."""
+    return make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 5)}), page_size=10)
+
+
+@pytest.mark.parametrize(
+    ("load", "unused"),
+    [
+        ("aa.load_line_entries(*asked)", {"stamina", "tqdm"}),
+        ("load_line_entries_to_parquet(*asked, 'lines.parquet')", {"stamina", "tqdm", "asyncio", "pandas", "pandera"}),
+    ],
+)
+def test_a_load_imports_only_what_it_needs(loopback, books, tmp_path, load, unused):
+    """No pandas where no frame is made, no retries where nothing fails, no bar that nobody sees: each takes a while."""
     code = (
         "import sys, accounting_analytics as aa\n"
+        "from accounting_analytics.loader import load_line_entries_to_parquet\n"
         "client = aa.LedgerClient(sys.argv[1], token='t', instance_id='i')\n"
-        "from accounting_analytics.loader import load_line_entries_to_parquet as load\n"
-        "file = load(client, ['led_1'], '2025-01-01', '2025-01-01', sys.argv[2])\n"
-        "print(file.lines, 'pandera' in sys.modules)\n"
+        "asked = client, ['led_1'], '2025-01-01', '2025-01-31'\n"
+        f"{load}\n"
+        "print(*sorted(sys.modules))\n"
     )
-    with loopback(service) as address:
+    with loopback(books) as address:
         told = subprocess.run(  # noqa: S603 (our own words)
-            [sys.executable, "-c", code, address, str(tmp_path / "lines.parquet")],
-            check=True,
-            capture_output=True,
-            text=True,
+            [sys.executable, "-c", code, address], check=True, capture_output=True, text=True, cwd=tmp_path
         )
-    assert told.stdout.split() == ["3", "False"]
+    assert books.requests > 10
+    assert unused & set(told.stdout.split()) == set()
