@@ -21,9 +21,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
+from accounting_analytics.durable import TEMPORARY_SUFFIX, sync_folder, write_durably
 from accounting_analytics.errors import CheckpointError
 from accounting_analytics.loader.columns import line_schema
-from accounting_analytics.loader.durable import TEMPORARY_SUFFIX, sync_folder, write_durably
 from accounting_analytics.loader.query import Window
 from accounting_analytics.loader.shelf import KeptWindow
 from accounting_analytics.periods import Period
@@ -171,8 +171,8 @@ class Checkpoint:
         """Refuse a folder that is not a checkpoint: it is somebody's."""
         if (self.folder / MANIFEST).exists():
             return
-        ours = {_LOCK, f"{MANIFEST}{TEMPORARY_SUFFIX}"}
-        if any(one.name not in ours for one in self.folder.iterdir()):
+        leftovers = set(self.folder.glob(f"{MANIFEST}.*{TEMPORARY_SUFFIX}"))
+        if any(one.name != _LOCK and one not in leftovers for one in self.folder.iterdir()):
             msg = f"{self.folder} holds files but no checkpoint; name a new or empty folder, nothing was changed"
             raise CheckpointError(msg)
 

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from accounting_analytics.durable import write_durably
 from accounting_analytics.errors import InputError
 from accounting_analytics.load_stamp import LOAD_METADATA
 from accounting_analytics.loader.bare_arrow import instant_at
 from accounting_analytics.loader.checkpoint import Checkpoint
 from accounting_analytics.loader.columns import in_order, line_schema, without_repeats
-from accounting_analytics.loader.durable import write_durably
 from accounting_analytics.loader.line_entries import DEFAULT_EXPANSIONS, DEFAULT_IN_FLIGHT, checked_in_flight
 from accounting_analytics.loader.notes import load_notes
 from accounting_analytics.loader.query import LineEntryQuery

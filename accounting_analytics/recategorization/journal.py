@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
+from accounting_analytics.durable import sync_folder
 from accounting_analytics.errors import PlanError
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: 
             else:
                 journal.note("plan", format=_FORMAT, plan_id=plan_id, instance_id=instance_id, base_url=base_url)
             journal.keep()
-            _keep_name(file)
+            sync_folder(file.parent)
             yield journal
 
 
@@ -146,16 +147,6 @@ def _appending(file: Path) -> Iterator[IO[bytes]]:
         raise PlanError(msg) from error
     with opened:
         yield opened
-
-
-def _keep_name(file: Path) -> None:
-    """Bring the file's name onto the disk, where folders can be synced."""
-    if hasattr(os, "O_DIRECTORY"):
-        folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 def _events(content: bytes, file: Path) -> list[dict[str, Any]]:

@@ -6,14 +6,13 @@ import csv
 import datetime as dt
 import io
 import json
-import os
 import re
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from accounting_analytics.durable import write_durably
 from accounting_analytics.errors import AmountError, PlanError
 from accounting_analytics.money import DEFAULT_SCALE, MAX_SCALE, parse_amount
 from accounting_analytics.schemas import PlanItems
@@ -47,7 +46,8 @@ def write_items(frame: pd.DataFrame, path: str | Path, *, instance_id: str | Non
         cells = [_cell(name, value) for name, value in zip(frame.columns, row, strict=True)]
         writer.writerow([*cells, _guarded(instance_id or "")])
     try:
-        _replace(file, text.getvalue().encode("utf-8-sig"))  # the mark tells spreadsheets that it is UTF-8
+        content = text.getvalue().encode("utf-8-sig")  # the mark tells spreadsheets that it is UTF-8
+        write_durably(file, lambda out: out.write(content), private=True)
     except OSError as error:
         msg = f"the plan cannot be written to {file}: {error.strerror}"
         raise PlanError(msg) from error
@@ -179,17 +179,3 @@ def _cell(name: str, value: Any) -> str:  # noqa: ANN401 (whatever stands in a f
 def _guarded(text: str) -> str:
     """Text with a guard before what a spreadsheet would compute or retype; reading takes it off."""
     return f"{_GUARD}{text}" if text.startswith(_FORMULA) or _RETYPED.fullmatch(text) else text
-
-
-def _replace(file: Path, content: bytes) -> None:
-    """Put a file in place in one step; nothing is left behind when that fails."""
-    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
-    try:
-        with os.fdopen(descriptor, "wb") as temporary:
-            temporary.write(content)
-            temporary.flush()
-            os.fsync(temporary.fileno())
-        Path(name).replace(file)
-    except BaseException:  # interrupted too: no half-written plan stays
-        Path(name).unlink(missing_ok=True)
-        raise

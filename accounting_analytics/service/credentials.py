@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from accounting_analytics.durable import write_durably
 from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.service.access import issue_client, issue_token, revoke_client, revoke_token
 from accounting_analytics.service.store import NewInstance
@@ -105,18 +104,11 @@ def require_new(path: Path) -> None:
 
 def write_private(path: Path, text: str) -> None:
     """Write a file that only its owner may ever read, also while it is being written."""
-    beside = path.with_name(f"{path.name}.new")
     try:
-        beside.unlink(missing_ok=True)
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(text)
-        beside.replace(path)
+        write_durably(path, lambda file: file.write(text.encode()), private=True)
     except OSError as error:
         msg = f"the secret cannot be written to {path}: {error.strerror}"
         raise ConfigurationError(msg) from error
-    finally:
-        with suppress(OSError):  # there is nothing where all went well, or where there is no such folder
-            beside.unlink(missing_ok=True)
 
 
 def keep_token(store: Store, instance_id: str, path: Path, *, lifetime: float | None = None, label: str = "") -> None:

@@ -198,7 +198,7 @@ def test_no_file_is_named_by_an_id(connected, line, tmp_path):
 @pytest.mark.parametrize("fails_at", [1, 2, 3, 4, 7])
 def test_a_full_disk_loses_nothing(connected, service, tmp_path, monkeypatch, fails_at):
     """Whichever file write finds no space, the error says so, and a later call goes on from what is whole."""
-    from accounting_analytics.loader import durable  # noqa: PLC0415 (to fill its disk)
+    from accounting_analytics import durable  # noqa: PLC0415 (to fill its disk)
 
     sync, calls, lock = durable.os.fsync, 0, threading.Lock()
 
