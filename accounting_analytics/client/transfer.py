@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import httpx
 
 from accounting_analytics.client.secret import Secret, masked
-from accounting_analytics.client.transport import transfer_until, transport_to
+from accounting_analytics.client.transport import DeadlineTransport, transfer_until, transport_to
 from accounting_analytics.errors import (
     CertificateRefusedError,
     ConfigurationError,
@@ -107,8 +107,12 @@ class Transfer:
     ) -> None:
         self.origin = httpx.URL(base_url)
         self._secrets = secrets
+        road = transport or _transport_to(self.origin)
+        proxy = road.proxy if isinstance(road, DeadlineTransport) else None
+        self._where = f"{self.origin.scheme}://{self.origin.netloc.decode('ascii')}"
+        self._where += f" through the proxy {proxy}" if proxy else ""
         self._http = httpx.Client(
-            transport=transport or _transport_to(self.origin),
+            transport=road,
             follow_redirects=False,
             headers={"accept": "application/json", "accept-encoding": "gzip"},
             trust_env=False,
@@ -156,10 +160,6 @@ class Transfer:
         except (ServiceError, InputError) as error:
             problem = error
         raise problem.with_traceback(None)
-
-    @property
-    def _where(self) -> str:
-        return f"{self.origin.scheme}://{self.origin.netloc.decode('ascii')}"
 
     def _no_answer(self, sending: Sending, error: httpx.HTTPError) -> TransportError:
         """Tell what a failure of the road is; its causes tell one of encryption from the others."""

@@ -48,9 +48,16 @@ for _name in _TALKATIVE:
 
 
 class DeadlineTransport(httpx.HTTPTransport):
-    """Connections that keep the deadline of the transfer they are used in."""
+    """Connections that keep the deadline of the transfer they are used in.
+
+    Attributes
+    ----------
+    proxy : str or None
+        Host and port of the proxy they go through, for messages.
+    """
 
     def __init__(self, *, encrypted: bool = True, proxy: str | None = None) -> None:
+        self.proxy = None if proxy is None else httpx.URL(proxy).netloc.decode("ascii")
         # certificates take a moment to load: not for an address that never meets any
         super().__init__(verify=encrypted or proxy is not None, limits=_CONNECTIONS, proxy=proxy)
         self._pool._network_backend = _Backend(httpcore.SyncBackend())  # noqa: SLF001 (httpx passes none through)
