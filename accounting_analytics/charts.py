@@ -193,6 +193,8 @@ def running_balance(report: CashFlowReport) -> go.Figure:
         hoverinfo="skip",
     )
     figure.update_layout(showlegend=False, margin={"r": 130})
+    bottom, top = _heights([min(balances), max(balances)])
+    figure.update_yaxes(autorangeoptions_include=[bottom - (top - bottom) * _LABEL_ROOM])
     figure.add_hline(y=0, line={"color": "#555555", "width": 1})
     return _finished(figure, report, always=True)
 

@@ -113,6 +113,14 @@ def test_running_balance_has_every_day():
     assert len(marks.x) == 2
 
 
+def test_the_lowest_balance_has_room_for_its_label():
+    """The axis reaches below the lowest balance, so that what is written under it stands clear of the dates."""
+    figure = charts.running_balance(report(BOOKS, start="10.00"))
+    lowest, highest = min(figure.data[0].y), max(figure.data[0].y)
+    (room,) = figure.layout.yaxis.autorangeoptions.include
+    assert lowest - (highest - lowest) / 5 < room < lowest - (highest - lowest) / 10
+
+
 @pytest.mark.parametrize("chart", [charts.inflow_outflow, charts.waterfall, charts.running_balance])
 def test_titles_say_period_zone_unit_and_stamps(chart):
     """Every picture says what it shows, in which days, and whether its start was taken over."""
