@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import glob
 import os
 import secrets
+import time
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
@@ -14,10 +17,13 @@ if TYPE_CHECKING:
 TEMPORARY_SUFFIX = ".unfinished"
 _EVERYBODY = 0o666
 _OWNER = 0o600
+_LONGEST_STEM = 200
+_NOBODY_WRITES = 3600.0
+"""Seconds after which a half of a file is no longer somebody's who is still writing it."""
 
 
-def write_durably(path: Path, write: Callable[[BinaryIO], object], *, sync: bool = True, private: bool = False) -> None:
-    """Write a file under a name of its own, put it on the disk, then give it its name and put that on the disk too.
+def replace_file(path: Path, write: Callable[[BinaryIO], object], *, sync: bool = True, private: bool = False) -> None:
+    """Write a file under a name of its own and put it on the disk, then give it its name.
 
     Parameters
     ----------
@@ -35,8 +41,11 @@ def write_durably(path: Path, write: Callable[[BinaryIO], object], *, sync: bool
     OSError
         It cannot be written; nothing is left beside it.
     """
+    if not path.name:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    clear_leftovers(path, older_than=_NOBODY_WRITES)
+    temporary = path.with_name(f"{_stem(path)}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
     mode = _OWNER if private else _EVERYBODY
-    temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
     try:
         with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             write(file)
@@ -48,8 +57,26 @@ def write_durably(path: Path, write: Callable[[BinaryIO], object], *, sync: bool
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
-    if sync:
-        sync_folder(path.parent)
+
+
+def write_durably(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Replace a file, and put its name on the disk too: a power cut right afterwards changes nothing.
+
+    Raises
+    ------
+    OSError
+        It cannot be written, or its folder cannot be put on the disk.
+    """
+    replace_file(path, write)
+    sync_folder(path.parent)
+
+
+def clear_leftovers(path: Path, *, older_than: float = 0.0) -> None:
+    """Remove halves of a file that were being written when a program was killed, so many seconds ago or longer."""
+    for leftover in path.parent.glob(f"{glob.escape(_stem(path))}.*{TEMPORARY_SUFFIX}"):
+        with contextlib.suppress(OSError):  # gone meanwhile, or somebody else's
+            if time.time() - leftover.stat().st_mtime >= older_than:
+                leftover.unlink()
 
 
 def sync_folder(folder: Path) -> None:
@@ -61,3 +88,8 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _stem(path: Path) -> str:
+    """Name of a file, cut so that more fits behind it."""
+    return path.name.encode()[:_LONGEST_STEM].decode(errors="ignore")

@@ -383,3 +383,16 @@ def test_no_password_of_an_address(run):
     shown = run("config", "show", **environment)
     assert "http://***@127.0.0.1:1" in shown.stdout
     assert "canary" not in finished.stderr + shown.stdout + shown.stderr
+
+
+def test_the_end_is_quick():
+    """When a command ends nobody looks for garbage in what it imported."""
+    code = (
+        "import atexit, gc, sys\n"
+        "atexit.register(lambda: print(gc.get_freeze_count() > 0))  # the last to be called\n"
+        "from accounting_analytics.cli import main\n"
+        "sys.argv[1:] = ['config', 'show']\n"
+        "main()\n"
+    )
+    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603 (our own words)
+    assert told.stdout.splitlines()[-1] == "True"

@@ -2,10 +2,12 @@
 
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
-from accounting_analytics.durable import write_durably
+from accounting_analytics import durable
+from accounting_analytics.durable import clear_leftovers, replace_file, write_durably
 
 
 @pytest.mark.parametrize("sync", [True, False])
@@ -19,7 +21,7 @@ def test_a_file_is_replaced_in_one_step(tmp_path, sync):
         file.flush()
         assert path.read_bytes() == b"old"
 
-    write_durably(path, write, sync=sync)
+    replace_file(path, write, sync=sync)
     assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("lines.csv", b"new")]
 
 
@@ -44,9 +46,9 @@ def test_two_writers_of_one_file_do_not_meet(tmp_path):
 
     def first(file):
         file.write(b"first")
-        write_durably(path, lambda other: other.write(b"second, which is longer"))
+        replace_file(path, lambda other: other.write(b"second, which is longer"))
 
-    write_durably(path, first)
+    replace_file(path, first)
     assert [one.read_bytes() for one in tmp_path.iterdir()] == [b"first"]
 
 
@@ -63,7 +65,60 @@ def test_who_may_read_it(tmp_path, private, umask, mode):
 
     before = os.umask(umask)
     try:
-        write_durably(path, write, private=private)
+        replace_file(path, write, private=private)
     finally:
         os.umask(before)
     assert [stat.S_IMODE(one) for one in (*seen, path.stat().st_mode)] == [mode, mode]
+
+
+@pytest.mark.parametrize(
+    ("write", "synced"),
+    [
+        (lambda path: replace_file(path, lambda file: file.write(b"new"), sync=False), []),
+        (lambda path: replace_file(path, lambda file: file.write(b"new")), ["content"]),
+        (lambda path: write_durably(path, lambda file: file.write(b"new")), ["content", "name"]),
+    ],
+    ids=["not", "content", "name"],
+)
+def test_what_is_on_the_disk(tmp_path, monkeypatch, write, synced):
+    """The whole content is on the disk before the file gets its name, and where it matters the name is too."""
+    path, seen = tmp_path / "lines.csv", []
+
+    def fsync(descriptor):
+        opened = os.fstat(descriptor)
+        if stat.S_ISDIR(opened.st_mode):
+            seen.append("name" if path.exists() else "nothing")
+        else:
+            seen.append("content" if opened.st_size == len(b"new") and not path.exists() else "nothing")
+
+    monkeypatch.setattr(durable.os, "fsync", fsync)
+    write(path)
+    assert seen == synced
+
+
+def test_halves_of_killed_programs_do_not_pile_up(tmp_path):
+    """What was being written when a program was killed goes with the next writing, once nobody can be writing it."""
+    path, other = tmp_path / "a[b].csv", tmp_path / "other.csv.0.unfinished"
+    old, young = tmp_path / "a[b].csv.0.unfinished", tmp_path / "a[b].csv.1.unfinished"
+    for leftover in (other, old, young):
+        leftover.touch()
+    os.utime(old, (0, 0))
+    replace_file(path, lambda file: file.write(b"new"))
+    assert sorted(tmp_path.iterdir()) == [path, young, other]
+    clear_leftovers(path)
+    assert sorted(tmp_path.iterdir()) == [path, other]
+
+
+@pytest.mark.parametrize("name", ["n" * 255, "ü" * 127])
+def test_names_as_long_as_they_may_be(tmp_path, name):
+    """A name that the file system takes is written."""
+    path = tmp_path / name
+    replace_file(path, lambda file: file.write(b"new"))
+    assert [one.name for one in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("path", [".", "", "/"])
+def test_what_is_no_file(path):
+    """What names a folder is an error of files, which every caller expects."""
+    with pytest.raises(IsADirectoryError):
+        replace_file(Path(path), lambda file: file.write(b"new"))

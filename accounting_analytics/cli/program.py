@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import signal
 import sys
@@ -70,6 +72,7 @@ for _name, _group in _GROUPS.items():
 def main() -> NoReturn:
     """Run the command line; every error of the package is one line and its exit code."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    atexit.register(gc.freeze)  # the process ends: looking for garbage in pandas takes longer than many a command
     try:
         code = app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0
         if code == _INTERRUPTED:

@@ -189,16 +189,15 @@ class Exchange:
         try:
             return self._attempt(request, finish, deadline)
         except _PassingError as passing:
-            first: _PassingError | None = passing  # stamina's first attempt, which is made already
+            made = [passing]  # stamina's first attempt
         import stamina  # noqa: PLC0415 (takes a while to import, and most calls succeed at once)
 
         attempts = self._patience.max_attempts if again else 1
         try:
             for attempt in stamina.retry_context(on=wait_before_next, attempts=attempts, timeout=None):
                 with attempt:
-                    if first is not None:
-                        failed, first = first, None
-                        raise failed
+                    if made:
+                        raise made.pop()
                     return self._attempt(request, finish, deadline)
         except _PassingError as passing:
             problem = passing.error

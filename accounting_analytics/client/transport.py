@@ -57,7 +57,7 @@ class DeadlineTransport(httpx.HTTPTransport):
     """
 
     def __init__(self, *, encrypted: bool = True, proxy: str | None = None) -> None:
-        self.proxy = None if proxy is None else httpx.URL(proxy).netloc.decode("ascii")
+        self.proxy = None if proxy is None else _host_and_port(httpx.URL(proxy))
         # certificates take a moment to load: not for an address that never meets any
         super().__init__(verify=encrypted or proxy is not None, limits=_CONNECTIONS, proxy=proxy)
         self._pool._network_backend = _Backend(httpcore.SyncBackend())  # noqa: SLF001 (httpx passes none through)
@@ -70,6 +70,11 @@ def transport_to(url: httpx.URL) -> DeadlineTransport:
     if proxy is not None and proxy_bypass(url.host):
         proxy = None
     return DeadlineTransport(encrypted=url.scheme == "https", proxy=proxy)
+
+
+def _host_and_port(proxy: httpx.URL) -> str:
+    """Address of a proxy for messages; one with a path may be a password with a slash."""
+    return proxy.netloc.decode("ascii") if proxy.path in {"", "/"} else "that the environment names"
 
 
 class _Backend(httpcore.NetworkBackend):

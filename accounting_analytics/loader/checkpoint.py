@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
-from accounting_analytics.durable import TEMPORARY_SUFFIX, sync_folder, write_durably
+from accounting_analytics.durable import TEMPORARY_SUFFIX, clear_leftovers, replace_file, sync_folder, write_durably
 from accounting_analytics.errors import CheckpointError
 from accounting_analytics.loader.columns import line_schema
 from accounting_analytics.loader.query import Window
@@ -139,7 +139,10 @@ class Checkpoint:
                 raise CheckpointError(msg)
             path = self.folder / f"window-{next(self._numbers):06}-{_digest(content)}.parquet"
         try:
-            write_durably(path, lambda file: file.write(content), sync=self._sync)
+            if self._sync:
+                write_durably(path, lambda file: file.write(content))
+            else:
+                replace_file(path, lambda file: file.write(content), sync=False)
         except OSError as error:
             raise self._unusable(error) from error
         one = self._window(path, said)
@@ -171,7 +174,7 @@ class Checkpoint:
         """Refuse a folder that is not a checkpoint: it is somebody's."""
         if (self.folder / MANIFEST).exists():
             return
-        leftovers = set(self.folder.glob(f"{MANIFEST}.*{TEMPORARY_SUFFIX}"))
+        leftovers = set(self.folder.glob(f"{MANIFEST}*{TEMPORARY_SUFFIX}"))
         if any(one.name != _LOCK and one not in leftovers for one in self.folder.iterdir()):
             msg = f"{self.folder} holds files but no checkpoint; name a new or empty folder, nothing was changed"
             raise CheckpointError(msg)
@@ -179,6 +182,7 @@ class Checkpoint:
     def _bind(self) -> None:
         """Bind a new folder to the query, or make sure that an old one is bound to it."""
         path = self.folder / MANIFEST
+        clear_leftovers(path)
         if not path.exists():
             write_durably(path, lambda file: file.write(json.dumps(self._bound, indent=2).encode()))
             return

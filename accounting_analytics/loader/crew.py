@@ -19,6 +19,20 @@ _PATIENCE = 4.0
 """Seconds to wait for threads when a job is given up; a call that hangs ends by its own deadline."""
 
 
+def begun(do: Callable[[], Done], name: str) -> Future[Done]:
+    """Do one thing on a thread of its own, a daemon like those of a crew."""
+    outcome: Future[Done] = Future()
+    threading.Thread(target=_settle, args=(outcome, do), name=name, daemon=True).start()
+    return outcome
+
+
+def _settle(outcome: Future[Any], do: Callable[..., Any], *arguments: Any) -> None:  # noqa: ANN401 (those of `do`)
+    try:
+        outcome.set_result(do(*arguments))
+    except BaseException as error:  # noqa: BLE001 (raised again where the outcome is asked for)
+        outcome.set_exception(error)
+
+
 class Crew(Generic[Work, Done]):
     """Does pieces of work on several threads, the largest first; a piece may come back as smaller pieces.
 
@@ -96,10 +110,7 @@ class Crew(Generic[Work, Done]):
                     return
                 *_, piece = heapq.heappop(self._waiting)
             outcome: Future[Any] = Future()
-            try:
-                outcome.set_result(self._do(piece))
-            except BaseException as error:  # noqa: BLE001 (raised again where the outcome is asked for)
-                outcome.set_exception(error)
+            _settle(outcome, self._do, piece)
             self._done.put(outcome)
 
     def _dismiss(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from accounting_analytics.errors import InputError
@@ -16,7 +17,7 @@ from accounting_analytics.progress import LoadProgress
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     import pandas as pd
@@ -101,7 +102,11 @@ def load_line_entries(
         expand=expand,
     )
     at_once = checked_in_flight(in_flight)
-    with _shelf(checkpoint, client, query) as shelf, LoadProgress(progress, client) as shown:
+    with (
+        _shelf(checkpoint, client, query) as shelf,
+        LoadProgress(progress, client) as shown,
+        _frames_imported_meanwhile() as ready,
+    ):
         return read_all(
             client,
             query,
@@ -109,7 +114,7 @@ def load_line_entries(
             shown,
             in_flight=at_once,
             make=_line_entries_frame,
-            ready=_frames_imported_meanwhile(),
+            ready=ready,
             allow_partial=allow_partial,
         )
 
@@ -137,13 +142,18 @@ def checked_in_flight(in_flight: int) -> int:
     return in_flight
 
 
-def _frames_imported_meanwhile() -> Callable[[], object]:
-    """Import what frames need on a thread beside, while the first pages are on their way; return how to wait for it."""
+@contextmanager
+def _frames_imported_meanwhile() -> Iterator[Callable[[], object] | None]:
+    """Import what frames need on a thread beside, while the first pages are on their way; the value waits for it."""
     if _FRAMES in sys.modules:
-        return lambda: None
+        yield None
+        return
     importing = threading.Thread(target=_import_frames, name="import pandas")
     importing.start()
-    return importing.join
+    try:
+        yield importing.join
+    finally:
+        importing.join()
 
 
 def _import_frames() -> None:

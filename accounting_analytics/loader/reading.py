@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
 from accounting_analytics.errors import ChangedWhileReadingError, ServiceError
-from accounting_analytics.loader.crew import Crew
+from accounting_analytics.loader.crew import Crew, begun
 from accounting_analytics.loader.scan import Scan, WindowLines
 from accounting_analytics.loader.second_look import SecondLook, second_look
 from accounting_analytics.loader.windows import gaps
@@ -91,18 +91,17 @@ def read_all(
     def place(one: KeptWindow | MissingWindow) -> Any:  # noqa: ANN401 (a sort key)
         return order[one.window.ledger_id], one.window.period
 
-    with ThreadPoolExecutor(1, "make of a load") as beside:
-        try:
-            windows, missing = _read_open(scan, shelf, finished, progress, allow_partial=allow_partial)
-            loaded = Loaded(query, tuple(sorted([*finished, *windows], key=place)), tuple(sorted(missing, key=place)))
-            made = beside.submit(copy_context().run, make, loaded)
-            fresh = {one.window.ledger_id for one in windows}
-            by_ledger = _by_ledger(loaded.windows)
-            _require_unchanged(scan, shelf, [by_ledger[ledger_id] for ledger_id in fresh])
-        except (ServiceError, ChangedWhileReadingError) as error:
-            error.args = (f"{error}; {shelf.safe()}", *error.args[1:])
-            raise
-        return made.result()
+    try:
+        windows, missing = _read_open(scan, shelf, finished, progress, allow_partial=allow_partial)
+        loaded = Loaded(query, tuple(sorted([*finished, *windows], key=place)), tuple(sorted(missing, key=place)))
+        made = begun(partial(copy_context().run, make, loaded), "make of a load")
+        fresh = {one.window.ledger_id for one in windows}
+        by_ledger = _by_ledger(loaded.windows)
+        _require_unchanged(scan, shelf, [by_ledger[ledger_id] for ledger_id in fresh])
+    except (ServiceError, ChangedWhileReadingError) as error:
+        error.args = (f"{error}; {shelf.safe()}", *error.args[1:])
+        raise
+    return made.result()
 
 
 def _read_open(

@@ -80,7 +80,7 @@ class Scan:
         Set when the load is given up: no further page is asked for.
     ready : callable, optional
         Waits until pages may be decoded in numbers: two that need the interpreter all the time, such as an import and
-        many pages, are slower at once than one after the other. The first page of a ledger does not wait.
+        many pages, are slower at once than one after the other. A first page of which nothing is known does not wait.
     """
 
     client: LedgerClient
@@ -131,7 +131,7 @@ class Scan:
                 raise StoppedError
             raw = self._answer(window, chain.pages + 1, token)
             where = f"list line entries ({window}), page {chain.pages + 1}"
-            if self.ready is not None and window.pages is not None:
+            if self.ready is not None and (chain.pages or window.pages is not None):
                 self.ready()
             columns, token = self._columns(raw, chain.pages + 1, window, token, where)
             del raw

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from accounting_analytics.durable import write_durably
+from accounting_analytics.durable import replace_file
 from accounting_analytics.errors import AmountError, PlanError
 from accounting_analytics.money import DEFAULT_SCALE, MAX_SCALE, parse_amount
 from accounting_analytics.schemas import PlanItems
@@ -47,7 +47,7 @@ def write_items(frame: pd.DataFrame, path: str | Path, *, instance_id: str | Non
         writer.writerow([*cells, _guarded(instance_id or "")])
     try:
         content = text.getvalue().encode("utf-8-sig")  # the mark tells spreadsheets that it is UTF-8
-        write_durably(file, lambda out: out.write(content), private=True)
+        replace_file(file, lambda out: out.write(content), private=True)
     except OSError as error:
         msg = f"the plan cannot be written to {file}: {error.strerror}"
         raise PlanError(msg) from error

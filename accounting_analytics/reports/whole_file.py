@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accounting_analytics.durable import write_durably
+from accounting_analytics.durable import replace_file
 from accounting_analytics.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def write_whole(path: Path, text: str) -> Path:
         It cannot be written; what was there before is still there, and nothing is left beside it.
     """
     try:
-        write_durably(path, lambda file: file.write(text.encode()))
+        replace_file(path, lambda file: file.write(text.encode()))
     except OSError as error:
         msg = f"{path} cannot be written: {error.strerror}; what was there before is still there"
         raise InputError(msg) from error

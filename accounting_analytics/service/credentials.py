@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from accounting_analytics.durable import write_durably
+from accounting_analytics.durable import clear_leftovers, replace_file
 from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.service.access import issue_client, issue_token, revoke_client, revoke_token
 from accounting_analytics.service.store import NewInstance
@@ -105,7 +105,8 @@ def require_new(path: Path) -> None:
 def write_private(path: Path, text: str) -> None:
     """Write a file that only its owner may ever read, also while it is being written."""
     try:
-        write_durably(path, lambda file: file.write(text.encode()), private=True)
+        clear_leftovers(path)  # they hold secrets
+        replace_file(path, lambda file: file.write(text.encode()), private=True)
     except OSError as error:
         msg = f"the secret cannot be written to {path}: {error.strerror}"
         raise ConfigurationError(msg) from error

@@ -220,12 +220,20 @@ def test_a_full_disk_loses_nothing(connected, service, tmp_path, monkeypatch, fa
     assert sorted(frame["id"]) == sorted(line["id"] for line in service.lines)
 
 
-def test_a_leftover_of_a_kill_is_cleared(connected, service, tmp_path):
+@pytest.mark.parametrize("name", ["window-000099.parquet.unfinished", "window-000099-ab.parquet.0123abcd.unfinished"])
+def test_a_leftover_of_a_kill_is_cleared(connected, service, tmp_path, name):
     """A window that was being written when the load was killed is not there."""
     load(connected(service), tmp_path)
-    (tmp_path / "window-000099.parquet.unfinished").write_bytes(b"PAR1")
+    (tmp_path / name).write_bytes(b"PAR1")
     assert len(load(connected(service), tmp_path)) == len(service.lines)
-    assert not (tmp_path / "window-000099.parquet.unfinished").exists()
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("name", ["manifest.json.unfinished", "manifest.json.0123abcd.unfinished"])
+def test_a_load_that_was_killed_at_once_is_begun_again(connected, service, tmp_path, name):
+    """A folder that holds nothing but half a manifest is nobody else's."""
+    (tmp_path / name).write_bytes(b"{")
+    assert len(load(connected(service), tmp_path)) == len(service.lines)
 
 
 def test_stale_windows_leave_the_checkpoint(connected, service, tmp_path):

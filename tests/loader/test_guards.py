@@ -3,6 +3,8 @@
 import datetime as dt
 import itertools
 import threading
+import time
+from contextvars import ContextVar
 
 import httpx
 import pytest
@@ -273,63 +275,86 @@ def test_garbled_pages_for_ever_end(connected):
     assert len(client.requests) < 12
 
 
-class Paused:
-    """Ledgers whose second look, the first day asked for twice, waits for something else to happen."""
+class Watched:
+    """Ledgers that tell when they are looked at again, and answer that only when something else has begun."""
 
     def __init__(self, service):
         self.service = service
-        self.other = threading.Event()
-        self.waited_in_vain = False
+        self.again, self.other = threading.Event(), threading.Event()
+        self.in_vain = False
 
     def __call__(self, request):
-        answer = self.service(request)
-        _, start_date, end_date, *_ = next(reversed(self.service.asked))
-        if end_date == MARCH[1] and start_date > MARCH[0]:
-            self.waited_in_vain |= not self.other.wait(20)
-        return answer
+        days = request.url.params["start_date"], request.url.params["end_date"]
+        if days != MARCH and days[1] == MARCH[1]:
+            self.again.set()
+            self.wait(self.other)
+        return self.service(request)
+
+    def wait(self, event):
+        self.in_vain |= not event.wait(20)
 
 
 @pytest.mark.parametrize("change", [None, add])
 def test_the_second_look_goes_beside_what_is_made(connected, make_ledgers, spread, change):
     """What is wanted of a load is made while the second look is on its way, and counts only if that finds nothing."""
     service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 40)}), page_size=500)
-    paused = Paused(service)
-    client = connected(paused)
-    query = LineEntryQuery.of(
-        client, ["led_1"], *MARCH, time_zone="UTC", is_cashflow=None, tag_ids=None, expand=("journal_entry",)
-    )
+    watched = Watched(service)
+    client = connected(watched)
+    setting = ContextVar("setting", default="the default")
+    setting.set("the caller's")
 
     def make(loaded):
+        watched.wait(watched.again)
         if change:
             service.change(change)
-        paused.other.set()
-        return sum(one.lines for one in loaded.windows)
+        watched.other.set()
+        return sum(one.lines for one in loaded.windows), setting.get()
 
-    with LoadProgress(progress=False, client=client) as shown:
-        if change is None:
-            assert read_all(client, query, MemoryShelf(), shown, in_flight=1, make=make) == len(service.lines)
-        else:
-            with pytest.raises(ChangedWhileReadingError):
-                read_all(client, query, MemoryShelf(), shown, in_flight=1, make=make)
-    assert not paused.waited_in_vain
+    def made():
+        with LoadProgress(progress=False, client=client) as shown:
+            return read_all(client, march(client, "led_1"), MemoryShelf(), shown, in_flight=1, make=make)
+
+    if change is None:
+        assert made() == (len(service.lines), "the caller's")
+    else:
+        with pytest.raises(ChangedWhileReadingError):
+            made()
+    assert not watched.in_vain
+
+
+def march(client, *ledger_ids):
+    """Return what a load of March asks for."""
+    return LineEntryQuery.of(
+        client, ledger_ids, *MARCH, time_zone="UTC", is_cashflow=None, tag_ids=None, expand=("journal_entry",)
+    )
 
 
 def test_only_first_pages_are_decoded_before_a_load_is_ready(connected, make_ledgers, spread, monkeypatch):
-    """While pandas is imported pages come in, but none is decoded except the first of each ledger: both would crawl."""
+    """While pandas is imported pages come in, but none is decoded except first ones: both would crawl."""
     service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 40), "led_2": {DAYS[0]: 3}}), page_size=100)
     client = connected(service)
-    decoded, before = [], []
+    decoded, waited = [], []
     monkeypatch.setattr(
         "accounting_analytics.loader.scan.quick_page", lambda *a, **k: decoded.append(a) or quick_page(*a, **k)
     )
 
     def ready():
-        before.append((len(decoded), service.requests))
+        until = time.monotonic() + 20
+        while service.requests < 5 and time.monotonic() < until:
+            time.sleep(0.01)
+        waited.append((len(decoded), service.requests))
 
-    query = LineEntryQuery.of(
-        client, ["led_1", "led_2"], *MARCH, time_zone="UTC", is_cashflow=None, tag_ids=None, expand=("journal_entry",)
-    )
     with LoadProgress(progress=False, client=client) as shown:
-        loaded = read_all(client, query, MemoryShelf(), shown, in_flight=4, make=lambda loaded: loaded, ready=ready)
-    assert sum(one.lines for one in loaded.windows) == len(service.lines)
-    assert before[0][0] <= 2 < before[0][1]
+        read = read_all(
+            client,
+            march(client, "led_1", "led_2"),
+            MemoryShelf(),
+            shown,
+            in_flight=4,
+            make=lambda loaded: loaded,
+            ready=ready,
+        )
+    assert sum(one.lines for one in read.windows) == len(service.lines)
+    assert waited[0][0] <= 2
+    assert waited[0][1] >= 5
+    assert len(waited) == len(decoded) - 3  # the first pages of both ledgers, and the one of the second look
