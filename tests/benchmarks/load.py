@@ -214,16 +214,18 @@ def decoding(rounds: int) -> None:
         "strict way": lambda page: page_columns(strict_json.decode(page, LineEntryPage).records, "page", **asked).table,
         "json_normalize": lambda page: pd.json_normalize(json.loads(page)["records"]),
     }
-    best = dict.fromkeys(ways, float("inf"))
+    took: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(rounds):
         for way, decode in ways.items():
             began = time.thread_time()
-            kept = [decode(page) for page in pages]
-            best[way] = min(best[way], (time.thread_time() - began) / len(pages))
+            kept = [decode(page) for page in pages]  # as a load keeps them
+            took[way].append((time.thread_time() - began) / len(pages))
             del kept
-    print(f"\ndecoding a page of 1,000 lines, {len(pages[0]) / 1e6:.2f} MB, on one core: best of {rounds} round(s)")
-    for way, seconds in best.items():
-        print(f"{way:18}{seconds * 1000:9.2f} ms{best['json_normalize'] / seconds:7.1f}x json.loads + json_normalize")
+    print(f"\ndecoding a page of 1,000 lines, {len(pages[0]) / 1e6:.2f} MB, on one core: {rounds} round(s), medians")
+    slowest = took["json_normalize"]
+    for way, seconds in took.items():
+        ratio = statistics.median(slow / quick for slow, quick in zip(slowest, seconds, strict=True))
+        print(f"{way:18}{statistics.median(seconds) * 1000:9.2f} ms{ratio:7.1f}x json.loads + json_normalize")
 
 
 def main() -> None:
