@@ -22,7 +22,9 @@ _NOBODY_WRITES = 3600.0
 """Seconds after which a half of a file is no longer somebody's who is still writing it."""
 
 
-def replace_file(path: Path, write: Callable[[BinaryIO], object], *, sync: bool = True, private: bool = False) -> None:
+def replace_file(
+    path: Path, write: Callable[[BinaryIO], object], *, sync: bool = True, private: bool = False, again: bool = True
+) -> None:
     """Write a file under a name of its own and put it on the disk, then give it its name.
 
     Parameters
@@ -35,6 +37,9 @@ def replace_file(path: Path, write: Callable[[BinaryIO], object], *, sync: bool 
         Whether to wait for the disk; not for files that nobody needs after a crash.
     private : bool
         Whether only the owner may ever read it, also while it is being written; else whom the umask allows.
+    again : bool
+        Whether a program that was killed may have left a half of this file; else its folder is not searched for one,
+        which takes as long as the folder is large.
 
     Raises
     ------
@@ -43,7 +48,8 @@ def replace_file(path: Path, write: Callable[[BinaryIO], object], *, sync: bool 
     """
     if not path.name:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    clear_leftovers(path, older_than=_NOBODY_WRITES)
+    if again:
+        clear_leftovers(path, older_than=_NOBODY_WRITES)
     temporary = path.with_name(f"{_stem(path)}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
     mode = _OWNER if private else _EVERYBODY
     try:
@@ -59,7 +65,7 @@ def replace_file(path: Path, write: Callable[[BinaryIO], object], *, sync: bool 
         raise
 
 
-def write_durably(path: Path, write: Callable[[BinaryIO], object]) -> None:
+def write_durably(path: Path, write: Callable[[BinaryIO], object], *, again: bool = True) -> None:
     """Replace a file, and put its name on the disk too: a power cut right afterwards changes nothing.
 
     Raises
@@ -67,7 +73,7 @@ def write_durably(path: Path, write: Callable[[BinaryIO], object]) -> None:
     OSError
         It cannot be written, or its folder cannot be put on the disk.
     """
-    replace_file(path, write)
+    replace_file(path, write, again=again)
     sync_folder(path.parent)
 
 

@@ -109,6 +109,16 @@ def test_halves_of_killed_programs_do_not_pile_up(tmp_path):
     assert sorted(tmp_path.iterdir()) == [path, other]
 
 
+@pytest.mark.parametrize("write", [replace_file, write_durably])
+def test_a_new_name_is_not_searched_for(tmp_path, write):
+    """Where a name was never written before, the folder, which may hold thousands of files, is not looked through."""
+    leftover = tmp_path / "lines.csv.0.unfinished"
+    leftover.touch()
+    os.utime(leftover, (0, 0))
+    write(tmp_path / "lines.csv", lambda file: file.write(b"new"), again=False)
+    assert leftover.exists()
+
+
 @pytest.mark.parametrize("name", ["n" * 255, "ü" * 127])
 def test_names_as_long_as_they_may_be(tmp_path, name):
     """A name that the file system takes is written."""

@@ -140,9 +140,9 @@ class Checkpoint:
             path = self.folder / f"window-{next(self._numbers):06}-{_digest(content)}.parquet"
         try:
             if self._sync:
-                write_durably(path, lambda file: file.write(content))
+                write_durably(path, lambda file: file.write(content), again=False)
             else:
-                replace_file(path, lambda file: file.write(content), sync=False)
+                replace_file(path, lambda file: file.write(content), sync=False, again=False)
         except OSError as error:
             raise self._unusable(error) from error
         one = self._window(path, said)
