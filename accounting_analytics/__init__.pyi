@@ -3,7 +3,7 @@ from .cash_flow import recompute_cash_flow
 from .categorization import load_rules, propose, uncategorized_queue
 from .client import LedgerClient, connect
 from .completeness import check_completeness
-from .demo import demo
+from .demo_company import demo
 from .diagnosis import Diagnosis, doctor
 from .discovery import discover_ledgers
 from .exports import export_parquet
@@ -15,9 +15,9 @@ from .loader import (
     load_line_entries_to_parquet,
     plan_load,
 )
+from .notebook_jobs import run_notebook
 from .recategorization import Plan, apply_plan, plan_recategorization, verify_plan, verify_report_change
 from .reconciliation import Reconciliation, reconcile
-from .reports import run_notebook
 from .schemas import CashFlowReport
 
 __all__ = [

@@ -27,7 +27,8 @@ from accounting_analytics.errors import (
     HierarchyError,
     IncompleteLoadError,
 )
-from accounting_analytics.load_stamp import lacks
+from accounting_analytics.load_metadata import missing_reasons
+from accounting_analytics.messages import join_ids
 from accounting_analytics.money import EXACT, PRECISION, arrow_type, check_scale, pandas_dtype, parse_amount
 from accounting_analytics.periods import Interval, Period
 from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowReport
@@ -44,7 +45,6 @@ _INSTANT = pa.timestamp("us", "UTC")
 _TEXT_COLUMNS = ("id", "ledger_id", "journal_entry_id", "journal_entry_description")
 _LINE_COLUMNS = (*_TEXT_COLUMNS, "datetime", "signed_amount")
 _LEDGER_COLUMNS = ("id", "name", "report_cash_flow", "parent_id", "sort_code")
-_SHOWN_IDS = 5
 
 
 def recompute_cash_flow(
@@ -92,14 +92,14 @@ def recompute_cash_flow(
     HierarchyError
         Parents form a cycle or are not in `ledgers`.
     IncompleteLoadError
-        Lines are missing: the load says so, or entries of the period do not balance.
+        Lines are missing: according to the load metadata, or entries of the period do not balance.
     AmountError
         The amounts are too large to be summed exactly.
     """
     period = Period.of(start_date, end_date, time_zone)
     within, before = period.instants(), period.instants_before()
     chart = _Chart.of(ledgers)
-    missing = lacks(line_entries, period)
+    missing = missing_reasons(line_entries, period)
     if missing and not allow_partial:
         msg = (
             f"the line entries do not hold all of {period}: {'; '.join(missing)}; load what is missing, or give "
@@ -157,7 +157,7 @@ class _Chart:
         absent = {ledger_id for ledger_id in ledger_ids if ledger_id not in self.names}
         if absent:
             msg = (
-                f"{len(absent)} ledger(s) of the line entries are not in ledgers: {_some(absent)}; "
+                f"{len(absent)} ledger(s) of the line entries are not in ledgers: {join_ids(absent)}; "
                 "whether they report cash flow is not known, so no figure would be sure"
             )
             raise FrameError(msg)
@@ -165,8 +165,8 @@ class _Chart:
         parents = {at for ledger_id in in_use for at in self.hierarchy.ancestors(ledger_id)} - self.names.keys()
         if parents:
             msg = (
-                f"{len(parents)} parent ledger(s) are not in ledgers: {_some(parents)}; add them, or leave the parents "
-                "null with parent_known false"
+                f"{len(parents)} parent ledger(s) are not in ledgers: {join_ids(parents)}; add them, or leave "
+                "the parents null with parent_known false"
             )
             raise HierarchyError(msg)
 
@@ -322,7 +322,7 @@ def _unbalanced_entries(inside: Lines) -> str:
         return ""
     return (
         f"{len(ids)} journal entr{'y does' if len(ids) == 1 else 'ies do'} not balance within the period in the "
-        f"line entries given, so lines are missing: {_some(ids)}; load all lines of the period's entries (every "
+        f"line entries given, so lines are missing: {join_ids(ids)}; load all lines of the period's entries (every "
         "ledger, or is_cashflow=True on every ledger) and recompute"
     )
 
@@ -438,15 +438,15 @@ class _Starting(NamedTuple):
         strangers = given.keys() - set(chart.cash)
         if strangers:
             msg = (
-                f"starting_balances: {len(strangers)} ledger(s) do not report cash flow in ledgers: {_some(strangers)}"
-                "; the balances and the chart of accounts disagree about what is cash"
+                f"starting_balances: {len(strangers)} ledger(s) do not report cash flow in ledgers: "
+                f"{join_ids(strangers)}; the balances and the chart of accounts disagree about what is cash"
             )
             raise FrameError(msg)
         parsed = {ledger_id: parse_amount(amount, scale) for ledger_id, amount in given.items()}
         notes = ["Starting balances were taken over, not summed from history: their agreement proves nothing."]
         missing = set(chart.cash) - given.keys()
         if missing:
-            notes.append(f"{len(missing)} cash ledger(s) were given no balance and start at zero: {_some(missing)}.")
+            notes.append(f"{len(missing)} cash ledger(s) were given no balance and start at zero: {join_ids(missing)}.")
         dusted = sum(amount.dusted for amount in parsed.values())
         if dusted:
             notes.append(f"{dusted} given starting balance(s) had float dust removed.")
@@ -498,8 +498,8 @@ def _report(  # noqa: PLR0917 (what a report is made of)
 def _unknown_parents_note(chart: _Chart) -> str:
     return (
         f"The parents of {len(chart.without_known_parent)} ledger(s) are not known "
-        f"({_some(chart.without_known_parent)}): totals that might include them are left null, and their ancestors may "
-        "be missing from the list."
+        f"({join_ids(chart.without_known_parent)}): totals that might include them are left null, and their ancestors "
+        "may be missing from the list."
     )
 
 
@@ -554,10 +554,3 @@ def _require_no_repeats(ordered_ids: pa.ChunkedArray) -> None:
 
 def _null_in(frame_name: str, column: str) -> str:
     return f"{frame_name}: column {column!r} is null where a value is required"
-
-
-def _some(ids: Iterable[str | None]) -> str:
-    """First few ids, for a message."""
-    ordered = sorted(map(str, ids))
-    more = len(ordered) - _SHOWN_IDS
-    return ", ".join(ordered[:_SHOWN_IDS]) + (f" and {more} more" if more > 0 else "")

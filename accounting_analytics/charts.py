@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from accounting_analytics.errors import InputError
+from accounting_analytics.messages import printable
 from accounting_analytics.money import EXACT, format_amount
 from accounting_analytics.periods import zone
 
@@ -245,7 +246,7 @@ def _short(amount: Decimal, *, sign: bool = False) -> str:
 
 def _plain(text: str) -> str:
     """Text from the books, escaped and on one line."""
-    return html.escape("".join(letter if letter.isprintable() else " " for letter in text), quote=False)
+    return html.escape(printable(text, " "), quote=False)
 
 
 def _wrapped(name: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from accounting_analytics.errors import FrameError
-from accounting_analytics.load_stamp import load_stamp, loaded_period, taken_out
+from accounting_analytics.load_metadata import changed_row_count, loaded_period, read_load_metadata
 from accounting_analytics.money import format_amount
 from accounting_analytics.schemas import CashFlowReport, LineEntries, total
 
@@ -168,7 +168,7 @@ def check_completeness(
         _balanced(line_entries),
         _named_lines_seen(line_entries),
         _windows_tile(line_entries),
-        _none_taken_out(line_entries),
+        _no_rows_changed(line_entries),
         _report_lines_seen(line_entries, reports),
         _months_chain(line_entries, reports),
     ]
@@ -222,7 +222,7 @@ def _named_lines_seen(line_entries: pd.DataFrame) -> _Checked:
 def _windows_tile(line_entries: pd.DataFrame) -> _Checked:
     """Ledgers whose windows leave days of the period out."""
     what = "the windows read hold every day of every ledger"
-    stamp = load_stamp(line_entries)
+    stamp = read_load_metadata(line_entries)
     if stamp is None:
         note = "the frame does not say how it was loaded"
         return _Checked(Check(what, 0, 0, note), _problems(line_entries, []))
@@ -237,14 +237,15 @@ def _windows_tile(line_entries: pd.DataFrame) -> _Checked:
     return _Checked(Check(what, len(stamp["ledgers"]), len(open_days)), problems)
 
 
-def _none_taken_out(line_entries: pd.DataFrame) -> _Checked:
-    """Whether the frame still is what was loaded; filtering one keeps what it says of itself."""
+def _no_rows_changed(line_entries: pd.DataFrame) -> _Checked:
+    """Compare the number of rows with the number loaded: filtering a frame keeps its metadata."""
     what = "as many lines as were loaded"
-    stamp = load_stamp(line_entries)
+    stamp = read_load_metadata(line_entries)
     if stamp is None:
         return _Checked(Check(what, 0, 0, "the frame does not say how it was loaded"), _problems(line_entries, []))
-    taken = taken_out(line_entries)
-    problems = [{"problem": "the frame is not what was loaded", "where": taken}] if taken else []
+    changed = changed_row_count(line_entries)
+    where = f"{len(line_entries):,} lines in the frame, {stamp['lines']:,} loaded"
+    problems = [{"problem": "rows were added or removed after the load", "where": where}] if changed else []
     return _Checked(Check(what, stamp["lines"], len(problems)), _problems(line_entries, problems))
 
 

@@ -17,9 +17,9 @@ import pandas as pd
 
 from accounting_analytics.chart_of_accounts import Hierarchy, RequiredLedger, display_order, required_ledger
 from accounting_analytics.client.records import flattened
-from accounting_analytics.loader.crew import Crew
-from accounting_analytics.loader.ledger_look import LedgerLook, Seen
+from accounting_analytics.loader.ledger_probe import LedgerLook, Seen
 from accounting_analytics.loader.line_entries import DEFAULT_IN_FLIGHT, checked_in_flight
+from accounting_analytics.loader.worker_pool import Crew
 from accounting_analytics.periods import Period
 from accounting_analytics.progress import progress_bar
 from accounting_analytics.schemas import Ledgers

@@ -17,6 +17,7 @@ import narwhals as nw
 import pandas as pd
 
 from accounting_analytics.errors import FrameError, InputError
+from accounting_analytics.messages import join_ids, printable
 from accounting_analytics.money import EXACT, format_amount
 from accounting_analytics.periods import LOCALTIME, Period, local_date, zone
 from accounting_analytics.schemas import CashFlowReport, Differences
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 _SECOND = dt.timedelta(seconds=1)
 _SHOWN = 50
-_SHOWN_IDS = 5
 _MOVED = "the line was moved between the two loads, or the report has it under the wrong ledger"
 _CASH_HERE_ONLY = "the chart of accounts given counts this ledger as cash, the report does not"
 _CASH_THERE_ONLY = "the report counts this ledger as cash, the chart of accounts given does not"
@@ -126,7 +126,7 @@ class Reconciliation:
         if len(self.differences) > _SHOWN:
             lines.append(f"- and {len(self.differences) - _SHOWN} more: see .differences")
         lines.extend(["", *(f"Note: {note}" for note in self.notes)] if self.notes else [])
-        return "\n".join(_printable(line) for line in lines)
+        return "\n".join(printable(line) for line in lines)
 
     def _verdict(self) -> str:
         stamp = "PARTIAL: " if self.partial else ""
@@ -306,7 +306,7 @@ def _line_notes(pairs: pd.DataFrame, key: list[str]) -> list[str]:
         named = pairs.loc[pairs["other_cash_name"], "line_reported"]
         notes.append(
             f"{len(named)} line(s) name another cash ledger than recomputed (entries that move several may name any): "
-            f"{_some(named)}."
+            f"{join_ids(named)}."
         )
     return notes
 
@@ -562,7 +562,7 @@ def _compare_balances(
     notes = []
     if side == "ending":
         notes = [
-            f"{who} as cash: {_some(ids)}."
+            f"{who} as cash: {join_ids(ids)}."
             for who, ids in (
                 ("Only the report lists", set(theirs["ledger_id"]) - set(ours["ledger_id"])),
                 ("Only the chart of accounts given counts", set(ours["ledger_id"]) - set(theirs["ledger_id"])),
@@ -622,7 +622,9 @@ def _compare_ledgers(reported: CashFlowReport, recomputed: CashFlowReport, lines
     notes = []
     if above and above.isdisjoint(their_totals):
         our_totals = {ledger_id: amount for ledger_id, amount in our_totals.items() if ledger_id not in above}
-        notes.append(f"The report does not list ledgers without lines of their own, such as parents: {_some(above)}.")
+        notes.append(
+            f"The report does not list ledgers without lines of their own, such as parents: {join_ids(above)}."
+        )
     total = _compare_totals("total_net_cash_flow", their_totals, our_totals, plain)
     return [plain, total._replace(notes=[*notes, *total.notes])]
 
@@ -738,15 +740,3 @@ def _sentence(row: Mapping[Any, Any]) -> str:
     ]
     subject = ": ".join([_TITLES[row["what"]], *([", ".join(where)] if where else [])])
     return f"{subject}: {', '.join(figures)}, difference {format_amount(row['difference'])}: {row['explanation']}."
-
-
-def _printable(text: str) -> str:
-    """Text of the books without anything a terminal would act on."""
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
-
-
-def _some(ids: Iterable[str]) -> str:
-    """First few ids, for a note."""
-    ordered = sorted(map(str, ids))
-    more = len(ordered) - _SHOWN_IDS
-    return ", ".join(ordered[:_SHOWN_IDS]) + (f" and {more} more" if more > 0 else "")

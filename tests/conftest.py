@@ -112,7 +112,7 @@ def connected():
 @pytest.fixture(scope="session")
 def demo_company():
     """Return the demo company, served on loopback until the tests end; tests must not change its books."""
-    from accounting_analytics.demo import demo  # noqa: PLC0415 (most tests need no service)
+    from accounting_analytics.demo_company import demo  # noqa: PLC0415 (most tests need no service)
 
     with demo() as company:
         yield company

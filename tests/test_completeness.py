@@ -121,7 +121,7 @@ def test_a_frame_that_was_filtered_is_no_load():
     for changed in (loaded[loaded["journal_entry_id"] != "e1"], loaded.iloc[[*range(len(loaded)), 0]]):
         certificate = aa.check_completeness(changed)
         assert not certificate.complete
-        assert f"{len(changed)} lines are here and {len(LINES)} were loaded" in certificate.explain()
+        assert f"{len(changed)} lines in the frame, {len(LINES)} loaded" in certificate.explain()
     assert aa.check_completeness(loaded).complete
 
 
@@ -277,9 +277,9 @@ LEDGERS = pd.DataFrame(
         ({"complete": False, "missing": {"rent": "2025-03-01/2025-03-31"}}, "ledger rent: 2025-03-01/2025-03-31"),
         ({"tag_ids": ["tag_1"]}, "certain tags"),
         ({"is_cashflow": False}, "do not touch cash"),
-        ({"end_date": "2025-03-30"}, "does not hold all of 2025-03-01"),
-        ({"time_zone": "Asia/Tokyo"}, "does not hold all of"),
-        ({"lines": 5}, "4 lines are here and 5 were loaded"),
+        ({"end_date": "2025-03-30"}, "does not include all of 2025-03-01"),
+        ({"time_zone": "Asia/Tokyo"}, "does not include all of"),
+        ({"lines": 5}, "1 lines were removed after the load of 5"),
     ],
 )
 def test_incomplete_loads_are_recomputed_only_when_allowed(changes, said):

@@ -19,10 +19,10 @@ import stamina
 import accounting_analytics as aa
 from accounting_analytics.client import ClientCredentials
 from accounting_analytics.errors import AccountingAnalyticsError, ServiceError
-from accounting_analytics.service.access import issue_client
-from accounting_analytics.service.posting import NewJournalEntry, NewLedger, NewLine
-from accounting_analytics.service.server import running
-from accounting_analytics.service.store import Store
+from accounting_analytics.service.auth.access_tokens import issue_client
+from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLedger, NewLine
+from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.web.server import running
 
 START, END, ZONE = "2025-01-01", "2025-03-31", "America/New_York"
 FLEETING = [

@@ -35,9 +35,9 @@ from accounting_analytics.discovery import discover_ledgers
 from accounting_analytics.errors import ImportRefusedError
 from accounting_analytics.loader import load_cash_flow_report, load_line_entries
 from accounting_analytics.reconciliation import reconcile
-from accounting_analytics.service.importer import import_books
-from accounting_analytics.service.server import running
-from accounting_analytics.service.store import Store
+from accounting_analytics.service.imports.import_books import import_books
+from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.web.server import running
 
 pytestmark = pytest.mark.hledger
 

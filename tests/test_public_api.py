@@ -60,12 +60,6 @@ def test_every_public_name_says_what_it_is(name):
     assert documented.splitlines()[0].endswith((".", ":")), documented.splitlines()[0]
 
 
-def test_module_and_function_of_one_name_do_not_shadow_each_other():
-    """`demo` stays the function, even after its module was imported by name."""
-    code = "import accounting_analytics.demo, accounting_analytics as aa; assert callable(aa.demo)"
-    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 (our own words)
-
-
 def test_importing_the_package_loads_nothing_slow():
     """Importing the package, or the command line for its help, loads no DataFrame, HTTP or database library."""
     code = "import sys, accounting_analytics, accounting_analytics.cli; print(*sorted(sys.modules))"

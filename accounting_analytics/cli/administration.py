@@ -19,7 +19,7 @@ from accounting_analytics.errors import BooksDoNotTieError, ConfigurationError, 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from accounting_analytics.service.store import Store
+    from accounting_analytics.service.storage.store import Store
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Instance = Annotated[str | None, typer.Option("--instance", help="The instance; needed where there are several.")]
@@ -55,8 +55,8 @@ def create_instance(
 ) -> None:
     """Create an instance: an empty set of books with its four required ledgers."""
     from accounting_analytics.periods import parse_date
-    from accounting_analytics.service.credentials import keep_token, require_new
-    from accounting_analytics.service.store import Store
+    from accounting_analytics.service.auth.secret_files import keep_token, require_new
+    from accounting_analytics.service.storage.store import Store
 
     start = parse_date(entries_start, "--entries-start") if entries_start else None
     if token_file:
@@ -92,7 +92,7 @@ def issue_token(
     label: Label = "",
 ) -> None:
     """Issue an access token into a file that only you can read."""
-    from accounting_analytics.service.credentials import keep_token, named_instance, require_new
+    from accounting_analytics.service.auth.secret_files import keep_token, named_instance, require_new
 
     require_new(token_file)
     with _existing(database) as store:
@@ -103,10 +103,10 @@ def issue_token(
 @tokens.command("list")
 def list_tokens(database: Database, instance: Instance = None, *, as_json: AsJson = False) -> None:
     """List access tokens by their keys; the secrets are not kept."""
-    from accounting_analytics.service import access
+    from accounting_analytics.service.auth import access_tokens
 
     with _existing(database) as store:
-        _print(access.list_tokens(store, instance), as_json=as_json)
+        _print(access_tokens.list_tokens(store, instance), as_json=as_json)
 
 
 @tokens.command("revoke")
@@ -114,17 +114,17 @@ def revoke_token(
     database: Database, key: Annotated[str, typer.Argument(help="Key of the token, as `tokens list` shows it.")]
 ) -> None:
     """Revoke an access token: it opens nothing from the next request on."""
-    from accounting_analytics.service import access
+    from accounting_analytics.service.auth import access_tokens
 
     with _existing(database) as store:
-        access.revoke_token(store, key)
+        access_tokens.revoke_token(store, key)
     say(f"token {key.partition('.')[0]} is revoked")
 
 
 @clients.command("issue")
 def issue_client(database: Database, secret_file: SecretFile, instance: Instance = None, label: Label = "") -> None:
     """Make an OAuth client and print its id; its secret goes into a file that only you can read."""
-    from accounting_analytics.service.credentials import keep_client, named_instance, require_new
+    from accounting_analytics.service.auth.secret_files import keep_client, named_instance, require_new
 
     require_new(secret_file)
     with _existing(database) as store:
@@ -135,10 +135,10 @@ def issue_client(database: Database, secret_file: SecretFile, instance: Instance
 @clients.command("list")
 def list_clients(database: Database, instance: Instance = None, *, as_json: AsJson = False) -> None:
     """List OAuth clients; the secrets are not kept."""
-    from accounting_analytics.service import access
+    from accounting_analytics.service.auth import access_tokens
 
     with _existing(database) as store:
-        _print(access.list_clients(store, instance), as_json=as_json)
+        _print(access_tokens.list_clients(store, instance), as_json=as_json)
 
 
 @clients.command("revoke")
@@ -146,10 +146,10 @@ def revoke_client(
     database: Database, client_id: Annotated[str, typer.Argument(help="The client, as `clients list` shows it.")]
 ) -> None:
     """Revoke an OAuth client and every token it holds."""
-    from accounting_analytics.service import access
+    from accounting_analytics.service.auth import access_tokens
 
     with _existing(database) as store:
-        access.revoke_client(store, client_id)
+        access_tokens.revoke_client(store, client_id)
     say(f"client {client_id} and its tokens are revoked")
 
 
@@ -163,8 +163,8 @@ def check(database: str, *, as_json: bool) -> None:
     """
     import pandas as pd
 
+    from accounting_analytics.cli.terminal import print_json, print_table
     from accounting_analytics.service.check import check_books
-    from accounting_analytics.terminal import print_json, print_table
 
     with _existing(database) as store:
         checked = check_books(store)
@@ -186,7 +186,7 @@ def check(database: str, *, as_json: bool) -> None:
 @contextmanager
 def _existing(database: str) -> Iterator[Store]:
     """Open a database that is there: a list or a check makes none."""
-    from accounting_analytics.service.store import Store
+    from accounting_analytics.service.storage.store import Store
 
     if "://" not in database and not Path(database).exists():
         msg = f"there is no database {database}; make one with: accounting-analytics instances create"
@@ -199,7 +199,7 @@ def _print(rows: Sequence[Any], *, as_json: bool) -> None:
     """Print dataclasses as a table, without what is internal."""
     import pandas as pd
 
-    from accounting_analytics.terminal import print_json, print_table
+    from accounting_analytics.cli.terminal import print_json, print_table
 
     shown = [{field.name: getattr(row, field.name) for field in fields(row) if field.name != "pk"} for row in rows]
     frame = pd.DataFrame(shown, dtype=object)

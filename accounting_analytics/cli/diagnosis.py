@@ -15,7 +15,7 @@ from accounting_analytics.cli.output import print_mapping, say
 if TYPE_CHECKING:
     from datetime import date
 
-    from accounting_analytics.demo import DemoCompany
+    from accounting_analytics.demo_company import DemoCompany
 
 
 def doctor(
@@ -31,7 +31,7 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Examine this machine, the service, and whether its answers agree with each other; changes nothing."""
-    from accounting_analytics.terminal import print_diagnosis
+    from accounting_analytics.cli.terminal import print_diagnosis
 
     with ExitStack() as stack:
         client = None

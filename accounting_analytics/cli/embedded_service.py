@@ -21,7 +21,7 @@ def demo(
     ] = False,
 ) -> None:
     """Run the whole loop on a small company: load, certify, recompute, reconcile, chart, export."""
-    from accounting_analytics.demo import open_lab, run_demo
+    from accounting_analytics.demo_company import open_lab, run_demo
 
     if lab:
         raise typer.Exit(open_lab())
@@ -64,8 +64,8 @@ def serve(
     if as_json:
         msg = "--json goes with --check only."
         raise typer.BadParameter(msg)
-    from accounting_analytics.service.front_door import show_access_log
-    from accounting_analytics.service.server import serve as serve_books
+    from accounting_analytics.service.web.request_guard import show_access_log
+    from accounting_analytics.service.web.server import serve as serve_books
 
     if access_log:
         show_access_log()
@@ -107,9 +107,9 @@ def import_(
     as_json: AsJson = False,
 ) -> None:
     """Import books from a file; all of it, or nothing."""
-    from accounting_analytics.service.credentials import only_instance
-    from accounting_analytics.service.importer import import_books
-    from accounting_analytics.service.store import Store
+    from accounting_analytics.service.auth.secret_files import only_instance
+    from accounting_analytics.service.imports.import_books import import_books
+    from accounting_analytics.service.storage.store import Store
 
     with Store.open(database) as store:
         into = only_instance(store, instance)

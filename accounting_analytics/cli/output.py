@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def print_frame(frame: pd.DataFrame, *, as_json: bool, title: str = "", columns: list[str] | None = None) -> None:
     """Print a table; JSON has all its columns, the one for humans those that matter most."""
-    from accounting_analytics.terminal import print_json, print_table
+    from accounting_analytics.cli.terminal import print_json, print_table
 
     if as_json:
         print_json(frame)
@@ -22,7 +22,7 @@ def print_frame(frame: pd.DataFrame, *, as_json: bool, title: str = "", columns:
 
 def print_mapping(mapping: dict[str, Any], *, as_json: bool) -> None:
     """Print one thing with names: JSON, or a line each."""
-    from accounting_analytics.terminal import print_json
+    from accounting_analytics.cli.terminal import print_json
 
     if as_json:
         print_json(mapping)
@@ -41,6 +41,6 @@ def say_notes(frame: pd.DataFrame) -> None:
 
 def say(message: str) -> None:
     """Say a line on stderr; text from the books never steers the terminal."""
-    from accounting_analytics.terminal import plain
+    from accounting_analytics.messages import printable
 
-    typer.echo(plain(message), err=True)
+    typer.echo(printable(message), err=True)

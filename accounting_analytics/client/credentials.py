@@ -13,10 +13,10 @@ from urllib.parse import quote_plus, urlencode
 
 import msgspec
 
-from accounting_analytics.client.headers import header_value
+from accounting_analytics.client.http_request import MIB, Authorization, Sending, Transfer, checked_url
+from accounting_analytics.client.request_validation import header_value
 from accounting_analytics.client.secret import Secret
 from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfaceError, decode
-from accounting_analytics.client.transfer import MIB, Authorization, Sending, Transfer, checked_url
 from accounting_analytics.errors import (
     AuthenticationError,
     CertificateRefusedError,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import httpx
 
     from accounting_analytics.client.deadline import Deadline
-    from accounting_analytics.client.transfer import Answer
+    from accounting_analytics.client.http_request import Answer
 
 _EARLY = 60.0
 _EARLY_SHARE = 10

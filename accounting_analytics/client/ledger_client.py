@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from accounting_analytics.client import operations
 from accounting_analytics.client.credentials import GivenToken
-from accounting_analytics.client.exchange import Exchange, Patience
 from accounting_analytics.client.operations import DEFAULT_LIMIT, MAX_LIMIT
 from accounting_analytics.client.raw_responses import RawLedgerClient
 from accounting_analytics.client.records import (
@@ -16,6 +15,7 @@ from accounting_analytics.client.records import (
     LineEntryPage,
     RecategorizedTransaction,
 )
+from accounting_analytics.client.retry import Exchange, Patience
 from accounting_analytics.errors import ConfigurationError, ProtocolError
 from accounting_analytics.money import DEFAULT_SCALE, check_scale
 from accounting_analytics.periods import Period
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.client.credentials import Credentials
     from accounting_analytics.client.deadline import Deadline
-    from accounting_analytics.client.governor import Quota
+    from accounting_analytics.client.rate_limiter import Quota
 
 
 class LedgerClient:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from accounting_analytics.client.exchange import Request
-from accounting_analytics.client.headers import header_value, path_segment, query_text, shown
+from accounting_analytics.client.request_validation import header_value, path_segment, query_text, shown
+from accounting_analytics.client.retry import Request
 from accounting_analytics.errors import InputError, ProtocolError
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Mapping
 
-    from accounting_analytics.client.exchange import Exchange, Request
-    from accounting_analytics.client.transfer import Answer
+    from accounting_analytics.client.http_request import Answer
+    from accounting_analytics.client.retry import Exchange, Request
 
 Decoded = TypeVar("Decoded")
 

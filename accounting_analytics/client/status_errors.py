@@ -21,7 +21,7 @@ from accounting_analytics.errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from accounting_analytics.client.transfer import Answer
+    from accounting_analytics.client.http_request import Answer
 
 _ERRORS: Mapping[int, type[StatusError]] = {
     HTTPStatus.UNAUTHORIZED: AuthenticationError,

@@ -4,8 +4,8 @@ Checks are plain functions, each with one finding: a verdict, what it means, wha
 metamorphic: nothing is known of what the right figures are, but two ways of asking for the same must give the same.
 """
 
+from accounting_analytics.diagnosis.checkup import doctor
 from accounting_analytics.diagnosis.diagnosis import Diagnosis
-from accounting_analytics.diagnosis.examination import doctor
 from accounting_analytics.diagnosis.finding import Finding, Part, Verdict
 
 __all__ = ["Diagnosis", "Finding", "Part", "Verdict", "doctor"]

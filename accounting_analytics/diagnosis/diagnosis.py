@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from accounting_analytics.diagnosis.finding import Finding, Part, Verdict
+from accounting_analytics.messages import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +58,7 @@ class Diagnosis:
     def frame(self) -> pd.DataFrame:
         """One row a check: part, check, verdict, finding, next step."""
         rows = [
-            (str(one.part), one.check, str(one.verdict), _printable(one.said), _printable(one.next_step))
+            (str(one.part), one.check, str(one.verdict), printable(one.said), printable(one.next_step))
             for one in self.findings
         ]
         return pd.DataFrame(rows, columns=_COLUMNS, dtype="str")
@@ -89,7 +90,7 @@ class Diagnosis:
     __str__ = explain
 
     def _lines(self, width: int) -> Iterator[str]:
-        yield from textwrap.wrap(_printable(self.subject), width)
+        yield from textwrap.wrap(printable(self.subject), width)
         if self.period is not None:
             yield f"Books of {self.period}"
         verdicts = max(map(len, Verdict))
@@ -102,7 +103,7 @@ class Diagnosis:
             for finding in findings:
                 head = f"{finding.verdict:{verdicts}}  {finding.check:{checks}}  "
                 yield from textwrap.wrap(
-                    _printable(finding.said),
+                    printable(finding.said),
                     width,
                     initial_indent=head,
                     subsequent_indent=indent,
@@ -112,7 +113,7 @@ class Diagnosis:
                     continue  # one cause often fails several checks
                 told.add(finding.next_step)
                 yield from textwrap.wrap(
-                    _printable(finding.next_step),
+                    printable(finding.next_step),
                     width,
                     initial_indent=f"{indent}-> ",
                     subsequent_indent=f"{indent}   ",
@@ -122,11 +123,6 @@ class Diagnosis:
         yield from textwrap.wrap(self.summary(), width)
 
     def _repr_html_(self) -> str:
-        head = f"<p><strong>{html.escape(self.summary())}</strong></p><p>{html.escape(_printable(self.subject))}</p>"
+        head = f"<p><strong>{html.escape(self.summary())}</strong></p><p>{html.escape(printable(self.subject))}</p>"
         days = "" if self.period is None else f"<p>Books of {html.escape(str(self.period))}</p>"
         return f"{head}{days}{self.frame.to_html(index=False, escape=True)}"
-
-
-def _printable(text: str) -> str:
-    """Text of others without anything a terminal would act on."""
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.client.records import LineEntry
-    from accounting_analytics.diagnosis.evidence import Books
+    from accounting_analytics.diagnosis.cached_responses import Books
     from accounting_analytics.diagnosis.finding import Finding
     from accounting_analytics.schemas import CashFlowReport
 

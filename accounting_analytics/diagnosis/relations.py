@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.diagnosis.evidence import Books
+    from accounting_analytics.diagnosis.cached_responses import Books
     from accounting_analytics.schemas import CashFlowReport
 
 _ZERO = Decimal(0)

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from accounting_analytics.errors import FrameError, InputError
-from accounting_analytics.load_stamp import lacks
+from accounting_analytics.load_metadata import missing_reasons
 from accounting_analytics.periods import zone
 from accounting_analytics.schemas import Ledgers, LineEntries, scale_of
 
@@ -132,7 +132,7 @@ def export_parquet(
                 end_date=str(period.end_date),
                 time_zone=period.time_zone,
                 scale=scale,
-                partial=report.partial or bool(lacks(line_entries, period)),
+                partial=report.partial or bool(missing_reasons(line_entries, period)),
                 files=files,
             )
             _write_manifest(written / MANIFEST, manifest)

@@ -9,8 +9,8 @@ import pandas as pd
 
 from accounting_analytics.client.records import flattened
 from accounting_analytics.errors import AmountError, ProtocolError
-from accounting_analytics.loader.columns import instants_in_utc
 from accounting_analytics.loader.notes import counted
+from accounting_analytics.loader.page_decoder import instants_in_utc
 from accounting_analytics.money import parse_amount
 from accounting_analytics.periods import Period
 from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, CashFlowReport, Table

@@ -21,11 +21,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
-from accounting_analytics.durable import TEMPORARY_SUFFIX, clear_leftovers, replace_file, sync_folder, write_durably
+from accounting_analytics.atomic_files import (
+    TEMPORARY_SUFFIX,
+    remove_temporary_files,
+    replace_file,
+    sync_folder,
+    write_durably,
+)
 from accounting_analytics.errors import CheckpointError
-from accounting_analytics.loader.columns import line_schema
+from accounting_analytics.loader.page_decoder import line_schema
 from accounting_analytics.loader.query import Window
-from accounting_analytics.loader.shelf import KeptWindow
+from accounting_analytics.loader.window_files import KeptWindow
 from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
@@ -33,7 +39,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.loader.query import LineEntryQuery
-    from accounting_analytics.loader.scan import WindowLines
+    from accounting_analytics.loader.window_reader import WindowLines
 
 MANIFEST = "manifest.json"
 ROWS_A_GROUP = 1000
@@ -140,9 +146,9 @@ class Checkpoint:
             path = self.folder / f"window-{next(self._numbers):06}-{_digest(content)}.parquet"
         try:
             if self._sync:
-                write_durably(path, lambda file: file.write(content), again=False)
+                write_durably(path, lambda file: file.write(content), remove_leftovers=False)
             else:
-                replace_file(path, lambda file: file.write(content), sync=False, again=False)
+                replace_file(path, lambda file: file.write(content), sync=False, remove_leftovers=False)
         except OSError as error:
             raise self._unusable(error) from error
         one = self._window(path, said)
@@ -182,7 +188,7 @@ class Checkpoint:
     def _bind(self) -> None:
         """Bind a new folder to the query, or make sure that an old one is bound to it."""
         path = self.folder / MANIFEST
-        clear_leftovers(path)
+        remove_temporary_files(path)
         if not path.exists():
             write_durably(path, lambda file: file.write(json.dumps(self._bound, indent=2).encode()))
             return

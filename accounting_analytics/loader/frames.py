@@ -8,14 +8,14 @@ import pandas as pd
 import pyarrow as pa
 
 from accounting_analytics.dtypes import BOOLEAN, INSTANT, TEXT, TEXT_LIST
-from accounting_analytics.loader.columns import in_order, line_schema, without_repeats
 from accounting_analytics.loader.notes import load_notes
+from accounting_analytics.loader.page_decoder import in_order, line_schema, without_repeats
 from accounting_analytics.schemas import LineEntries
 
 if TYPE_CHECKING:
     from pandas.api.extensions import ExtensionDtype
 
-    from accounting_analytics.loader.reading import Loaded
+    from accounting_analytics.loader.load_windows import Loaded
 
 _TO_PANDAS = {
     pa.string(): TEXT,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.first_use import collector_paused
+from accounting_analytics.loader.load_windows import read_all
 from accounting_analytics.loader.query import LineEntryQuery
-from accounting_analytics.loader.reading import read_all
-from accounting_analytics.loader.shelf import MemoryShelf
+from accounting_analytics.loader.window_files import MemoryShelf
 from accounting_analytics.progress import LoadProgress
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.loader.reading import Loaded
-    from accounting_analytics.loader.shelf import Shelf
+    from accounting_analytics.loader.load_windows import Loaded
+    from accounting_analytics.loader.window_files import Shelf
 
 DEFAULT_EXPANSIONS = ("transaction", "journal_entry", "opposing_ledger_ids")
 DEFAULT_IN_FLIGHT = 8

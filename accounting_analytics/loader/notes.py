@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from accounting_analytics.loader.reading import Loaded
+    from accounting_analytics.loader.load_windows import Loaded
 
 
 def load_notes(loaded: Loaded, repeated: int) -> tuple[str, ...]:

@@ -15,16 +15,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from accounting_analytics.durable import write_durably
+from accounting_analytics.atomic_files import write_durably
 from accounting_analytics.errors import InputError
-from accounting_analytics.load_stamp import LOAD_METADATA
+from accounting_analytics.load_metadata import LOAD_METADATA_KEY
 from accounting_analytics.loader.bare_arrow import instant_at
 from accounting_analytics.loader.checkpoint import Checkpoint
-from accounting_analytics.loader.columns import in_order, line_schema, without_repeats
 from accounting_analytics.loader.line_entries import DEFAULT_EXPANSIONS, DEFAULT_IN_FLIGHT, checked_in_flight
+from accounting_analytics.loader.load_windows import Loaded, read_all
 from accounting_analytics.loader.notes import load_notes
+from accounting_analytics.loader.page_decoder import in_order, line_schema, without_repeats
 from accounting_analytics.loader.query import LineEntryQuery
-from accounting_analytics.loader.reading import Loaded, read_all
 from accounting_analytics.progress import LoadProgress
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.loader.shelf import KeptWindow
+    from accounting_analytics.loader.window_files import KeptWindow
 
 _ROWS_A_BATCH = 1 << 15
 
@@ -128,7 +128,7 @@ def load_line_entries_to_parquet(
                     written += table.num_rows
                     pa.default_memory_pool().release_unused()
                 said = loaded.as_json(written) | {"notes": load_notes(loaded, batches.repeated)}
-                writer.add_key_value_metadata({LOAD_METADATA: json.dumps(said).encode()})
+                writer.add_key_value_metadata({LOAD_METADATA_KEY: json.dumps(said).encode()})
 
         try:
             write_durably(target, write)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from accounting_analytics.client.headers import header_value
+from accounting_analytics.client.request_validation import header_value
 from accounting_analytics.errors import (
     AuthenticationError,
     DeadlineExceededError,
@@ -24,8 +24,8 @@ from accounting_analytics.errors import (
     TransportError,
 )
 from accounting_analytics.progress import progress_bar
-from accounting_analytics.recategorization.journal import open_journal
-from accounting_analytics.recategorization.look import categories_now, require_no_cash
+from accounting_analytics.recategorization.apply_journal import open_journal
+from accounting_analytics.recategorization.current_categories import categories_now, require_no_cash
 from accounting_analytics.recategorization.outcomes import Outcome, judged, outcomes_frame
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.recategorization.journal import Journal
+    from accounting_analytics.recategorization.apply_journal import Journal
     from accounting_analytics.recategorization.plan import Plan, PlanItem
 
 _LOST = (TransportError, DeadlineExceededError, ServerFaultError, ProtocolError)

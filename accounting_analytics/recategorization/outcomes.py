@@ -11,7 +11,7 @@ from accounting_analytics.schemas import Outcomes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from accounting_analytics.recategorization.look import Categories
+    from accounting_analytics.recategorization.current_categories import Categories
     from accounting_analytics.recategorization.plan import PlanItem
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import pandas as pd
 
 from accounting_analytics.errors import InputError, PlanError
+from accounting_analytics.messages import join_ids
 from accounting_analytics.money import EXACT
 from accounting_analytics.recategorization.plan_file import read_items, write_items
 from accounting_analytics.schemas import Ledgers, PlanItems, Proposals
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from accounting_analytics.schemas import CashFlowReport
-
-_SHOWN = 5
 
 
 class PlanItem(NamedTuple):
@@ -182,13 +181,13 @@ class Plan:
         if absent:
             yield (
                 f"{len(absent)} of {len(self)} item(s) change nothing in the report of {report.period}, because their "
-                f"lines lie outside it or have left the category expected: {_listed(absent)}."
+                f"lines lie outside it or have left the category expected: {join_ids(absent)}."
             )
         merging = [item.transaction_id for item in self.items if _merges(item)]
         if merging:
             yield (
                 f"{len(merging)} of {len(self)} item(s) join a split with a category it already has; afterwards the "
-                f"service cannot tell the parts apart, so this cannot be taken back: {_listed(merging)}."
+                f"service cannot tell the parts apart, so this cannot be taken back: {join_ids(merging)}."
             )
 
     def _repr_html_(self) -> str:
@@ -218,7 +217,7 @@ def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, ins
     names = _category_names(ledgers)
     impossible = set(proposals["updated_category_ledger_id"]) - names.keys()
     if impossible:
-        msg = f"new categories that are not in ledgers, or are financial accounts: {_listed(sorted(impossible))}"
+        msg = f"new categories that are not in ledgers, or are financial accounts: {join_ids(sorted(impossible))}"
         raise PlanError(msg)
     columns = list(PlanItems.to_schema().columns)
     return Plan(proposals[columns], instance_id=instance_id)
@@ -243,11 +242,6 @@ def _changes(moves: pd.DataFrame, zero: Decimal) -> dict[str, Decimal]:
 
 def _merges(item: PlanItem) -> bool:
     return item.updated_category_ledger_id in item.opposing_ledger_ids
-
-
-def _listed(ids: list[str]) -> str:
-    more = len(ids) - _SHOWN
-    return ", ".join(ids[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _require_consistent(frame: pd.DataFrame) -> None:

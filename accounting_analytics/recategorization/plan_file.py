@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from accounting_analytics.durable import replace_file
+from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import AmountError, PlanError
 from accounting_analytics.money import DEFAULT_SCALE, MAX_SCALE, parse_amount
 from accounting_analytics.schemas import PlanItems

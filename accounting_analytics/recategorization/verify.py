@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accounting_analytics.recategorization.look import categories_now
+from accounting_analytics.recategorization.current_categories import categories_now
 from accounting_analytics.recategorization.outcomes import Outcome, judged, outcomes_frame
 
 if TYPE_CHECKING:

@@ -10,22 +10,22 @@ from sqlalchemy import BigInteger, Connection, and_, cast, func, literal, or_, s
 from sqlalchemy.exc import DatabaseError
 
 from accounting_analytics.chart_of_accounts import TYPE_OF_SUB_TYPE, SubType
-from accounting_analytics.service import tables
-from accounting_analytics.service.cash_movement import moved_cash_ledger
-from accounting_analytics.service.new_ledgers import REQUIRED_LEDGERS
-from accounting_analytics.service.operations.recategorization import BY_USER
-from accounting_analytics.service.rows import plain_batches
-from accounting_analytics.service.store import read_ledgers
-from accounting_analytics.service.stored import MICROSECONDS_A_DAY
-from accounting_analytics.service.units import BASE, joined
+from accounting_analytics.service.bookkeeping.cash_movement import moved_cash_ledger
+from accounting_analytics.service.bookkeeping.new_ledgers import REQUIRED_LEDGERS
+from accounting_analytics.service.operations.recategorize_transaction import BY_USER
+from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.store import read_ledgers
+from accounting_analytics.service.storage.streamed_rows import plain_batches
+from accounting_analytics.service.wire.stored_records import MICROSECONDS_A_DAY
+from accounting_analytics.service.wire.units import BASE, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sqlalchemy import Table
 
-    from accounting_analytics.service.store import Store
-    from accounting_analytics.service.stored import Instance, StoredLedger
+    from accounting_analytics.service.storage.store import Store
+    from accounting_analytics.service.wire.stored_records import Instance, StoredLedger
 
 SHOWN = 20
 """Findings that are listed for one instance and invariant; further ones are only counted."""

@@ -200,8 +200,8 @@ def decoding(rounds: int) -> None:
 
     from accounting_analytics.client import strict_json  # noqa: PLC0415
     from accounting_analytics.client.records import LineEntryPage  # noqa: PLC0415
-    from accounting_analytics.loader.columns import page_columns  # noqa: PLC0415
-    from accounting_analytics.loader.quick_page import quick_page  # noqa: PLC0415
+    from accounting_analytics.loader.fast_page_decoder import quick_page  # noqa: PLC0415
+    from accounting_analytics.loader.page_decoder import page_columns  # noqa: PLC0415
 
     served, _ = make_ledgers(PAGES_DECODED * 1000, 1, 1.0)
     records = served["led_0"][1]

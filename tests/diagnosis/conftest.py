@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.diagnosis.examination import _examine
+from accounting_analytics.diagnosis.checkup import _examine
 from accounting_analytics.periods import Period
-from accounting_analytics.service.posting import NewJournalEntry, NewLedger, NewLine, NewTag
-from accounting_analytics.service.server import running
-from accounting_analytics.service.store import Store
+from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLedger, NewLine, NewTag
+from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.web.server import running
 
 PERIOD = Period.of("2025-01-01", "2025-02-10")
 TAG = NewTag("project", "roof")

@@ -9,12 +9,12 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.diagnosis.access import Knock, reachable
-from accounting_analytics.diagnosis.evidence import Evidence, last_months
-from accounting_analytics.diagnosis.examination import _examine
+from accounting_analytics.diagnosis.cached_responses import Evidence, last_months
+from accounting_analytics.diagnosis.checkup import _examine
 from accounting_analytics.periods import Period
-from accounting_analytics.service.posting import NewJournalEntry, NewLedger, NewLine
-from accounting_analytics.service.server import running
-from accounting_analytics.service.store import Store
+from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLedger, NewLine
+from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.web.server import running
 
 PERIOD = Period.of("2025-01-01", "2025-02-10")
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.diagnosis import Finding, Part, Verdict, examination
+from accounting_analytics.diagnosis import Finding, Part, Verdict, checkup
 from accounting_analytics.errors import InputError, PeriodError
 from accounting_analytics.periods import Period
 
@@ -110,7 +110,7 @@ def test_a_configuration_that_cannot_be_used(monkeypatch, found):
 def test_settings_that_cannot_be_used(monkeypatch, setting, value):
     """Each setting that cannot be used is named."""
     monkeypatch.setenv(f"ACCOUNTING_ANALYTICS_{setting}", value)
-    configured = examination._configured(None)
+    configured = checkup._configured(None)
     assert configured.client is None
     assert configured.finding.verdict == "failed"
     assert value in configured.finding.said

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from accounting_analytics.errors import ProtocolError
 from accounting_analytics.loader.bare_arrow import extent, instant, moment, text_array
-from accounting_analytics.loader.columns import require_in_period
+from accounting_analytics.loader.page_decoder import require_in_period
 from accounting_analytics.periods import Period
 
 INSTANT = pa.timestamp("us", "UTC")

@@ -198,9 +198,9 @@ def test_no_file_is_named_by_an_id(connected, line, tmp_path):
 @pytest.mark.parametrize("fails_at", [1, 2, 3, 4, 7])
 def test_a_full_disk_loses_nothing(connected, service, tmp_path, monkeypatch, fails_at):
     """Whichever file write finds no space, the error says so, and a later call goes on from what is whole."""
-    from accounting_analytics import durable  # noqa: PLC0415 (to fill its disk)
+    from accounting_analytics import atomic_files  # noqa: PLC0415 (to fill its disk)
 
-    sync, calls, lock = durable.os.fsync, 0, threading.Lock()
+    sync, calls, lock = atomic_files.os.fsync, 0, threading.Lock()
 
     def full(descriptor):
         nonlocal calls
@@ -211,10 +211,10 @@ def test_a_full_disk_loses_nothing(connected, service, tmp_path, monkeypatch, fa
             raise OSError(28, "No space left on device")
         sync(descriptor)
 
-    monkeypatch.setattr(durable.os, "fsync", full)
+    monkeypatch.setattr(atomic_files.os, "fsync", full)
     with pytest.raises(CheckpointError, match="No space left on device"):
         load(connected(service), tmp_path)
-    monkeypatch.setattr(durable.os, "fsync", sync)
+    monkeypatch.setattr(atomic_files.os, "fsync", sync)
     assert list(tmp_path.glob("*.unfinished")) == []
     frame = load(connected(service), tmp_path)
     assert sorted(frame["id"]) == sorted(line["id"] for line in service.lines)

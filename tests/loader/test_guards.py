@@ -11,10 +11,10 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import ChangedWhileReadingError, InvalidRequestError, ProtocolError, ServerFaultError
+from accounting_analytics.loader.fast_page_decoder import quick_page
+from accounting_analytics.loader.load_windows import read_all
 from accounting_analytics.loader.query import LineEntryQuery
-from accounting_analytics.loader.quick_page import quick_page
-from accounting_analytics.loader.reading import read_all
-from accounting_analytics.loader.shelf import MemoryShelf
+from accounting_analytics.loader.window_files import MemoryShelf
 from accounting_analytics.progress import LoadProgress
 
 JSON = {"content-type": "application/json"}
@@ -335,7 +335,7 @@ def test_only_first_pages_are_decoded_before_a_load_is_ready(connected, make_led
     client = connected(service)
     decoded, waited = [], []
     monkeypatch.setattr(
-        "accounting_analytics.loader.scan.quick_page", lambda *a, **k: decoded.append(a) or quick_page(*a, **k)
+        "accounting_analytics.loader.window_reader.quick_page", lambda *a, **k: decoded.append(a) or quick_page(*a, **k)
     )
 
     def ready():

@@ -42,7 +42,7 @@ def test_the_file_is_the_frame(connected, service, tmp_path, monkeypatch, *, row
     assert table["signed_amount"].to_pylist() == frame["signed_amount"].tolist()
     assert written.lines == len(frame) > 3600
     assert written.load == frame.attrs["load"]
-    assert json.loads(table.schema.metadata[parquet_sink.LOAD_METADATA])["complete"] is True
+    assert json.loads(table.schema.metadata[parquet_sink.LOAD_METADATA_KEY])["complete"] is True
     assert [one.name for one in path.parent.iterdir()] == ["lines.parquet"]
 
 

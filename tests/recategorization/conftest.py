@@ -11,9 +11,9 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.schemas import PlanItems
-from accounting_analytics.service.posting import NewJournalEntry, NewLedger, NewLine, NewTransaction
-from accounting_analytics.service.server import running
-from accounting_analytics.service.store import Store
+from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLedger, NewLine, NewTransaction
+from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.web.server import running
 
 PERIOD = ("2025-03-01", "2025-03-31")
 NOON = dt.datetime(2025, 3, 10, 12, tzinfo=dt.UTC)

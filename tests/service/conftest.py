@@ -19,9 +19,15 @@ import httpx
 import psycopg
 import pytest
 
-from accounting_analytics.service.posting import NewJournalEntry, NewLedger, NewLine, NewTag, NewTransaction
-from accounting_analytics.service.server import running
-from accounting_analytics.service.store import Store
+from accounting_analytics.service.bookkeeping.new_records import (
+    NewJournalEntry,
+    NewLedger,
+    NewLine,
+    NewTag,
+    NewTransaction,
+)
+from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.web.server import running
 
 FULL_EXPANSION = "ledger,transaction,journal_entry,opposing_ledger_ids"
 

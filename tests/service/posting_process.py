@@ -13,9 +13,9 @@ from pathlib import Path
 from sqlalchemy.exc import DBAPIError
 
 from accounting_analytics.errors import OperationRefusedError
-from accounting_analytics.service.importer import import_books
-from accounting_analytics.service.posting import NewJournalEntry, NewLine
-from accounting_analytics.service.store import Store
+from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLine
+from accounting_analytics.service.imports.import_books import import_books
+from accounting_analytics.service.storage.store import Store
 
 FILE = 10
 """Entries of a file."""

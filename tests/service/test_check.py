@@ -10,9 +10,15 @@ from decimal import Decimal
 
 import pytest
 
+from accounting_analytics.service.bookkeeping.new_records import (
+    NewJournalEntry,
+    NewLedger,
+    NewLine,
+    NewTag,
+    NewTransaction,
+)
 from accounting_analytics.service.check import SHOWN, check_books
-from accounting_analytics.service.posting import NewJournalEntry, NewLedger, NewLine, NewTag, NewTransaction
-from accounting_analytics.service.store import Store
+from accounting_analytics.service.storage.store import Store
 
 NOON = dt.datetime(2025, 3, 1, 12, tzinfo=dt.UTC)
 

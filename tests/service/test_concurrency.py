@@ -11,11 +11,11 @@ from decimal import Decimal
 import pytest
 from sqlalchemy import func, select
 
-from accounting_analytics.service import tables
+from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLine, NewTransaction
 from accounting_analytics.service.check import check_books
-from accounting_analytics.service.posting import NewJournalEntry, NewLine, NewTransaction
-from accounting_analytics.service.store import Store
-from accounting_analytics.service.units import joined
+from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.wire.units import joined
 
 THREADS = 64
 CATEGORIES = ["food", "rent", "tax", "travel"]

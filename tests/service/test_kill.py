@@ -13,10 +13,10 @@ import httpx
 import pytest
 from sqlalchemy import func, select
 
-from accounting_analytics.service import tables
+from accounting_analytics.service.bookkeeping.new_records import NewTransaction
 from accounting_analytics.service.check import check_books
-from accounting_analytics.service.posting import NewTransaction
-from accounting_analytics.service.store import Store
+from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.store import Store
 
 CATEGORIES = ["food", "rent", "tax", "travel", "fun"]
 RECATEGORIZING, CREATING, OF_A_CLIENT = 4, 2, 5

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 )
 
 from accounting_analytics.errors import PostingRefusedError
-from accounting_analytics.service.posting import NewJournalEntry, NewLine, NewTag, NewTransaction
+from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLine, NewTag, NewTransaction
 
 LOCALTIME = "America/Sao_Paulo"
 STARTS = [None, None, dt.date(2011, 12, 30), dt.date(2018, 2, 18)]

@@ -1,0 +1,124 @@
+"""Atomic file writes: a file is replaced completely and synced to disk, or left unchanged."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import glob
+import os
+import secrets
+import time
+from typing import TYPE_CHECKING, BinaryIO
+
+from accounting_analytics.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+TEMPORARY_SUFFIX = ".unfinished"
+_DEFAULT_MODE = 0o666
+_PRIVATE_MODE = 0o600
+_MAX_STEM_BYTES = 200
+_ABANDONED_AFTER = 3600.0
+"""Seconds after which a temporary file can no longer belong to a program that is still writing it."""
+
+
+def replace_file(
+    path: Path,
+    write: Callable[[BinaryIO], object],
+    *,
+    sync: bool = True,
+    private: bool = False,
+    remove_leftovers: bool = True,
+) -> None:
+    """Write a temporary file, sync it to disk, and rename it to `path`.
+
+    Parameters
+    ----------
+    path : Path
+        The file; an existing one is replaced in one step, or left unchanged.
+    write : callable
+        Writes the content to a binary file.
+    sync : bool
+        Whether to wait until the content is on disk; not needed for files that are worthless after a crash.
+    private : bool
+        Whether only the owner may read it, also while it is being written; otherwise the umask decides.
+    remove_leftovers : bool
+        Whether to search the folder for temporary files of this name that a killed program left, and remove them;
+        the search takes longer in a larger folder.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written; no temporary file is left.
+    """
+    if not path.name:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if remove_leftovers:
+        remove_temporary_files(path, older_than=_ABANDONED_AFTER)
+    temporary = path.with_name(f"{_stem(path)}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
+    mode = _PRIVATE_MODE if private else _DEFAULT_MODE
+    try:
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+            write(file)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:  # also when interrupted: no temporary file stays
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def write_durably(path: Path, write: Callable[[BinaryIO], object], *, remove_leftovers: bool = True) -> None:
+    """Replace a file and sync its folder too, so that a power cut right afterwards changes nothing.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written, or its folder cannot be synced.
+    """
+    replace_file(path, write, remove_leftovers=remove_leftovers)
+    sync_folder(path.parent)
+
+
+def write_text(path: Path, text: str, *, private: bool = False) -> Path:
+    """Write a UTF-8 text file completely or not at all; its folder must exist.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written; the previous content is unchanged.
+    """
+    try:
+        replace_file(path, lambda file: file.write(text.encode()), private=private)
+    except OSError as error:
+        msg = f"{path} cannot be written: {error.strerror}; the previous content is unchanged"
+        raise InputError(msg) from error
+    return path
+
+
+def remove_temporary_files(path: Path, *, older_than: float = 0.0) -> None:
+    """Remove temporary files of `path` that a killed program left, if they are at least so many seconds old."""
+    for leftover in path.parent.glob(f"{glob.escape(_stem(path))}.*{TEMPORARY_SUFFIX}"):
+        with contextlib.suppress(OSError):  # removed by another process, or owned by another user
+            if time.time() - leftover.stat().st_mtime >= older_than:
+                leftover.unlink()
+
+
+def sync_folder(folder: Path) -> None:
+    """Sync the names in a folder to disk, on systems where folders can be synced."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _stem(path: Path) -> str:
+    """Name of a file, shortened so that a suffix fits after it."""
+    return path.name.encode()[:_MAX_STEM_BYTES].decode(errors="ignore")

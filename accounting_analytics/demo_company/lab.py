@@ -1,0 +1,40 @@
+"""JupyterLab on the notebooks, connected to the demo company."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from accounting_analytics.demo_company.company import demo
+from accounting_analytics.errors import ConfigurationError
+
+
+def open_lab(folder: str | Path = "notebooks") -> int:
+    """Open JupyterLab on a folder of notebooks; returns its exit code when it is closed.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Folder to open. Notebooks in it that call ``connect()`` reach the demo company.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such folder.
+    """
+    notebooks = Path(folder)
+    if not notebooks.is_dir():
+        msg = f"there is no folder {str(notebooks)!r} here; run this from a checkout of the project"
+        raise ConfigurationError(msg)
+    with demo() as company:
+        command = [sys.executable, "-m", "jupyterlab", str(notebooks), "--ServerApp.ip=127.0.0.1"]
+        if os.name == "posix" and os.geteuid() == 0:
+            command.append("--allow-root")  # in a container there is often nobody else; it listens on loopback only
+        lab = subprocess.Popen(command, env=os.environ | company.environment())  # noqa: S603 (our own interpreter)
+        while True:
+            try:
+                return lab.wait()
+            except KeyboardInterrupt:
+                continue  # JupyterLab got it too, and asks whether to stop

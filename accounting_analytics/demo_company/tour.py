@@ -1,0 +1,235 @@
+"""The whole loop on the demo company: load, certify, recompute, reconcile, chart, export."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pandas as pd
+
+from accounting_analytics import charts
+from accounting_analytics.cash_flow import recompute_cash_flow
+from accounting_analytics.categorization import uncategorized_queue
+from accounting_analytics.completeness import Certificate, check_completeness
+from accounting_analytics.demo_company import entry_generator
+from accounting_analytics.demo_company.calendar import END_DATE, START_DATE
+from accounting_analytics.demo_company.company import demo
+from accounting_analytics.discovery import discover_ledgers
+from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError, InputError
+from accounting_analytics.exports import export_parquet
+from accounting_analytics.loader import load_cash_flow_report, load_line_entries
+from accounting_analytics.money import format_amount
+from accounting_analytics.notebook_jobs.page import Section, write_page
+from accounting_analytics.periods import Period
+from accounting_analytics.reconciliation import reconcile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from accounting_analytics.demo_company.company import DemoCompany
+    from accounting_analytics.exports import Manifest
+    from accounting_analytics.reconciliation import Reconciliation
+    from accounting_analytics.schemas import CashFlowReport
+
+_DAY = dt.timedelta(days=1)
+_SHOWN = 15
+
+
+@dataclass(frozen=True)
+class DemoSummary:
+    """What the tour did.
+
+    Attributes
+    ----------
+    page : Path
+        Self-contained HTML page with the charts.
+    parquet : Manifest
+        The exported files.
+    certificate : Certificate
+        That nothing is missing, and debits equal credits.
+    reconciliations : DataFrame
+        One row a month and zone: month, time_zone, starting, net_cash_flow, ending, differences.
+    uncategorized : int
+        Transactions that wait for a category.
+    seconds : float
+        Time it took.
+    """
+
+    page: Path
+    parquet: Manifest
+    certificate: Certificate
+    reconciliations: pd.DataFrame
+    uncategorized: int
+    seconds: float
+
+
+class _Books(NamedTuple):
+    """What was loaded."""
+
+    ledgers: pd.DataFrame
+    line_entries: pd.DataFrame
+    certificate: Certificate
+
+
+class _Month(NamedTuple):
+    """A month's report and how it compares with the recomputed one."""
+
+    reported: CashFlowReport
+    reconciliation: Reconciliation
+
+
+def run_demo(output: str | Path, *, echo: Callable[[str], object] = print) -> DemoSummary:
+    """Run the whole loop on the demo company and write its results to a folder.
+
+    Parameters
+    ----------
+    output : str or Path
+        Folder for ``cash_flow.html`` and ``parquet/``; made when there is none.
+    echo : callable
+        Prints one line of the summary.
+
+    Returns
+    -------
+    DemoSummary
+        Paths and figures.
+
+    Raises
+    ------
+    IncompleteLoadError, BooksDoNotTieError
+        The books that came back are not the ones that were posted.
+    """
+    began = time.monotonic()
+    folder = _folder(Path(output))
+    with demo() as company:
+        dates = f"{company.start_date} to {company.end_date}"
+        echo(f"{entry_generator.COMPANY}: books from {dates}, served at {company.base_url}")
+        books = _load(company)
+        echo(f"Loaded {len(books.ledgers)} ledgers. Certificate: {books.certificate.summary()}")
+        months = [month for zone in ("UTC", company.time_zone) for month in _reconcile_months(company, books, zone)]
+        table = _require_ties(months)
+        echo(f"Reconciled {len(months)} monthly reports (in UTC and in {company.time_zone}): every difference is 0.00")
+        # the opening balances stand on the first day; from the second on, every flow is business
+        days = (company.start_date + _DAY, company.end_date)
+        report = load_cash_flow_report(company.client, *days, time_zone=company.time_zone)
+        manifest = export_parquet(
+            folder / "parquet", line_entries=books.line_entries, ledgers=books.ledgers, report=report
+        )
+        queue = uncategorized_queue(books.line_entries, books.ledgers)
+        page = _write_page(folder / "cash_flow.html", report, books, table, queue)
+    seconds = time.monotonic() - began
+    for line in _closing_words(report, manifest, page, len(queue), seconds):
+        echo(line)
+    return DemoSummary(page, manifest, books.certificate, table, len(queue), seconds)
+
+
+def _folder(output: Path) -> Path:
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        msg = f"the folder {output} cannot be made: {error.strerror}; nothing was written"
+        raise InputError(msg) from error
+    return output
+
+
+def _load(company: DemoCompany) -> _Books:
+    """All ledgers and lines; a day more on either side holds every line in whichever zone days are counted."""
+    days = (company.start_date - _DAY, company.end_date + _DAY)
+    ledgers = discover_ledgers(company.client, *days)
+    line_entries = load_line_entries(company.client, ledgers["id"], *days)
+    certificate = check_completeness(line_entries)
+    if not certificate.complete:
+        raise IncompleteLoadError(certificate.summary())
+    return _Books(ledgers, line_entries, certificate)
+
+
+def _reconcile_months(company: DemoCompany, books: _Books, time_zone: str) -> list[_Month]:
+    months = []
+    for month in Period(company.start_date, company.end_date, time_zone).months():
+        days = (month.start_date, month.end_date)
+        reported = load_cash_flow_report(company.client, *days, time_zone=time_zone)
+        recomputed = recompute_cash_flow(books.line_entries, books.ledgers, *days, time_zone=time_zone)
+        months.append(_Month(reported, reconcile(reported, recomputed, line_entries=books.line_entries)))
+    return months
+
+
+def _require_ties(months: list[_Month]) -> pd.DataFrame:
+    untied = [month.reconciliation for month in months if not month.reconciliation.ties]
+    if untied:
+        raise BooksDoNotTieError(untied[0].explain())
+    return pd.DataFrame(
+        {
+            "month": [f"{month.reported.period.start_date:%Y-%m}" for month in months],
+            "time_zone": [month.reported.period.time_zone for month in months],
+            "starting": [month.reported.starting_cash_balance for month in months],
+            "net_cash_flow": [month.reported.net_cash_flow for month in months],
+            "ending": [month.reported.ending_cash_balance for month in months],
+            "differences": [len(month.reconciliation.differences) for month in months],
+        }
+    )
+
+
+def _write_page(
+    path: Path, report: CashFlowReport, books: _Books, reconciliations: pd.DataFrame, queue: pd.DataFrame
+) -> Path:
+    by_size = report.ledgers.sort_values("net_cash_flow", ignore_index=True)
+    return write_page(
+        path,
+        title=f"{entry_generator.COMPANY}: cash flow",
+        summary=(
+            f"Period: {report.period}.",
+            f"Certificate: {books.certificate.summary()}.",
+            f"{len(reconciliations)} monthly reports were recomputed from line entries; all agree to the cent.",
+        ),
+        sections=(
+            Section(
+                "Inflow and outflow",
+                "A slow summer with roadworks at the door, and a strong Christmas.",
+                figure=charts.inflow_outflow(report),
+            ),
+            Section(
+                "Cash",
+                "It runs low in the autumn of 2025, until a late customer pays in November.",
+                figure=charts.running_balance(report),
+            ),
+            Section(
+                "From starting to ending cash",
+                "Which ledgers brought cash, and which took it.",
+                figure=charts.waterfall(report),
+            ),
+            Section(
+                "Every month, reported and recomputed",
+                "The service's report against one recomputed from line entries.",
+                table=reconciliations,
+            ),
+            Section(
+                "Waiting for a category",
+                f"The largest of {len(queue)} uncategorized transactions.",
+                table=_waiting(queue, report.period.time_zone),
+            ),
+            Section("Cash flow by ledger", "", table=by_size[["name", "net_cash_flow", "total_net_cash_flow"]]),
+        ),
+    )
+
+
+def _waiting(queue: pd.DataFrame, time_zone: str) -> pd.DataFrame:
+    """Largest transactions of the queue, as an analyst wants to see them."""
+    shown = queue.head(_SHOWN)
+    local = shown["datetime"].dt.tz_convert(time_zone).dt.tz_localize(None)
+    return shown.assign(local_time=local)[["local_time", "ledger_name", "description", "amount"]]
+
+
+def _closing_words(report: CashFlowReport, manifest: Manifest, page: Path, waiting: int, seconds: float) -> list[str]:
+    days = f"--start-date {START_DATE} --end-date {END_DATE}"
+    starting, ending = format_amount(report.starting_cash_balance), format_amount(report.ending_cash_balance)
+    return [
+        f"Cash went from {starting} to {ending}; {waiting} transactions wait for a category",
+        f"Charts:  {page}",
+        f"Parquet: {manifest.folder} ({', '.join(f'{file.name} {file.rows:,} rows' for file in manifest.files)})",
+        f"Done in {seconds:.0f} s. Try next:",
+        f"  accounting-analytics queue --demo {days}",
+        f"  accounting-analytics propose --demo --rules data/rules.toml {days}",
+        "  make lab",
+    ]

@@ -1,0 +1,67 @@
+"""Metadata of a load: what was requested, what is missing, and whether a frame still holds every loaded line.
+
+A pandas frame carries the metadata in ``attrs["load"]``, a Parquet file of a load in its key-value metadata. A frame
+without metadata was not loaded by this package, or passed through an engine that drops it: nothing is known about it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from accounting_analytics.periods import Period
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+LOAD_METADATA_KEY = b"accounting_analytics.load"
+
+
+def read_load_metadata(line_entries: Any) -> Mapping[str, Any] | None:  # noqa: ANN401 (any frame)
+    """Metadata of a pandas frame or an Arrow table; None where there is none."""
+    attrs = getattr(line_entries, "attrs", None)
+    if isinstance(attrs, dict):
+        metadata = attrs.get("load")
+        return metadata if isinstance(metadata, dict) else None
+    if isinstance(line_entries, pa.Table) and LOAD_METADATA_KEY in (line_entries.schema.metadata or {}):
+        metadata = json.loads(line_entries.schema.metadata[LOAD_METADATA_KEY])
+        return metadata if isinstance(metadata, dict) else None
+    return None
+
+
+def loaded_period(metadata: Mapping[str, Any]) -> Period:
+    """Period that was requested."""
+    return Period.of(metadata["start_date"], metadata["end_date"], metadata["time_zone"])
+
+
+def missing_reasons(line_entries: Any, period: Period) -> tuple[str, ...]:  # noqa: ANN401 (any frame)
+    """Reasons why lines of the period are certainly missing; empty where none is known."""
+    metadata = read_load_metadata(line_entries)
+    if metadata is None:
+        return ()
+    return tuple(_reasons(metadata, period, changed_row_count(line_entries)))
+
+
+def changed_row_count(line_entries: Any) -> int:  # noqa: ANN401 (any frame)
+    """Rows added (positive) or removed (negative) since the load; 0 where nothing is known about the frame."""
+    metadata = read_load_metadata(line_entries)
+    return 0 if metadata is None else len(line_entries) - int(metadata["lines"])
+
+
+def _reasons(metadata: Mapping[str, Any], period: Period, changed: int) -> Iterator[str]:
+    if not metadata["complete"]:
+        ledgers = metadata["missing"]
+        first = next(iter(ledgers), "")
+        yield f"days of {len(ledgers)} ledger(s) could not be loaded (ledger {first}: {ledgers.get(first, '')})"
+    if metadata["tag_ids"]:
+        yield "only lines with certain tags were loaded"
+    if metadata["is_cashflow"] is False:
+        yield "only lines of entries that do not touch cash were loaded"
+    loaded = loaded_period(metadata)
+    if not loaded.covers(period):
+        yield f"the load covers {loaded}, which does not include all of {period}"
+    if changed:
+        verb = "added" if changed > 0 else "removed"
+        yield f"{abs(changed):,} lines were {verb} after the load of {metadata['lines']:,}"

@@ -1,0 +1,29 @@
+"""Text for messages: short lists of ids, quoted values, and text from the books without control characters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_MAX_IDS = 5
+_MAX_LENGTH = 60
+
+
+def join_ids(ids: Iterable[object], *, limit: int = _MAX_IDS) -> str:
+    """First few ids in sorted order, and how many more there are: ``a, b and 3 more``."""
+    texts = sorted(map(str, ids))
+    more = len(texts) - limit
+    return ", ".join(texts[:limit]) + (f" and {more} more" if more > 0 else "")
+
+
+def quote(value: object, *, limit: int = _MAX_LENGTH) -> str:
+    """Value as Python writes it, on one line and shortened where it is long."""
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def printable(text: str, replacement: str = "\N{REPLACEMENT CHARACTER}") -> str:
+    """Text without control characters: each escape or line break becomes `replacement`."""
+    return "".join(character if character.isprintable() else replacement for character in text)

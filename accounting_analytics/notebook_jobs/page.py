@@ -1,0 +1,104 @@
+"""One HTML page of figures and tables that needs nothing but a browser."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+import pandas as pd
+from plotly.offline import get_plotlyjs
+
+from accounting_analytics.atomic_files import write_text
+from accounting_analytics.money import format_amount
+from accounting_analytics.notebook_jobs.notebook_html import figure_html
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import plotly.graph_objects as go
+
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: a heading, a sentence on what to see, and a figure or a table."""
+
+    heading: str
+    text: str = ""
+    figure: go.Figure | None = None
+    table: pd.DataFrame | None = None
+
+    @property
+    def drawing(self) -> str:
+        """Figure as HTML; empty without one."""
+        return "" if self.figure is None else figure_html(self.figure)
+
+    @property
+    def columns(self) -> list[tuple[str, bool]]:
+        """Names of the table's columns, and whether they hold numbers."""
+        return [(str(name), self._numeric(name)) for name in self.table] if self.table is not None else []
+
+    @property
+    def rows(self) -> list[list[tuple[str, bool]]]:
+        """Texts of the table's cells, and whether they are numbers."""
+        if self.table is None:
+            return []
+        numeric = [self._numeric(name) for name in self.table]
+        rows = self.table.itertuples(index=False, name=None)
+        return [list(zip(map(_cell, row), numeric, strict=True)) for row in rows]
+
+    def _numeric(self, name: Any) -> bool:  # noqa: ANN401 (a column label)
+        return self.table is not None and bool(
+            self.table[name].map(lambda value: isinstance(value, Decimal | int)).all()
+        )
+
+
+def write_page(path: str | Path, *, title: str, summary: Sequence[str], sections: Sequence[Section]) -> Path:
+    """Write a self-contained HTML page, whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+        The file; its folder must exist.
+    title : str
+        Heading of the page.
+    summary : sequence of str
+        Sentences under it.
+    sections : sequence of Section
+        What the page shows, in order. All text is escaped.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written; what was there before is still there.
+    """
+    target = Path(path)
+    drawn = any(section.figure is not None for section in sections)
+    text = _TEMPLATES.get_template("page.html.j2").render(
+        title=title, summary=summary, sections=sections, plotly_js=get_plotlyjs() if drawn else ""
+    )
+    return write_text(target, text)
+
+
+def _cell(value: Any) -> str:  # noqa: ANN401 (whatever a cell holds)
+    if value is None or value is pd.NA or value is pd.NaT or value != value:  # noqa: PLR0124 (NaN)
+        return ""
+    if isinstance(value, Decimal):
+        return format_amount(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, dt.datetime):
+        return value.isoformat(sep=" ", timespec="minutes")
+    return str(value)

@@ -1,5 +1,0 @@
-"""Notebooks run as jobs, and pages that need nothing but a browser."""
-
-from accounting_analytics.reports.notebook_run import NotebookRun, run_notebook
-
-__all__ = ["NotebookRun", "run_notebook"]

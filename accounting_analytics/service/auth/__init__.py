@@ -1,0 +1,1 @@
+"""Access tokens, OAuth clients, and the private files that hold their secrets."""

@@ -1,0 +1,1 @@
+"""New ledgers and posted journal entries: defaults, checks, sort codes."""

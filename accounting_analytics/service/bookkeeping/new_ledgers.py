@@ -1,0 +1,166 @@
+"""Completing and checking a new ledger: defaults, agreement of its fields, and a place in the display order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from accounting_analytics.chart_of_accounts import (
+    DEFAULTS,
+    MAX_SORT_CODE_LENGTH,
+    TYPE_OF_SUB_TYPE,
+    DebitCredit,
+    FinancialAccountType,
+    LedgerType,
+    RequiredLedger,
+    SubType,
+)
+from accounting_analytics.errors import OperationRefusedError
+from accounting_analytics.service.bookkeeping.new_records import NewLedger
+from accounting_analytics.service.wire.identifiers import unicode_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from enum import StrEnum
+
+    from accounting_analytics.service.wire.stored_records import StoredLedger
+
+REQUIRED_LEDGERS = {
+    RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS: NewLedger(
+        "Transfers Between Accounts",
+        debit_credit=DebitCredit.DEBIT,
+        type=LedgerType.ASSET,
+        sub_type=SubType.TRANSFERS_BETWEEN_ACCOUNTS,
+        report_cash_flow=False,
+        sort_code="10001",
+    ),
+    RequiredLedger.UNCATEGORIZED_INFLOW: NewLedger(
+        "Uncategorized Cash Inflow",
+        debit_credit=DebitCredit.CREDIT,
+        type=LedgerType.ASSET,
+        sub_type=SubType.UNCATEGORIZED_ASSETS,
+        report_cash_flow=False,
+        sort_code="10002",
+    ),
+    RequiredLedger.UNCATEGORIZED_OUTFLOW: NewLedger(
+        "Uncategorized Cash Outflow",
+        debit_credit=DebitCredit.DEBIT,
+        type=LedgerType.ASSET,
+        sub_type=SubType.UNCATEGORIZED_ASSETS,
+        report_cash_flow=False,
+        sort_code="10003",
+    ),
+    RequiredLedger.OPENING_BALANCE: NewLedger(
+        "Opening Balance Retained Earnings",
+        debit_credit=DebitCredit.CREDIT,
+        type=LedgerType.EQUITY,
+        sub_type=SubType.EQUITY,
+        report_cash_flow=False,
+        sort_code="30001",
+    ),
+}
+"""The four ledgers that every instance has."""
+
+_FIRST_DIGIT = {
+    LedgerType.ASSET: "1",
+    LedgerType.LIABILITY: "2",
+    LedgerType.EQUITY: "3",
+    LedgerType.REVENUE: "4",
+    LedgerType.EXPENSE: "5",
+}
+_STEP = 10
+_WITHOUT_FINANCIAL_ACCOUNT = ("debit_credit", "report_cash_flow", "sort_code", "sub_type", "type")
+_VOCABULARIES: dict[str, type[StrEnum]] = {
+    "debit_credit": DebitCredit,
+    "type": LedgerType,
+    "sub_type": SubType,
+    "financial_account_type": FinancialAccountType,
+}
+
+
+def completed(new: NewLedger, ledgers: Sequence[StoredLedger]) -> dict[str, Any]:
+    """Fields of a new ledger with its defaults filled in, checked against the `ledgers` of the instance.
+
+    Raises
+    ------
+    OperationRefusedError
+        404 for an unknown parent; 422 for fields that are missing, unknown or do not agree; 409 when no sort code
+        can be assigned.
+    """
+    _check_vocabularies(new)
+    fields = _with_defaults(new)
+    if TYPE_OF_SUB_TYPE[SubType(fields["sub_type"])] != fields["type"]:
+        _refuse("sub_type", f"sub_type {fields['sub_type']} does not belong to type {fields['type']}")
+    parent = _parent(new.parent_id, str(fields["type"]), ledgers)
+    code = new.sort_code
+    if code is None:
+        siblings = [other for other in ledgers if other.type == fields["type"] and other.parent_id == new.parent_id]
+        code = next_sort_code([other.sort_code for other in siblings], str(fields["type"]), parent)
+    return fields | {
+        "name": new.name,
+        "editable": new.editable,
+        "financial_account_type": str(new.financial_account_type) if new.financial_account_type else None,
+        "parent_pk": parent.pk if parent else None,
+        "sort_code": code,
+    }
+
+
+def next_sort_code(siblings: Sequence[str], ledger_type: str, parent: StoredLedger | None = None) -> str:
+    """Sort code after those of the siblings: the next round number with the same first digit, or a longer code."""
+    last = max(siblings, default="")
+    if not last:
+        code = f"{parent.sort_code}10" if parent else f"{_FIRST_DIGIT[LedgerType(ledger_type)]}0010"
+    elif last.isascii() and last.isdigit():
+        code = str((int(last) // _STEP + 1) * _STEP).zfill(len(last))
+        if len(code) != len(last) or code[0] != last[0]:
+            code = f"{last}0"
+    else:
+        code = f"{last}0"
+    if len(code) > MAX_SORT_CODE_LENGTH:
+        msg = f"no sort_code of {MAX_SORT_CODE_LENGTH} characters can be assigned here; give one"
+        raise OperationRefusedError(msg, status=409, error_code="sort_code_exhausted")
+    return code
+
+
+def _check_vocabularies(new: NewLedger) -> None:
+    if not isinstance(new.name, str) or not new.name:
+        _refuse("name", "a ledger needs a name")
+    unicode_text(new.name, "the name of a ledger")
+    unicode_text(new.sort_code or "", "sort_code")
+    for field, vocabulary in _VOCABULARIES.items():
+        value = getattr(new, field)
+        if value is not None and value not in set(vocabulary):
+            _refuse(field, f"{field} {value!r} is none of: {', '.join(vocabulary)}")
+    if new.sort_code is not None and not 0 < len(new.sort_code) <= MAX_SORT_CODE_LENGTH:
+        _refuse("sort_code", f"sort_code has 1 to {MAX_SORT_CODE_LENGTH} characters")
+
+
+def _with_defaults(new: NewLedger) -> dict[str, Any]:
+    given = {name: getattr(new, name) for name in ("debit_credit", "report_cash_flow", "sub_type", "type")}
+    if new.financial_account_type is None:
+        for name in _WITHOUT_FINANCIAL_ACCOUNT:
+            if getattr(new, name) is None:
+                _refuse(name, f"{name} is required when financial_account_type is not given", "missing")
+        return {name: _plain(value) for name, value in given.items()}
+    defaults = DEFAULTS[FinancialAccountType(new.financial_account_type)]._asdict()
+    return {name: _plain(defaults[name] if value is None else value) for name, value in given.items()}
+
+
+def _plain(value: str | bool) -> str | bool:  # noqa: FBT001 (either kind of field)
+    return value if isinstance(value, bool) else str(value)
+
+
+def _parent(parent_id: str | None, ledger_type: str, ledgers: Sequence[StoredLedger]) -> StoredLedger | None:
+    if parent_id is None:
+        return None
+    parent = next((ledger for ledger in ledgers if ledger.id == parent_id), None)
+    if parent is None:
+        msg = "the parent ledger does not exist in this instance"
+        raise OperationRefusedError(msg, status=404, error_code="parent_not_found")
+    if parent.type != ledger_type:
+        _refuse("parent_id", f"the parent is of type {parent.type}, not {ledger_type}")
+    return parent
+
+
+def _refuse(field: str, message: str, kind: str = "value_error") -> NoReturn:
+    detail = [{"loc": ["body", field], "msg": message, "type": kind}]
+    raise OperationRefusedError(message, status=422, error_code="validation_error", detail=detail)

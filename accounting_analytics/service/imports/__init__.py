@@ -1,0 +1,1 @@
+"""Files of books read into ledgers and journal entries."""

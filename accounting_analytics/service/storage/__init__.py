@@ -1,0 +1,1 @@
+"""The database: its tables, and SQLite or PostgreSQL behind one store."""

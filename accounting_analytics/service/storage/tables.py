@@ -1,0 +1,222 @@
+"""Tables of the database.
+
+Every row belongs to one instance, directly or through its parent row. ``pk`` columns are internal and never leave the
+service; ``id`` columns are what the interface shows, unique in their instance. Instants are microseconds since 1970 in
+UTC; amounts are the two parts of :mod:`accounting_analytics.service.wire.units`.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Date,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    UniqueConstraint,
+)
+
+from accounting_analytics.service.wire.units import BASE
+
+SCHEMA_VERSION = 2
+
+metadata = MetaData()
+
+# SQLite gives INTEGER primary keys their fast form only under that very name.
+_Key = BigInteger().with_variant(Integer, "sqlite")
+# Text is ordered character by character everywhere, whatever the language of the database.
+_Text = String().with_variant(String(collation="C"), "postgresql")
+
+
+def _instance() -> Column[int]:
+    return Column("instance_pk", _Key, ForeignKey("instances.pk"), nullable=False)
+
+
+settings = Table(
+    "settings",
+    metadata,
+    Column("name", _Text, primary_key=True),
+    Column("value", LargeBinary, nullable=False),
+)
+
+instances = Table(
+    "instances",
+    metadata,
+    Column("pk", _Key, primary_key=True),
+    Column("id", _Text, nullable=False, unique=True),
+    Column("name", _Text, nullable=False),
+    Column("tier", Integer, nullable=False),
+    Column("scale", Integer, nullable=False),
+    Column("localtime", _Text, nullable=False),
+    Column("entries_start", Date),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+# OAuth clients: who gets access tokens by client credentials.
+clients = Table(
+    "clients",
+    metadata,
+    Column("client_id", String, primary_key=True),
+    _instance(),
+    Column("secret_hash", LargeBinary, nullable=False),
+    Column("label", String, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("revoked_at", BigInteger),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("key", _Text, primary_key=True),
+    _instance(),
+    Column("client_id", String, ForeignKey("clients.client_id"), index=True),
+    Column("secret_hash", LargeBinary, nullable=False),
+    Column("label", String, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),
+    Column("revoked_at", BigInteger),
+)
+
+ledgers = Table(
+    "ledgers",
+    metadata,
+    Column("pk", _Key, primary_key=True),
+    _instance(),
+    Column("id", _Text, nullable=False),
+    Column("name", _Text, nullable=False),
+    Column("debit_credit", _Text, nullable=False),
+    Column("editable", Boolean, nullable=False),
+    Column("financial_account_type", _Text),
+    Column("is_required", Boolean, nullable=False),
+    Column("parent_pk", _Key),
+    Column("report_cash_flow", Boolean, nullable=False),
+    Column("sort_code", _Text, nullable=False),
+    Column("sub_type", _Text, nullable=False),
+    Column("type", _Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    UniqueConstraint("instance_pk", "id"),
+    UniqueConstraint("instance_pk", "pk"),
+    ForeignKeyConstraint(["instance_pk", "parent_pk"], ["ledgers.instance_pk", "ledgers.pk"]),
+)
+
+journal_entries = Table(
+    "journal_entries",
+    metadata,
+    Column("pk", _Key, primary_key=True),
+    _instance(),
+    Column("id", _Text, nullable=False),
+    Column("datetime", BigInteger, nullable=False),
+    Column("description", _Text, nullable=False),
+    # The cash ledger the entry moved, none if it touches none: follows from the lines, written with them.
+    Column("cash_ledger_pk", _Key, ForeignKey("ledgers.pk")),
+    UniqueConstraint("instance_pk", "id"),
+)
+
+line_entries = Table(
+    "line_entries",
+    metadata,
+    Column("pk", _Key, primary_key=True),
+    _instance(),
+    Column("id", _Text, nullable=False),
+    Column("journal_entry_pk", _Key, ForeignKey("journal_entries.pk"), nullable=False),
+    Column("ledger_pk", _Key, nullable=False),
+    Column("datetime", BigInteger, nullable=False),
+    Column("debit_credit", _Text, nullable=False),
+    Column("high", BigInteger, nullable=False),
+    Column("low", BigInteger, nullable=False),
+    Column("description", _Text, nullable=False),
+    UniqueConstraint("instance_pk", "id"),
+    ForeignKeyConstraint(["instance_pk", "ledger_pk"], ["ledgers.instance_pk", "ledgers.pk"]),
+    CheckConstraint(
+        "(debit_credit = 'debit' AND high >= 0 AND low >= 0) OR (debit_credit = 'credit' AND high <= 0 AND low <= 0)",
+        name="sign_follows_side",
+    ),
+    CheckConstraint(f"abs(high) < {BASE} AND abs(low) < {BASE}", name="parts_are_bounded"),
+)
+# Pages and sums of a ledger are read from this index alone, in the order they are served.
+Index(
+    "line_entries_of_ledger",
+    line_entries.c.ledger_pk,
+    line_entries.c.datetime,
+    line_entries.c.id,
+    line_entries.c.high,
+    line_entries.c.low,
+    line_entries.c.journal_entry_pk,
+)
+Index("line_entries_of_journal_entry", line_entries.c.journal_entry_pk)
+
+# What the lines of a cash ledger sum to, a day (in UTC): balances are read from here, whatever their history.
+cash_days = Table(
+    "cash_days",
+    metadata,
+    Column("ledger_pk", _Key, ForeignKey("ledgers.pk"), primary_key=True, autoincrement=False),
+    Column("day", BigInteger, primary_key=True, autoincrement=False),
+    Column("high", BigInteger, nullable=False),
+    Column("low", BigInteger, nullable=False),
+)
+
+transactions = Table(
+    "transactions",
+    metadata,
+    Column("line_entry_pk", _Key, ForeignKey("line_entries.pk"), primary_key=True, autoincrement=False),
+    _instance(),
+    Column("id", _Text, nullable=False),
+    Column("description", _Text, nullable=False),
+    Column("personal", Boolean, nullable=False),
+    Column("posted_status", _Text, nullable=False),
+    Column("review_status", _Text, nullable=False),
+    Column("source_account_id", _Text),
+    Column("categorization_method", _Text, nullable=False),
+    UniqueConstraint("instance_pk", "id"),
+)
+
+tag_groups = Table(
+    "tag_groups",
+    metadata,
+    Column("pk", _Key, primary_key=True),
+    _instance(),
+    Column("id", _Text, nullable=False),
+    Column("name", _Text, nullable=False),
+    UniqueConstraint("instance_pk", "id"),
+    UniqueConstraint("instance_pk", "name"),
+)
+
+tags = Table(
+    "tags",
+    metadata,
+    Column("pk", _Key, primary_key=True),
+    _instance(),
+    Column("id", _Text, nullable=False),
+    Column("tag_group_pk", _Key, ForeignKey("tag_groups.pk"), nullable=False),
+    Column("name", _Text, nullable=False),
+    UniqueConstraint("instance_pk", "id"),
+    UniqueConstraint("tag_group_pk", "name"),
+)
+
+line_entry_tags = Table(
+    "line_entry_tags",
+    metadata,
+    Column("line_entry_pk", _Key, ForeignKey("line_entries.pk"), primary_key=True, autoincrement=False),
+    Column("tag_pk", _Key, ForeignKey("tags.pk"), primary_key=True, autoincrement=False),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("pk", _Key, primary_key=True),
+    _instance(),
+    Column("at", BigInteger, nullable=False),
+    Column("modified_by", _Text),
+    Column("operation", _Text, nullable=False),
+    Column("transaction_id", _Text, nullable=False),
+    Column("before", _Text, nullable=False),
+    Column("after", _Text, nullable=False),
+)

@@ -1,0 +1,1 @@
+"""HTTP: the application and its routes, the server that runs it, and the limits on what it accepts."""

@@ -1,0 +1,291 @@
+"""The OpenAPI 3.1 document of the service, made from the models that requests are parsed with."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from pydantic.json_schema import models_json_schema
+
+from accounting_analytics.service.web.token_endpoint import FORM, TOKEN_PATH
+from accounting_analytics.service.wire import requests, response_models
+from accounting_analytics.service.wire.rendering import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import BaseModel
+
+INSTANCE_HEADER = "service-instance-id"
+_SCHEMAS = "#/components/schemas/"
+_REFUSALS = {
+    400: "The page token is not one of this query, or the request is not addressed to this service.",
+    401: "The access token is missing or not valid.",
+    403: "The subscription tier does not allow this.",
+    404: "Something named does not exist in this instance.",
+    409: "The books do not allow this.",
+    408: "The body did not come in time.",
+    413: "The body is too large.",
+    414: "The path or the query is too long.",
+    415: "The body is of another media type.",
+    429: "Too many requests in this minute; `retry-after` says when to ask again.",
+    431: "The headers are too many or too large.",
+    503: "The books are busy and nothing was changed, or they cannot be reached, as the message says; ask again after "
+    "`retry-after` seconds.",
+}
+_ANYWHERE = (400, 401, 404, 414, 429, 431, 503)
+_WITH_BODY = (408, 413, 415)
+_QUOTA_HEADERS = {
+    "x-ratelimit-limit": "Requests a minute that the instance may make; absent where there is no limit.",
+    "x-ratelimit-remaining": "Requests that are left of this minute.",
+    "x-ratelimit-reset": "Seconds until the next minute begins.",
+}
+
+_SECURITY_SCHEMES = {
+    "bearer": {"type": "http", "scheme": "bearer"},
+    "client_credentials": {
+        "type": "oauth2",
+        "flows": {"clientCredentials": {"tokenUrl": TOKEN_PATH, "scopes": {}}},
+    },
+    "client": {"type": "http", "scheme": "basic", "description": "client_id and client_secret."},
+}
+
+_SAME_PERIOD = {name: f"$request.query.{name}" for name in ("start_date", "end_date", "time_zone")}
+_LEDGER_LINKS = {
+    "lines_of_ledger": {
+        "operationId": "list_line_entries",
+        "description": "The lines of the new ledger.",
+        "parameters": {"path.ledger_id": "$response.body#/id"},
+    },
+}
+_PAGE_LINKS = {
+    "next_page": {
+        "operationId": "list_line_entries",
+        "description": "The next page: every other parameter is repeated.",
+        "parameters": {
+            "path.ledger_id": "$request.path.ledger_id",
+            "query.page_token": "$response.body#/next_page_token",
+            **{f"query.{name}": text for name, text in _SAME_PERIOD.items()},
+        },
+    },
+    "recategorize_first": {
+        "operationId": "recategorize_transaction",
+        "description": "Keep the first transaction where it is; needs expand=opposing_ledger_ids.",
+        "parameters": {
+            "path.ledger_id": "$request.path.ledger_id",
+            "path.transaction_id": "$response.body#/records/0/transaction_id",
+        },
+        "requestBody": {"updated_category_ledger_id": "$response.body#/records/0/opposing_ledger_ids/0"},
+    },
+}
+_CATEGORY_LINKS = {
+    "lines_of_category": {
+        "operationId": "list_line_entries",
+        "description": "The lines of the category.",
+        "parameters": {"path.ledger_id": "$response.body#/categories/0/ledger_id"},
+    },
+    "recategorize_again": {
+        "operationId": "recategorize_transaction",
+        "description": "Change the same transaction again.",
+        "parameters": {
+            "path.ledger_id": "$response.body#/transaction/ledger_id",
+            "path.transaction_id": "$response.body#/transaction/id",
+        },
+        "requestBody": {"updated_category_ledger_id": "$response.body#/categories/0/ledger_id"},
+    },
+}
+
+
+@lru_cache(maxsize=1)
+def openapi_document() -> bytes:
+    """OpenAPI 3.1 document, as JSON."""
+    return encode(
+        {
+            "openapi": "3.1.0",
+            "info": {
+                "title": "Ledger Accounting Service",
+                "version": "0",
+                "description": "Double-entry ledgers: line entries, categories and the cash flow report.",
+            },
+            "security": [{"bearer": []}, {"client_credentials": []}],
+            "paths": _paths(),
+            "components": {
+                "securitySchemes": _SECURITY_SCHEMES,
+                "schemas": _schemas(),
+            },
+        }
+    )
+
+
+def _paths() -> dict[str, Any]:
+    return {
+        "/v0/ledgers": {
+            "post": _operation(
+                "create_ledger",
+                "Create a ledger",
+                query=requests.CreateLedgerQuery,
+                body=requests.CreateLedgerBody,
+                answer=(201, response_models.Ledger),
+                links=_LEDGER_LINKS,
+                refusals=(*_ANYWHERE, *_WITH_BODY, 409),
+            )
+        },
+        "/v0/ledgers/{ledger_id}/transactions/{transaction_id}/categories": {
+            "put": _operation(
+                "recategorize_transaction",
+                "Recategorize a ledger transaction",
+                path=("ledger_id", "transaction_id"),
+                headers=[_header("modified-by", "Who changes it, for the audit log.", required=False)],
+                body=requests.RecategorizeTransactionBody,
+                answer=(200, response_models.RecategorizedTransaction),
+                links=_CATEGORY_LINKS,
+                refusals=(*_ANYWHERE, *_WITH_BODY),
+            )
+        },
+        "/v0/ledgers/{ledger_id}/line-entries": {
+            "get": _operation(
+                "list_line_entries",
+                "List line entries of a ledger",
+                path=("ledger_id",),
+                query=requests.ListLineEntriesQuery,
+                answer=(200, response_models.LineEntryPage),
+                links=_PAGE_LINKS,
+                refusals=_ANYWHERE,
+            )
+        },
+        "/v0/reports/cash-flow": {
+            "get": _operation(
+                "retrieve_cash_flow_report",
+                "Retrieve the cash flow report",
+                query=requests.CashFlowReportQuery,
+                answer=(200, response_models.CashFlowReport),
+                refusals=(*_ANYWHERE, 403),
+            )
+        },
+        TOKEN_PATH: {"post": _token_operation()},
+    }
+
+
+def _token_operation() -> dict[str, Any]:
+    """Describe the token endpoint, whose errors have a form of their own."""
+    form = {"schema": {"$ref": f"{_SCHEMAS}{requests.TokenForm.__name__}"}}
+    refused = {"description": "No token was issued.", "content": _content(response_models.TokenRefusal)}
+    other = (408, 413, 414, 431, 503)
+    return {
+        "operationId": "issue_token",
+        "summary": "Get an access token by client credentials (OAuth 2.0)",
+        "security": [{"client": []}, {}],
+        "requestBody": {"required": True, "content": {FORM: form}},
+        "responses": {
+            "200": {"description": "Issued.", "content": _content(response_models.AccessToken)},
+            "400": refused,
+            "401": refused,
+            **{
+                str(code): {"description": _REFUSALS[code], "content": _content(response_models.Error)}
+                for code in other
+            },
+        },
+    }
+
+
+def _operation(
+    name: str,
+    summary: str,
+    *,
+    answer: tuple[int, type[BaseModel]],
+    refusals: tuple[int, ...],
+    path: tuple[str, ...] = (),
+    query: type[BaseModel] | None = None,
+    headers: list[dict[str, Any]] | None = None,
+    body: type[BaseModel] | None = None,
+    links: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    status, model = answer
+    described = {
+        "operationId": name,
+        "summary": summary,
+        "parameters": [
+            _header(INSTANCE_HEADER, "The service instance.", required=True),
+            *({"name": part, "in": "path", "required": True, "schema": {"type": "string"}} for part in path),
+            *(headers or []),
+            *(_query_parameters(query) if query else []),
+        ],
+        "responses": {
+            str(status): {
+                "description": "Done.",
+                "content": _content(model),
+                "headers": _quota_headers(),
+                "links": links or {},
+            },
+            **{
+                str(code): {"description": _REFUSALS[code], "content": _content(response_models.Error)}
+                for code in refusals
+            },
+            "422": {"description": "A value cannot be used.", "content": _content(response_models.ValidationError)},
+        },
+    }
+    return described | ({"requestBody": {"required": True, "content": _content(body)}} if body else {})
+
+
+def _quota_headers() -> dict[str, Any]:
+    whole = {"type": "integer", "minimum": 0}
+    return {name: {"description": text, "schema": whole} for name, text in _QUOTA_HEADERS.items()}
+
+
+def _header(name: str, description: str, *, required: bool) -> dict[str, Any]:
+    schema = {"type": "string"}
+    return {"name": name, "in": "header", "required": required, "description": description, "schema": schema}
+
+
+def _query_parameters(model: type[BaseModel]) -> list[dict[str, Any]]:
+    """Parameters of a query model; lists are one comma-separated parameter."""
+    schema = model.model_json_schema(mode="validation")
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "required": name in schema.get("required", ()),
+            "description": described.pop("description", ""),
+            "schema": _parameter_schema(described),
+            **({"style": "form", "explode": False} if described.get("type") == "array" else {}),
+        }
+        for name, described in schema.get("properties", {}).items()
+    ]
+
+
+def _parameter_schema(described: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe one query parameter: a query cannot say null, and an absent list is simply not sent."""
+    schema = {key: value for key, value in described.items() if key not in {"title", "default"}}
+    if "anyOf" in schema:
+        (only,) = [kind for kind in schema.pop("anyOf") if kind != {"type": "null"}]
+        schema |= only
+    if described.get("default") not in (None, (), []):
+        schema["default"] = described["default"]
+    return schema
+
+
+def _content(model: type[BaseModel]) -> dict[str, Any]:
+    return {"application/json": {"schema": {"$ref": f"{_SCHEMAS}{model.__name__}"}}}
+
+
+def _schemas() -> dict[str, Any]:
+    bodies: list[type[BaseModel]] = [
+        requests.CreateLedgerBody,
+        requests.RecategorizeTransactionBody,
+        requests.TokenForm,
+    ]
+    answers: list[type[BaseModel]] = [
+        response_models.Ledger,
+        response_models.RecategorizedTransaction,
+        response_models.LineEntryPage,
+        response_models.CashFlowReport,
+        response_models.AccessToken,
+        response_models.Error,
+        response_models.TokenRefusal,
+        response_models.ValidationError,
+    ]
+    _, schema = models_json_schema(
+        [*((model, "validation") for model in bodies), *((model, "serialization") for model in answers)],
+        ref_template=f"{_SCHEMAS}{{model}}",
+    )
+    return dict(schema["$defs"])

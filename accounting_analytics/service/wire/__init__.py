@@ -1,0 +1,1 @@
+"""What is sent and received: request and response models, JSON rendering, page tokens, stored values."""

@@ -1,0 +1,47 @@
+"""Tables and JSON for a terminal."""
+
+import json
+from decimal import Decimal
+
+import pandas as pd
+
+from accounting_analytics.cli.terminal import print_diagnosis, print_json, print_table
+from accounting_analytics.diagnosis import Diagnosis, Finding, Part, Verdict
+from accounting_analytics.money import pandas_dtype
+
+
+def frame():
+    """Return a table with a hostile description, an absent value and a number too long for a float."""
+    return pd.DataFrame(
+        {
+            "description": ["\x1b[2Jgone\r\n", "[red]plain[/red]"],
+            "amount": pd.Series([Decimal("12345678901234567890.12"), None], dtype=pandas_dtype(2)),
+        }
+    )
+
+
+def test_escapes_never_reach_the_terminal(capsys):
+    """Control characters of a description are shown as replacements, markup as it stands."""
+    print_table(frame())
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown
+    assert "\N{REPLACEMENT CHARACTER}[2Jgone" in shown
+    assert "[red]plain[/red]" in shown
+    assert "12,345,678,901,234,567,890.12" in shown
+
+
+def test_json_keeps_every_digit(capsys):
+    """Amounts are text in JSON, absent values null."""
+    print_json(frame())
+    assert [row["amount"] for row in json.loads(capsys.readouterr().out)] == ["12345678901234567890.12", None]
+
+
+def test_a_diagnosis_fits_the_terminal(capsys, monkeypatch):
+    """A diagnosis is folded to the width of the terminal, without colours where there is none."""
+    monkeypatch.setenv("COLUMNS", "70")
+    print_diagnosis(
+        Diagnosis("Service", None, (Finding(Part.BOOKS, "sums", Verdict.FAILED, "\x1b[31m " + "word " * 40),))
+    )
+    lines = capsys.readouterr().out.splitlines()
+    assert 60 < max(map(len, lines)) <= 70
+    assert any(line.startswith("failed       sums  \N{REPLACEMENT CHARACTER}[31m word") for line in lines)

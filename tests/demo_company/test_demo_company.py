@@ -1,0 +1,286 @@
+"""The demo company: the same books every time, worth looking at, served for real, and the tour over them."""
+
+import datetime as dt
+import hashlib
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import httpx
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.demo_company import DemoCompany, open_lab, run_demo
+from accounting_analytics.demo_company.chart import (
+    ACCOUNTS,
+    REQUIRED_LEDGERS,
+    UNCATEGORIZED_INFLOW,
+    UNCATEGORIZED_OUTFLOW,
+)
+from accounting_analytics.demo_company.daybook import Daybook, Leg, local
+from accounting_analytics.demo_company.entry_generator import journal_entries
+from accounting_analytics.errors import ConfigurationError, InputError
+from accounting_analytics.service.storage.store import Store
+
+PROJECT = Path(__file__).parents[2]
+NEW_YORK = ZoneInfo("America/New_York")
+CASH = {"led_operating", "led_savings", "led_processor", "led_card"}
+DIGEST = """
+import hashlib
+from accounting_analytics.demo_company.chart import REQUIRED_LEDGERS
+from accounting_analytics.demo_company.entry_generator import journal_entries
+print(hashlib.sha256(repr(journal_entries({key: key for key in REQUIRED_LEDGERS})).encode()).hexdigest())
+"""
+
+
+@pytest.fixture(scope="module")
+def entries():
+    """Return the company's journal entries, with the keys of the required ledgers as their ids."""
+    return journal_entries({key: key for key in REQUIRED_LEDGERS})
+
+
+@pytest.fixture(scope="module")
+def tour(tmp_path_factory):
+    """Run the tour once; return its summary and what it said."""
+    said = []
+    return run_demo(tmp_path_factory.mktemp("tour") / "made" / "here", echo=said.append), said
+
+
+def signed(line):
+    """Signed amount of a posted line."""
+    return line.amount if line.debit_credit == "debit" else -line.amount
+
+
+def test_the_story_is_the_same_everywhere(entries):
+    """Another process, with other hashes, tells the same story to the last id and second."""
+    environment = os.environ | {"PYTHONHASHSEED": "4711", "TZ": "Asia/Tokyo"}
+    arguments = [sys.executable, "-c", DIGEST]
+    told = subprocess.run(arguments, capture_output=True, text=True, check=True, env=environment)  # noqa: S603 (ours)
+    assert told.stdout.strip() == hashlib.sha256(repr(entries).encode()).hexdigest()
+
+
+def test_the_books_are_of_the_promised_size(entries):
+    """About three thousand entries from January 2025 to June 2026 on the company's clock, in order, with unique ids."""
+    assert 2800 <= len(entries) <= 3500
+    days = [entry.datetime.astimezone(NEW_YORK).date() for entry in entries]
+    assert (days[0], days[-1]) == (dt.date(2025, 1, 1), dt.date(2026, 6, 30))
+    assert all(one.datetime <= other.datetime for one, other in itertools.pairwise(entries))
+    lines = [line.id for entry in entries for line in entry.lines]
+    assert len(set(lines)) == len(lines)
+    assert all(sum(map(signed, entry.lines)) == 0 for entry in entries)
+
+
+def test_a_part_is_uncategorized(entries):
+    """Eight to twelve in a hundred transactions of cash accounts stand opposite an uncategorized ledger."""
+    waiting = {UNCATEGORIZED_INFLOW, UNCATEGORIZED_OUTFLOW}
+    uncategorized = [
+        line.ledger_id in CASH and bool(waiting & {other.ledger_id for other in entry.lines})
+        for entry in entries
+        for line in entry.lines
+        if line.ledger_id in CASH
+    ]
+    assert 0.08 <= sum(uncategorized) / len(uncategorized) <= 0.12
+    sides = Counter(line.ledger_id for entry in entries for line in entry.lines if line.ledger_id in waiting)
+    assert min(sides.values()) >= 15
+
+
+def test_the_uncategorized_look_real(entries):
+    """Their descriptions are as noisy as a bank's: nearly all differ, in capitals, with digits and asterisks."""
+    texts = [
+        line.transaction.description
+        for entry in entries
+        for line in entry.lines
+        if line.transaction and UNCATEGORIZED_OUTFLOW in {other.ledger_id for other in entry.lines}
+    ]
+    assert len(set(texts)) > 0.9 * len(texts)
+    assert sum(any(character.isdigit() for character in text) for text in texts) > 0.8 * len(texts)
+    assert sum("*" in text for text in texts) > 0.3 * len(texts)
+
+
+def test_days_are_hard(entries):
+    """There are entries within a minute of midnight, on both sides, and in the hours that clocks skip or repeat."""
+    clocks = [entry.datetime.astimezone(NEW_YORK) for entry in entries]
+    assert sum(clock.time() <= dt.time(0, 1) for clock in clocks) >= 5
+    assert sum(clock.time() >= dt.time(23, 59) for clock in clocks) >= 20
+    assert sum(clock.date() != clock.astimezone(dt.UTC).date() for clock in clocks) > 300
+    month_ends = [clock for clock in clocks if clock.month != clock.astimezone(dt.UTC).month]
+    assert len({(clock.year, clock.month) for clock in month_ends}) == 18
+    repeated = [clock.utcoffset() for clock in clocks if clock.replace(tzinfo=None) == dt.datetime(2025, 11, 2, 1, 30)]  # noqa: DTZ001 (a wall clock)
+    assert len(set(repeated)) == 2
+    assert {clock.date() for clock in clocks} >= {dt.date(2025, 3, 9), dt.date(2026, 3, 8)}
+
+
+def test_there_is_something_of_everything(entries):
+    """Splits, transfers in transit and inside cash, entries without cash, tags, personal purchases, reviewed ones."""
+    touched = [{line.ledger_id for line in entry.lines} for entry in entries]
+    assert sum(len(ledgers) > 2 for ledgers in touched) > 300
+    assert sum(ledgers <= CASH for ledgers in touched) >= 18
+    assert sum("transfers" in ledgers for ledgers in touched) >= 20
+    assert sum(not ledgers & CASH for ledgers in touched) > 200
+    assert {tag.group for entry in entries for line in entry.lines for tag in line.tags} == {"channel", "project"}
+    transactions = [line.transaction for entry in entries for line in entry.lines if line.transaction]
+    assert {one.personal for one in transactions} == {True, False}
+    assert {one.review_status for one in transactions} == {"reviewed", "unreviewed"}
+    assert {account.financial_account_type for account in ACCOUNTS} - {None} == {
+        "bank_account",
+        "payments",
+        "credit_card",
+        "loan",
+        "accounts_receivable",
+        "accounts_payable",
+    }
+    parents = {account.key: account.parent for account in ACCOUNTS}
+    depths = {key: 1 + bool(parent) + bool(parent and parents[parent]) for key, parent in parents.items()}
+    assert set(depths.values()) == {1, 2, 3}
+    assert len({account.name for account in ACCOUNTS}) == len(ACCOUNTS)
+
+
+def test_cash_dips_and_recovers(entries):
+    """Cash falls to a tenth by autumn 2025 and recovers to most of what it was; transfers and stock never go astray."""
+    balance, by_day = Decimal(0), {}
+    for entry in entries:
+        balance += sum(signed(line) for line in entry.lines if line.ledger_id in CASH)
+        by_day[entry.datetime.astimezone(NEW_YORK).date()] = balance
+    lowest = min(by_day, key=by_day.get)
+    assert dt.date(2025, 9, 1) <= lowest <= dt.date(2025, 11, 7)
+    assert by_day[lowest] < 10_000
+    assert by_day[dt.date(2026, 6, 30)] > 60_000
+    ending = Counter()
+    for line in (line for entry in entries for line in entry.lines):
+        ending[line.ledger_id] += signed(line)
+    assert ending["transfers"] == 0
+    assert ending["led_inventory"] > 0
+    assert ending["led_receivable"] > 0
+    assert ending["led_loan"] < 0
+
+
+def test_a_daybook_keeps_no_unbalanced_note():
+    """A slip in the story stops it at once, by name and time."""
+    book = Daybook()
+    with pytest.raises(ValueError, match="'slip' of 2025-01-02 10:00:00-05:00 does not balance"):
+        book.note(local(dt.date(2025, 1, 2), "10:00"), "slip", Leg("rent", 100), Leg("operating", -99))
+
+
+def test_the_company_is_served(demo_company):
+    """Its client, and one connected by its environment, reach the same books; its repr hides the token."""
+    assert isinstance(demo_company, DemoCompany)
+    report = demo_company.client.retrieve_cash_flow_report(demo_company.start_date, demo_company.end_date)
+    assert report.ending_cash_balance
+    assert demo_company.token not in repr(demo_company)
+    environment = os.environ | demo_company.environment()
+    code = "import accounting_analytics as aa; print(aa.connect().instance_id, aa.connect())"
+    arguments = [sys.executable, "-c", code]
+    other = subprocess.run(arguments, capture_output=True, text=True, check=True, env=environment)  # noqa: S603 (ours)
+    assert other.stdout.startswith(demo_company.instance_id)
+    assert demo_company.token not in other.stdout
+
+
+def test_closing_stops_it():
+    """A closed company answers no more and leaves no database; closing twice is fine."""
+    company = aa.demo()
+    assert company.database.exists()
+    company.close()
+    company.close()
+    assert not company.database.exists()
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(company.base_url)
+
+
+def test_it_stops_itself_with_the_interpreter(tmp_path):
+    """A script that forgets to close ends at once, and its temporary database is gone."""
+    code = "import accounting_analytics as aa; print(aa.demo().database)"
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    arguments = [sys.executable, "-W", "error", "-c", code]
+    ended = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=True, env=environment)  # noqa: S603 (ours)
+    assert ended.stderr == ""
+    assert not Path(ended.stdout.strip()).parent.exists()
+
+
+def test_a_database_of_ones_own_is_kept(tmp_path):
+    """In a given file the books are made once, and served again with the changes made to them."""
+    database = tmp_path / "company.db"
+    with aa.demo(database=database) as company:
+        page = company.client.list_line_entries("led_card", "2025-01-02", "2025-01-31", time_zone="America/New_York")
+        line = page.records[0]
+        changed = company.client.recategorize_transaction(
+            "led_card", line.transaction_id, updated_category_ledger_id="led_travel"
+        )
+    with aa.demo(database=str(database)) as company:
+        again = company.client.recategorize_transaction(
+            "led_card", line.transaction_id, updated_category_ledger_id="led_travel"
+        )
+        assert again.categories == changed.categories
+    with Store.open(database) as store:
+        assert [instance.id for instance in store.instances()] == ["harbor-lane"]
+
+
+def test_the_rules_categorize_a_good_part(demo_company):
+    """The shipped rules give a category to most of the queue, not to all of it, and every rule has some use."""
+    days = (demo_company.start_date, demo_company.end_date)
+    ledgers = aa.discover_ledgers(demo_company.client, *days, time_zone=demo_company.time_zone, progress=False)
+    lines = aa.load_line_entries(
+        demo_company.client, ledgers["id"], *days, time_zone=demo_company.time_zone, progress=False
+    )
+    queue = aa.uncategorized_queue(lines, ledgers)
+    rules = aa.load_rules(PROJECT / "data" / "rules.toml")
+    proposals = aa.propose(queue, rules, ledgers)
+    assert 0.6 <= len(proposals) / len(queue) <= 0.9
+    assert len(set(proposals["rule"])) >= 0.8 * len(rules)
+    assert ledgers["parent_known"].all()
+
+
+def test_the_tour_reconciles_every_month(tour):
+    """Eighteen months tie in UTC and in New York, against reports that hold lines, with no difference at all."""
+    summary, said = tour
+    table = summary.reconciliations
+    assert Counter(table["time_zone"]) == {"UTC": 18, "America/New_York": 18}
+    assert set(table["differences"]) == {0}
+    assert (table["ending"] - table["starting"] == table["net_cash_flow"]).all()
+    assert len(set(table["net_cash_flow"])) == 36
+    assert summary.certificate.complete
+    assert summary.uncategorized > 250
+    assert summary.seconds < 60
+    assert any("Reconciled 36 monthly reports" in line for line in said)
+
+
+def test_the_tour_leaves_a_page_and_parquet(tour):
+    """The page needs nothing but a browser and holds three charts; the manifest counts what was loaded."""
+    summary, said = tour
+    page = summary.page.read_text(encoding="utf-8")
+    assert not re.search(r"""<(script|link|img)[^>]+(src|href)=["']?(https?:)?//""", page)
+    assert page.count("Plotly.newPlot(") >= 3
+    assert "Harbor Lane Coffee Roasters" in page
+    manifest = json.loads((summary.parquet.folder / "manifest.json").read_text(encoding="utf-8"))
+    rows = {file["name"]: file["rows"] for file in manifest["files"]}
+    assert rows["fact_line_entry.parquet"] == summary.certificate.lines
+    assert str(summary.page) in "\n".join(said)
+    assert str(summary.parquet.folder) in "\n".join(said)
+
+
+def test_the_tour_can_be_taken_again(tour):
+    """A second run replaces what the first wrote."""
+    summary, _ = tour
+    again = run_demo(summary.page.parent, echo=lambda _: None)
+    assert again.page == summary.page
+    figures = [[(file.name, file.rows, file.sums) for file in one.parquet.files] for one in (summary, again)]
+    assert figures[0] == figures[1]
+
+
+def test_the_tour_needs_a_folder(tmp_path):
+    """Where no folder can be made, the message says so before anything else happens."""
+    (tmp_path / "file").write_text("here first", encoding="utf-8")
+    with pytest.raises(InputError, match=r"the folder .* cannot be made"):
+        run_demo(tmp_path / "file" / "below", echo=lambda _: None)
+
+
+def test_lab_needs_notebooks(tmp_path):
+    """Without notebooks there is nothing to open."""
+    with pytest.raises(ConfigurationError, match="there is no folder"):
+        open_lab(tmp_path / "notebooks")

@@ -1,0 +1,285 @@
+"""The quick way through a page: the columns of the strict way, or none."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import accounting_analytics as aa
+from accounting_analytics.client import strict_json
+from accounting_analytics.client.records import LineEntryPage
+from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfaceError
+from accounting_analytics.errors import ProtocolError
+from accounting_analytics.loader.fast_page_decoder import quick_page
+from accounting_analytics.loader.page_decoder import page_columns
+
+DAYS = [f"2025-01-{day:02}" for day in range(1, 32)]
+EXPANSIONS = [
+    frozenset(),
+    frozenset({"transaction"}),
+    frozenset({"transaction", "journal_entry", "opposing_ledger_ids"}),
+]
+
+
+def strict(content, expanded, scale):
+    """Return columns and token by the strict way, None where it refuses the page."""
+    try:
+        page = strict_json.decode(content, LineEntryPage)
+        columns = page_columns(page.records, "page", ledger_id="led_1", expanded=expanded, scale=scale)
+    except (NotJSONError, NotTheInterfaceError, ProtocolError):
+        return None
+    return columns, page.next_page_token
+
+
+def agree(content, expanded=EXPANSIONS[-1], scale=2):
+    """Require that the quick way brings what the strict way does, or nothing; say whether it brought anything."""
+    quick = quick_page(content, ledger_id="led_1", expanded=expanded, scale=scale)
+    if quick is None:
+        return False
+    quick.table.validate(full=True)
+    found = strict(content, expanded, scale)
+    assert found is not None, "the strict way refuses this page"
+    columns, token = found
+    assert quick.next_page_token == token
+    assert columns.dusted == 0
+    assert quick.table.schema == columns.table.schema
+    assert quick.table.equals(columns.table)
+    return True
+
+
+def whole_line(number=1, **fields):
+    """Return a line with every field that the interface knows but nested ledgers."""
+    entry, instant = f"ent_{number}", "2025-03-10T12:00:00.123456Z"
+    transaction = {
+        "id": f"txn_{number}",
+        "amount": -12.5,
+        "datetime": instant,
+        "description": "Cafe",
+        "personal": False,
+    }
+    transaction |= {"journal_entry_id": entry, "ledger_id": "led_1", "line_entry_id": "lin_1"}
+    transaction |= {"posted_status": "posted", "review_status": "unreviewed", "source_account_id": "src_1"}
+    transaction |= {"opposing_line_entry_ids": ["lin_2"], "categorization_method": None}
+    return {
+        "id": f"lin_{number}", "amount": 12.5, "debit_credit": "debit", "description": "Coffee", "datetime": instant,
+        "editable": True, "ledger_id": "led_1", "ledger_name": "Bank", "related_line_entry_id": None,
+        "transaction_id": f"txn_{number}", "transaction": transaction, "journal_entry_id": entry,
+        "journal_entry_description": "Entry", "opposing_ledger_ids": ["led_2", "led_3"],
+        "journal_entry": {"datetime": instant, "description": "Entry", "id": entry, "line_entry_ids": ["a", "b"]},
+        "tags": [{"id": "tag_1", "name": "project", "tag_group_id": "grp_1"}],
+    } | fields  # fmt: skip
+
+
+def page(*lines, **fields):
+    """Return the text of a page."""
+    return json.dumps({"records": lines, "next_page_token": "t", "prev_page_token": None} | fields)
+
+
+@pytest.mark.parametrize("scale", [0, 2, 10])
+@pytest.mark.parametrize("expanded", EXPANSIONS, ids=len)
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [],
+        [whole_line()],
+        [whole_line(), whole_line(2, transaction=None, journal_entry=None, opposing_ledger_ids=None, tags=None)],
+        [{name: whole_line()[name] for name in ("id", "amount", "debit_credit", "datetime", "ledger_id")}
+         | {"journal_entry_id": "ent_1"}],
+        [whole_line(at, debit_credit=side, amount=amount, tags=[{"id": "t"}] * at)
+         for at, (side, amount) in enumerate([("debit", 0), ("credit", -3), ("credit", "5"), ("debit", -0.0)])],
+        [whole_line(description='Ünï "quoted": \\ {}[],\n\0 \u2028', ledger_name="")],
+        [whole_line(datetime=text) for text in ("2025-01-01T00:00:00Z", "2025-01-01T02:00:00.5+02:00")],
+        [whole_line(datetime="2025-01-01T00:00:00")],
+        [whole_line(at, datetime=text)
+         for at, text in enumerate(["2025-01-01T00:00:00", "2025-01-01T00:00:00.25Z", "2025-01-01T00:00:00-05:00"])],
+    ],
+    ids=["none", "whole", "nulls", "bare", "amounts", "texts", "zones", "no zone", "some zones"],
+)  # fmt: skip
+def test_ordinary_pages_are_read_quickly(lines, expanded, scale):
+    """What services send every day goes the quick way, and comes out the same."""
+    lines = [line | ({} if scale else {"amount": 7}) for line in lines]
+    lines = [
+        line | ({"transaction": line["transaction"] | {"amount": 7}} if line.get("transaction") else {})
+        for line in lines
+    ]
+    for indent in (None, 2):
+        for ascii_only in (True, False):
+            content = json.dumps(json.loads(page(*lines)), indent=indent, ensure_ascii=ascii_only).encode()
+            assert agree(content, expanded, scale)
+
+
+@pytest.mark.parametrize("lost", ["next_page_token", "prev_page_token", "records"])
+def test_a_page_lacks_nothing(lost):
+    """Absent is not null, for the fields that a page must have."""
+    body = json.loads(page(whole_line()))
+    del body[lost]
+    assert not agree(json.dumps(body).encode())
+    assert not agree(json.dumps(body | {"records": [whole_line(description=f'"{lost}": null')]}).encode()[:-1] + b"}}")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"null", b" null ", b"{}", b"[]", b"{} null", b"{}{}", b"\xef\xbb\xbf{}"]
+    + [b"[" * 100_000, b'{"records":' * 100_000]
+    + [page(whole_line()).encode() + more for more in (b"null", b" null {}", b"{}", b"\0", b"x", b",")]
+    + [page(whole_line()).encode()[:cut] for cut in (1, 50, -1)]
+    + [page(whole_line(description="é")).replace("\\u00e9", "é").encode(code) for code in ("latin-1", "utf-16")]
+    + [page(whole_line()).replace('"led_1"', '"led_1", "x": ' + deep * 100_000).encode() for deep in ("[", '{"a":')],
+)  # fmt: skip
+def test_what_is_no_page_is_left_to_the_strict_way(content):
+    """Arrow crashes on some of these, so it must never see them."""
+    assert not agree(content)
+
+
+ODD = (
+    r"""
+null  true  false  0  -0  1  -1.50  12.500  1e3  1E+2  1e-2  0.001  1e400  1e-400  NaN  -Infinity
+12345678901234567890123456789012345.67  123456789012345678901234567890123456.78  0e99999999999  1e99999999999
+0.30000000000000004  31282.27999999999883584678173065185546875  01  1.  .5  -  +1  "12.50"  "1_0"  " 5"  "5 "
+"+5"  ".5"  "5."  "05"  "0x1"  "1e2"  "1e"  "NaN"  "-0"  ""  "1\u0030"  "Infinity"  "1,000.00"  "٣"  "5\n"
+"0e999999999999999999"  "-"  "1e-2"  "100e-2"  "2025-01-02T03:04:05Z"  "2025-01-02T03:04:05"
+"2025-01-02 03:04:05Z"  "2025-01-02t03:04:05z"  "2025-01-02"  "2025-01-02T03:04:05.1234567Z"
+"2025-01-02T03:04:05.1234560Z"  "2025-01-02T03:04Z"  "2025-02-30T00:00:00Z"  "2025-01-02T24:00:00Z"
+"2025-01-02T23:59:60Z"  "0000-01-01T00:00:00Z"  "0001-01-01T00:00:00+05:00"  "9999-12-31T23:59:59-05:00"
+"2025-01-02T03:04:05+0200"  "2025-01-02T03:04:05+02"  "2025-01-02T03:04:05-00:00"  "2025-01-02T03:04:05+24:00"
+"2025-01-02T03:04:05+23:59"  "2025-01-02T03:04:05+00:60"  "2025-01-02T03:04:05,5Z"  "2025-01-02T03:04:05.Z"
+"2025-01-02T03:04:05\u005a"  "2025-01-02T03:04:05Z\n"  "20250102T030405Z"  1735787045  "debit"  "credit"
+"DEBIT"  "led_1"  "led_2"  "x"  "\ud800"  "\udc00"  "\ud83d\ude00"  "\u0000"  "\x"  "é"
+"a\":1,\"amount\": \"1_0\""  []  [null]  [1]  ["a", "b"]  ["a", null]  [[]]  {}  {"id": null}  {"id": "a"}
+{"id": "a", "id": "a"}  {"id": "a", "\u0069d": "b"}  {"id": "a", "x": {}}  [{"id": "a"}]  [{"id": "a"}, null]
+[{"id": null}]  [{}]  {"id": "a", "amount": "1_0"}  {"id": "a", "datetime": "2025"}
+{"id": "a", "line_entry_ids": ["a", null]}  {"id": "a", "amount": 0.001}  // no  1 2  "  {  ]
+""".strip()
+    .replace("\n", "  ")
+    .split("  ")
+)
+ODD += ["", '"\x01"', "\xff"]
+NAMES = [*whole_line(), *whole_line()["transaction"], "ledger", "line_entry_ids", "name", "extra", "am\u043eunt", ""]
+
+
+def places(tree, path=()):
+    """Yield the path of every value in a tree."""
+    yield path
+    for at, inner in tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ():
+        yield from places(inner, (*path, at))
+
+
+def written(tree, changes, path=()):
+    """Write a tree as JSON, with other text at some paths, and more or fewer fields in some objects."""
+    if path in changes and changes[path][0] == "value":
+        return changes[path][1]
+    if isinstance(tree, dict):
+        fields = [(f'"{name}"', written(value, changes, (*path, name))) for name, value in tree.items()]
+        kind, *change = changes.get(path, ("",))
+        if kind == "field":
+            fields.insert(change[2] % (len(fields) + 1), (f'"{change[0]}"', change[1]))
+        elif kind == "lost":
+            del fields[change[0] % len(fields)]
+        elif kind == "escaped":
+            at = change[0] % len(fields)
+            name, value = fields[at]
+            fields[at] = (f'"\\u{ord(name[1]):04x}{name[2:]}', value)
+        return "{" + ",".join(f"{name}: {value}" for name, value in fields) + "}"
+    if isinstance(tree, list):
+        return "[" + ", ".join(written(inner, changes, (*path, at)) for at, inner in enumerate(tree)) + "]"
+    return json.dumps(tree)
+
+
+BODY = json.loads(page(whole_line(), whole_line(2)))
+LINE_BODY = json.loads(page(whole_line()))
+CHANGES = st.dictionaries(
+    st.sampled_from(list(places(BODY))),
+    st.tuples(st.just("value"), st.sampled_from(ODD) | st.text(max_size=5).map(json.dumps) | st.decimals().map(str))
+    | st.tuples(st.just("field"), st.sampled_from(NAMES), st.sampled_from(ODD), st.integers(0, 30))
+    | st.tuples(st.just("lost"), st.integers(0, 30))
+    | st.tuples(st.just("escaped"), st.integers(0, 30)),
+    max_size=3,
+)
+
+
+BYTES = [b"", b" ", b"\n", b'"', b"\\", b"0", b"\xff", b"\xc3\xa9", b"}", b"]", b",", b"{}", b"null"]
+
+
+@st.composite
+def pages(draw):
+    """Draw a page with some values, fields or bytes changed."""
+    content = written(BODY, draw(CHANGES)).encode("utf-8", "surrogatepass")
+    for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2]))):
+        at = draw(st.integers(0, len(content)))
+        cut = draw(st.sampled_from([0, 1, 3, 40]))
+        put = draw(
+            st.sampled_from(
+                [b"", b" ", b"\n", b'"', b"\\", b"0", b"\xff", b"\xc3\xa9", b"}", b"]", b",", b"{}", b"null"]
+            )
+        )
+        content = content[:at] + put + content[at + cut :]
+    return content
+
+
+@example(written(BODY, {}).encode(), EXPANSIONS[-1], 2)
+@given(pages(), st.sampled_from(EXPANSIONS), st.sampled_from([0, 2, 2, 2, 10]))
+def quick_or_nothing(content, expanded, scale):
+    """Compare both ways."""
+    agree(content, expanded, scale)
+
+
+@pytest.mark.soak
+def test_the_quick_way_never_differs(soak_count):
+    """Whatever a page holds, the quick way brings what the strict way brings, or nothing."""
+    settings(max_examples=soak_count(20_000))(quick_or_nothing)()
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_every_odd_value_in_every_place(text):
+    """Each odd value at each place of a line."""
+    for path in places(LINE_BODY):
+        agree(written(LINE_BODY, {path: ("value", text)}).encode("utf-8", "surrogatepass"))
+
+
+def test_a_service_that_is_always_odd_is_read_strictly(connected, make_ledgers, spread, monkeypatch):
+    """Fields that the interface does not know are ignored, and the quick way is soon not tried any more."""
+    tried = []
+
+    def tries(*arguments, **named):
+        tried.append(quick_page(*arguments, **named))
+        return tried[-1]
+
+    monkeypatch.setattr("accounting_analytics.loader.window_reader.quick_page", tries)
+    lines = [line | {"colour": "blue"} for line in spread({"led_1": {"2025-01-01": 40}})]
+    service = make_ledgers(lines, page_size=2)
+    frame = aa.load_line_entries(connected(service), ["led_1"], "2025-01-01", "2025-01-01", in_flight=1)
+    assert (len(frame), tried) == (40, [None] * 5)
+
+
+@pytest.fixture
+def books(make_ledgers, spread):
+    """Return a ledger of many pages."""
+    return make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 5)}), page_size=10)
+
+
+@pytest.mark.parametrize(
+    ("load", "unused"),
+    [
+        ("aa.load_line_entries(*asked)", {"stamina", "tqdm"}),
+        ("load_line_entries_to_parquet(*asked, 'lines.parquet')", {"stamina", "tqdm", "asyncio", "pandas", "pandera"}),
+    ],
+)
+def test_a_load_imports_only_what_it_needs(loopback, books, tmp_path, load, unused):
+    """No pandas where no frame is made, no retries where nothing fails, no bar that nobody sees: each takes a while."""
+    code = (
+        "import sys, accounting_analytics as aa\n"
+        "from accounting_analytics.loader import load_line_entries_to_parquet\n"
+        "client = aa.LedgerClient(sys.argv[1], token='t', instance_id='i')\n"
+        "asked = client, ['led_1'], '2025-01-01', '2025-01-31'\n"
+        f"{load}\n"
+        "print(*sorted(sys.modules))\n"
+    )
+    with loopback(books) as address:
+        told = subprocess.run(  # noqa: S603 (our own words)
+            [sys.executable, "-c", code, address], check=True, capture_output=True, text=True, cwd=tmp_path
+        )
+    assert books.requests > 10
+    assert unused & set(told.stdout.split()) == set()

@@ -1,0 +1,251 @@
+"""Access tokens and OAuth clients: what opens an instance, what does not any more, and what is kept of them."""
+
+import base64
+import time
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+
+from accounting_analytics.errors import InputError
+from accounting_analytics.service.auth.access_tokens import (
+    issue_client,
+    issue_token,
+    list_clients,
+    list_tokens,
+    revoke_client,
+    revoke_token,
+)
+from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.web import app
+from accounting_analytics.service.web.server import running
+
+DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
+GRANT = {"grant_type": "client_credentials"}
+
+
+def status_with(books, token):
+    """Return the status and the challenge of a report that is asked for with a token."""
+    headers = books.headers | {"authorization": f"Bearer {token}"}
+    answer = books.http.get("/v0/reports/cash-flow", params=DAYS, headers=headers)
+    return answer.status_code, answer.headers.get("www-authenticate")
+
+
+def test_an_expired_token_opens_nothing(books):
+    """A token with a lifetime opens its instance until then, and is invalid from then on."""
+    token = issue_token(books.store, books.instance_id, lifetime=1)
+    assert status_with(books, token) == (200, None)
+    time.sleep(1.05)
+    assert status_with(books, token) == (401, 'Bearer realm="accounting-analytics", error="invalid_token"')
+
+
+def test_a_revoked_token_opens_nothing(books):
+    """Revoking closes one token from the next request on, and no other; again it changes nothing."""
+    token = issue_token(books.store, books.instance_id, label="notebook")
+    assert status_with(books, token) == (200, None)
+    key = next(one.key for one in list_tokens(books.store, books.instance_id) if one.label == "notebook")
+    revoke_token(books.store, key)
+    (first,) = [one.revoked_at for one in list_tokens(books.store, books.instance_id) if one.key == key]
+    assert status_with(books, token) == (401, 'Bearer realm="accounting-analytics", error="invalid_token"')
+    revoke_token(books.store, key)
+    (second,) = [one.revoked_at for one in list_tokens(books.store, books.instance_id) if one.key == key]
+    assert first == second
+    assert status_with(books, books.token) == (200, None)
+
+
+def test_lists_show_no_secret(books, make_books):
+    """Lists name tokens and clients of one instance or of all, and hold no part of a secret."""
+    other = make_books()
+    token = issue_token(books.store, books.instance_id, label="nightly", lifetime=60)
+    client_id, secret = issue_client(books.store, books.instance_id, label="robot")
+    tokens, clients = list_tokens(books.store, books.instance_id), list_clients(books.store, books.instance_id)
+    assert [one.label for one in tokens] == ["", "nightly"]
+    assert (tokens[1].expires_at - tokens[1].created_at).total_seconds() == 60
+    assert [(one.client_id, one.label, one.instance_id) for one in clients] == [(client_id, "robot", books.instance_id)]
+    assert {one.instance_id for one in list_tokens(books.store)} >= {books.instance_id, other.instance_id}
+    assert list_clients(books.store, other.instance_id) == []
+    shown = repr(tokens) + repr(clients) + repr(issue_client(books.store, other.instance_id))
+    assert token.partition(".")[2] not in shown
+    assert secret not in shown
+    assert "client_secret='***'" in shown
+
+
+@pytest.mark.parametrize("lifetime", [0, -1, float("nan"), float("inf"), 1e12])
+def test_a_lifetime_that_is_none_is_refused(books, lifetime):
+    """A lifetime that is not positive, or beyond any use, issues nothing."""
+    before = list_tokens(books.store)
+    with pytest.raises(InputError, match="nothing was issued"):
+        issue_token(books.store, books.instance_id, lifetime=lifetime)
+    assert list_tokens(books.store) == before
+
+
+def test_what_is_not_there_is_named(books):
+    """An unknown instance, token or client is named when it is asked for."""
+    for call in (issue_token, issue_client, list_tokens, list_clients):
+        with pytest.raises(InputError, match="no instance 'nothing'"):
+            call(books.store, "nothing")
+    with pytest.raises(InputError, match="key 'abc'"):
+        revoke_token(books.store, "abc")
+    with pytest.raises(InputError, match="client 'abc'"):
+        revoke_client(books.store, "abc")
+
+
+def basic(client_id, secret):
+    """Return the header of HTTP Basic."""
+    return {"authorization": "Basic " + base64.b64encode(f"{client_id}:{secret}".encode()).decode()}
+
+
+def test_client_credentials_by_header_and_by_body(books):
+    """Either way a client gets a token of its own instance that opens it, with its lifetime, not to be stored."""
+    client_id, secret = issue_client(books.store, books.instance_id)
+    for body, headers in (
+        (GRANT, basic(client_id, secret)),
+        (GRANT | {"client_id": client_id}, basic(client_id, secret)),
+        (GRANT | {"client_id": client_id, "client_secret": secret}, {}),
+        (GRANT | {"client_id": client_id, "client_secret": secret, "scope": "", "unknown": "ignored"}, {}),
+    ):
+        answer = books.http.post("/oauth/token", data=body, headers=headers)
+        assert answer.status_code == 200, answer.text
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["pragma"] == "no-cache"
+        issued = answer.json()
+        assert (issued["token_type"], issued["expires_in"]) == ("Bearer", 3600)
+        assert set(issued) == {"access_token", "token_type", "expires_in"}
+        assert status_with(books, issued["access_token"]) == (200, None)
+
+
+def test_tokens_of_a_client_expire_and_are_forgotten(tmp_path):
+    """They live as long as the service is told; a new one replaces expired ones in the database."""
+    path = tmp_path / "books.db"
+    with Store.open(path) as store, running(path, token_lifetime=1) as service:
+        instance = store.create_instance()
+        credentials = GRANT | issue_client(store, instance)._asdict()
+        first = httpx.post(f"{service.base_url}/oauth/token", data=credentials).json()
+        assert first["expires_in"] == 1
+        time.sleep(1.05)
+        headers = {"authorization": f"Bearer {first['access_token']}", "service-instance-id": instance}
+        report = f"{service.base_url}/v0/reports/cash-flow"
+        assert httpx.get(report, params=DAYS, headers=headers).status_code == 401
+        second = httpx.post(f"{service.base_url}/oauth/token", data=credentials).json()
+        headers["authorization"] = f"Bearer {second['access_token']}"
+        assert httpx.get(report, params=DAYS, headers=headers).status_code == 200
+        assert [one.key for one in list_tokens(store)] == [second["access_token"].partition(".")[0]]
+
+
+def test_a_revoked_client_and_its_tokens_open_nothing(books):
+    """Revoking a client closes its tokens too, and only these."""
+    credentials = issue_client(books.store, books.instance_id)
+    body = GRANT | credentials._asdict()
+    token = books.http.post("/oauth/token", data=body).json()["access_token"]
+    revoke_client(books.store, credentials.client_id)
+    assert status_with(books, token)[0] == 401
+    assert books.http.post("/oauth/token", data=body).json()["error"] == "invalid_client"
+    assert status_with(books, books.token)[0] == 200
+
+
+def wrong_requests(client_id, secret):
+    """Return form, Authorization headers, status and error of requests that get no token."""
+    both = {"client_id": client_id, "client_secret": secret}
+    good = basic(client_id, secret)["authorization"]
+    no_colon = base64.b64encode(b"no colon").decode()
+    return [
+        (GRANT, [], 401, "invalid_client"),
+        (b"", [], 401, "invalid_client"),
+        (GRANT | both | {"client_secret": secret + "x"}, [], 401, "invalid_client"),
+        (GRANT | both | {"client_id": "nobody"}, [], 401, "invalid_client"),
+        (GRANT | {"client_id": client_id}, [], 401, "invalid_client"),
+        (GRANT | {"client_secret": secret}, [], 401, "invalid_client"),
+        (GRANT, [basic(client_id, "x")["authorization"]], 401, "invalid_client"),
+        (GRANT, [basic("' OR 1=1 --", "x")["authorization"]], 401, "invalid_client"),
+        (GRANT, ["Basic !"], 401, "invalid_client"),
+        (GRANT, ["Basic /w=="], 401, "invalid_client"),
+        (GRANT, [f"Basic {no_colon}"], 401, "invalid_client"),
+        (GRANT, [f"Bearer {secret}"], 401, "invalid_client"),
+        (GRANT, ["Basic eDp5", "Basic eDp5"], 400, "invalid_request"),
+        (GRANT | both, [good], 400, "invalid_request"),
+        (GRANT | {"client_id": "other"}, [good], 400, "invalid_request"),
+        (b"", [good], 400, "invalid_request"),
+        ({"x": "y"}, [good], 400, "invalid_request"),
+        ({"grant_type": ""}, [good], 400, "invalid_request"),
+        ({"grant_type": "password"}, [good], 400, "unsupported_grant_type"),
+        ({"grant_type": "Client_Credentials"}, [good], 400, "unsupported_grant_type"),
+        (GRANT | {"scope": "all"}, [good], 400, "invalid_scope"),
+        (b"grant_type=client_credentials&grant_type=client_credentials", [good], 400, "invalid_request"),
+        (b"grant_type", [good], 400, "invalid_request"),
+        (b"grant_type=%FF", [good], 400, "invalid_request"),
+        (b"\xff=1", [good], 400, "invalid_request"),
+        (b"&".join(b"a%d=1" % number for number in range(50)), [good], 400, "invalid_request"),
+    ]
+
+
+def test_requests_that_get_no_token(books):
+    """What is wrong with a request is said in the words of RFC 6749, and not which half of the credentials."""
+    client_id, secret = issue_client(books.store, books.instance_id)
+    before = list_tokens(books.store, books.instance_id)
+    for form, authorizations, status, error in wrong_requests(client_id, secret):
+        content = form if isinstance(form, bytes) else urlencode(form).encode()
+        headers = [("content-type", "application/x-www-form-urlencoded")]
+        headers += [("authorization", value) for value in authorizations]
+        answer = books.http.post("/oauth/token", content=content, headers=headers)
+        assert (answer.status_code, answer.json()["error"]) == (status, error), (form, answer.text)
+        challenged = 'Basic realm="accounting-analytics", charset="UTF-8"' if status == 401 and authorizations else None
+        assert answer.headers.get("www-authenticate") == challenged
+    assert list_tokens(books.store, books.instance_id) == before
+    for other in ({"json": GRANT}, {}):
+        answer = books.http.post("/oauth/token", **other)
+        assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
+    assert books.http.get("/oauth/token").status_code == 405
+
+
+def test_wrong_credentials_answer_alike(books):
+    """An unknown client, a wrong secret and a revoked client are the same answer."""
+    client_id, secret = issue_client(books.store, books.instance_id)
+    gone = issue_client(books.store, books.instance_id)
+    revoke_client(books.store, gone.client_id)
+    bodies = {
+        books.http.post("/oauth/token", data=GRANT, headers=basic(*pair)).text
+        for pair in ((client_id, "wrong"), ("nobody", secret), gone)
+    }
+    assert len(bodies) == 1
+
+
+def test_wrong_credentials_wait_for_no_writer(tmp_path):
+    """While somebody writes for long, a wrong secret is refused at once, and waiting tokens hold up no change."""
+    path = tmp_path / "books.db"
+    with Store.open(path) as store, Store.open(path) as other, running(path) as service:
+        client_id, secret = issue_client(store, store.create_instance())
+        form = GRANT | {"client_id": client_id}
+        with httpx.Client(base_url=service.base_url, timeout=30) as http:
+            with other.writing():
+                refused = [http.post("/oauth/token", data=form | {"client_secret": "x"}) for _ in range(3)]
+                assert [(one.status_code, one.json()["error"]) for one in refused] == [(401, "invalid_client")] * 3
+            assert http.post("/oauth/token", data=form | {"client_secret": secret}).status_code == 200
+
+
+def test_waiting_tokens_take_no_turn_of_a_change(tmp_path, monkeypatch):
+    """Requests for tokens queue apart from changes: a change is tried while many of them wait for the write lock."""
+    monkeypatch.setattr(app, "_TURN", 0.2)
+    path = tmp_path / "books.db"
+    with Store.open(path) as store, Store.open(path) as other, running(path) as service, ThreadPoolExecutor(8) as pool:
+        instance = store.create_instance()
+        form = GRANT | issue_client(store, instance)._asdict()
+        headers = {"authorization": f"Bearer {store.issue_token(instance)}", "service-instance-id": instance}
+        body = {"name": "x", "editable": True, "financial_account_type": "loan"}
+        with other.writing():
+            tokens = [
+                pool.submit(httpx.post, f"{service.base_url}/oauth/token", data=form, timeout=30) for _ in range(6)
+            ]
+            time.sleep(1)
+            change = pool.submit(httpx.post, f"{service.base_url}/v0/ledgers", json=body, headers=headers, timeout=30)
+            time.sleep(1)
+        assert change.result().status_code == 201
+        assert sorted({one.result().status_code for one in tokens}) == [200, 503]
+
+
+@pytest.mark.parametrize("client_id", ["a\0b", "x" * 5000, "a/b", "büro"])
+def test_odd_clients_are_unknown(books, client_id):
+    """A client id that none of ours can be is answered like any unknown one, in either database."""
+    form = {"grant_type": "client_credentials", "client_id": client_id, "client_secret": "s"}
+    answer = books.http.post("/oauth/token", data=form)
+    assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")

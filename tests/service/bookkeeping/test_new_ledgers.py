@@ -1,0 +1,198 @@
+"""Creating ledgers over HTTP: defaults, agreement, parents, display order."""
+
+import pytest
+
+from accounting_analytics.errors import OperationRefusedError
+from accounting_analytics.service.bookkeeping.new_ledgers import next_sort_code
+
+FULL = {
+    "name": "Rent",
+    "editable": True,
+    "debit_credit": "debit",
+    "report_cash_flow": False,
+    "sort_code": "6100",
+    "sub_type": "operating_expenses",
+    "type": "expense",
+}
+FIELDS = {
+    "id", "name", "debit_credit", "editable", "financial_account_type", "is_required", "parent_id", "report_cash_flow",
+    "sort_code", "sub_type", "type", "created_at",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("account", "expected"),
+    [
+        ("bank_account", ("asset", "current_assets", "debit", True)),
+        ("prepaid_card", ("asset", "current_assets", "debit", True)),
+        ("payments", ("asset", "current_assets", "debit", True)),
+        ("payroll", ("asset", "current_assets", "debit", True)),
+        ("accounts_receivable", ("asset", "current_assets", "debit", False)),
+        ("accounts_payable", ("liability", "current_liabilities", "credit", False)),
+        ("loan", ("liability", "current_liabilities", "credit", False)),
+        ("credit_card", ("liability", "current_liabilities", "credit", True)),
+    ],
+)
+def test_defaults_of_a_financial_account(books, account, expected):
+    """Each financial account type has its type, sub_type, side and whether it reports cash flow."""
+    ledger = books.create(name="x", editable=False, financial_account_type=account)
+    assert (ledger["type"], ledger["sub_type"], ledger["debit_credit"], ledger["report_cash_flow"]) == expected
+    assert ledger["editable"] is False
+    assert set(ledger) == FIELDS
+
+
+def test_defaults_may_be_overridden(books):
+    """What is sent wins over the default of the financial account type."""
+    ledger = books.create(
+        name="x", editable=True, financial_account_type="bank_account", report_cash_flow=False, sort_code="0012",
+        debit_credit="credit", sub_type="non-current_assets", type=None,
+    )  # fmt: skip
+    shown = [ledger[name] for name in ("report_cash_flow", "sort_code", "debit_credit", "sub_type", "type")]
+    assert shown == [False, "0012", "credit", "non-current_assets", "asset"]
+
+
+def test_a_complete_ledger_is_returned_as_sent(books):
+    """Without a financial account type everything is as sent, and nothing is expanded unasked."""
+    ledger = books.create(**FULL)
+    assert FULL.items() <= ledger.items()
+    assert (ledger["parent_id"], ledger["financial_account_type"], ledger["is_required"]) == (None, None, False)
+    assert set(ledger) == FIELDS
+    assert ledger["created_at"].endswith("Z")
+    assert ledger["id"] in {stored.id for stored in books.store.ledgers(books.instance_id)}
+
+
+@pytest.mark.parametrize("missing", ["debit_credit", "report_cash_flow", "sort_code", "sub_type", "type"])
+@pytest.mark.parametrize("how", ["left out", "null"])
+def test_what_is_required_without_a_financial_account(books, missing, how):
+    """Each of the five is required when there is no financial account type, also when it is sent as null."""
+    body = {name: value for name, value in FULL.items() if name != missing} | ({missing: None} if how == "null" else {})
+    (wrong,) = books.create(422, **body)["detail"]
+    assert wrong["loc"] == ["body", missing]
+
+
+@pytest.mark.parametrize(
+    ("change", "loc"),
+    [
+        ({"type": "asset"}, ["body", "sub_type"]),
+        ({"sub_type": "equity"}, ["body", "sub_type"]),
+        ({"sub_type": "nonsense"}, ["body", "sub_type"]),
+        ({"type": "income"}, ["body", "type"]),
+        ({"debit_credit": "both"}, ["body", "debit_credit"]),
+        ({"financial_account_type": "piggy_bank"}, ["body", "financial_account_type"]),
+        ({"financial_account_type": "bank_account"}, None),
+        ({"financial_account_type": "bank_account", "type": None, "sub_type": "equity"}, ["body", "sub_type"]),
+        ({"financial_account_type": "loan", "type": "asset", "sub_type": None}, ["body", "sub_type"]),
+        ({"sort_code": "1" * 21}, ["body", "sort_code"]),
+        ({"sort_code": ""}, ["body", "sort_code"]),
+        ({"sort_code": 6100}, ["body", "sort_code"]),
+        ({"name": ""}, ["body", "name"]),
+        ({"name": "a\0b"}, ["body", "name"]),
+        ({"name": None}, ["body", "name"]),
+        ({"editable": "true"}, ["body", "editable"]),
+        ({"editable": None}, ["body", "editable"]),
+        ({"report_cash_flow": 1}, ["body", "report_cash_flow"]),
+        ({"is_required": True}, ["body", "is_required"]),
+        ({"colour": "red"}, ["body", "colour"]),
+        ({"sort_code": "1" * 20}, None),
+        ({"sort_code": "zürich"}, None),
+    ],
+    ids=str,
+)
+def test_agreement_of_fields(books, change, loc):
+    """A field that is unknown, of the wrong kind, or does not agree with the others is named; the rest is taken."""
+    answer = books.create(201 if loc is None else 422, **FULL | change)
+    if loc:
+        assert [wrong["loc"] for wrong in answer["detail"]] == [loc]
+        assert all(set(wrong) == {"loc", "msg", "type"} for wrong in answer["detail"])
+
+
+def test_sub_types_agree_with_exactly_one_type(books):
+    """Of all pairs of type and sub_type, each sub_type is taken with its own type only."""
+    types = ["asset", "liability", "equity", "revenue", "expense"]
+    sub_types = {
+        "current_assets": "asset", "non-current_assets": "asset", "transfers_between_accounts": "asset",
+        "uncategorized_assets": "asset", "current_liabilities": "liability", "non-current_liabilities": "liability",
+        "equity": "equity", "operating_revenues": "revenue", "other_income": "revenue",
+        "cost_of_goods_sold": "expense", "operating_expenses": "expense", "other_expenses": "expense",
+    }  # fmt: skip
+    for sub_type, its_type in sub_types.items():
+        for type_ in types:
+            books.create(201 if type_ == its_type else 422, **FULL | {"type": type_, "sub_type": sub_type})
+
+
+def test_parents(books):
+    """A parent must exist here and be of the same type; it is shown only where asked for, as deep as asked."""
+    root = books.create(**FULL | {"name": "root"})["id"]
+    middle = books.create(**FULL | {"name": "middle", "parent_id": root})
+    assert middle["parent_id"] == root
+    assert "parent" not in middle
+    leaf = books.create(expand="parent.parent", **FULL | {"name": "leaf", "parent_id": middle["id"]})
+    assert (leaf["parent"]["name"], leaf["parent"]["parent"]["name"]) == ("middle", "root")
+    assert "parent_id" not in leaf["parent"]
+    assert "parent" not in leaf["parent"]["parent"]
+    assert "parent" not in books.create(expand="parent", **FULL | {"parent_id": middle["id"]})["parent"]
+    assert books.create(expand="parent,parent.parent", **FULL | {"parent_id": root})["parent"]["parent"] is None
+    assert books.create(expand="parent", **FULL)["parent"] is None
+
+
+def test_parent_of_another_type_or_unknown(books, make_books):
+    """A parent of another type is 422; an unknown one, also one of another instance, is the same 404."""
+    revenue = books.category("Sales", "revenue")
+    assert books.create(422, **FULL | {"parent_id": revenue})["detail"][0]["loc"] == ["body", "parent_id"]
+    foreign = make_books().category()
+    answers = [books.create(404, **FULL | {"parent_id": parent}) for parent in ("nobody", foreign)]
+    assert answers[0] == answers[1]
+    assert answers[0]["error_code"] == "parent_not_found"
+
+
+def test_unknown_expand_path(books):
+    """An expand path that a ledger does not have is 422, and nothing is created."""
+    before = len(books.store.ledgers(books.instance_id))
+    assert books.create(422, expand="parent,child", **FULL)["detail"][0]["loc"][:2] == ["query", "expand"]
+    assert len(books.store.ledgers(books.instance_id)) == before
+
+
+def test_assigned_sort_codes_follow_their_siblings(books):
+    """A sort code that was left out comes after those of the ledgers of the same type and parent."""
+    codes = [books.create(name="x", editable=True, financial_account_type="payments")["sort_code"] for _ in range(12)]
+    assert codes == sorted(set(codes))
+    assert all(code.startswith("1") for code in codes)
+    loan = books.create(name="x", editable=True, financial_account_type="loan")
+    assert loan["sort_code"].startswith("2")
+    child = books.create(name="x", editable=True, financial_account_type="loan", parent_id=loan["id"])
+    assert child["sort_code"] > loan["sort_code"]
+    assert child["sort_code"].startswith(loan["sort_code"])
+
+
+@pytest.mark.parametrize(
+    ("siblings", "expected"),
+    [
+        ([], "10010"),
+        (["10010", "10002"], "10020"),
+        (["1999", "10"], "19990"),
+        (["9"], "90"),
+        (["12ab"], "12ab0"),
+        (["19999999999999999990"], None),
+    ],
+)
+def test_next_sort_code(siblings, expected):
+    """The next code sorts after all siblings, keeps their first digit, and has at most 20 characters."""
+    if expected is None:
+        with pytest.raises(OperationRefusedError, match="give one"):
+            next_sort_code(siblings, "asset")
+        return
+    code = next_sort_code(siblings, "asset")
+    assert code == expected
+    assert all(code > sibling for sibling in siblings)
+
+
+def test_every_instance_has_its_required_ledgers(books):
+    """Four ledgers that the service needs exist from the start; none reports cash flow."""
+    required = [ledger for ledger in books.store.ledgers(books.instance_id) if ledger.is_required]
+    assert sorted((ledger.type, ledger.sub_type, ledger.debit_credit) for ledger in required) == [
+        ("asset", "transfers_between_accounts", "debit"),
+        ("asset", "uncategorized_assets", "credit"),
+        ("asset", "uncategorized_assets", "debit"),
+        ("equity", "equity", "credit"),
+    ]
+    assert not any(ledger.report_cash_flow or ledger.financial_account_type for ledger in required)

@@ -1,0 +1,188 @@
+"""Posting: balanced, exact, all or nothing."""
+
+import datetime as dt
+from decimal import Decimal
+
+import pytest
+
+from accounting_analytics.errors import InputError, OperationRefusedError, PostingRefusedError
+from accounting_analytics.service.bookkeeping.new_records import (
+    NewJournalEntry,
+    NewLedger,
+    NewLine,
+    NewTag,
+    NewTransaction,
+)
+
+NOON = dt.datetime(2025, 3, 1, 12, tzinfo=dt.UTC)
+
+
+def entry(*lines, when=NOON, **fields):
+    """Describe an entry at noon."""
+    return NewJournalEntry(when, "entry", tuple(lines), **fields)
+
+
+@pytest.fixture
+def ledgers(books):
+    """Return a bank and a category."""
+    return books.bank(), books.category()
+
+
+ONE = Decimal(1)
+UNKNOWN_STATUS = NewTransaction(review_status="seen")
+
+
+@pytest.mark.parametrize(
+    ("described", "fields", "said"),
+    [
+        ((("debit", ONE), ("credit", Decimal("1.01"))), {}, "debits 1.00 are not credits 1.01"),
+        ((("debit", Decimal("1.005")), ("credit", Decimal("1.005"))), {}, "1.005 does not fit 2 fraction digits"),
+        ((("debit", 1.5), ("credit", 1.5)), {}, "not 1.5"),
+        ((("left", ONE), ("credit", ONE)), {}, "debit_credit"),
+        ((("debit", ONE, {"ledger_id": "nowhere"}), ("credit", ONE)), {}, "no ledger 'nowhere'"),
+        ((("debit", Decimal(0)), None), {}, "at least 2 lines"),
+        ((None, None), {}, "at least 2 lines"),
+        ((("debit", ONE), ("credit", ONE)), {"when": NOON.replace(tzinfo=None)}, "no time zone"),
+        ((("debit", ONE), ("credit", ONE)), {"when": dt.datetime.max.replace(tzinfo=dt.UTC)}, "end of the calendar"),
+        ((("debit", ONE), ("credit", ONE, {"transaction": NewTransaction()})), {}, "have no transaction"),
+        ((("debit", ONE, {"transaction": UNKNOWN_STATUS}), ("credit", ONE)), {}, "unknown status"),
+        ((("debit", ONE, {"id": "a/b"}), ("credit", ONE)), {}, "line id 'a/b' cannot be used"),
+        ((("debit", ONE, {"id": "x"}), ("credit", ONE, {"id": "x"})), {}, "line id 'x' is given twice"),
+        ((("debit", ONE, {"description": "a\0b"}), ("credit", ONE)), {}, "NUL"),
+        ((("debit", ONE, {"tags": (NewTag("", "x"),)}), ("credit", ONE)), {}, "need a name"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_bad_entry_is_refused_and_nothing_is_posted(books, ledgers, described, fields, said):
+    """The message says what is wrong and with which entry; the good entry before it is not posted either."""
+    bank, rent = ledgers
+    good = entry(NewLine(bank, "debit", Decimal(5)), NewLine(rent, "credit", Decimal(5)))
+    lines = []
+    for ledger_id, line in zip((bank, rent), described, strict=True):
+        if line:
+            side, amount, *more = line
+            lines.append(NewLine(**{"ledger_id": ledger_id, "debit_credit": side, "amount": amount} | dict(*more)))
+    with pytest.raises(PostingRefusedError, match="nothing was posted") as refused:
+        books.store.post(books.instance_id, [good, entry(*lines, **fields)])
+    assert said in str(refused.value)
+    assert refused.value.entry_index == 1
+    assert books.lines(bank)["records"] == []
+
+
+def test_ids_already_in_the_books_are_refused(books, ledgers):
+    """An id that is taken, of an entry, a line or a transaction, is named and nothing is posted."""
+    bank, rent = ledgers
+
+    def with_ids(entry_id, line_id, transaction_id):
+        transaction = NewTransaction(id=transaction_id)
+        lines = (
+            NewLine(bank, "debit", Decimal(1), transaction=transaction, id=line_id),
+            NewLine(rent, "credit", Decimal(1)),
+        )
+        return entry(*lines, id=entry_id)
+
+    assert books.store.post(books.instance_id, [with_ids("E", "L", "T")]) == ["E"]
+    for ids, said in [(("E", "b", "c"), "entry id 'E'"), (("a", "L", "c"), "line id 'L'"), (("a", "b", "T"), "'T'")]:
+        with pytest.raises(PostingRefusedError, match=said):
+            books.store.post(books.instance_id, [with_ids(*ids)])
+    assert len(books.lines(bank)["records"]) == 1
+
+
+def test_an_error_of_the_caller_in_the_middle_posts_nothing(books, ledgers):
+    """Entries may come from a generator; when it fails after many of them, none is posted."""
+    bank, rent = ledgers
+
+    def entries():
+        for _ in range(5000):
+            yield entry(NewLine(bank, "debit", Decimal(1)), NewLine(rent, "credit", Decimal(1)))
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        books.store.post(books.instance_id, entries())
+    assert books.lines(bank)["records"] == []
+
+
+def test_a_negative_amount_is_the_other_side(books, ledgers):
+    """A negative debit is a credit; only magnitudes are served, and minus zero is zero."""
+    bank, rent = ledgers
+    zero = NewLine(bank, "credit", Decimal("-0.00"))
+    books.store.post(
+        books.instance_id,
+        [entry(NewLine(bank, "debit", Decimal("-7.5")), NewLine(rent, "debit", Decimal("7.5")), zero)],
+    )
+    shown = [(line["amount"], line["debit_credit"]) for line in books.lines(bank, expand="transaction")["records"]]
+    assert sorted(shown) == [(Decimal("0.00"), "credit"), (Decimal("7.50"), "credit")]
+    assert [str(amount) for amount, _ in sorted(shown)] == ["0.00", "7.50"]
+
+
+def test_every_line_of_a_financial_account_has_a_transaction(books, ledgers):
+    """The store makes a transaction where none is given, described like the line."""
+    bank, _ = ledgers
+    card = books.bank("Card", financial_account_type="credit_card")
+    line = NewLine(card, "credit", Decimal(2), description="coffee")
+    books.store.post(books.instance_id, [entry(NewLine(bank, "debit", Decimal(2)), line)])
+    (shown,) = books.lines(card, expand="transaction")["records"]
+    assert shown["transaction"]["description"] == "coffee"
+    assert (shown["transaction"]["posted_status"], shown["transaction"]["review_status"]) == ("posted", "unreviewed")
+    assert shown["transaction"]["id"] == shown["transaction_id"]
+
+
+def test_tags_are_the_same_by_name(books, ledgers):
+    """A tag posted twice is one tag, one of the same name in another group is another."""
+    bank, rent = ledgers
+    for tags in [(NewTag("class", "north"),), (NewTag("class", "north"), NewTag("city", "north"))]:
+        books.post("2025-01-01T00:00:00Z", (bank, 1, *tags), (rent, -1))
+    first, second = sorted((line["tags"] for line in books.lines(bank)["records"]), key=len)
+    assert first[0] in second
+    assert {tag["name"] for tag in second} == {"north"}
+    assert len({tag["id"] for tag in second}) == len({tag["tag_group_id"] for tag in second}) == 2
+
+
+def test_amounts_beyond_64_bits_are_summed_exactly(make_books):
+    """Twenty digits at scale 10 post, list and sum exactly; one digit more is refused."""
+    books = make_books(scale=10)
+    bank, rent = books.bank(), books.category()
+    amount = "9999999999.9999999999"
+    for _ in range(30):
+        books.post("2025-01-01T00:00:00Z", (bank, amount), (rent, f"-{amount}"))
+    report = books.report()
+    assert report["ending_cash_balance"] == Decimal(amount) * 30
+    assert report["cash_flow_ledgers"][0]["net_cash_flow"] == Decimal(amount) * 30
+    assert books.lines(bank)["records"][0]["amount"] == Decimal(amount)
+    with pytest.raises(PostingRefusedError, match="this service keeps 10"):
+        books.post("2025-01-01T00:00:00Z", (bank, "10000000000"), (rent, "-10000000000"))
+
+
+@pytest.mark.parametrize(("scale", "shown"), [(0, "7"), (2, "7.00"), (3, "7.000"), (10, "7.0000000000")])
+def test_amounts_are_written_at_the_scale(make_books, scale, shown):
+    """The number on the wire has exactly the digits of the instance's scale."""
+    books = make_books(scale=scale)
+    bank = books.bank()
+    books.post("2025-01-01T00:00:00Z", (bank, 7), (books.category(), -7))
+    answer = books.request(
+        "GET", "/v0/reports/cash-flow", params={"start_date": "2025-01-01", "end_date": "2025-01-01"}
+    )
+    assert f'"ending_cash_balance":{shown}}}' in answer.text
+
+
+def test_a_ledger_id_may_be_given_once(books):
+    """A given id is kept; given again it is refused."""
+    assert books.bank(id="checking") == "checking"
+    with pytest.raises(InputError, match="already a ledger 'checking'"):
+        books.bank(id="checking")
+
+
+def test_the_same_ids_may_be_used_in_two_instances(make_books):
+    """Ids are unique in their instance only."""
+    for books in (make_books(), make_books()):
+        bank = books.bank(id="checking")
+        assert (
+            books.post("2025-01-01T00:00:00Z", (bank, 1), (books.category(id="rent"), -1), entry_id="first") == "first"
+        )
+        assert books.report()["ending_cash_balance"] == 1
+
+
+def test_library_callers_get_the_same_ledger_rules(books):
+    """A ledger that the interface would refuse is refused by the store too."""
+    with pytest.raises(OperationRefusedError, match="is required when financial_account_type"):
+        books.store.create_ledger(books.instance_id, NewLedger("x"))

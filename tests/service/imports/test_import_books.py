@@ -1,0 +1,340 @@
+"""Importing books: the chart of accounts, the entries, and that a refused file leaves nothing behind."""
+
+import csv
+import shutil
+import subprocess
+from collections import defaultdict
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from accounting_analytics.errors import ImportRefusedError, InputError
+from accounting_analytics.service.bookkeeping.new_records import NewLedger
+from accounting_analytics.service.imports.hledger_csv import COLUMNS
+from accounting_analytics.service.imports.import_books import import_books, read_books
+from accounting_analytics.service.storage.store import Store
+
+DATA = Path(__file__).parents[3] / "data"
+HEADER = "entry_id,datetime,entry_description,ledger,debit_credit,amount"
+RENT = "rent,2025-01-02,Rent,expenses:premises:rent,debit,1450.00\nrent,2025-01-02,Rent,assets:bank,credit,1450.00\n"
+COFFEE = (
+    "{0},2024-03-01,,*,,Coffee,,expenses:food,3.50,$,,3.50,,\n{0},2024-03-01,,*,,Coffee,,assets:bank,-3.50,$,3.50,,,"
+)
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Return an open store in an empty folder."""
+    with Store.open(tmp_path / "books.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def books(store):
+    """Return the id of an empty instance."""
+    return store.create_instance()
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Return a function that writes a line table of some rows."""
+
+    def write(rows, *, more="", name="lines.csv"):
+        path = tmp_path / name
+        path.write_text(f"{HEADER}{more}\n{rows}", encoding="utf-8")
+        return path
+
+    return write
+
+
+def paths(store, instance_id):
+    """Ledgers of an instance by the path of their names."""
+    by_id = {ledger.id: ledger for ledger in store.ledgers(instance_id)}
+
+    def path(ledger):
+        return f"{path(by_id[ledger.parent_id])}:{ledger.name}" if ledger.parent_id else ledger.name
+
+    return {path(ledger): ledger for ledger in by_id.values()}
+
+
+def read_columns(text):
+    """Values of the columns that are read from hledger's CSV."""
+    return [[row[name] for name in COLUMNS] for row in csv.DictReader(text.splitlines())]
+
+
+def rows_of(store, table):
+    """Every row of a database table."""
+    with store.reading() as connection:
+        return connection.exec_driver_sql(f"select * from {table}").mappings().all()  # noqa: S608 (a table of ours)
+
+
+def test_a_line_table_becomes_ledgers_and_entries(store, books):
+    """The sample line table arrives whole: chart, types, cash accounts, transactions and tags."""
+    cash = ["assets:bank:*", "LIABILITIES:Card"]
+    summary = import_books(store, books, DATA / "sample_lines.csv", cash=cash, time_zone="America/New_York")
+    assert (summary.entries, summary.lines) == (8, 19)
+    assert summary.cash == ("assets:bank:checking", "assets:bank:savings", "liabilities:card")
+    assert summary.frame.loc[0, "entries"] == 8
+    ledgers = paths(store, books)
+    assert len(ledgers) == 4 + summary.ledgers
+    assert ledgers["assets:bank"].type == "asset"
+    assert not ledgers["assets:bank"].report_cash_flow
+    assert ledgers["assets:bank:savings"].financial_account_type == "bank_account"
+    assert ledgers["assets:bank:savings"].report_cash_flow
+    assert ledgers["liabilities:card"].financial_account_type == "credit_card"
+    assert ledgers["expenses:office:postage"].parent_id == ledgers["expenses:office"].id
+    assert ledgers["revenue:consulting"].debit_credit == "credit"
+    transactions = {row["id"]: row for row in rows_of(store, "transactions")}
+    assert len(transactions) == 11
+    assert transactions["txn-card-1"]["description"] == "SQ *BLUE BTTL 0423 SF CA"
+    assert transactions["txn-card-1"]["source_account_id"] == "ext-card"
+    assert {row["name"] for row in rows_of(store, "tags")} == {"wholesale", "move", "front office"}
+
+
+def test_required_ledgers_are_reached_by_name(store, books, table):
+    """A path of existing ledgers, or an id, means that ledger: the required ones too."""
+    by_name = {ledger.name: ledger for ledger in store.ledgers(books)}
+    waiting, opening = by_name["Uncategorized Cash Outflow"], by_name["Opening Balance Retained Earnings"]
+    rows = (
+        f"a,2025-01-02,Opening,assets:bank,debit,10\na,2025-01-02,Opening,{opening.id},credit,10\n"
+        f"b,2025-01-03,SQ,{waiting.name},debit,4\nb,2025-01-03,SQ,assets:bank,credit,4\n"
+    )
+    summary = import_books(store, books, table(rows), cash=["assets:bank"])
+    assert summary.ledgers == 2
+    assert len(store.ledgers(books)) == 6
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "sub_type"),
+    [
+        ("Assets:Bank", "asset", "current_assets"),
+        ("ASSETS:Fixed:Van", "asset", "non-current_assets"),
+        ("liabilities:mortgage", "liability", "non-current_liabilities"),
+        ("liabilities:card", "liability", "current_liabilities"),
+        ("Equity:Opening", "equity", "equity"),
+        ("Income:Salary", "revenue", "operating_revenues"),
+        ("revenue:interest", "revenue", "other_income"),
+        ("revenues:sales", "revenue", "operating_revenues"),
+        ("Expenses:COGS", "expense", "cost_of_goods_sold"),
+        ("expense:rent", "expense", "operating_expenses"),
+    ],
+)
+def test_the_first_segment_gives_the_type(store, books, table, *, path, kind, sub_type):
+    """The first segment names the type in any case, singular or plural; telling words refine the sub_type."""
+    import_books(store, books, table(f"e,2025-01-02,x,{path},debit,1\ne,2025-01-02,x,equity:other,credit,1\n"))
+    ledger = paths(store, books)[path]
+    assert (ledger.type, ledger.sub_type) == (kind, sub_type)
+    assert ledger.sort_code[0] == {"asset": "1", "liability": "2", "equity": "3", "revenue": "4", "expense": "5"}[kind]
+
+
+def test_sort_codes_follow_the_paths(store, books, table):
+    """In the order of sort codes a parent comes before its children, and siblings by name, also with 120 of them."""
+    names = [f"expenses:area:place {number:03d}" for number in range(120)]
+    rows = "".join(
+        f"e{name},2025-01-02,x,{name},debit,1\ne{name},2025-01-02,x,assets:bank,credit,1\n" for name in names
+    )
+    import_books(store, books, table(rows))
+    ordered = [path for path, ledger in paths(store, books).items() if path.startswith("expenses")]
+    assert ordered == ["expenses", "expenses:area", *names]
+
+
+def test_deep_paths_keep_within_the_sort_code(store, books, table):
+    """A path of fifteen segments is imported; its deepest ledgers share their parent's sort code."""
+    deep = ":".join(["expenses", *"abcdefghijklmn"])
+    import_books(store, books, table(f"e,2025-01-02,x,{deep},debit,1\ne,2025-01-02,x,assets:bank,credit,1\n"))
+    assert max(len(ledger.sort_code) for ledger in store.ledgers(books)) <= 20
+    assert deep in paths(store, books)
+
+
+def test_a_second_file_uses_the_ledgers_of_the_first(store, books, table):
+    """Accounts that exist are used, new ones join their parents; their cash setting is kept."""
+    import_books(store, books, table(RENT), cash=["assets:bank"])
+    before = paths(store, books)
+    more = "heat,2025-01-09,Heat,expenses:premises:heating,debit,9\nheat,2025-01-09,Heat,assets:bank,credit,9\n"
+    summary = import_books(store, books, table(more, name="more.csv"))
+    after = paths(store, books)
+    assert summary.ledgers == 1
+    assert summary.cash == ("assets:bank",)
+    assert {path: ledger.id for path, ledger in after.items() if path in before} == {
+        path: ledger.id for path, ledger in before.items()
+    }
+    assert after["expenses:premises:heating"].parent_id == before["expenses:premises"].id
+    assert after["expenses:premises:heating"].sort_code > after["expenses:premises:rent"].sort_code
+    assert len(rows_of(store, "transactions")) == 2
+
+
+def test_a_file_is_imported_once(store, books, table):
+    """A file with an entry that is there already is refused as a whole, naming entry and line; elsewhere it is new."""
+    import_books(store, books, table(RENT))
+    again = "new,2025-02-02,New,expenses:rent,debit,1\nnew,2025-02-02,New,assets:bank,credit,1\n" + RENT
+    with pytest.raises(ImportRefusedError, match=r"line 4: entry 'rent' is already in the books, .* 1 of the file's 2"):
+        import_books(store, books, table(again))
+    assert len(rows_of(store, "journal_entries")) == 1
+    other = store.create_instance()
+    assert import_books(store, other, table(RENT)).entries == 1
+
+
+def test_a_second_export_of_a_journal_is_recognised(store, books, tmp_path):
+    """Hledger entries are known by content, even when others were entered before them and renumbered them."""
+    import_books(store, books, DATA / "sample_hledger.csv")
+    header, *rows = (DATA / "sample_hledger.csv").read_text(encoding="utf-8").splitlines()
+    renumbered = [row.replace('"1"', '"99"', 1) if row.startswith('"1"') else row for row in rows]
+    again = tmp_path / "again.csv"
+    again.write_text("\n".join([header, *COFFEE.format(1).splitlines(), *renumbered]), encoding="utf-8")
+    with pytest.raises(ImportRefusedError, match=r"line 4: .*10 of the file's 11"):
+        import_books(store, books, again)
+    assert len(rows_of(store, "journal_entries")) == 10
+
+
+def test_alike_entries_of_one_file_are_all_imported(store, books, tmp_path):
+    """Two coffees on one day are two entries, though their content is the same."""
+    header = (DATA / "sample_hledger.csv").read_text(encoding="utf-8").splitlines()[0]
+    (tmp_path / "two.csv").write_text("\n".join([header, COFFEE.format(1), COFFEE.format(2)]), encoding="utf-8")
+    assert import_books(store, books, tmp_path / "two.csv").entries == 2
+
+
+@pytest.mark.hledger
+def test_the_sample_is_what_hledger_prints():
+    """The shipped CSV is hledger's own print of the shipped journal, and imports to hledger's balances."""
+    hledger = shutil.which("hledger")
+    journal = str(DATA / "sample.journal")
+    arguments = [hledger, "-f", journal, "print", "-O", "csv"]
+    printed = subprocess.run(arguments, capture_output=True, text=True, check=True)  # noqa: S603 (a test's own)
+    shipped = (DATA / "sample_hledger.csv").read_text(encoding="utf-8")
+    assert read_columns(printed.stdout) == read_columns(shipped)
+    arguments = [hledger, "-f", journal, "balance", "--flat", "-N", "-O", "csv", "--layout", "bare"]
+    balances = subprocess.run(arguments, capture_output=True, text=True, check=True)  # noqa: S603 (a test's own)
+    expected = {row["account"]: Decimal(row["balance"]) for row in csv.DictReader(balances.stdout.splitlines())}
+    imported = read_books(DATA / "sample_hledger.csv", cash=["assets:bank*"])
+    by_id = {ledger.id: ledger for ledger in imported.ledgers}
+    sums = defaultdict(Decimal)
+    for entry in imported.entries:
+        for line in entry.lines:
+            sums[line.ledger_id] += line.amount if line.debit_credit == "debit" else -line.amount
+
+    def path(ledger):
+        return f"{path(by_id[ledger.parent_id])}:{ledger.name}" if ledger.parent_id else ledger.name
+
+    assert {path(by_id[key]): amount for key, amount in sums.items() if amount} == expected
+    assert len(expected) == 11
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("a,2025-01-02,x,assets:bank,debit,1\na,2025-01-02,x,expenses:rent,credit,2\n", "line 2: .*does not balance"),
+        ("a,2025-01-02,x,assets:bank,debit,1\n", "line 2: .*one line only"),
+        ("a/b,2025-01-02,x,assets:bank,debit,1\na/b,2025-01-02,x,expenses:rent,credit,1\n", "line 2: entry id 'a/b'"),
+        (RENT + "a,2025-01-02,x,bank,debit,1\na,2025-01-02,x,expenses:rent,credit,1\n", "line 4: account 'bank'"),
+        (RENT + "a,2025-01-02,x,assets::b,debit,1\na,2025-01-02,x,assets:c,credit,1\n", "line 4: .*empty segment"),
+    ],
+)
+def test_entries_that_cannot_be_posted(store, books, table, rows, said):
+    """An entry that does not balance, or names what is no account, is refused by its line; nothing is left behind."""
+    with pytest.raises(ImportRefusedError, match=rf"^lines.csv: nothing was imported: {said}"):
+        import_books(store, books, table(rows))
+    assert len(store.ledgers(books)) == 4
+    assert rows_of(store, "journal_entries") == []
+
+
+def test_what_the_store_refuses_leaves_nothing(store, books, table):
+    """A transaction id that is taken is found while posting: the ledgers of the file are rolled back with it."""
+    more = ",transaction_id"
+    first = "a,2025-01-02,x,assets:bank,debit,1,t1\na,2025-01-02,x,equity:own,credit,1,\n"
+    import_books(store, books, table(first, more=more), cash=["assets:bank"])
+    second = "b,2025-01-02,x,assets:bank,debit,1,t1\nb,2025-01-02,x,expenses:new,credit,1,\n"
+    with pytest.raises(ImportRefusedError, match=r"nothing was imported: .*transaction id 't1'"):
+        import_books(store, books, table(second, more=more))
+    assert "expenses:new" not in paths(store, books)
+    assert len(rows_of(store, "journal_entries")) == 1
+
+
+@pytest.mark.parametrize(
+    ("cash", "said"),
+    [
+        (
+            ["assets:cash"],
+            "cash pattern 'assets:cash' matches no account; there are assets:bank, expenses:premises:rent",
+        ),
+        (["*"], "a cash pattern matches 'expenses:premises:rent': only assets and liabilities can be cash"),
+        (["assets"], "matches no account"),
+    ],
+)
+def test_cash_patterns_that_cannot_be_meant(store, books, table, cash, said):
+    """A pattern must match an account with lines, whole, and only assets and liabilities."""
+    with pytest.raises(
+        ImportRefusedError, match=said.replace("*", r"\*") if "matches '" not in said else "only assets"
+    ):
+        import_books(store, books, table(RENT), cash=cash)
+
+
+def test_cash_cannot_be_declared_later(store, books, table):
+    """A ledger that was imported without reporting cash flow does not start to with a second file."""
+    import_books(store, books, table(RENT))
+    more = table(RENT.replace("rent,2025", "rent2,2025"), name="more.csv")
+    with pytest.raises(ImportRefusedError, match="line 3: ledger 'assets:bank' exists and does not report cash flow"):
+        import_books(store, books, more, cash=["assets:bank"])
+
+
+def test_a_path_of_two_ledgers_is_ambiguous(store, books, table):
+    """Where two ledgers have the same path, the file must give the id."""
+    first = next(ledger for ledger in store.ledgers(books) if ledger.name == "Transfers Between Accounts")
+    import_books(store, books, table(RENT))
+    twin = store.create_ledger(books, NewLedger(first.name, financial_account_type="bank_account"))
+    rows = f"t,2025-01-02,x,{first.name},debit,1\nt,2025-01-02,x,assets:bank,credit,1\n"
+    with pytest.raises(ImportRefusedError, match=r"could be any of the ledgers .*write the id"):
+        import_books(store, books, table(rows))
+    assert import_books(store, books, table(rows.replace(first.name, twin.id))).entries == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "it is empty"),
+        (b"date,payee,amount\n2025-01-01,x,1\n", "line 1: its columns .* neither those of a line table"),
+        (f"{HEADER}\n".encode(), "no lines to import"),
+        (f"{HEADER},amount\n{RENT}".encode(), "more than once: amount"),
+        (f"{HEADER},tag\n{RENT}".encode(), "line 1: these columns are not known: 'tag'"),
+        (HEADER.replace(",amount", "").encode() + b"\n", "line 1: these columns are missing: amount"),
+        (f"{HEADER}\n{RENT}".encode("utf-16"), "not UTF-8"),
+        (f"{HEADER}\n".encode() + b'a,"b"c,d,e,f,g\n', "line 2: not readable as CSV"),
+        (f"{HEADER}\na,2025-01-01,x\n{RENT}".encode(), "line 2: has 3 fields, the header has 6"),
+        (b"PAR1 but not really", "cannot be read as Parquet"),
+    ],
+)
+def test_files_that_are_no_books(store, books, tmp_path, content, said):
+    """A file in neither layout, or malformed, is refused in one line that says why."""
+    path = tmp_path / "odd.csv"
+    path.write_bytes(content)
+    with pytest.raises(ImportRefusedError, match=said) as refused:
+        import_books(store, books, path)
+    assert "\n" not in str(refused.value)
+
+
+def test_no_file_and_no_instance(store, books, tmp_path):
+    """A file or an instance that is not there is named."""
+    with pytest.raises(ImportRefusedError, match=r"gone.csv: nothing was imported: it cannot be read"):
+        import_books(store, books, tmp_path / "gone.csv")
+    with pytest.raises(InputError, match="no instance 'nobody'"):
+        import_books(store, "nobody", DATA / "sample_lines.csv")
+
+
+def test_several_problems_are_named_and_the_rest_counted(store, books, table):
+    """The first five problems are named with their lines; the others are counted."""
+    rows = "".join(f"e{number},2025-01-02,x,assets:bank,debit,1.2{number}5\n" for number in range(8))
+    with pytest.raises(ImportRefusedError) as refused:
+        import_books(store, books, table(rows))
+    said = str(refused.value)
+    assert "line 2: amount '1.205' does not fit 2 fraction digits" in said
+    assert "line 6" in said
+    assert "line 7" not in said
+    assert said.endswith("and 3 more")
+
+
+def test_the_scale_is_the_instances(store, table):
+    """An instance with three digits takes 1.205, one with none refuses 1.5."""
+    rows = "a,2025-01-02,x,assets:bank,debit,1.205\na,2025-01-02,x,equity:own,credit,1.205\n"
+    assert import_books(store, store.create_instance(scale=3), table(rows)).entries == 1
+    with pytest.raises(ImportRefusedError, match="does not fit 0 fraction digits"):
+        import_books(store, store.create_instance(scale=0), table(rows.replace("1.205", "1.5")))

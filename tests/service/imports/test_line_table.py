@@ -1,0 +1,387 @@
+"""Line tables: every value read exactly or refused by its line, the same from CSV and Parquet."""
+
+import csv
+import datetime as dt
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accounting_analytics.errors import ImportRefusedError, PeriodError
+from accounting_analytics.money import from_minor_units, signed_amount
+from accounting_analytics.service.bookkeeping.new_records import NewTag
+from accounting_analytics.service.imports.line_table import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, read_line_table
+
+COLUMNS = (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
+
+
+def row(**fields):
+    """Return a row of a line table with all columns."""
+    usual = {
+        "entry_id": "e1",
+        "datetime": "2025-01-02",
+        "ledger": "assets:bank",
+        "debit_credit": "debit",
+        "amount": "1",
+    }
+    return dict.fromkeys(COLUMNS, "") | usual | fields
+
+
+def pair(**fields):
+    """Two rows that balance; the fields stand on both, the second is on the credit side of equity."""
+    other = {name: value for name, value in fields.items() if name in {"entry_id", "datetime", "amount"}}
+    return [row(**fields), row(**other, ledger="equity:other", debit_credit="credit")]
+
+
+@pytest.fixture(params=["csv", "parquet"])
+def write(request, tmp_path):
+    """Return a function that writes rows of text as a CSV or a Parquet file."""
+
+    def write(rows):
+        path = tmp_path / f"lines.{request.param}"
+        if request.param == "csv":
+            with path.open("w", encoding="utf-8", newline="") as file:
+                table = csv.DictWriter(file, COLUMNS)
+                table.writeheader()
+                table.writerows(rows)
+        else:
+            pq.write_table(pa.Table.from_pylist(rows, pa.schema([(name, pa.string()) for name in COLUMNS])), path)
+        return path
+
+    return write
+
+
+def lines(path, **options):
+    """Lines of all entries of a file."""
+    return [line for entry in read_line_table(path, **options).entries for line in entry.lines]
+
+
+@pytest.mark.parametrize(
+    ("written", "time_zone", "instant"),
+    [
+        ("2025-01-02", "UTC", "2025-01-02T12:00:00+00:00"),
+        ("2025-01-02", "America/New_York", "2025-01-02T17:00:00+00:00"),
+        ("2025-07-02", "America/New_York", "2025-07-02T16:00:00+00:00"),
+        ("2025-07-02", "Etc/GMT+5", "2025-07-02T17:00:00+00:00"),
+        ("2025-07-02T23:59:59", "America/New_York", "2025-07-03T03:59:59+00:00"),
+        ("2025-07-02 08:30", "America/New_York", "2025-07-02T12:30:00+00:00"),
+        ("2025-07-02T08:30:00.123456Z", "America/New_York", "2025-07-02T08:30:00.123456+00:00"),
+        ("2025-11-02T01:30:00-05:00", "America/New_York", "2025-11-02T06:30:00+00:00"),
+    ],
+)
+def test_instants(write, written, time_zone, instant):
+    """Bare dates are noon of that local day, times without an offset are local, offsets are kept to."""
+    (entry,) = read_line_table(write(pair(datetime=written)), time_zone=time_zone).entries
+    assert entry.datetime == dt.datetime.fromisoformat(instant)
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("2025-03-09T02:30:00", "does not exist in America/New_York"),
+        ("2025-11-02T01:30:00", "occurs twice in America/New_York"),
+        ("2025-02-29", "not a date or time"),
+        ("02/01/2025", "not a date or time"),
+        ("2025-W01-1", "not a date or time"),
+        ("20250102", "not a date or time"),
+        ("2025-01-02T10:00:00.123456789", "not a date or time"),
+        ("2025-01-02T24:00", "not a date or time"),
+        ("2025-01-02T23:59:60", "not a date or time"),
+        ("1735819200", "not a date or time"),
+        ("", "not a date or time"),
+        ("0001-01-01T00:00:00+14:00", "outside the calendar"),
+    ],
+)
+def test_instants_that_are_refused(write, written, said):
+    """A time that is none, or not one moment, is refused by its line."""
+    with pytest.raises(ImportRefusedError, match=rf"(line 2|row 1): datetime .*{said}"):
+        read_line_table(write(pair(datetime=written)), time_zone="America/New_York")
+
+
+def test_a_skipped_day_is_refused(write):
+    """30 December 2011 never happened in Apia."""
+    with pytest.raises(ImportRefusedError, match="does not exist in Pacific/Apia"):
+        read_line_table(write(pair(datetime="2011-12-30")), time_zone="Pacific/Apia")
+
+
+def test_zones_are_the_interfaces(write):
+    """An unknown zone, or ``localtime``, is refused before anything is read."""
+    for name in ("Mars/Olympus", "localtime"):
+        with pytest.raises(PeriodError, match=name):
+            read_line_table(write(pair()), time_zone=name)
+
+
+@pytest.mark.parametrize(
+    ("side", "amount", "expected"),
+    [
+        ("debit", "12.30", ("debit", "12.30")),
+        ("credit", "-12.3", ("debit", "12.30")),
+        ("debit", "-0.01", ("credit", "0.01")),
+        ("credit", "1e3", ("credit", "1000.00")),
+        ("debit", "12.50000", ("debit", "12.50")),
+        ("debit", "-0", ("debit", "0.00")),
+        ("debit", "123456789012345678.90", ("debit", "123456789012345678.90")),
+    ],
+)
+def test_amounts(write, side, amount, expected):
+    """Amounts are exact; a negative one means the other side."""
+    opposite = "credit" if side == "debit" else "debit"
+    rows = [row(debit_credit=side, amount=amount), row(debit_credit=opposite, amount=amount, ledger="equity:other")]
+    first, second = lines(write(rows))
+    assert (first.debit_credit, str(first.amount)) == expected
+    assert first.amount == second.amount
+    assert first.amount == 0 or first.debit_credit != second.debit_credit
+
+
+@pytest.mark.parametrize(
+    "amount",
+    ["", "1,000.00", "$5", "NaN", "Infinity", "1e400", "0.30000000000000004", "12.345", "1_0", "٣", " 5", "abc"],
+)
+def test_amounts_that_are_refused(write, amount):
+    """What is no exact amount at the scale is refused by its line, never rounded."""
+    with pytest.raises(ImportRefusedError, match=r"(line 2|row 1): .*; (line 3|row 2): "):
+        read_line_table(write(pair(amount=amount)))
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"debit_credit": "dr"}, "debit_credit must be 'debit' or 'credit', not 'dr'"),
+        ({"debit_credit": "Debit"}, "not 'Debit'"),
+        ({"entry_id": " "}, "entry_id is empty"),
+        ({"ledger": ""}, "ledger is empty"),
+        ({"tags": "channel"}, "tag 'channel' is not group=name"),
+        ({"tags": "channel=;a=b"}, "tag 'channel=' is not group=name"),
+        ({"personal": "maybe"}, "personal must be true or false, not 'maybe'"),
+        ({"review_status": "done"}, "review_status must be 'reviewed' or 'unreviewed', not 'done'"),
+    ],
+)
+def test_fields_that_are_refused(write, fields, said):
+    """Closed vocabularies and required fields are checked on every line."""
+    with pytest.raises(ImportRefusedError, match=rf"(line 2|row 1): .*{said}"):
+        read_line_table(write(pair(**fields)), cash=["assets:bank"])
+
+
+@pytest.mark.parametrize("column", ["datetime", "entry_description"])
+def test_an_entry_has_one_datetime_and_description(write, column):
+    """Rows of one entry that differ in what the entry has once are refused."""
+    first, second = pair()
+    with pytest.raises(ImportRefusedError, match=rf"(line 3|row 2): entry 'e1' has another {column} than on"):
+        read_line_table(write([first, second | {column: "2025-01-03"}]))
+
+
+def test_rows_of_an_entry_may_stand_apart(write):
+    """Rows belong together by entry_id, wherever they stand; entries keep the order of their first row."""
+    first, second = pair(entry_id="e1"), pair(entry_id="e2")
+    books = read_line_table(write([first[0], second[0], first[1], second[1]]))
+    assert [(entry.id, len(entry.lines)) for entry in books.entries] == [("e1", 2), ("e2", 2)]
+
+
+def test_transactions_of_cash_accounts(write):
+    """Lines of a cash account carry the transaction the file describes, or one with the line's words."""
+    described = row(
+        description="Card",
+        transaction_id="t1",
+        transaction_description="SQ *BLUE BTTL",
+        personal="TRUE",
+        review_status="reviewed",
+        source_account_id="ext",
+        tags="channel=cafe; team = front office",
+    )
+    plain = row(entry_id="e2", entry_description="Second", description="")
+    rows = [described, pair()[1], plain, row(entry_id="e2", entry_description="Second", amount="-1", ledger="equity:x")]
+    first, _, second, other = lines(write(rows), cash=["ASSETS:*"])
+    assert first.transaction.id == "t1"
+    assert (first.transaction.description, first.transaction.personal) == ("SQ *BLUE BTTL", True)
+    assert (first.transaction.review_status, first.transaction.source_account_id) == ("reviewed", "ext")
+    assert first.tags == (NewTag("channel", "cafe"), NewTag("team", "front office"))
+    assert (second.transaction.description, second.transaction.id) == ("Second", None)
+    assert other.transaction is None
+
+
+def test_transactions_elsewhere_are_refused(write):
+    """Transaction columns on a line of an account that is not cash are refused, not dropped."""
+    with pytest.raises(ImportRefusedError, match=r"(line 2|row 1): account 'assets:bank' is not a cash account"):
+        read_line_table(write(pair(transaction_id="t1")))
+
+
+def test_no_commodity_can_be_selected(write):
+    """A line table is in one commodity."""
+    with pytest.raises(ImportRefusedError, match="no commodity column"):
+        read_line_table(write(pair()), commodity="USD")
+
+
+def test_a_quoted_line_break_does_not_shift_line_numbers(tmp_path):
+    """The line named is the one in the file, also after a description of several lines, a BOM and an empty line."""
+    path = tmp_path / "lines.csv"
+    header = ",".join(REQUIRED_COLUMNS)
+    content = (
+        f"{header}\r\n"
+        'a,2025-01-02,"two\r\nlines",assets:b,debit,1\r\n'
+        'a,2025-01-02,"two\r\nlines",equity:o,credit,1\r\n'
+        "\r\n"
+        "b,2025-01-02,x,assets:b,debit,oops\r\n"
+    )
+    path.write_text(f"\ufeff{content}", encoding="utf-8", newline="")
+    with pytest.raises(ImportRefusedError, match="line 7: 'oops' is not an amount"):
+        read_line_table(path)
+
+
+def test_parquet_with_its_own_types(tmp_path):
+    """Decimals, whole numbers, timestamps, booleans and dictionaries are read as they are."""
+    table = pa.table(
+        {
+            "entry_id": pa.array(["e", "e"]).dictionary_encode(),
+            "datetime": pa.array([dt.datetime(2025, 1, 2, 5, tzinfo=dt.UTC)] * 2, pa.timestamp("ns", "UTC")),
+            "entry_description": pa.array([None, None], pa.string()),
+            "ledger": pa.array(["assets:bank", "equity:x"], pa.large_string()),
+            "debit_credit": ["debit", "credit"],
+            "amount": pa.array([Decimal("12.5000"), Decimal("12.5000")], pa.decimal128(20, 4)),
+            "personal": [True, None],
+        }
+    )
+    pq.write_table(table, tmp_path / "lines.parquet")
+    (entry,) = read_line_table(tmp_path / "lines.parquet", cash=["assets:*"]).entries
+    assert entry.datetime == dt.datetime(2025, 1, 2, 5, tzinfo=dt.UTC)
+    assert str(entry.lines[0].amount) == "12.50"
+    assert entry.lines[0].transaction.personal
+    dates = table.set_column(1, "datetime", pa.array([dt.date(2025, 1, 2)] * 2))
+    whole = dates.set_column(5, "amount", pa.array([12, 12]))
+    pq.write_table(whole, tmp_path / "lines.parquet")
+    (entry,) = read_line_table(tmp_path / "lines.parquet", cash=["assets:*"], time_zone="Asia/Tokyo").entries
+    assert entry.datetime == dt.datetime(2025, 1, 2, 3, tzinfo=dt.UTC)
+    assert str(entry.lines[0].amount) == "12.00"
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "said"),
+    [
+        ("amount", pa.array([1.5, 1.5]), "row 1: an amount is exact number text, an int or a Decimal"),
+        ("amount", pa.array([[1], [1]]), "lists or structures, not values: amount"),
+        ("datetime", pa.array([1, 1], pa.timestamp("ns", "UTC")), "cannot be read as Parquet"),
+        ("ledger", pa.array([1, 2]), "row 1: ledger 1 is not text"),
+    ],
+)
+def test_parquet_types_that_are_refused(tmp_path, column, values, said):
+    """Floats, lists, nanoseconds and numbers where text belongs are refused, never converted."""
+    table = pa.Table.from_pylist([{name: line[name] for name in REQUIRED_COLUMNS} for line in pair()])
+    table = table.set_column(REQUIRED_COLUMNS.index(column), column, values)
+    pq.write_table(table, tmp_path / "lines.parquet")
+    with pytest.raises(ImportRefusedError, match=said):
+        read_line_table(tmp_path / "lines.parquet")
+
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    entries=st.lists(
+        st.tuples(
+            st.datetimes(timezones=st.just(dt.UTC)),
+            TEXT,
+            st.lists(st.tuples(st.integers(-(10**30), 10**30), TEXT, st.integers(0, 4)), min_size=1, max_size=4),
+        ),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_what_is_written_is_read(entries, tmp_path_factory):
+    """Any instants, texts and amounts come back exactly, from CSV and from Parquet alike."""
+    folder = tmp_path_factory.mktemp("tables")
+    rows, expected = [], []
+    for number, (instant, words, legs) in enumerate(entries):
+        closed = [*legs, (-sum(cents for cents, _, _ in legs), "rest", 5)]
+        for cents, text, account in closed:
+            sided = {"amount": f"{abs(cents)}e-2", "debit_credit": "debit" if cents >= 0 else "credit"}
+            entry = {"entry_id": f"e{number}", "datetime": instant.isoformat(), "entry_description": words}
+            rows.append(row(**entry, **sided, ledger=f"assets:a{account}", description=text))
+            expected.append((instant, words, from_minor_units(cents), text))
+    read = []
+    with (folder / "lines.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, COLUMNS)
+        table.writeheader()
+        table.writerows(rows)
+    pq.write_table(pa.Table.from_pylist(rows), folder / "lines.parquet")
+    for name in ("lines.csv", "lines.parquet"):
+        books = read_line_table(folder / name)
+        read.append(
+            [
+                (entry.datetime, entry.description, signed_amount(line.amount, line.debit_credit), text)
+                for entry in books.entries
+                for line in entry.lines
+                for text in [line.description]
+            ]
+        )
+    assert read == [expected, expected]
+
+
+PLAIN = st.fixed_dictionaries(
+    {
+        "datetime": st.sampled_from(["2025-01-02", "2025-07-02T08:30:00.5-04:00"]),
+        "amount": st.decimals(-(10**15), 10**15, places=2).map(str) | st.sampled_from(["-0", "1e3", "0.5"]),
+        "entry_description": st.sampled_from(["", "Rent", "Miete für Büro"]),
+        "tags": st.sampled_from(["", "project=alpha", "project=beta;site=north"]),
+    },
+    optional={"description": st.sampled_from(["", "January"])},
+)
+
+
+@given(st.lists(PLAIN, min_size=1, max_size=5))
+def test_plain_lines_read_alike_beside_others(tmp_path_factory, plain):
+    """Lines that are read at once are what they are when a line with a transaction makes each be looked at."""
+    rows = [
+        line | {"entry_description": fields["entry_description"]}
+        for number, fields in enumerate(plain)
+        for line in pair(entry_id=f"e{number}", **fields)
+    ]
+    other = pair(entry_id="other", personal="true")
+    paths = [tmp_path_factory.mktemp("lines") / "lines.csv" for _ in range(2)]
+    for path, written in zip(paths, (rows, [*rows, *other]), strict=True):
+        with path.open("w", encoding="utf-8", newline="") as file:
+            table = csv.DictWriter(file, COLUMNS)
+            table.writeheader()
+            table.writerows(written)
+    alone, beside = (read_line_table(path, cash=["assets:bank"]) for path in paths)
+    assert alone.entries == beside.entries[:-1]
+    assert alone.places == {key: place for key, place in beside.places.items() if key != "other"}
+
+
+def test_a_no_is_given_like_a_yes(tmp_path):
+    """A line whose personal is false is a transaction, and so refused outside cash accounts."""
+    table = pa.Table.from_pylist([{name: line[name] for name in REQUIRED_COLUMNS} for line in pair()])
+    table = table.append_column("personal", pa.array([False, None]))
+    pq.write_table(table, tmp_path / "lines.parquet")
+    with pytest.raises(ImportRefusedError, match="row 1: account 'assets:bank' is not a cash account"):
+        read_line_table(tmp_path / "lines.parquet")
+
+
+def test_a_file_put_together_twice_is_refused(write):
+    """An entry whose lines come again later would be posted with twice the money; both places are named."""
+    rows = [*pair(entry_id="a"), *pair(entry_id="b")]
+    with pytest.raises(ImportRefusedError, match=r"(line 6|row 5): entry 'a' is in the file already.* (line 2|row 1)"):
+        read_line_table(write([*rows, *rows]))
+
+
+def test_lines_of_an_entry_may_stand_apart(write):
+    """An entry whose lines stand in several places is one entry, and a note says so."""
+    (debit, credit), between = pair(entry_id="a"), pair(entry_id="b")
+    for rows in ([debit, *between, credit], [debit, credit, *between, debit, credit | {"ledger": "equity:more"}]):
+        books = read_line_table(write(rows))
+        assert [entry.id for entry in books.entries] == ["a", "b"]
+        assert len(books.entries[0].lines) == len(rows) - 2
+        assert books.notes == ("entries whose lines stand in several places were put together (1): a",)
+    assert not read_line_table(write([debit, credit, *between])).notes
+
+
+def test_an_account_that_is_not_cash_is_named_once(write):
+    """Many lines of one account that cannot be transactions are one reason, with where they begin and their number."""
+    rows = [line for number in range(9) for line in pair(entry_id=f"e{number}", personal="true")]
+    with pytest.raises(
+        ImportRefusedError, match=r"account 'assets:bank' is not a cash account, so its lines \(9\)"
+    ) as no:
+        read_line_table(write(rows))
+    assert str(no.value).count("assets:bank") == 1

@@ -1,0 +1,99 @@
+"""Date boundaries: stored instants are selected by their local date, in every zone."""
+
+import datetime as dt
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import BigInteger, Column, MetaData, Table, create_engine, insert, select
+
+from accounting_analytics.periods import LOCALTIME, time_zone_names
+from accounting_analytics.service.storage.local_dates import boundary, boundary_after
+from accounting_analytics.service.wire.stored_records import instant, microseconds
+
+ZONES = sorted(time_zone_names() - {LOCALTIME})
+MOMENTS = Table("moments", MetaData(), Column("at", BigInteger))
+
+# clocks that go back over midnight, 30-minute changes, a skipped day, seconds in the offset
+ODD_DAYS = [
+    ("America/Havana", "2024-11-03"),
+    ("America/Sao_Paulo", "2018-02-18"),
+    ("America/Sao_Paulo", "2018-11-04"),
+    ("Atlantic/Azores", "2024-10-27"),
+    ("Australia/Lord_Howe", "2024-04-07"),
+    ("America/New_York", "2024-03-10"),
+    ("America/New_York", "2024-11-03"),
+    ("America/St_Johns", "2006-10-29"),
+    ("America/Scoresbysund", "2024-03-31"),
+    ("Pacific/Apia", "2011-12-30"),
+    ("Pacific/Kwajalein", "1993-08-21"),
+    ("Asia/Manila", "1844-12-31"),
+    ("Africa/Monrovia", "1972-01-07"),
+    ("Europe/Amsterdam", "1937-07-01"),
+    ("Europe/Paris", "1911-03-11"),
+    ("Etc/GMT+12", "2024-02-29"),
+    ("Etc/GMT-14", "2024-02-29"),
+]
+
+
+def selected(condition, moments):
+    """Return the moments that SQL selects."""
+    engine = create_engine("sqlite://")
+    with engine.connect() as connection:
+        MOMENTS.create(connection)
+        connection.execute(insert(MOMENTS), [{"at": microseconds(moment)} for moment in moments])
+        found = {instant(at) for at in connection.execute(select(MOMENTS.c.at).where(condition)).scalars()}
+    engine.dispose()
+    return found
+
+
+def agrees(date, zone, moments):
+    """Compare what SQL selects with the local date of every moment."""
+    tz = ZoneInfo(zone)
+    late = {moment for moment in moments if moment.astimezone(tz).date() >= date}
+    edge = boundary(date, zone)
+    assert selected(edge.reached(MOMENTS.c.at), moments) == late
+    assert selected(edge.before(MOMENTS.c.at), moments) == moments - late
+
+
+@pytest.mark.parametrize(("zone", "day"), ODD_DAYS, ids=[f"{zone} {day}" for zone, day in ODD_DAYS])
+@pytest.mark.parametrize("offset", [-1, 0, 1])
+def test_odd_days_to_the_second(zone, day, offset):
+    """Every second of the hours in which a local date begins lies on the right side."""
+    date = dt.date.fromisoformat(day) + dt.timedelta(days=offset)
+    middle = dt.datetime.combine(date, dt.time(), dt.UTC)
+    turns = [instant(turn) for turn in boundary(date, zone).turns]
+    near = {turn + dt.timedelta(seconds=second) for turn in turns for second in range(-90, 90)}
+    around = {middle + dt.timedelta(minutes=5 * step) for step in range(-500, 500)}
+    agrees(date, zone, near | around | {turn - dt.timedelta(microseconds=1) for turn in turns})
+
+
+def test_clocks_that_go_back_over_midnight_turn_three_times():
+    """A day that begins twice has three turns: reached, left again, reached for good."""
+    assert len(boundary(dt.date(2006, 10, 29), "America/St_Johns").turns) == 3
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    zone=st.sampled_from(ZONES),
+    date=st.dates(dt.date(1840, 1, 1), dt.date(2100, 1, 1)),
+    seconds=st.lists(st.integers(-190_000, 190_000), min_size=1, max_size=60, unique=True),
+)
+def test_any_day_of_any_zone(zone, date, seconds):
+    """In any zone and year the selection is that of the calendar."""
+    midnight = dt.datetime.combine(date, dt.time(), dt.UTC)
+    agrees(date, zone, {midnight + dt.timedelta(seconds=second) for second in seconds})
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Etc/GMT+12", "Etc/GMT-14", "Asia/Manila"])
+@pytest.mark.parametrize("date", [dt.date.min, dt.date(1, 1, 4), dt.date(9999, 12, 29), dt.date.max])
+def test_ends_of_the_calendar(zone, date):
+    """Boundaries at the ends of the calendar exist and part what can be posted."""
+    moments = {dt.datetime(1, 1, 4, tzinfo=dt.UTC), dt.datetime(2024, 1, 1, tzinfo=dt.UTC)}
+    agrees(date, zone, moments | {dt.datetime(9999, 12, 28, tzinfo=dt.UTC)})
+
+
+def test_nothing_lies_after_the_last_day():
+    """The day after the last day of the calendar has no boundary."""
+    assert boundary_after(dt.date.max, "UTC") is None

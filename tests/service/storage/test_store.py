@@ -1,0 +1,267 @@
+"""The store: its file, instances, tokens, and what the database itself guarantees."""
+
+import datetime as dt
+import hashlib
+import sqlite3
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from decimal import Decimal
+
+import pytest
+from sqlalchemy.exc import IntegrityError
+
+from accounting_analytics.errors import (
+    AmountError,
+    ConfigurationError,
+    InputError,
+    OperationRefusedError,
+    PeriodError,
+    PostingRefusedError,
+)
+from accounting_analytics.service.auth.access_tokens import instance_of_token, issue_token
+from accounting_analytics.service.auth.secret_files import first_instance, token_path
+from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLedger, NewLine, NewTag
+from accounting_analytics.service.storage.store import Store
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Return where the database is."""
+    return tmp_path / "books.db"
+
+
+@pytest.fixture
+def store(path):
+    """Return an open store with one instance, two ledgers and one entry."""
+    with Store.open(path) as store:
+        instance = store.create_instance(instance_id="books")
+        store.create_ledger(instance, NewLedger("Bank", financial_account_type="bank_account", id="bank"))
+        rent = NewLedger(
+            "Rent",
+            type="expense",
+            sub_type="operating_expenses",
+            debit_credit="debit",
+            report_cash_flow=False,
+            sort_code="5",
+            id="rent",
+        )
+        store.create_ledger(instance, rent)
+        lines = (NewLine("bank", "credit", Decimal(5)), NewLine("rent", "debit", Decimal(5)))
+        store.post(instance, [NewJournalEntry(dt.datetime(2025, 1, 1, tzinfo=dt.UTC), "rent", lines)])
+        yield store
+
+
+def test_the_file_is_private_and_durable(store, path):
+    """Only its owner may read the file; it is in write-ahead mode with foreign keys on and full synchronization."""
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with store.reading() as connection:
+        pragmas = {
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "foreign_keys", "synchronous")
+        }
+    assert pragmas == {"journal_mode": "wal", "foreign_keys": 1, "synchronous": 2}
+
+
+def test_opened_again_everything_is_there(store, path):
+    """A second store on the same file sees the same books, and signs page tokens with the same key."""
+    with Store.open(path) as again:
+        assert again.instances() == store.instances()
+        assert again.ledgers("books") == store.ledgers("books")
+        assert again.page_token_key() == store.page_token_key()
+
+
+def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path):
+    """Text, another SQLite database and a folder are refused by name; their bytes stay as they are."""
+    text = tmp_path / "notes.txt"
+    text.write_text("not a database, but long enough to look like one " * 100)
+    other = tmp_path / "other.db"
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE mine (x)")
+    for file in (text, other):
+        before = file.read_bytes()
+        with pytest.raises(InputError, match=file.name):
+            Store.open(file)
+        assert file.read_bytes() == before
+    for wrong in (tmp_path, tmp_path / "missing" / "books.db"):
+        with pytest.raises(ConfigurationError, match="cannot be opened"):
+            Store.open(wrong)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"tier": 4}, InputError, "tier"),
+        ({"scale": 11}, AmountError, "scale"),
+        ({"localtime": "Mars/Olympus"}, PeriodError, "Mars/Olympus"),
+        ({"localtime": "localtime"}, InputError, "IANA"),
+        ({"instance_id": "books"}, InputError, "already an instance 'books'"),
+        ({"instance_id": "a/b"}, InputError, "cannot be used"),
+    ],
+)
+def test_bad_instances_are_refused(store, options, error, said):
+    """An instance with an unknown tier, scale or zone, or a taken id, is refused."""
+    with pytest.raises(error, match=said):
+        store.create_instance(**options)
+    assert len(store.instances()) == 1
+
+
+@pytest.mark.parametrize("call", ["issue_token", "ledgers", "audit"])
+def test_an_unknown_instance_is_named(store, call):
+    """Asking for an instance that is not there names it."""
+    with pytest.raises(InputError, match="no instance 'nothing'"):
+        getattr(store, call)("nothing")
+
+
+def test_tokens_are_stored_hashed(store, path):
+    """Neither a token nor its secret half is in the file; the hash of the secret is."""
+    tokens = [store.issue_token("books") for _ in range(3)]
+    assert len(set(tokens)) == 3
+    stored = path.read_bytes() + path.with_name("books.db-wal").read_bytes()
+    for token in tokens:
+        secret = token.partition(".")[2]
+        assert secret.encode() not in stored
+        assert hashlib.sha256(secret.encode()).digest() in stored
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE line_entries SET low = -low WHERE debit_credit = 'debit'",
+        "UPDATE line_entries SET high = 10000000000",
+        "UPDATE line_entries SET ledger_pk = 99",
+        "UPDATE line_entries SET journal_entry_pk = 99",
+        "UPDATE line_entries SET instance_pk = 99",
+        "INSERT INTO tag_groups (pk, instance_pk, id, name) VALUES (1, 1, 'a', 'x'), (2, 1, 'a', 'y')",
+        "DELETE FROM journal_entries",
+        "DELETE FROM ledgers",
+    ],
+)
+def test_the_database_keeps_its_own_rules(store, change):
+    """Sides, bounds, references and unique ids hold even against a statement that means harm."""
+    with pytest.raises(IntegrityError, match="constraint failed"), store.writing() as connection:
+        connection.exec_driver_sql(change)
+
+
+def test_readers_see_one_snapshot_while_a_writer_commits(store):
+    """What is committed while a reader reads appears to the next reader only; neither waits for the other."""
+    count = "SELECT count(*) FROM journal_entries"
+    with store.reading() as reader:
+        assert reader.exec_driver_sql(count).scalar() == 1
+        lines = (NewLine("bank", "credit", Decimal(5)), NewLine("rent", "debit", Decimal(5)))
+        store.post("books", [NewJournalEntry(dt.datetime(2025, 1, 2, tzinfo=dt.UTC), "rent", lines)])
+        assert reader.exec_driver_sql(count).scalar() == 1
+    with store.reading() as reader:
+        assert reader.exec_driver_sql(count).scalar() == 2
+
+
+def test_a_failed_write_leaves_nothing(store):
+    """A block that raises is rolled back, and the next writer is not kept waiting."""
+    with pytest.raises(IntegrityError), store.writing() as connection:  # noqa: PT012 (both belong to it)
+        connection.exec_driver_sql("UPDATE ledgers SET name = 'x'")
+        connection.exec_driver_sql("DELETE FROM instances")
+    assert "x" not in {ledger.name for ledger in store.ledgers("books")}
+    store.create_ledger("books", NewLedger("Card", financial_account_type="credit_card"))
+
+
+def test_first_instance_writes_a_private_token_file(path):
+    """A new database gets an instance and a token file for its owner only; one that has an instance gets neither."""
+    with Store.open(path) as store:
+        made = first_instance(store, localtime="Europe/Paris")
+        assert made.token_file == token_path(path) == path.with_name("books.db.token")
+        assert stat.S_IMODE(made.token_file.stat().st_mode) == 0o600
+        assert [(one.id, one.localtime) for one in store.instances()] == [(made.instance_id, "Europe/Paris")]
+        assert first_instance(store) is None
+    assert sorted(file.name for file in path.parent.iterdir()) == ["books.db", "books.db.token"]
+
+
+def test_a_stale_token_file_becomes_private(path):
+    """A token file left from before is replaced, and its old, wider permissions with it."""
+    old = token_path(path)
+    old.write_text("old")
+    old.chmod(0o644)
+    with Store.open(path) as store:
+        first_instance(store)
+    assert stat.S_IMODE(old.stat().st_mode) == 0o600
+    assert old.read_text() != "old"
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+def test_a_writer_that_waits_too_long_is_turned_away(tmp_path, request, kind):
+    """While somebody else writes, in this process or another one, a writer is answered 503 and readers go on."""
+    database = tmp_path / "books.db" if kind == "sqlite" else request.getfixturevalue("postgresql").new()
+    with Store.open(database, lock_seconds=0.2) as store, Store.open(database, lock_seconds=0.2) as other:
+        instance = store.create_instance()
+        for busy in (store, other):
+            with busy.writing(), ThreadPoolExecutor(1) as pool:
+                with pytest.raises(OperationRefusedError, match="somebody else") as refused:
+                    pool.submit(store.create_instance).result()
+                assert refused.value.status == 503
+                assert [one.id for one in store.instances()] == [instance]
+        store.create_instance()
+        assert len(other.instances()) == 2
+
+
+def test_books_begin_where_they_say(make_books):
+    """Before the first day of the books nothing can be posted, and asking is refused with the day."""
+    books = make_books(entries_start=dt.date(2025, 1, 1), localtime="America/New_York")
+    bank, rent = books.bank(), books.category()
+    with pytest.raises(PostingRefusedError, match="2025-01-01"):
+        books.post("2025-01-01T04:59:59Z", (bank, -1), (rent, 1))
+    books.post("2025-01-01T05:00:00Z", (bank, -1), (rent, 1))
+    for ask in (books.report, lambda *days, **options: books.lines(bank, *days, **options)):
+        refused = ask("2024-12-31", "2025-01-31", status=422)
+        assert refused["detail"][0]["loc"] == ["query", "start_date"]
+        assert "2025-01-01" in refused["detail"][0]["msg"]
+        ask("2025-01-01", "2025-01-31")
+
+
+def test_only_one_first_instance(path):
+    """However many open a new database at once, one instance is made, and the token file opens it."""
+    with Store.open(path) as store, ThreadPoolExecutor(8) as pool:
+        made = [one for one in pool.map(lambda _: first_instance(store), range(8)) if one is not None]
+        assert [one.id for one in store.instances()] == [one.instance_id for one in made]
+        (only,) = made
+        with store.reading() as connection:
+            opened = instance_of_token(connection, only.token_file.read_text().strip())
+        assert opened.id == only.instance_id
+
+
+@pytest.mark.parametrize("instance_id", ["büro", "公司", " acme", "acme "])
+def test_an_instance_that_no_header_can_name_is_refused(store, instance_id):
+    """The id of an instance is sent as a header, so it is ASCII without spaces at its ends."""
+    with pytest.raises(PostingRefusedError, match="header"):
+        store.create_instance(instance_id=instance_id)
+
+
+def test_text_that_neither_database_keeps_is_refused(store):
+    """NUL and lone surrogates in names, labels and tags, and endless tag names, are refused and nothing is written."""
+    for write in (
+        lambda: store.create_instance(name="a\0b"),
+        lambda: issue_token(store, "books", label="\udcff"),
+        lambda: store.create_ledger("books", NewLedger("a\0b", financial_account_type="loan")),
+        lambda: post_tag(store, "x" * 501),
+        lambda: post_tag(store, "\ud800"),
+    ):
+        with pytest.raises(PostingRefusedError):
+            write()
+    assert len(store.ledgers("books")) == 6
+
+
+def post_tag(store, name):
+    """Post an entry that carries a tag of this name."""
+    tagged = NewLine("bank", "debit", Decimal(1), tags=(NewTag("group", name),))
+    lines = (tagged, NewLine("rent", "credit", Decimal(1)))
+    store.post("books", [NewJournalEntry(dt.datetime(2025, 1, 1, tzinfo=dt.UTC), "entry", lines)])
+
+
+def test_the_last_instant_of_the_calendar_has_its_day(make_books):
+    """What can be posted last is listed on its own day."""
+    books = make_books()
+    bank, rent = books.bank(), books.category()
+    last = dt.datetime(9999, 12, 29, tzinfo=dt.UTC)
+    with pytest.raises(PostingRefusedError, match="end of the calendar"):
+        books.post(last, (bank, -1), (rent, 1))
+    books.post(last - dt.timedelta(microseconds=1), (bank, -1), (rent, 1))
+    assert len(books.lines(bank, "9999-12-28", "9999-12-28")["records"]) == 1
+    assert books.report("9999-12-29", "9999-12-31")["starting_cash_balance"] == -1

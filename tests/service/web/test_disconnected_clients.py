@@ -1,0 +1,29 @@
+"""Clients that go away in mid-request."""
+
+import socket
+import time
+from urllib.parse import urlsplit
+
+from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.web.server import running
+
+
+def test_a_client_that_goes_away_leaves_no_trace(tmp_path, caplog):
+    """A request cut off in its body is no error of the service, and the next client is served."""
+    with Store.open(tmp_path / "books.db") as store:
+        instance = store.create_instance()
+        token = store.issue_token(instance)
+    head = (
+        f"POST /v0/ledgers HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {token}\r\n"
+        f"service-instance-id: {instance}\r\n"
+        "content-type: application/json\r\ncontent-length: 100\r\n\r\n{"
+    )
+    with running(tmp_path / "books.db") as service:
+        at = urlsplit(service.base_url)
+        with socket.create_connection((at.hostname, at.port)) as cut:
+            cut.sendall(head.encode())
+            time.sleep(0.2)
+        with socket.create_connection((at.hostname, at.port)) as whole:
+            whole.sendall(b"GET /openapi.json HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n")
+            assert whole.recv(15) == b"HTTP/1.1 200 OK"
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []

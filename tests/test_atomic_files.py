@@ -1,0 +1,134 @@
+"""Files that are whole, or as they were before."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from accounting_analytics import atomic_files
+from accounting_analytics.atomic_files import remove_temporary_files, replace_file, write_durably
+
+
+@pytest.mark.parametrize("sync", [True, False])
+def test_a_file_is_replaced_in_one_step(tmp_path, sync):
+    """Until all is written the old content stands, and afterwards nothing else lies there."""
+    path = tmp_path / "lines.csv"
+    path.write_bytes(b"old")
+
+    def write(file):
+        file.write(b"new")
+        file.flush()
+        assert path.read_bytes() == b"old"
+
+    replace_file(path, write, sync=sync)
+    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("lines.csv", b"new")]
+
+
+@pytest.mark.parametrize("problem", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_what_fails_changes_nothing(tmp_path, problem):
+    """A full disk, or somebody who interrupts: the old content stays, and no half of a new one."""
+    path = tmp_path / "lines.csv"
+    path.write_bytes(b"old")
+
+    def write(file):
+        file.write(b"half")
+        raise problem
+
+    with pytest.raises(type(problem)):
+        write_durably(path, write)
+    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("lines.csv", b"old")]
+
+
+def test_two_writers_of_one_file_do_not_meet(tmp_path):
+    """Each writes a file of its own; the one that ends last is what is read, and it is whole."""
+    path = tmp_path / "lines.csv"
+
+    def first(file):
+        file.write(b"first")
+        replace_file(path, lambda other: other.write(b"second, which is longer"))
+
+    replace_file(path, first)
+    assert [one.read_bytes() for one in tmp_path.iterdir()] == [b"first"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps no such modes")
+@pytest.mark.parametrize(
+    ("private", "umask", "mode"), [(True, 0o022, 0o600), (False, 0o022, 0o644), (False, 0o077, 0o600)]
+)
+def test_who_may_read_it(tmp_path, private, umask, mode):
+    """Its owner alone, already while it is written; or whom the umask allows."""
+    path, seen = tmp_path / "lines.csv", []
+
+    def write(_):
+        seen.extend(one.stat().st_mode for one in tmp_path.iterdir())
+
+    before = os.umask(umask)
+    try:
+        replace_file(path, write, private=private)
+    finally:
+        os.umask(before)
+    assert [stat.S_IMODE(one) for one in (*seen, path.stat().st_mode)] == [mode, mode]
+
+
+@pytest.mark.parametrize(
+    ("write", "synced"),
+    [
+        (lambda path: replace_file(path, lambda file: file.write(b"new"), sync=False), []),
+        (lambda path: replace_file(path, lambda file: file.write(b"new")), ["content"]),
+        (lambda path: write_durably(path, lambda file: file.write(b"new")), ["content", "name"]),
+    ],
+    ids=["not", "content", "name"],
+)
+def test_what_is_on_the_disk(tmp_path, monkeypatch, write, synced):
+    """The whole content is on the disk before the file gets its name, and where it matters the name is too."""
+    path, seen = tmp_path / "lines.csv", []
+
+    def fsync(descriptor):
+        opened = os.fstat(descriptor)
+        if stat.S_ISDIR(opened.st_mode):
+            seen.append("name" if path.exists() else "nothing")
+        else:
+            seen.append("content" if opened.st_size == len(b"new") and not path.exists() else "nothing")
+
+    monkeypatch.setattr(atomic_files.os, "fsync", fsync)
+    write(path)
+    assert seen == synced
+
+
+def test_halves_of_killed_programs_do_not_pile_up(tmp_path):
+    """What was being written when a program was killed goes with the next writing, once nobody can be writing it."""
+    path, other = tmp_path / "a[b].csv", tmp_path / "other.csv.0.unfinished"
+    old, young = tmp_path / "a[b].csv.0.unfinished", tmp_path / "a[b].csv.1.unfinished"
+    for leftover in (other, old, young):
+        leftover.touch()
+    os.utime(old, (0, 0))
+    replace_file(path, lambda file: file.write(b"new"))
+    assert sorted(tmp_path.iterdir()) == [path, young, other]
+    remove_temporary_files(path)
+    assert sorted(tmp_path.iterdir()) == [path, other]
+
+
+@pytest.mark.parametrize("write", [replace_file, write_durably])
+def test_a_new_name_is_not_searched_for(tmp_path, write):
+    """Where a name was never written before, the folder, which may hold thousands of files, is not looked through."""
+    leftover = tmp_path / "lines.csv.0.unfinished"
+    leftover.touch()
+    os.utime(leftover, (0, 0))
+    write(tmp_path / "lines.csv", lambda file: file.write(b"new"), remove_leftovers=False)
+    assert leftover.exists()
+
+
+@pytest.mark.parametrize("name", ["n" * 255, "ü" * 127])
+def test_names_as_long_as_they_may_be(tmp_path, name):
+    """A name that the file system takes is written."""
+    path = tmp_path / name
+    replace_file(path, lambda file: file.write(b"new"))
+    assert [one.name for one in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("path", [".", "", "/"])
+def test_what_is_no_file(path):
+    """What names a folder is an error of files, which every caller expects."""
+    with pytest.raises(IsADirectoryError):
+        replace_file(Path(path), lambda file: file.write(b"new"))

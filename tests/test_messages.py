@@ -1,0 +1,35 @@
+"""Messages: short lists, quoted values, and no control characters."""
+
+import pytest
+
+from accounting_analytics.messages import join_ids, printable, quote
+
+
+@pytest.mark.parametrize(
+    ("ids", "limit", "text"),
+    [
+        ([], 5, ""),
+        (["b", "a"], 5, "a, b"),
+        (["a", "b"], 2, "a, b"),
+        (["a", "b", "c", "d"], 2, "a, b and 2 more"),
+        ((identifier for identifier in (1, None)), 5, "1, None"),
+    ],
+)
+def test_join_ids(ids, limit, text):
+    """The first ids are sorted, and the others are counted."""
+    assert join_ids(ids, limit=limit) == text
+
+
+def test_quote():
+    """A value is quoted as Python writes it, and a long one is shortened to the limit."""
+    assert quote("a\nb") == r"'a\nb'"
+    assert quote(1.5) == "1.5"
+    assert quote("x" * 100, limit=10) == "'xxxxxx..."
+    assert len(quote("x" * 100)) == 60
+
+
+def test_printable():
+    """Escapes, line breaks and invisible marks are replaced; letters of any script stay."""
+    assert printable("\x1b[2Jred\n\u202e") == "\ufffd[2Jred\ufffd\ufffd"
+    assert printable("a\tb", " ") == "a b"
+    assert printable("Café 東京 1") == "Café 東京 1"
