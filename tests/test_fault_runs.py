@@ -19,8 +19,12 @@ import stamina
 import accounting_analytics as aa
 from accounting_analytics.client import ClientCredentials
 from accounting_analytics.errors import AccountingAnalyticsError, ServiceError
-from accounting_analytics.service.auth.access_tokens import issue_client
-from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLedger, NewLine
+from accounting_analytics.service.auth.access_tokens import issue_token
+from accounting_analytics.service.auth.oauth_clients import issue_client
+from accounting_analytics.service.bookkeeping.instances import create_instance
+from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine
+from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.posted_journal import post_entries
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 
@@ -63,13 +67,13 @@ def world(tmp_path_factory):
     """Return books of a quarter: two banks, a card, eight categories, 700 entries."""
     path, chance = tmp_path_factory.mktemp("faults") / "books.db", random.Random(5)  # noqa: S311 (books)
     with Store.open(path) as store:
-        instance = store.create_instance()
+        instance = create_instance(store)
         cash = [
-            store.create_ledger(instance, NewLedger(name, financial_account_type=kind)).id
+            create_ledger(store, instance, NewLedger(name, financial_account_type=kind)).id
             for name, kind in (("Bank", "bank_account"), ("Savings", "bank_account"), ("Card", "credit_card"))
         ]
         categories = [
-            store.create_ledger(
+            create_ledger(store,
                 instance,
                 NewLedger(
                     f"Category {number}", type="expense", sub_type="operating_expenses", debit_credit="debit",
@@ -86,8 +90,8 @@ def world(tmp_path_factory):
             entries.append(
                 NewJournalEntry(moment, f"e{number}", (NewLine(own, "credit", cents), NewLine(other, "debit", cents)))
             )
-        store.post(instance, entries)
-        return World(path, instance, store.issue_token(instance), tuple(issue_client(store, instance)))
+        post_entries(store, instance, entries)
+        return World(path, instance, issue_token(store, instance), tuple(issue_client(store, instance)))
 
 
 def client_of(world, service, **options):

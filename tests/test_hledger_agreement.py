@@ -35,6 +35,8 @@ from accounting_analytics.discovery import discover_ledgers
 from accounting_analytics.errors import ImportRefusedError
 from accounting_analytics.loader import load_cash_flow_report, load_line_entries
 from accounting_analytics.reconciliation import reconcile
+from accounting_analytics.service.auth.access_tokens import issue_token
+from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
@@ -91,11 +93,11 @@ def case(request, tmp_path_factory):
     printed = folder / "printed.csv"
     printed.write_text(run("hledger", "-f", str(journal), "print", "-O", "csv"), encoding="utf-8")
     with Store.open(folder / "books.db") as store:
-        instance_id = store.create_instance()
+        instance_id = create_instance(store)
         with pytest.raises(ImportRefusedError, match="several commodities: IRAUSD, USD, VACHR"):
             import_books(store, instance_id, printed, cash=cash)
         summary = import_books(store, instance_id, printed, cash=cash, commodity="USD")
-        token = store.issue_token(instance_id)
+        token = issue_token(store, instance_id)
         paths = account_paths(store.ledgers(instance_id))
     assert summary.cash == cash
     assert summary.notes

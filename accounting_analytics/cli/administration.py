@@ -55,19 +55,19 @@ def create_instance(
 ) -> None:
     """Create an instance: an empty set of books with its four required ledgers."""
     from accounting_analytics.periods import parse_date
-    from accounting_analytics.service.auth.secret_files import keep_token, require_new
+    from accounting_analytics.service.auth.secret_files import check_new_file, save_new_token
+    from accounting_analytics.service.bookkeeping import instances as new_instances
     from accounting_analytics.service.storage.store import Store
 
     start = parse_date(entries_start, "--entries-start") if entries_start else None
     if token_file:
-        require_new(token_file)
+        check_new_file(token_file)
     with Store.open(database) as store:
-        created = store.create_instance(
-            name=name, tier=tier, scale=scale, localtime=localtime, entries_start=start, instance_id=instance
-        )
+        new = new_instances.NewInstance(name, tier, scale, localtime, entries_start=start, id=instance)
+        created = new_instances.create_instance(store, new)
         if token_file:
             try:
-                keep_token(store, created, token_file)
+                save_new_token(store, created, token_file)
             except ConfigurationError as error:
                 msg = f"{error}; instance {created!r} was made all the same, see: tokens issue"
                 raise ConfigurationError(msg) from error
@@ -92,11 +92,12 @@ def issue_token(
     label: Label = "",
 ) -> None:
     """Issue an access token into a file that only you can read."""
-    from accounting_analytics.service.auth.secret_files import keep_token, named_instance, require_new
+    from accounting_analytics.service.auth.secret_files import check_new_file, save_new_token
+    from accounting_analytics.service.bookkeeping.instances import choose_instance
 
-    require_new(token_file)
+    check_new_file(token_file)
     with _existing(database) as store:
-        keep_token(store, named_instance(store, instance), token_file, lifetime=lifetime, label=label)
+        save_new_token(store, choose_instance(store, instance), token_file, lifetime=lifetime, label=label)
     say(f"an access token is in {token_file}; to use it: export ACCOUNTING_ANALYTICS_TOKEN_FILE={token_file}")
 
 
@@ -124,21 +125,22 @@ def revoke_token(
 @clients.command("issue")
 def issue_client(database: Database, secret_file: SecretFile, instance: Instance = None, label: Label = "") -> None:
     """Make an OAuth client and print its id; its secret goes into a file that only you can read."""
-    from accounting_analytics.service.auth.secret_files import keep_client, named_instance, require_new
+    from accounting_analytics.service.auth.secret_files import check_new_file, save_new_client
+    from accounting_analytics.service.bookkeeping.instances import choose_instance
 
-    require_new(secret_file)
+    check_new_file(secret_file)
     with _existing(database) as store:
-        typer.echo(keep_client(store, named_instance(store, instance), secret_file, label=label))
+        typer.echo(save_new_client(store, choose_instance(store, instance), secret_file, label=label))
     say(f"its secret is in {secret_file}; access tokens come from POST /oauth/token of the service")
 
 
 @clients.command("list")
 def list_clients(database: Database, instance: Instance = None, *, as_json: AsJson = False) -> None:
     """List OAuth clients; the secrets are not kept."""
-    from accounting_analytics.service.auth import access_tokens
+    from accounting_analytics.service.auth import oauth_clients
 
     with _existing(database) as store:
-        _print(access_tokens.list_clients(store, instance), as_json=as_json)
+        _print(oauth_clients.list_clients(store, instance), as_json=as_json)
 
 
 @clients.command("revoke")
@@ -146,10 +148,10 @@ def revoke_client(
     database: Database, client_id: Annotated[str, typer.Argument(help="The client, as `clients list` shows it.")]
 ) -> None:
     """Revoke an OAuth client and every token it holds."""
-    from accounting_analytics.service.auth import access_tokens
+    from accounting_analytics.service.auth import oauth_clients
 
     with _existing(database) as store:
-        access_tokens.revoke_client(store, client_id)
+        oauth_clients.revoke_client(store, client_id)
     say(f"client {client_id} and its tokens are revoked")
 
 

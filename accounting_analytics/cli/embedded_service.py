@@ -107,12 +107,12 @@ def import_(
     as_json: AsJson = False,
 ) -> None:
     """Import books from a file; all of it, or nothing."""
-    from accounting_analytics.service.auth.secret_files import only_instance
+    from accounting_analytics.service.bookkeeping.instances import choose_or_create_instance
     from accounting_analytics.service.imports.import_books import import_books
     from accounting_analytics.service.storage.store import Store
 
     with Store.open(database) as store:
-        into = only_instance(store, instance)
+        into = choose_or_create_instance(store, instance)
         summary = import_books(store, into, file, time_zone=time_zone or "UTC", cash=cash or (), commodity=commodity)
         name = store.name
     for note in summary.notes:

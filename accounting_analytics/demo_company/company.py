@@ -13,6 +13,10 @@ from accounting_analytics.client import LedgerClient
 from accounting_analytics.demo_company import chart, entry_generator
 from accounting_analytics.demo_company.calendar import END_DATE, START_DATE
 from accounting_analytics.demo_company.daybook import TIME_ZONE
+from accounting_analytics.service.auth.access_tokens import issue_token
+from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
+from accounting_analytics.service.bookkeeping.new_ledgers import create_ledger
+from accounting_analytics.service.bookkeeping.posted_journal import post_entries
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 
@@ -112,14 +116,17 @@ def _post_books(database: Path) -> str:
     with Store.open(database) as store:
         if INSTANCE_ID not in {instance.id for instance in store.instances()}:
             required = {key: chart.ledger_id(key) for key in chart.REQUIRED_LEDGERS}
-            store.create_instance(
-                name=entry_generator.COMPANY,
-                instance_id=INSTANCE_ID,
-                localtime=TIME_ZONE,
-                # always the same: a plan made of one demo company fits the next
-                required_ledger_ids={kind: required[key] for kind, key in _KEY_OF_REQUIRED.items()},
+            create_instance(
+                store,
+                NewInstance(
+                    name=entry_generator.COMPANY,
+                    id=INSTANCE_ID,
+                    localtime=TIME_ZONE,
+                    # always the same: a plan made of one demo company fits the next
+                    required_ledger_ids={kind: required[key] for kind, key in _KEY_OF_REQUIRED.items()},
+                ),
             )
             for ledger in chart.new_ledgers():
-                store.create_ledger(INSTANCE_ID, ledger)
-            store.post(INSTANCE_ID, entry_generator.journal_entries(required))
-        return store.issue_token(INSTANCE_ID)
+                create_ledger(store, INSTANCE_ID, ledger)
+            post_entries(store, INSTANCE_ID, entry_generator.journal_entries(required))
+        return issue_token(store, INSTANCE_ID)

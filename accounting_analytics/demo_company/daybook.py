@@ -11,7 +11,7 @@ from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.demo_company.chart import ACCOUNTS, ledger_id
 from accounting_analytics.money import from_minor_units
 from accounting_analytics.periods import zone
-from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLine, NewTag, NewTransaction
+from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine, NewTag, NewTransaction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -19,7 +19,7 @@ from accounting_analytics.demo_company.trade import Counter, Suppliers, Wholesal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry
+    from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry
 
 COMPANY = "Harbor Lane Coffee Roasters"
 SEED = 20250101

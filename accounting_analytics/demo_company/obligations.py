@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from accounting_analytics.demo_company.calendar import END_DATE, is_month_end, next_weekday, trade_percent
 from accounting_analytics.demo_company.chart import OPENING_BALANCE, TRANSFERS
 from accounting_analytics.demo_company.daybook import Leg, local
-from accounting_analytics.service.bookkeeping.new_records import NewTag
+from accounting_analytics.service.bookkeeping.new_entries import NewTag
 
 if TYPE_CHECKING:
     from random import Random

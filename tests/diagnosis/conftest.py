@@ -9,7 +9,11 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.diagnosis.checkup import _examine
 from accounting_analytics.periods import Period
-from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLedger, NewLine, NewTag
+from accounting_analytics.service.auth.access_tokens import issue_token
+from accounting_analytics.service.bookkeeping.instances import create_instance
+from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine, NewTag
+from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.posted_journal import post_entries
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 
@@ -34,7 +38,7 @@ def post_books(store, instance):
         "meals": category("Meals", "expense", "operating_expenses"),
         "sales": category("Sales", "revenue", "operating_revenues"),
     }
-    ids = {name: store.create_ledger(instance, ledger).id for name, ledger in new.items()}
+    ids = {name: create_ledger(store, instance, ledger).id for name, ledger in new.items()}
 
     def entry(day, *lines):
         posted = [
@@ -59,7 +63,7 @@ def post_books(store, instance):
             for number, day in enumerate(("01-12", "01-28", "02-04", "02-09"), 310)
         ),
     ]
-    store.post(instance, entries)
+    post_entries(store, instance, entries)
     return ids
 
 
@@ -68,8 +72,8 @@ def books(tmp_path_factory):
     """Return the books: address, token, instance, ledgers, and how to connect; tests do not change them."""
     database = tmp_path_factory.mktemp("diagnosis") / "books.db"
     with Store.open(database) as store:
-        instance = store.create_instance()
-        token = store.issue_token(instance)
+        instance = create_instance(store)
+        token = issue_token(store, instance)
         ledgers = post_books(store, instance)
     with running(database) as service:
 

@@ -12,7 +12,11 @@ from accounting_analytics.diagnosis.access import Knock, reachable
 from accounting_analytics.diagnosis.cached_responses import Evidence, last_months
 from accounting_analytics.diagnosis.checkup import _examine
 from accounting_analytics.periods import Period
-from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLedger, NewLine
+from accounting_analytics.service.auth.access_tokens import issue_token
+from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
+from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine
+from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.posted_journal import post_entries
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 
@@ -45,8 +49,8 @@ def test_another_instance(books, found):
 def test_a_lower_tier(tmp_path, found):
     """403 on tags is told as a warning with the tier; everything else is fine: exit code 0."""
     with Store.open(tmp_path / "books.db") as store:
-        instance = store.create_instance(tier=2)
-        token = store.issue_token(instance)
+        instance = create_instance(store, NewInstance(tier=2))
+        token = issue_token(store, instance)
     with (
         running(tmp_path / "books.db") as service,
         aa.LedgerClient(service.base_url, token=token, instance_id=instance) as client,
@@ -158,13 +162,13 @@ def test_the_last_three_months(books):
 def test_books_that_began_later(tmp_path):
     """Months before the start of the books, which a service refuses to show, are left out."""
     with Store.open(tmp_path / "books.db") as store:
-        instance = store.create_instance(entries_start=dt.date(2025, 2, 1))
-        token = store.issue_token(instance)
+        instance = create_instance(store, NewInstance(entries_start=dt.date(2025, 2, 1)))
+        token = issue_token(store, instance)
         equity = next(ledger.id for ledger in store.ledgers(instance) if ledger.sub_type == "equity")
-        bank = store.create_ledger(instance, NewLedger("Bank", financial_account_type="bank_account")).id
+        bank = create_ledger(store, instance, NewLedger("Bank", financial_account_type="bank_account")).id
         opened = dt.datetime(2025, 2, 3, 12, tzinfo=dt.UTC)
         lines = (NewLine(bank, "debit", Decimal(5)), NewLine(equity, "credit", Decimal(5)))
-        store.post(instance, [NewJournalEntry(opened, "opened", lines)])
+        post_entries(store, instance, [NewJournalEntry(opened, "opened", lines)])
     with (
         running(tmp_path / "books.db") as service,
         aa.LedgerClient(service.base_url, token=token, instance_id=instance) as client,

@@ -11,7 +11,11 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.schemas import PlanItems
-from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLedger, NewLine, NewTransaction
+from accounting_analytics.service.auth.access_tokens import issue_token
+from accounting_analytics.service.bookkeeping.instances import create_instance
+from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine, NewTransaction
+from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.posted_journal import post_entries
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 
@@ -101,15 +105,15 @@ def books(tmp_path):
     """Return the company: client, ledger ids, how to connect, load, post, and look behind the service."""
     database = tmp_path / "books.db"
     with Store.open(database) as store:
-        instance = store.create_instance()
-        token = store.issue_token(instance)
+        instance = create_instance(store)
+        token = issue_token(store, instance)
         outflow = next(ledger.id for ledger in store.ledgers(instance) if "outflow" in ledger.name.lower())
         bank, savings = (
-            store.create_ledger(instance, NewLedger(name, financial_account_type="bank_account")).id
+            create_ledger(store, instance, NewLedger(name, financial_account_type="bank_account")).id
             for name in ("Bank", "Savings")
         )
         meals, software, rent = (
-            store.create_ledger(instance, expense(name)).id for name in ("Meals", "Software", "Rent")
+            create_ledger(store, instance, expense(name)).id for name in ("Meals", "Software", "Rent")
         )
         entries = [purchase(at, text, amount, bank, outflow) for at, (text, amount) in enumerate(SPENDING)]
         entries.append(
@@ -131,11 +135,11 @@ def books(tmp_path):
             )
             for category in (meals, software)
         ]
-        store.post(instance, entries)
+        post_entries(store, instance, entries)
 
     def post(*entries):
         with Store.open(database) as store:
-            store.post(instance, entries)
+            post_entries(store, instance, entries)
 
     def audit():
         """Return the database's audit rows: every change that was really made."""

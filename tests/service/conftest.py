@@ -19,13 +19,11 @@ import httpx
 import psycopg
 import pytest
 
-from accounting_analytics.service.bookkeeping.new_records import (
-    NewJournalEntry,
-    NewLedger,
-    NewLine,
-    NewTag,
-    NewTransaction,
-)
+from accounting_analytics.service.auth.access_tokens import issue_token
+from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
+from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine, NewTag, NewTransaction
+from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.posted_journal import post_entries
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 
@@ -37,8 +35,8 @@ class Books:
 
     def __init__(self, store, http, **options):
         self.store = store
-        self.instance_id = store.create_instance(**options)
-        self.token = store.issue_token(self.instance_id)
+        self.instance_id = create_instance(store, NewInstance(**options))
+        self.token = issue_token(store, self.instance_id)
         self.http = http
         self._numbers = itertools.count(1)
 
@@ -48,7 +46,7 @@ class Books:
 
     def bank(self, name="Bank", **fields):
         fields = {"financial_account_type": "bank_account"} | fields
-        return self.store.create_ledger(self.instance_id, NewLedger(name, **fields)).id
+        return create_ledger(self.store, self.instance_id, NewLedger(name, **fields)).id
 
     def category(self, name="Rent", type_="expense", **fields):
         sub_types = {
@@ -64,7 +62,7 @@ class Books:
             "report_cash_flow": False,
             "sort_code": f"5{next(self._numbers):03d}",
         } | fields
-        return self.store.create_ledger(self.instance_id, NewLedger(name, type=type_, **fields)).id
+        return create_ledger(self.store, self.instance_id, NewLedger(name, type=type_, **fields)).id
 
     def required(self, sub_type, debit_credit=None):
         (found,) = [
@@ -84,7 +82,9 @@ class Books:
             signed = Decimal(amount)
             side = "credit" if signed < 0 else "debit"
             new.append(NewLine(ledger_id, side, abs(signed), transaction=transaction, tags=tags))
-        return self.store.post(self.instance_id, [NewJournalEntry(moment, description, tuple(new), id=entry_id)])[0]
+        return post_entries(
+            self.store, self.instance_id, [NewJournalEntry(moment, description, tuple(new), id=entry_id)]
+        )[0]
 
     def request(self, method, path, **options):
         options["headers"] = self.headers | options.pop("headers", {})

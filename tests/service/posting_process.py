@@ -13,7 +13,8 @@ from pathlib import Path
 from sqlalchemy.exc import DBAPIError
 
 from accounting_analytics.errors import OperationRefusedError
-from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLine
+from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine
+from accounting_analytics.service.bookkeeping.posted_journal import post_entries
 from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.storage.store import Store
 
@@ -29,7 +30,7 @@ def post(store, instance, name):
         NewLine("rent", "debit", Decimal(5)),
     )
     moment = dt.datetime(2025, 6, 1, tzinfo=dt.UTC)
-    store.post(instance, [NewJournalEntry(moment, "posted", lines, id=f"{name}.0")])
+    post_entries(store, instance, [NewJournalEntry(moment, "posted", lines, id=f"{name}.0")])
     return 1
 
 

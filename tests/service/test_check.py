@@ -10,13 +10,10 @@ from decimal import Decimal
 
 import pytest
 
-from accounting_analytics.service.bookkeeping.new_records import (
-    NewJournalEntry,
-    NewLedger,
-    NewLine,
-    NewTag,
-    NewTransaction,
-)
+from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
+from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine, NewTag, NewTransaction
+from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.posted_journal import post_entries
 from accounting_analytics.service.check import SHOWN, check_books
 from accounting_analytics.service.storage.store import Store
 
@@ -34,18 +31,20 @@ def path(tmp_path):
     """Return the file of sound books: two entries, a transfer, a change."""
     path = tmp_path / "books.db"
     with Store.open(path) as store:
-        instance = store.create_instance(instance_id="books")
+        instance = create_instance(store, NewInstance(id="books"))
         for name in ("bank", "savings"):
-            store.create_ledger(instance, NewLedger(name, financial_account_type="bank_account", id=name))
-        store.create_ledger(instance, ledger("costs"))
-        store.create_ledger(instance, ledger("rent", parent_id="costs"))
-        store.create_ledger(instance, ledger("food", parent_id="costs"))
+            create_ledger(store, instance, NewLedger(name, financial_account_type="bank_account", id=name))
+        create_ledger(store, instance, ledger("costs"))
+        create_ledger(store, instance, ledger("rent", parent_id="costs"))
+        create_ledger(store, instance, ledger("food", parent_id="costs"))
         for number, (own, other) in enumerate([("bank", "rent"), ("savings", "rent"), ("bank", "savings")]):
             lines = (
                 NewLine(own, "credit", Decimal(5), transaction=NewTransaction(id=f"T{number}"), id=f"L{number}"),
                 NewLine(other, "debit", Decimal(5), tags=(NewTag("class", "north"),), id=f"O{number}"),
             )
-            store.post(instance, [NewJournalEntry(NOON + dt.timedelta(days=number), "entry", lines, id=f"E{number}")])
+            post_entries(
+                store, instance, [NewJournalEntry(NOON + dt.timedelta(days=number), "entry", lines, id=f"E{number}")]
+            )
     return path
 
 
@@ -118,7 +117,7 @@ def test_many_findings_are_counted(path):
     """A rule that is broken everywhere is listed twenty times, and the rest counted."""
     with Store.open(path) as store:
         lines = (NewLine("bank", "debit", Decimal(1)), NewLine("rent", "credit", Decimal(1)))
-        store.post("books", [NewJournalEntry(NOON, "entry", lines)] * (SHOWN + 5))
+        post_entries(store, "books", [NewJournalEntry(NOON, "entry", lines)] * (SHOWN + 5))
     found = findings(path, "UPDATE line_entries SET low = low + 1 WHERE ledger_pk = 8")
     assert len([one for one in found if one.invariant == "debits equal credits"]) == SHOWN + 1
     assert "and 7 more" in [one.problem for one in found]
@@ -192,10 +191,10 @@ def test_the_command(path):
 def test_the_check_of_a_postgresql_database(postgresql):
     """The same check reads books in PostgreSQL."""
     with Store.open(postgresql.new()) as store:
-        instance = store.create_instance()
-        store.create_ledger(instance, NewLedger("bank", financial_account_type="bank_account", id="bank"))
-        store.create_ledger(instance, ledger("rent"))
+        instance = create_instance(store)
+        create_ledger(store, instance, NewLedger("bank", financial_account_type="bank_account", id="bank"))
+        create_ledger(store, instance, ledger("rent"))
         lines = (NewLine("bank", "debit", Decimal(1)), NewLine("rent", "credit", Decimal(1)))
-        store.post(instance, [NewJournalEntry(NOON, "entry", lines)] * 3)
+        post_entries(store, instance, [NewJournalEntry(NOON, "entry", lines)] * 3)
         checked = check_books(store)
         assert (checked.findings, checked.entries, checked.lines) == ([], 3, 6)

@@ -11,7 +11,9 @@ from decimal import Decimal
 import pytest
 from sqlalchemy import func, select
 
-from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLine, NewTransaction
+from accounting_analytics.service.bookkeeping.instances import create_instance
+from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine, NewTransaction
+from accounting_analytics.service.bookkeeping.posted_journal import post_entries
 from accounting_analytics.service.check import check_books
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import Store
@@ -65,7 +67,9 @@ class Traffic:
             )
             for place, line in enumerate(lines)
         )
-        self.books.store.post(self.books.instance_id, [NewJournalEntry(moment, "entry", named, id=f"E{number}")])
+        post_entries(
+            self.books.store, self.books.instance_id, [NewJournalEntry(moment, "entry", named, id=f"E{number}")]
+        )
         with self.lock:
             self.cents += sum(cents) if side == "debit" else -sum(cents)
             self.lying["bank"].add(named[0].id)
@@ -197,7 +201,7 @@ class Traffic:
 def test_everything_at_once(database, start_service, make_own_books, soak_count):
     """10,000 operations of 64 threads: no answer is a failure, every page and report holds, and the audit is whole."""
     with Store.open(database) as store:
-        store.create_instance()
+        create_instance(store)
     service = start_service(database)
     total, seed = soak_count(10_000), 1
     with make_own_books(database, service.base_url) as books:

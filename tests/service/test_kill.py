@@ -13,7 +13,8 @@ import httpx
 import pytest
 from sqlalchemy import func, select
 
-from accounting_analytics.service.bookkeeping.new_records import NewTransaction
+from accounting_analytics.service.bookkeeping.instances import create_instance
+from accounting_analytics.service.bookkeeping.new_entries import NewTransaction
 from accounting_analytics.service.check import check_books
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import Store
@@ -239,7 +240,7 @@ def test_killed_under_load(own_database, start_service, make_own_books, soak_cou
     database, server = own_database
     times = soak_count(50)
     with Store.open(database) as store:
-        store.create_instance()
+        create_instance(store)
     with make_own_books(database, "http://127.0.0.1:1") as books:
         books.bank(id="bank")
         for name in CATEGORIES:

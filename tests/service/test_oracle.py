@@ -19,7 +19,8 @@ from hypothesis.stateful import (
 )
 
 from accounting_analytics.errors import PostingRefusedError
-from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLine, NewTag, NewTransaction
+from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine, NewTag, NewTransaction
+from accounting_analytics.service.bookkeeping.posted_journal import post_entries
 
 LOCALTIME = "America/Sao_Paulo"
 STARTS = [None, None, dt.date(2011, 12, 30), dt.date(2018, 2, 18)]
@@ -277,9 +278,9 @@ class Machine(RuleBasedStateMachine):
         new = [NewJournalEntry(moment, "entry", tuple(posted), entry.id)]
         if self.start and self.day(entry, LOCALTIME) < self.start:
             with pytest.raises(PostingRefusedError, match="begin"):
-                self.books.store.post(self.books.instance_id, new)
+                post_entries(self.books.store, self.books.instance_id, new)
             return
-        self.books.store.post(self.books.instance_id, new)
+        post_entries(self.books.store, self.books.instance_id, new)
         self.entries.append(entry)
         for tag in {tag for line in entry.lines for tag in line.tags} - set(self.tag_ids):
             self.learn(tag, entry)

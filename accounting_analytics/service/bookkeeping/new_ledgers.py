@@ -1,8 +1,11 @@
-"""Completing and checking a new ledger: defaults, agreement of its fields, and a place in the display order."""
+"""Create ledgers: defaults of their fields, checks, and a sort code after their siblings."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
+
+import msgspec
+from sqlalchemy import Connection, insert
 
 from accounting_analytics.chart_of_accounts import (
     DEFAULTS,
@@ -14,15 +17,50 @@ from accounting_analytics.chart_of_accounts import (
     RequiredLedger,
     SubType,
 )
-from accounting_analytics.errors import OperationRefusedError
-from accounting_analytics.service.bookkeeping.new_records import NewLedger
-from accounting_analytics.service.wire.identifiers import unicode_text
+from accounting_analytics.errors import InputError, OperationRefusedError
+from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.store import read_instance, read_ledgers
+from accounting_analytics.service.wire.identifiers import new_id, unicode_text, usable
+from accounting_analytics.service.wire.stored_records import StoredLedger, now
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from enum import StrEnum
 
-    from accounting_analytics.service.wire.stored_records import StoredLedger
+    from accounting_analytics.service.storage.store import Store
+    from accounting_analytics.service.wire.stored_records import Instance
+
+
+class NewLedger(msgspec.Struct, frozen=True, gc=False):
+    """A ledger to create.
+
+    Parameters
+    ----------
+    name : str
+        Free-form name.
+    editable : bool
+        Whether line entries may be added or removed by hand.
+    debit_credit, type, sub_type, report_cash_flow, sort_code
+        As in the interface; each has a default if `financial_account_type` is given.
+    financial_account_type : str, optional
+        Marks a ledger that represents a real-world financial account.
+    parent_id : str, optional
+        Parent ledger, of the same type.
+    id : str, optional
+        Identifier to use.
+    """
+
+    name: str
+    editable: bool = True
+    debit_credit: str | None = None
+    type: str | None = None
+    sub_type: str | None = None
+    financial_account_type: str | None = None
+    report_cash_flow: bool | None = None
+    parent_id: str | None = None
+    sort_code: str | None = None
+    id: str | None = None
+
 
 REQUIRED_LEDGERS = {
     RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS: NewLedger(
@@ -77,8 +115,46 @@ _VOCABULARIES: dict[str, type[StrEnum]] = {
 }
 
 
-def completed(new: NewLedger, ledgers: Sequence[StoredLedger]) -> dict[str, Any]:
-    """Fields of a new ledger with its defaults filled in, checked against the `ledgers` of the instance.
+def create_ledger(store: Store, instance_id: str, new: NewLedger) -> StoredLedger:
+    """Create a ledger.
+
+    Raises
+    ------
+    OperationRefusedError
+        The fields are incomplete or do not agree, or the parent does not exist; nothing was changed.
+    """
+    with store.writing() as connection:
+        return add_ledgers(connection, read_instance(connection, instance_id), [new])[-1]
+
+
+def add_ledgers(
+    connection: Connection, instance: Instance, new_ledgers: Iterable[NewLedger], *, is_required: bool = False
+) -> list[StoredLedger]:
+    """Write new ledgers in the transaction of `connection`, parents before their children.
+
+    Returns
+    -------
+    list of StoredLedger
+        All ledgers of the instance, the new ones last.
+    """
+    ledgers = read_ledgers(connection, instance)
+    ids = {ledger.id for ledger in ledgers}
+    for new in new_ledgers:
+        ledger_id = new_id("led") if new.id is None else usable(new.id, "ledger")
+        if ledger_id in ids:
+            msg = f"there is already a ledger {ledger_id!r} in instance {instance.id!r}; nothing was changed"
+            raise InputError(msg)
+        ids.add(ledger_id)
+        parent_pk, fields = complete_fields(new, ledgers)
+        fields |= {"id": ledger_id, "is_required": is_required, "created_at": now()}
+        row = fields | {"instance_pk": instance.pk, "parent_pk": parent_pk}
+        pk = connection.execute(insert(tables.ledgers).returning(tables.ledgers.c.pk), row).scalar_one()
+        ledgers.append(StoredLedger.from_row(fields | {"pk": pk, "parent_id": new.parent_id}))
+    return ledgers
+
+
+def complete_fields(new: NewLedger, ledgers: Sequence[StoredLedger]) -> tuple[int | None, dict[str, Any]]:
+    """Key of the parent and the fields of a new ledger with their defaults, checked against the instance's `ledgers`.
 
     Raises
     ------
@@ -88,18 +164,18 @@ def completed(new: NewLedger, ledgers: Sequence[StoredLedger]) -> dict[str, Any]
     """
     _check_vocabularies(new)
     fields = _with_defaults(new)
-    if TYPE_OF_SUB_TYPE[SubType(fields["sub_type"])] != fields["type"]:
-        _refuse("sub_type", f"sub_type {fields['sub_type']} does not belong to type {fields['type']}")
-    parent = _parent(new.parent_id, str(fields["type"]), ledgers)
+    ledger_type = str(fields["type"])
+    if TYPE_OF_SUB_TYPE[SubType(fields["sub_type"])] != ledger_type:
+        _refuse("sub_type", f"sub_type {fields['sub_type']} does not belong to type {ledger_type}")
+    parent = _find_parent(new.parent_id, ledger_type, ledgers)
     code = new.sort_code
     if code is None:
-        siblings = [other for other in ledgers if other.type == fields["type"] and other.parent_id == new.parent_id]
-        code = next_sort_code([other.sort_code for other in siblings], str(fields["type"]), parent)
-    return fields | {
+        siblings = [other for other in ledgers if other.type == ledger_type and other.parent_id == new.parent_id]
+        code = next_sort_code([other.sort_code for other in siblings], ledger_type, parent)
+    return parent.pk if parent else None, fields | {
         "name": new.name,
         "editable": new.editable,
         "financial_account_type": str(new.financial_account_type) if new.financial_account_type else None,
-        "parent_pk": parent.pk if parent else None,
         "sort_code": code,
     }
 
@@ -149,7 +225,7 @@ def _plain(value: str | bool) -> str | bool:  # noqa: FBT001 (either kind of fie
     return value if isinstance(value, bool) else str(value)
 
 
-def _parent(parent_id: str | None, ledger_type: str, ledgers: Sequence[StoredLedger]) -> StoredLedger | None:
+def _find_parent(parent_id: str | None, ledger_type: str, ledgers: Sequence[StoredLedger]) -> StoredLedger | None:
     if parent_id is None:
         return None
     parent = next((ledger for ledger in ledgers if ledger.id == parent_id), None)

@@ -15,9 +15,10 @@ from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError, PostingRefusedError
 from accounting_analytics.money import format_amount, from_minor_units
 from accounting_analytics.service.bookkeeping.cash_movement import moved_cash_ledger
-from accounting_analytics.service.bookkeeping.new_records import NewTransaction
+from accounting_analytics.service.bookkeeping.new_entries import NewTransaction
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.bulk_insert import insert_rows
+from accounting_analytics.service.storage.store import read_instance, read_ledgers
 from accounting_analytics.service.wire.identifiers import new_id, new_ids, unicode_text, usable
 from accounting_analytics.service.wire.stored_records import MICROSECONDS_A_DAY, microseconds
 from accounting_analytics.service.wire.units import BASE, split, units_of
@@ -25,7 +26,8 @@ from accounting_analytics.service.wire.units import BASE, split, units_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLine, NewTag
+    from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine, NewTag
+    from accounting_analytics.service.storage.store import Store
     from accounting_analytics.service.wire.stored_records import Instance, StoredLedger
 
 POSTED_STATUSES = frozenset({"posted"})
@@ -42,7 +44,22 @@ _FIRST = dt.datetime(1, 1, 3, tzinfo=dt.UTC)
 _LAST = dt.datetime(9999, 12, 29, tzinfo=dt.UTC)
 
 
-class Journal:
+def post_entries(store: Store, instance_id: str, entries: Iterable[NewJournalEntry]) -> list[str]:
+    """Post journal entries, all of them or none, and return their ids in the order given.
+
+    Raises
+    ------
+    PostingRefusedError
+        An entry does not balance, names an unknown ledger, has an amount that does not fit, or an id is taken;
+        ``entry_index`` is its position. Nothing was posted.
+    """
+    with store.writing() as connection:
+        instance = read_instance(connection, instance_id)
+        ledgers = {ledger.id: ledger for ledger in read_ledgers(connection, instance)}
+        return PostedJournal(connection, instance, ledgers).post(entries)
+
+
+class PostedJournal:
     """Writes journal entries of one instance.
 
     Parameters

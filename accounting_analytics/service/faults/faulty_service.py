@@ -16,7 +16,8 @@ from starlette.requests import Request
 from starlette.routing import Match, Route
 
 from accounting_analytics.errors import InputError, OperationRefusedError
-from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLine
+from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine
+from accounting_analytics.service.bookkeeping.posted_journal import post_entries
 from accounting_analytics.service.faults.fault_plan import KINDS
 from accounting_analytics.service.faults.faulty_pages import PAGE_FAULTS, played_page
 from accounting_analytics.service.operations.list_line_entries import page_tokens
@@ -198,7 +199,7 @@ class FaultyService:
         amount = Decimal(number).scaleb(-instance.scale)
         lines = (NewLine(ledger_id, "debit", amount), NewLine(opposing, "credit", amount))
         try:
-            self._store.post(instance.id, [NewJournalEntry(noon, f"late entry {number}", lines)])
+            post_entries(self._store, instance.id, [NewJournalEntry(noon, f"late entry {number}", lines)])
         except (InputError, OperationRefusedError, DBAPIError):  # somebody else is at work, or it does not fit
             return False
         return True

@@ -20,13 +20,13 @@ from accounting_analytics.chart_of_accounts import (
     LedgerType,
     SubType,
 )
-from accounting_analytics.service.bookkeeping.new_records import NewLedger
+from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from accounting_analytics.service.imports.import_errors import Refusals
-    from accounting_analytics.service.storage.store import StoredLedger
+    from accounting_analytics.service.wire.stored_records import StoredLedger
 
 SEPARATOR = ":"
 _SHOWN_ACCOUNTS = 30

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.errors import AmountError
 from accounting_analytics.money import DEFAULT_SCALE
-from accounting_analytics.service.bookkeeping.new_records import NewTransaction
+from accounting_analytics.service.bookkeeping.new_entries import NewTransaction
 from accounting_analytics.service.imports.import_errors import Refusals
 from accounting_analytics.service.imports.parsed_books import Amounts, FileLine, ImportedBooks, Instants, books_of
 from accounting_analytics.service.imports.table_files import Rows, csv_rows
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from accounting_analytics.service.storage.store import StoredLedger
+    from accounting_analytics.service.wire.stored_records import StoredLedger
 
 COLUMNS = (
     "txnidx",

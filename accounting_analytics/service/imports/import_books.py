@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from sqlalchemy import select
 
-from accounting_analytics.errors import InputError, PostingRefusedError
-from accounting_analytics.service.bookkeeping.posted_journal import Journal
+from accounting_analytics.errors import PostingRefusedError
+from accounting_analytics.service.bookkeeping.new_ledgers import add_ledgers
+from accounting_analytics.service.bookkeeping.posted_journal import PostedJournal
 from accounting_analytics.service.imports import hledger_csv, line_table
 from accounting_analytics.service.imports.hledger_csv import read_hledger_csv
 from accounting_analytics.service.imports.import_errors import Refusals
 from accounting_analytics.service.imports.line_table import read_line_table
 from accounting_analytics.service.imports.table_files import csv_columns, is_parquet
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.store import add_ledgers, find_instance, read_ledgers
+from accounting_analytics.service.storage.store import read_instance, read_ledgers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from accounting_analytics.service.imports.parsed_books import ImportedBooks
-    from accounting_analytics.service.storage.store import Instance, Store, StoredLedger
+    from accounting_analytics.service.storage.store import Store
+    from accounting_analytics.service.wire.stored_records import Instance, StoredLedger
 
 __all__ = ["ImportSummary", "import_books", "read_books", "read_hledger_csv", "read_line_table"]
 
@@ -133,7 +135,7 @@ def _imported(
     store: Store, instance_id: str, file: Path, *, time_zone: str, cash: Sequence[str], commodity: str | None
 ) -> ImportSummary:
     with store.reading() as connection:
-        instance = _instance(connection, instance_id)
+        instance = read_instance(connection, instance_id)
         existing = read_ledgers(connection, instance)
 
     def read(existing: Sequence[StoredLedger]) -> ImportedBooks:
@@ -150,7 +152,7 @@ def _imported(
         _refuse_known(connection, instance, books, refusals)
         ledgers = {ledger.id: ledger for ledger in add_ledgers(connection, instance, books.ledgers)}
         try:
-            Journal(connection, instance, ledgers).post(books.entries)
+            PostedJournal(connection, instance, ledgers).post(books.entries)
         except PostingRefusedError as error:
             index = error.entry_index
             place = "" if index is None else books.places[books.entries[index].id or ""]
@@ -201,14 +203,6 @@ def _reader_of(columns: Sequence[str], refusals: Refusals) -> Callable[..., Impo
         f"({', '.join(hledger_csv.COLUMNS)}); columns are separated by commas"
     )
     raise refusals.refuse(reason, "line 1")
-
-
-def _instance(connection: Connection, instance_id: str) -> Instance:
-    instance = find_instance(connection, instance_id)
-    if instance is None:
-        msg = f"there is no instance {instance_id!r} in this database; nothing was imported"
-        raise InputError(msg)
-    return instance
 
 
 def _refuse_known(connection: Connection, instance: Instance, books: ImportedBooks, refusals: Refusals) -> None:

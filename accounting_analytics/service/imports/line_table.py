@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError
 from accounting_analytics.money import DEFAULT_SCALE
-from accounting_analytics.service.bookkeeping.new_records import NewTag, NewTransaction
+from accounting_analytics.service.bookkeeping.new_entries import NewTag, NewTransaction
 from accounting_analytics.service.imports.import_errors import Refusals
 from accounting_analytics.service.imports.parsed_books import Amounts, FileLine, ImportedBooks, Instants, books_of
 from accounting_analytics.service.imports.table_files import Rows, csv_rows, is_parquet, parquet_rows
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from pathlib import Path
 
-    from accounting_analytics.service.storage.store import StoredLedger
+    from accounting_analytics.service.wire.stored_records import StoredLedger
 
 REQUIRED_COLUMNS = ("entry_id", "datetime", "entry_description", "ledger", "debit_credit", "amount")
 TRANSACTION_COLUMNS = ("transaction_id", "transaction_description", "personal", "review_status", "source_account_id")

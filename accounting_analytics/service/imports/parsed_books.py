@@ -13,21 +13,16 @@ from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError, PostingRefusedError
 from accounting_analytics.money import EXACT, PRECISION, format_amount, parse_amount
 from accounting_analytics.periods import zone
-from accounting_analytics.service.bookkeeping.new_records import (
-    NewJournalEntry,
-    NewLedger,
-    NewLine,
-    NewTag,
-    NewTransaction,
-)
+from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine, NewTag, NewTransaction
 from accounting_analytics.service.imports.account_paths import Chart, chart_of
 from accounting_analytics.service.wire.identifiers import usable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger
     from accounting_analytics.service.imports.import_errors import Refusals
-    from accounting_analytics.service.storage.store import StoredLedger
+    from accounting_analytics.service.wire.stored_records import StoredLedger
 
 _SHOWN = 3
 _NOON = dt.time(12)

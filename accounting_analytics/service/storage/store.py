@@ -1,7 +1,7 @@
-"""The store: instances, tokens, ledgers and journal entries in one database.
+"""The store: read snapshots and write transactions of one database, and the instances, ledgers and audit rows in it.
 
-One writer at a time, readers never wait: :meth:`Store.reading` gives a consistent snapshot, :meth:`Store.writing` the
-write lock, and what is written there is committed as a whole or not at all.
+There is one writer at a time, and readers never wait: :meth:`Store.reading` gives a consistent snapshot,
+:meth:`Store.writing` holds the write lock, and what is written in its block is committed completely or not at all.
 """
 
 from __future__ import annotations
@@ -10,59 +10,25 @@ import secrets
 import threading
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
-from msgspec.structs import replace
 from sqlalchemy import Connection, RootTransaction, insert, select
 from sqlalchemy.exc import OperationalError
 
 from accounting_analytics.errors import ConfigurationError, InputError, OperationRefusedError
-from accounting_analytics.money import DEFAULT_SCALE, check_scale
-from accounting_analytics.periods import LOCALTIME, zone
-from accounting_analytics.service.auth.access_tokens import INSTANCE_COLUMNS, add_token, issue_token
-from accounting_analytics.service.bookkeeping.new_ledgers import REQUIRED_LEDGERS, completed
-from accounting_analytics.service.bookkeeping.posted_journal import Journal
 from accounting_analytics.service.storage import postgresql, sqlite, tables
-from accounting_analytics.service.wire.identifiers import new_id, unicode_text, usable, usable_in_header
-from accounting_analytics.service.wire.stored_records import AuditRow, Instance, StoredLedger, now
+from accounting_analytics.service.wire.stored_records import AuditRow, Instance, StoredLedger
 
 if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator
 
-    from accounting_analytics.chart_of_accounts import RequiredLedger
-    from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLedger
     from accounting_analytics.service.storage.database import Database
 
-__all__ = [
-    "AuditRow",
-    "Instance",
-    "Store",
-    "StoredLedger",
-    "add_ledger",
-    "add_ledgers",
-    "find_instance",
-    "read_ledgers",
-]
-
-TIERS = (1, 2, 3)
 LOCK_SECONDS = 10.0
+INSTANCE_COLUMNS = [column for column in tables.instances.c if column.name != "created_at"]
 _PAGE_KEY = "page_token_key"
 _PAGE_KEY_BYTES = 32
 _SELECT_PAGE_KEY = select(tables.settings.c.value).where(tables.settings.c.name == _PAGE_KEY)
-
-
-class NewInstance(NamedTuple):
-    """An instance to create; the fields are the parameters of :meth:`Store.create_instance`."""
-
-    name: str = "books"
-    tier: int = 3
-    scale: int = DEFAULT_SCALE
-    localtime: str = "UTC"
-    entries_start: dt.date | None = None
-    id: str | None = None
-    required_ledger_ids: Mapping[RequiredLedger, str] = MappingProxyType({})
 
 
 class Store:
@@ -78,7 +44,7 @@ class Store:
 
     @property
     def name(self) -> str:
-        """What the database is called in messages."""
+        """Name of the database in messages."""
         return self._database.name
 
     @property
@@ -88,21 +54,21 @@ class Store:
 
     @classmethod
     def open(cls, database: str | Path, *, lock_seconds: float = LOCK_SECONDS, create: bool = True) -> Self:
-        """Open a database: an SQLite file, made when there is none, or an address ``postgresql://...``.
+        """Open a database: an SQLite file, created if it does not exist, or an address ``postgresql://...``.
 
         Parameters
         ----------
         database : str or Path
             The file or the address.
         lock_seconds : float
-            How long a writer waits for another one, in this process or elsewhere, before it is turned away.
+            How long a writer waits for another one, in this process or elsewhere, before it is refused.
         create : bool
-            Whether to make the tables in a new or empty database; without, it is refused.
+            Whether to create the tables in a new or empty database; otherwise it is refused.
 
         Raises
         ------
         InputError
-            It is something else; nothing was changed.
+            It contains something else; nothing was changed.
         ConfigurationError
             It cannot be opened or reached.
         """
@@ -148,7 +114,7 @@ class Store:
         if not self._writer.acquire(timeout=self._lock_seconds):
             raise _busy()
         try:
-            with self._database.writer.connect() as connection, _begun(connection):
+            with self._database.writer.connect() as connection, _begin(connection):
                 yield connection
         finally:
             self._writer.release()
@@ -158,66 +124,6 @@ class Store:
         with self.reading() as connection:
             return bytes(connection.execute(_SELECT_PAGE_KEY).scalar_one())
 
-    def _ensure_page_token_key(self) -> None:
-        with self.reading() as connection:
-            if connection.execute(_SELECT_PAGE_KEY).first():
-                return
-        with self.writing() as connection:
-            if connection.execute(_SELECT_PAGE_KEY).first() is None:  # somebody else may have been faster
-                row = {"name": _PAGE_KEY, "value": secrets.token_bytes(_PAGE_KEY_BYTES)}
-                connection.execute(insert(tables.settings), row)
-
-    # instances and tokens
-
-    def create_instance(
-        self,
-        *,
-        name: str = "books",
-        tier: int = 3,
-        scale: int = DEFAULT_SCALE,
-        localtime: str = "UTC",
-        entries_start: dt.date | None = None,
-        instance_id: str | None = None,
-        required_ledger_ids: Mapping[RequiredLedger, str] | None = None,
-    ) -> str:
-        """Create an instance with its four required ledgers and return its id.
-
-        Parameters
-        ----------
-        name : str
-            Name for people.
-        tier : int
-            Subscription tier, 1 to 3; filtering the cash flow report by tags needs 3.
-        scale : int
-            Fraction digits of its one currency, 0 to 10.
-        localtime : str
-            Time zone that ``localtime`` means.
-        entries_start : date, optional
-            First day of the books, in that zone: nothing earlier can be posted, and asking before it is refused.
-        instance_id : str, optional
-            Identifier to use.
-        required_ledger_ids : mapping, optional
-            Identifiers to use for required ledgers; the others get new ones.
-        """
-        ids = required_ledger_ids or {}
-        new = NewInstance(name, tier, scale, localtime, entries_start, instance_id, ids)
-        with self.writing() as connection:
-            return _add_instance(connection, new).id
-
-    def create_first_instance(self, new: NewInstance) -> tuple[str, str] | None:
-        """Create an instance and an access token of it, both or neither, where there is no instance yet.
-
-        Returns
-        -------
-        tuple of str or None
-            Its id and the token; None where there is an instance already.
-        """
-        with self.writing() as connection:
-            if connection.execute(select(tables.instances.c.pk).limit(1)).first():
-                return None
-            instance = _add_instance(connection, new)
-            return instance.id, add_token(connection, instance.pk)
-
     def instances(self) -> list[Instance]:
         """All instances, oldest first."""
         with self.reading() as connection:
@@ -225,114 +131,59 @@ class Store:
             return [Instance(**row) for row in rows.mappings()]
 
     def instance(self, instance_id: str) -> Instance:
-        """Instance with an id; refused when there is none."""
-        with self.reading() as connection:
-            return self._instance(connection, instance_id)
-
-    def issue_token(self, instance_id: str) -> str:
-        """Return a new access token of an instance; only its hash is kept, so it cannot be shown again."""
-        return issue_token(self, instance_id)
-
-    # ledgers and journal entries
-
-    def create_ledger(self, instance_id: str, new: NewLedger) -> StoredLedger:
-        """Create a ledger.
+        """Instance with an id.
 
         Raises
         ------
-        OperationRefusedError
-            The fields are incomplete or do not agree, or the parent does not exist.
+        InputError
+            There is no such instance.
         """
-        with self.writing() as connection:
-            return add_ledger(connection, self._instance(connection, instance_id), new)
+        with self.reading() as connection:
+            return read_instance(connection, instance_id)
 
     def ledgers(self, instance_id: str) -> list[StoredLedger]:
         """Ledgers of an instance by (sort_code, id)."""
         with self.reading() as connection:
-            return read_ledgers(connection, self._instance(connection, instance_id))
-
-    def post(self, instance_id: str, entries: Iterable[NewJournalEntry]) -> list[str]:
-        """Post journal entries, all of them or none, and return their ids in the order given.
-
-        Raises
-        ------
-        PostingRefusedError
-            An entry does not balance, names an unknown ledger, has an amount that does not fit, or an id is taken;
-            ``entry_index`` says which entry. Nothing was posted.
-        """
-        with self.writing() as connection:
-            instance = self._instance(connection, instance_id)
-            ledgers = {ledger.id: ledger for ledger in read_ledgers(connection, instance)}
-            return Journal(connection, instance, ledgers).post(entries)
+            return read_ledgers(connection, read_instance(connection, instance_id))
 
     def audit(self, instance_id: str) -> list[AuditRow]:
         """Audit rows of an instance, oldest first."""
         audit = tables.audit
         columns = [column for column in audit.c if column.name not in {"pk", "instance_pk"}]
         with self.reading() as connection:
-            instance = self._instance(connection, instance_id)
+            instance = read_instance(connection, instance_id)
             rows = connection.execute(select(*columns).where(audit.c.instance_pk == instance.pk).order_by(audit.c.pk))
             return [AuditRow.from_row(dict(row)) for row in rows.mappings()]
 
-    @staticmethod
-    def _instance(connection: Connection, instance_id: str) -> Instance:
-        instance = find_instance(connection, instance_id)
-        if instance is None:
-            msg = f"there is no instance {instance_id!r} in this database"
-            raise InputError(msg)
-        return instance
-
-
-def _add_instance(connection: Connection, new: NewInstance) -> Instance:
-    """Write a new instance with its required ledgers."""
-    if new.tier not in TIERS:
-        msg = f"tier must be one of {', '.join(map(str, TIERS))}, not {new.tier!r}"
-        raise InputError(msg)
-    if new.localtime == LOCALTIME:
-        msg = "the time zone that 'localtime' means must be an IANA name such as 'America/New_York'"
-        raise InputError(msg)
-    row = {
-        "id": new_id("ins") if new.id is None else usable_in_header(new.id, "instance"),
-        "name": unicode_text(new.name, "the name of an instance"),
-        "tier": new.tier,
-        "scale": check_scale(new.scale),
-        "localtime": zone(new.localtime).key,
-        "entries_start": new.entries_start,
-        "created_at": now(),
-    }
-    if find_instance(connection, str(row["id"])):
-        msg = f"there is already an instance {row['id']!r}; nothing was changed"
-        raise InputError(msg)
-    connection.execute(insert(tables.instances), row)
-    instance = find_instance(connection, str(row["id"]))
-    if instance is None:
-        msg = f"instance {row['id']!r} was not written"
-        raise InputError(msg)
-    ids = new.required_ledger_ids
-    required = [replace(ledger, id=ids.get(kind)) for kind, ledger in REQUIRED_LEDGERS.items()]
-    add_ledgers(connection, instance, required, is_required=True)
-    return instance
-
-
-def _begun(connection: Connection) -> RootTransaction:
-    """Begin a transaction that writes, unless another process holds the lock for too long."""
-    try:
-        return connection.begin()
-    except OperationalError as error:
-        if error.connection_invalidated:
-            raise
-        raise _busy() from error
-
-
-def _busy() -> OperationRefusedError:
-    msg = "the books are being written to by somebody else; nothing was changed, try again in a moment"
-    return OperationRefusedError(msg, status=503, error_code="busy", headers={"retry-after": "1"})
+    def _ensure_page_token_key(self) -> None:
+        with self.reading() as connection:
+            if connection.execute(_SELECT_PAGE_KEY).first():
+                return
+        with self.writing() as connection:
+            if connection.execute(_SELECT_PAGE_KEY).first() is None:  # another process may have written it meanwhile
+                row = {"name": _PAGE_KEY, "value": secrets.token_bytes(_PAGE_KEY_BYTES)}
+                connection.execute(insert(tables.settings), row)
 
 
 def find_instance(connection: Connection, instance_id: str) -> Instance | None:
     """Instance with an id, if there is one."""
     row = connection.execute(select(*INSTANCE_COLUMNS).where(tables.instances.c.id == instance_id)).mappings().first()
     return Instance(**row) if row else None
+
+
+def read_instance(connection: Connection, instance_id: str) -> Instance:
+    """Instance with an id.
+
+    Raises
+    ------
+    InputError
+        There is no such instance.
+    """
+    instance = find_instance(connection, instance_id)
+    if instance is None:
+        msg = f"there is no instance {instance_id!r} in this database; nothing was changed"
+        raise InputError(msg)
+    return instance
 
 
 def read_ledgers(connection: Connection, instance: Instance) -> list[StoredLedger]:
@@ -348,32 +199,16 @@ def read_ledgers(connection: Connection, instance: Instance) -> list[StoredLedge
     return [StoredLedger.from_row(dict(row)) for row in rows.mappings()]
 
 
-def add_ledger(
-    connection: Connection, instance: Instance, new: NewLedger, *, is_required: bool = False
-) -> StoredLedger:
-    """Write a new ledger of an instance in the transaction of `connection`."""
-    return add_ledgers(connection, instance, [new], is_required=is_required)[-1]
+def _begin(connection: Connection) -> RootTransaction:
+    """Begin a transaction that writes; refused if another process holds the lock for too long."""
+    try:
+        return connection.begin()
+    except OperationalError as error:
+        if error.connection_invalidated:
+            raise
+        raise _busy() from error
 
 
-def add_ledgers(
-    connection: Connection, instance: Instance, news: Iterable[NewLedger], *, is_required: bool = False
-) -> list[StoredLedger]:
-    """Write new ledgers, parents before their children; returns all ledgers of the instance, the new ones last."""
-    ledgers = read_ledgers(connection, instance)
-    taken = {ledger.id for ledger in ledgers}
-    for new in news:
-        ledger_id = new_id("led") if new.id is None else usable(new.id, "ledger")
-        if ledger_id in taken:
-            msg = f"there is already a ledger {ledger_id!r} in instance {instance.id!r}; nothing was changed"
-            raise InputError(msg)
-        taken.add(ledger_id)
-        row = completed(new, ledgers) | {
-            "instance_pk": instance.pk,
-            "id": ledger_id,
-            "is_required": is_required,
-            "created_at": now(),
-        }
-        key = connection.execute(insert(tables.ledgers).returning(tables.ledgers.c.pk), row).scalar_one()
-        shown = {name: value for name, value in row.items() if name not in {"instance_pk", "parent_pk"}}
-        ledgers.append(StoredLedger.from_row(shown | {"pk": key, "parent_id": new.parent_id}))
-    return ledgers
+def _busy() -> OperationRefusedError:
+    msg = "the books are locked by another writer; nothing was changed, try again in a moment"
+    return OperationRefusedError(msg, status=503, error_code="busy", headers={"retry-after": "1"})

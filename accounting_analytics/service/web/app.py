@@ -15,12 +15,8 @@ from starlette.routing import Route
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service import operations
-from accounting_analytics.service.auth.access_tokens import (
-    check_lifetime,
-    instance_of_token,
-    opens_instance,
-    token_of_client,
-)
+from accounting_analytics.service.auth.access_tokens import check_lifetime, instance_of_token
+from accounting_analytics.service.auth.oauth_clients import are_valid_credentials, issue_client_token
 from accounting_analytics.service.faults.faulty_service import FaultyService
 from accounting_analytics.service.web import token_endpoint
 from accounting_analytics.service.web.openapi import INSTANCE_HEADER, openapi_document
@@ -136,7 +132,7 @@ class LedgerService:
         """Credentials of a request for a token; 400 or 401 when they open nothing. Waits for no writer."""
         credentials = token_endpoint.sign_in(body, request.headers.getlist("authorization"))
         with self._store.reading() as connection:
-            known = opens_instance(connection, credentials.client_id, credentials.client_secret)
+            known = are_valid_credentials(connection, credentials.client_id, credentials.client_secret)
         if not known:
             raise _unknown_client(credentials)
         return credentials
@@ -144,7 +140,7 @@ class LedgerService:
     def issue_token(self, credentials: token_endpoint.SignIn) -> Response:
         """Issue an access token for client credentials."""
         with self._store.writing() as connection:
-            token = token_of_client(
+            token = issue_client_token(
                 connection, credentials.client_id, credentials.client_secret, lifetime=self._token_lifetime
             )
         if token is None:  # revoked just now

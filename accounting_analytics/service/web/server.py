@@ -15,7 +15,8 @@ import uvicorn
 
 from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.periods import zone
-from accounting_analytics.service.auth.secret_files import first_instance, token_path
+from accounting_analytics.service.auth.secret_files import token_path
+from accounting_analytics.service.bookkeeping.instances import create_first_instance
 from accounting_analytics.service.faults.fault_plan import FaultDial
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.app import create_app
@@ -168,7 +169,7 @@ def serve(
     if localtime is not None:
         zone(localtime)
     with Store.open(database) as store:
-        made = None if _is_remote(host) else first_instance(store, localtime=localtime or "UTC")
+        made = None if _is_remote(host) else create_first_instance(store, localtime=localtime or "UTC")
         if not store.instances():
             msg = (
                 f"{store.name} has no instance, and none is made where other machines reach it: make one first with "

@@ -9,14 +9,9 @@ import httpx
 import pytest
 
 from accounting_analytics.errors import InputError
-from accounting_analytics.service.auth.access_tokens import (
-    issue_client,
-    issue_token,
-    list_clients,
-    list_tokens,
-    revoke_client,
-    revoke_token,
-)
+from accounting_analytics.service.auth.access_tokens import issue_token, list_tokens, revoke_token
+from accounting_analytics.service.auth.oauth_clients import issue_client, list_clients, revoke_client
+from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web import app
 from accounting_analytics.service.web.server import running
@@ -119,7 +114,7 @@ def test_tokens_of_a_client_expire_and_are_forgotten(tmp_path):
     """They live as long as the service is told; a new one replaces expired ones in the database."""
     path = tmp_path / "books.db"
     with Store.open(path) as store, running(path, token_lifetime=1) as service:
-        instance = store.create_instance()
+        instance = create_instance(store)
         credentials = GRANT | issue_client(store, instance)._asdict()
         first = httpx.post(f"{service.base_url}/oauth/token", data=credentials).json()
         assert first["expires_in"] == 1
@@ -214,7 +209,7 @@ def test_wrong_credentials_wait_for_no_writer(tmp_path):
     """While somebody writes for long, a wrong secret is refused at once, and waiting tokens hold up no change."""
     path = tmp_path / "books.db"
     with Store.open(path) as store, Store.open(path) as other, running(path) as service:
-        client_id, secret = issue_client(store, store.create_instance())
+        client_id, secret = issue_client(store, create_instance(store))
         form = GRANT | {"client_id": client_id}
         with httpx.Client(base_url=service.base_url, timeout=30) as http:
             with other.writing():
@@ -228,9 +223,9 @@ def test_waiting_tokens_take_no_turn_of_a_change(tmp_path, monkeypatch):
     monkeypatch.setattr(app, "_TURN", 0.2)
     path = tmp_path / "books.db"
     with Store.open(path) as store, Store.open(path) as other, running(path) as service, ThreadPoolExecutor(8) as pool:
-        instance = store.create_instance()
+        instance = create_instance(store)
         form = GRANT | issue_client(store, instance)._asdict()
-        headers = {"authorization": f"Bearer {store.issue_token(instance)}", "service-instance-id": instance}
+        headers = {"authorization": f"Bearer {issue_token(store, instance)}", "service-instance-id": instance}
         body = {"name": "x", "editable": True, "financial_account_type": "loan"}
         with other.writing():
             tokens = [

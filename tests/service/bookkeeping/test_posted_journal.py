@@ -6,13 +6,9 @@ from decimal import Decimal
 import pytest
 
 from accounting_analytics.errors import InputError, OperationRefusedError, PostingRefusedError
-from accounting_analytics.service.bookkeeping.new_records import (
-    NewJournalEntry,
-    NewLedger,
-    NewLine,
-    NewTag,
-    NewTransaction,
-)
+from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine, NewTag, NewTransaction
+from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.posted_journal import post_entries
 
 NOON = dt.datetime(2025, 3, 1, 12, tzinfo=dt.UTC)
 
@@ -63,7 +59,7 @@ def test_a_bad_entry_is_refused_and_nothing_is_posted(books, ledgers, described,
             side, amount, *more = line
             lines.append(NewLine(**{"ledger_id": ledger_id, "debit_credit": side, "amount": amount} | dict(*more)))
     with pytest.raises(PostingRefusedError, match="nothing was posted") as refused:
-        books.store.post(books.instance_id, [good, entry(*lines, **fields)])
+        post_entries(books.store, books.instance_id, [good, entry(*lines, **fields)])
     assert said in str(refused.value)
     assert refused.value.entry_index == 1
     assert books.lines(bank)["records"] == []
@@ -81,10 +77,10 @@ def test_ids_already_in_the_books_are_refused(books, ledgers):
         )
         return entry(*lines, id=entry_id)
 
-    assert books.store.post(books.instance_id, [with_ids("E", "L", "T")]) == ["E"]
+    assert post_entries(books.store, books.instance_id, [with_ids("E", "L", "T")]) == ["E"]
     for ids, said in [(("E", "b", "c"), "entry id 'E'"), (("a", "L", "c"), "line id 'L'"), (("a", "b", "T"), "'T'")]:
         with pytest.raises(PostingRefusedError, match=said):
-            books.store.post(books.instance_id, [with_ids(*ids)])
+            post_entries(books.store, books.instance_id, [with_ids(*ids)])
     assert len(books.lines(bank)["records"]) == 1
 
 
@@ -98,7 +94,7 @@ def test_an_error_of_the_caller_in_the_middle_posts_nothing(books, ledgers):
         raise KeyError
 
     with pytest.raises(KeyError):
-        books.store.post(books.instance_id, entries())
+        post_entries(books.store, books.instance_id, entries())
     assert books.lines(bank)["records"] == []
 
 
@@ -106,7 +102,8 @@ def test_a_negative_amount_is_the_other_side(books, ledgers):
     """A negative debit is a credit; only magnitudes are served, and minus zero is zero."""
     bank, rent = ledgers
     zero = NewLine(bank, "credit", Decimal("-0.00"))
-    books.store.post(
+    post_entries(
+        books.store,
         books.instance_id,
         [entry(NewLine(bank, "debit", Decimal("-7.5")), NewLine(rent, "debit", Decimal("7.5")), zero)],
     )
@@ -120,7 +117,7 @@ def test_every_line_of_a_financial_account_has_a_transaction(books, ledgers):
     bank, _ = ledgers
     card = books.bank("Card", financial_account_type="credit_card")
     line = NewLine(card, "credit", Decimal(2), description="coffee")
-    books.store.post(books.instance_id, [entry(NewLine(bank, "debit", Decimal(2)), line)])
+    post_entries(books.store, books.instance_id, [entry(NewLine(bank, "debit", Decimal(2)), line)])
     (shown,) = books.lines(card, expand="transaction")["records"]
     assert shown["transaction"]["description"] == "coffee"
     assert (shown["transaction"]["posted_status"], shown["transaction"]["review_status"]) == ("posted", "unreviewed")
@@ -185,4 +182,4 @@ def test_the_same_ids_may_be_used_in_two_instances(make_books):
 def test_library_callers_get_the_same_ledger_rules(books):
     """A ledger that the interface would refuse is refused by the store too."""
     with pytest.raises(OperationRefusedError, match="is required when financial_account_type"):
-        books.store.create_ledger(books.instance_id, NewLedger("x"))
+        create_ledger(books.store, books.instance_id, NewLedger("x"))

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from accounting_analytics.errors import ImportRefusedError, InputError
-from accounting_analytics.service.bookkeeping.new_records import NewLedger
+from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
+from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
 from accounting_analytics.service.imports.hledger_csv import COLUMNS
 from accounting_analytics.service.imports.import_books import import_books, read_books
 from accounting_analytics.service.storage.store import Store
@@ -33,7 +34,7 @@ def store(tmp_path):
 @pytest.fixture
 def books(store):
     """Return the id of an empty instance."""
-    return store.create_instance()
+    return create_instance(store)
 
 
 @pytest.fixture
@@ -171,7 +172,7 @@ def test_a_file_is_imported_once(store, books, table):
     with pytest.raises(ImportRefusedError, match=r"line 4: entry 'rent' is already in the books, .* 1 of the file's 2"):
         import_books(store, books, table(again))
     assert len(rows_of(store, "journal_entries")) == 1
-    other = store.create_instance()
+    other = create_instance(store)
     assert import_books(store, other, table(RENT)).entries == 1
 
 
@@ -281,7 +282,7 @@ def test_a_path_of_two_ledgers_is_ambiguous(store, books, table):
     """Where two ledgers have the same path, the file must give the id."""
     first = next(ledger for ledger in store.ledgers(books) if ledger.name == "Transfers Between Accounts")
     import_books(store, books, table(RENT))
-    twin = store.create_ledger(books, NewLedger(first.name, financial_account_type="bank_account"))
+    twin = create_ledger(store, books, NewLedger(first.name, financial_account_type="bank_account"))
     rows = f"t,2025-01-02,x,{first.name},debit,1\nt,2025-01-02,x,assets:bank,credit,1\n"
     with pytest.raises(ImportRefusedError, match=r"could be any of the ledgers .*write the id"):
         import_books(store, books, table(rows))
@@ -335,6 +336,6 @@ def test_several_problems_are_named_and_the_rest_counted(store, books, table):
 def test_the_scale_is_the_instances(store, table):
     """An instance with three digits takes 1.205, one with none refuses 1.5."""
     rows = "a,2025-01-02,x,assets:bank,debit,1.205\na,2025-01-02,x,equity:own,credit,1.205\n"
-    assert import_books(store, store.create_instance(scale=3), table(rows)).entries == 1
+    assert import_books(store, create_instance(store, NewInstance(scale=3)), table(rows)).entries == 1
     with pytest.raises(ImportRefusedError, match="does not fit 0 fraction digits"):
-        import_books(store, store.create_instance(scale=0), table(rows.replace("1.205", "1.5")))
+        import_books(store, create_instance(store, NewInstance(scale=0)), table(rows.replace("1.205", "1.5")))

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 from sqlalchemy import select
 
-from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLine
+from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine
+from accounting_analytics.service.bookkeeping.posted_journal import post_entries
 from accounting_analytics.service.operations.cash_flow_lines import Read, Wanted, flow_lines, in_order
 from accounting_analytics.service.storage import tables
 
@@ -32,7 +33,7 @@ def post(books, descriptions):
         )
         for number, said in enumerate(descriptions)
     ]
-    books.store.post(books.instance_id, entries)
+    post_entries(books.store, books.instance_id, entries)
 
 
 def read(books, lines_at_once):

@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLine, NewTag
+from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine, NewTag
+from accounting_analytics.service.bookkeeping.posted_journal import post_entries
 
 
 def flows(report):
@@ -258,7 +259,7 @@ def test_a_report_of_many_megabytes(books):
         )
         for number in range(10_000)
     ]
-    books.store.post(books.instance_id, entries)
+    post_entries(books.store, books.instance_id, entries)
     read = books.report("2025-01-01", "2025-12-31")
     assert [ledger["ledger_id"] for ledger in read["cash_flow_ledgers"]] == [categories[0], categories[2]]
     for offset, ledger in enumerate(read["cash_flow_ledgers"]):

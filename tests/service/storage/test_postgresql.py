@@ -7,8 +7,8 @@ import psycopg
 import pytest
 
 from accounting_analytics.errors import ConfigurationError, InputError
-from accounting_analytics.service.auth.secret_files import first_instance
-from accounting_analytics.service.bookkeeping.new_records import NewTag
+from accounting_analytics.service.bookkeeping.instances import create_first_instance, create_instance
+from accounting_analytics.service.bookkeeping.new_entries import NewTag
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 
@@ -19,7 +19,7 @@ def test_opened_again_everything_is_there(postgresql):
     """A second opening finds what the first one wrote, and the same key for page tokens."""
     address = postgresql.new()
     with Store.open(address) as store:
-        instance, key = store.create_instance(), store.page_token_key()
+        instance, key = create_instance(store), store.page_token_key()
     with Store.open(address.replace("postgresql://", "postgres://")) as store:
         assert [one.id for one in store.instances()] == [instance]
         assert store.page_token_key() == key
@@ -64,7 +64,7 @@ def test_no_token_is_written_where_there_is_no_folder(postgresql):
     """An instance with its token is made explicitly: a shared database has no place beside it."""
     with Store.open(postgresql.new()) as store:
         with pytest.raises(ConfigurationError, match="instances create"):
-            first_instance(store)
+            create_first_instance(store)
         assert store.instances() == []
 
 

@@ -20,8 +20,12 @@ from accounting_analytics.errors import (
     PostingRefusedError,
 )
 from accounting_analytics.service.auth.access_tokens import instance_of_token, issue_token
-from accounting_analytics.service.auth.secret_files import first_instance, token_path
-from accounting_analytics.service.bookkeeping.new_records import NewJournalEntry, NewLedger, NewLine, NewTag
+from accounting_analytics.service.auth.oauth_clients import issue_client
+from accounting_analytics.service.auth.secret_files import token_path
+from accounting_analytics.service.bookkeeping.instances import NewInstance, create_first_instance, create_instance
+from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine, NewTag
+from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.posted_journal import post_entries
 from accounting_analytics.service.storage.store import Store
 
 
@@ -35,8 +39,8 @@ def path(tmp_path):
 def store(path):
     """Return an open store with one instance, two ledgers and one entry."""
     with Store.open(path) as store:
-        instance = store.create_instance(instance_id="books")
-        store.create_ledger(instance, NewLedger("Bank", financial_account_type="bank_account", id="bank"))
+        instance = create_instance(store, NewInstance(id="books"))
+        create_ledger(store, instance, NewLedger("Bank", financial_account_type="bank_account", id="bank"))
         rent = NewLedger(
             "Rent",
             type="expense",
@@ -46,9 +50,9 @@ def store(path):
             sort_code="5",
             id="rent",
         )
-        store.create_ledger(instance, rent)
+        create_ledger(store, instance, rent)
         lines = (NewLine("bank", "credit", Decimal(5)), NewLine("rent", "debit", Decimal(5)))
-        store.post(instance, [NewJournalEntry(dt.datetime(2025, 1, 1, tzinfo=dt.UTC), "rent", lines)])
+        post_entries(store, instance, [NewJournalEntry(dt.datetime(2025, 1, 1, tzinfo=dt.UTC), "rent", lines)])
         yield store
 
 
@@ -95,27 +99,27 @@ def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path):
         ({"scale": 11}, AmountError, "scale"),
         ({"localtime": "Mars/Olympus"}, PeriodError, "Mars/Olympus"),
         ({"localtime": "localtime"}, InputError, "IANA"),
-        ({"instance_id": "books"}, InputError, "already an instance 'books'"),
-        ({"instance_id": "a/b"}, InputError, "cannot be used"),
+        ({"id": "books"}, InputError, "already an instance 'books'"),
+        ({"id": "a/b"}, InputError, "cannot be used"),
     ],
 )
 def test_bad_instances_are_refused(store, options, error, said):
     """An instance with an unknown tier, scale or zone, or a taken id, is refused."""
     with pytest.raises(error, match=said):
-        store.create_instance(**options)
+        create_instance(store, NewInstance(**options))
     assert len(store.instances()) == 1
 
 
-@pytest.mark.parametrize("call", ["issue_token", "ledgers", "audit"])
+@pytest.mark.parametrize("call", [Store.ledgers, Store.audit, issue_token, issue_client])
 def test_an_unknown_instance_is_named(store, call):
-    """Asking for an instance that is not there names it."""
+    """The error about an instance that does not exist has its id."""
     with pytest.raises(InputError, match="no instance 'nothing'"):
-        getattr(store, call)("nothing")
+        call(store, "nothing")
 
 
 def test_tokens_are_stored_hashed(store, path):
     """Neither a token nor its secret half is in the file; the hash of the secret is."""
-    tokens = [store.issue_token("books") for _ in range(3)]
+    tokens = [issue_token(store, "books") for _ in range(3)]
     assert len(set(tokens)) == 3
     stored = path.read_bytes() + path.with_name("books.db-wal").read_bytes()
     for token in tokens:
@@ -149,7 +153,7 @@ def test_readers_see_one_snapshot_while_a_writer_commits(store):
     with store.reading() as reader:
         assert reader.exec_driver_sql(count).scalar() == 1
         lines = (NewLine("bank", "credit", Decimal(5)), NewLine("rent", "debit", Decimal(5)))
-        store.post("books", [NewJournalEntry(dt.datetime(2025, 1, 2, tzinfo=dt.UTC), "rent", lines)])
+        post_entries(store, "books", [NewJournalEntry(dt.datetime(2025, 1, 2, tzinfo=dt.UTC), "rent", lines)])
         assert reader.exec_driver_sql(count).scalar() == 1
     with store.reading() as reader:
         assert reader.exec_driver_sql(count).scalar() == 2
@@ -161,17 +165,17 @@ def test_a_failed_write_leaves_nothing(store):
         connection.exec_driver_sql("UPDATE ledgers SET name = 'x'")
         connection.exec_driver_sql("DELETE FROM instances")
     assert "x" not in {ledger.name for ledger in store.ledgers("books")}
-    store.create_ledger("books", NewLedger("Card", financial_account_type="credit_card"))
+    create_ledger(store, "books", NewLedger("Card", financial_account_type="credit_card"))
 
 
 def test_first_instance_writes_a_private_token_file(path):
     """A new database gets an instance and a token file for its owner only; one that has an instance gets neither."""
     with Store.open(path) as store:
-        made = first_instance(store, localtime="Europe/Paris")
+        made = create_first_instance(store, localtime="Europe/Paris")
         assert made.token_file == token_path(path) == path.with_name("books.db.token")
         assert stat.S_IMODE(made.token_file.stat().st_mode) == 0o600
         assert [(one.id, one.localtime) for one in store.instances()] == [(made.instance_id, "Europe/Paris")]
-        assert first_instance(store) is None
+        assert create_first_instance(store) is None
     assert sorted(file.name for file in path.parent.iterdir()) == ["books.db", "books.db.token"]
 
 
@@ -181,7 +185,7 @@ def test_a_stale_token_file_becomes_private(path):
     old.write_text("old")
     old.chmod(0o644)
     with Store.open(path) as store:
-        first_instance(store)
+        create_first_instance(store)
     assert stat.S_IMODE(old.stat().st_mode) == 0o600
     assert old.read_text() != "old"
 
@@ -191,14 +195,14 @@ def test_a_writer_that_waits_too_long_is_turned_away(tmp_path, request, kind):
     """While somebody else writes, in this process or another one, a writer is answered 503 and readers go on."""
     database = tmp_path / "books.db" if kind == "sqlite" else request.getfixturevalue("postgresql").new()
     with Store.open(database, lock_seconds=0.2) as store, Store.open(database, lock_seconds=0.2) as other:
-        instance = store.create_instance()
+        instance = create_instance(store)
         for busy in (store, other):
             with busy.writing(), ThreadPoolExecutor(1) as pool:
-                with pytest.raises(OperationRefusedError, match="somebody else") as refused:
-                    pool.submit(store.create_instance).result()
+                with pytest.raises(OperationRefusedError, match="locked by another writer") as refused:
+                    pool.submit(create_instance, store).result()
                 assert refused.value.status == 503
                 assert [one.id for one in store.instances()] == [instance]
-        store.create_instance()
+        create_instance(store)
         assert len(other.instances()) == 2
 
 
@@ -219,7 +223,7 @@ def test_books_begin_where_they_say(make_books):
 def test_only_one_first_instance(path):
     """However many open a new database at once, one instance is made, and the token file opens it."""
     with Store.open(path) as store, ThreadPoolExecutor(8) as pool:
-        made = [one for one in pool.map(lambda _: first_instance(store), range(8)) if one is not None]
+        made = [one for one in pool.map(lambda _: create_first_instance(store), range(8)) if one is not None]
         assert [one.id for one in store.instances()] == [one.instance_id for one in made]
         (only,) = made
         with store.reading() as connection:
@@ -231,15 +235,15 @@ def test_only_one_first_instance(path):
 def test_an_instance_that_no_header_can_name_is_refused(store, instance_id):
     """The id of an instance is sent as a header, so it is ASCII without spaces at its ends."""
     with pytest.raises(PostingRefusedError, match="header"):
-        store.create_instance(instance_id=instance_id)
+        create_instance(store, NewInstance(id=instance_id))
 
 
 def test_text_that_neither_database_keeps_is_refused(store):
     """NUL and lone surrogates in names, labels and tags, and endless tag names, are refused and nothing is written."""
     for write in (
-        lambda: store.create_instance(name="a\0b"),
+        lambda: create_instance(store, NewInstance(name="a\0b")),
         lambda: issue_token(store, "books", label="\udcff"),
-        lambda: store.create_ledger("books", NewLedger("a\0b", financial_account_type="loan")),
+        lambda: create_ledger(store, "books", NewLedger("a\0b", financial_account_type="loan")),
         lambda: post_tag(store, "x" * 501),
         lambda: post_tag(store, "\ud800"),
     ):
@@ -252,7 +256,7 @@ def post_tag(store, name):
     """Post an entry that carries a tag of this name."""
     tagged = NewLine("bank", "debit", Decimal(1), tags=(NewTag("group", name),))
     lines = (tagged, NewLine("rent", "credit", Decimal(1)))
-    store.post("books", [NewJournalEntry(dt.datetime(2025, 1, 1, tzinfo=dt.UTC), "entry", lines)])
+    post_entries(store, "books", [NewJournalEntry(dt.datetime(2025, 1, 1, tzinfo=dt.UTC), "entry", lines)])
 
 
 def test_the_last_instant_of_the_calendar_has_its_day(make_books):

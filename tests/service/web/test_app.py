@@ -9,7 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from accounting_analytics.service.bookkeeping.new_records import NewTag, NewTransaction
+from accounting_analytics.service.auth.access_tokens import issue_token
+from accounting_analytics.service.bookkeeping.instances import create_instance
+from accounting_analytics.service.bookkeeping.new_entries import NewTag, NewTransaction
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.app import MAX_BODY
 from accounting_analytics.service.web.server import running
@@ -229,8 +231,8 @@ def test_a_failure_says_nothing_of_its_cause(tmp_path, caplog):
     """When the database fails, the answer is a plain 500 without path, query or trace, and the log has the cause."""
     path = tmp_path / "broken.db"
     with Store.open(path) as store:
-        instance = store.create_instance()
-        headers = {"authorization": f"Bearer {store.issue_token(instance)}", "service-instance-id": instance}
+        instance = create_instance(store)
+        headers = {"authorization": f"Bearer {issue_token(store, instance)}", "service-instance-id": instance}
         with store.writing() as connection:
             connection.exec_driver_sql("ALTER TABLE line_entries RENAME TO gone")
     with running(path) as service:

@@ -10,6 +10,8 @@ from threading import Thread
 import httpx
 import pytest
 
+from accounting_analytics.service.auth.access_tokens import issue_token
+from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web import app, connection_limits
 from accounting_analytics.service.web.server import running
@@ -79,8 +81,8 @@ def test_a_head_that_trickles_is_cut(service):
 def test_a_body_that_does_not_come_is_408(service, tmp_path):
     """A body that stays away is refused in time, and nothing is written."""
     with Store.open(tmp_path / "books.db") as store:
-        instance = store.create_instance()
-        token = store.issue_token(instance)
+        instance = create_instance(store)
+        token = issue_token(store, instance)
         head = (
             f"POST /v0/ledgers HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {token}\r\n"
             f"service-instance-id: {instance}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{{"
@@ -123,8 +125,8 @@ def test_a_full_house_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(connection_limits, "MAX_CONNECTIONS", 3)
     path = tmp_path / "books.db"
     with Store.open(path) as store, running(path, faults="stall:ms=1500") as service, ExitStack() as held:
-        instance = store.create_instance()
-        head = f"host: 127.0.0.1\r\nauthorization: Bearer {store.issue_token(instance)}\r\n"
+        instance = create_instance(store)
+        head = f"host: 127.0.0.1\r\nauthorization: Bearer {issue_token(store, instance)}\r\n"
         for _ in range(3):
             connection = held.enter_context(dial(service))
             connection.sendall(f"GET /v0/reports/cash-flow HTTP/1.1\r\n{head}\r\n".encode())

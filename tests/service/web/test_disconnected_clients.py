@@ -4,6 +4,8 @@ import socket
 import time
 from urllib.parse import urlsplit
 
+from accounting_analytics.service.auth.access_tokens import issue_token
+from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 
@@ -11,8 +13,8 @@ from accounting_analytics.service.web.server import running
 def test_a_client_that_goes_away_leaves_no_trace(tmp_path, caplog):
     """A request cut off in its body is no error of the service, and the next client is served."""
     with Store.open(tmp_path / "books.db") as store:
-        instance = store.create_instance()
-        token = store.issue_token(instance)
+        instance = create_instance(store)
+        token = issue_token(store, instance)
     head = (
         f"POST /v0/ledgers HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {token}\r\n"
         f"service-instance-id: {instance}\r\n"

@@ -6,6 +6,8 @@ import httpx
 import pytest
 
 from accounting_analytics.errors import ConfigurationError
+from accounting_analytics.service.auth.access_tokens import issue_token
+from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.rate_limits import DOCUMENTED_RATE, Quotas
 from accounting_analytics.service.web.server import running
@@ -67,9 +69,9 @@ def limited(tmp_path):
         running(path, requests_per_minute=5) as service,
         httpx.Client(base_url=service.base_url) as http,
     ):
-        instances = [store.create_instance() for _ in range(2)]
+        instances = [create_instance(store) for _ in range(2)]
         headers = [
-            {"authorization": f"Bearer {store.issue_token(one)}", "service-instance-id": one} for one in instances
+            {"authorization": f"Bearer {issue_token(store, one)}", "service-instance-id": one} for one in instances
         ]
         yield http, headers
 

@@ -8,7 +8,9 @@ import httpx
 import pytest
 
 from accounting_analytics.errors import ConfigurationError
-from accounting_analytics.service.bookkeeping.new_records import NewTransaction
+from accounting_analytics.service.auth.access_tokens import issue_token
+from accounting_analytics.service.bookkeeping.instances import create_instance
+from accounting_analytics.service.bookkeeping.new_entries import NewTransaction
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.app import create_app
 from accounting_analytics.service.web.request_guard import Hosts
@@ -137,8 +139,8 @@ def test_books_that_stay_locked_are_503(tmp_path, caplog):
     """While another program keeps the database locked, changes are 503 with retry-after, and reading goes on."""
     path = tmp_path / "books.db"
     with Store.open(path, lock_seconds=0.05) as store:
-        instance = store.create_instance()
-        headers = {"authorization": f"Bearer {store.issue_token(instance)}", "service-instance-id": instance}
+        instance = create_instance(store)
+        headers = {"authorization": f"Bearer {issue_token(store, instance)}", "service-instance-id": instance}
         service = RunningService(create_app(store), "127.0.0.1", 0)
         other = sqlite3.connect(path, isolation_level=None)
         try:

@@ -15,7 +15,9 @@ import httpx
 import pytest
 
 from accounting_analytics.errors import ConfigurationError, InputError, PeriodError
-from accounting_analytics.service.auth.access_tokens import issue_client
+from accounting_analytics.service.auth.access_tokens import issue_token
+from accounting_analytics.service.auth.oauth_clients import issue_client
+from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running, serve
 
@@ -58,8 +60,8 @@ def test_books_posted_while_it_runs_are_served(tmp_path):
     """A store that is open in the same process, or another, writes to the database being served."""
     path = tmp_path / "books.db"
     with running(path) as service, Store.open(path) as store:
-        instance = store.create_instance()
-        headers = {"authorization": f"Bearer {store.issue_token(instance)}", "service-instance-id": instance}
+        instance = create_instance(store)
+        headers = {"authorization": f"Bearer {issue_token(store, instance)}", "service-instance-id": instance}
         answer = httpx.get(f"{service.base_url}/v0/reports/cash-flow", params=DAYS, headers=headers)
         assert answer.status_code == 200
 

@@ -1,0 +1,167 @@
+"""Create instances with their required ledgers, and choose the instance that a command works on."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+from sqlalchemy import insert, select
+
+from accounting_analytics.errors import ConfigurationError, InputError
+from accounting_analytics.money import DEFAULT_SCALE, check_scale
+from accounting_analytics.periods import LOCALTIME, zone
+from accounting_analytics.service.auth.access_tokens import add_token
+from accounting_analytics.service.auth.secret_files import token_path, write_secret
+from accounting_analytics.service.bookkeeping.new_ledgers import REQUIRED_LEDGERS, add_ledgers
+from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.store import find_instance, read_instance
+from accounting_analytics.service.wire.identifiers import new_id, unicode_text, usable_in_header
+from accounting_analytics.service.wire.stored_records import now
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from accounting_analytics.chart_of_accounts import RequiredLedger
+    from accounting_analytics.service.storage.store import Store
+    from accounting_analytics.service.wire.stored_records import Instance
+
+TIERS = (1, 2, 3)
+
+
+class NewInstance(NamedTuple):
+    """An instance to create.
+
+    Attributes
+    ----------
+    name : str
+        Name for people.
+    tier : int
+        Subscription tier, 1 to 3; filtering the cash flow report by tags needs 3.
+    scale : int
+        Fraction digits of its one currency, 0 to 10.
+    localtime : str
+        Time zone that ``localtime`` means.
+    entries_start : date, optional
+        First day of the books, in that zone: earlier entries and earlier report periods are refused.
+    id : str, optional
+        Identifier to use.
+    required_ledger_ids : mapping
+        Identifiers to use for required ledgers; the others get new ones.
+    """
+
+    name: str = "books"
+    tier: int = 3
+    scale: int = DEFAULT_SCALE
+    localtime: str = "UTC"
+    entries_start: dt.date | None = None
+    id: str | None = None
+    required_ledger_ids: Mapping[RequiredLedger, str] = MappingProxyType({})
+
+
+class FirstInstance(NamedTuple):
+    """The instance that was created in a new database, and the private file with its access token."""
+
+    instance_id: str
+    token_file: Path
+
+
+def create_instance(store: Store, new: NewInstance | None = None) -> str:
+    """Create an instance with its four required ledgers and return its id.
+
+    Raises
+    ------
+    InputError
+        A field is not valid, or the id is taken; nothing was changed.
+    """
+    with store.writing() as connection:
+        return _add_instance(connection, new or NewInstance()).id
+
+
+def create_first_instance(
+    store: Store, *, name: str = "books", localtime: str = "UTC", instance_id: str | None = None
+) -> FirstInstance | None:
+    """Create an instance and its token file in a database without any instance; None if it has one.
+
+    The token is written to the file and never shown.
+    """
+    if store.instances():
+        return None
+    if store.path is None:
+        msg = (
+            f"the database {store.name} has no instance yet, and no folder beside it for a token file: "
+            "create one first with: accounting-analytics instances create --token-file FILE"
+        )
+        raise ConfigurationError(msg)
+    with store.writing() as connection:
+        if connection.execute(select(tables.instances.c.pk).limit(1)).first():
+            return None  # another process created it meanwhile
+        instance = _add_instance(connection, NewInstance(name, localtime=localtime, id=instance_id))
+        token = add_token(connection, instance.pk)
+    path = token_path(store.path)
+    write_secret(path, token)
+    return FirstInstance(instance.id, path)
+
+
+def choose_or_create_instance(store: Store, instance_id: str | None = None) -> str:
+    """Id of the given instance, of the only one, or of a new one in a database without any.
+
+    Raises
+    ------
+    ConfigurationError
+        The given one does not exist, or none is given and there are several.
+    """
+    created = create_first_instance(store, instance_id=instance_id)
+    return choose_instance(store, instance_id) if created is None else created.instance_id
+
+
+def choose_instance(store: Store, instance_id: str | None = None) -> str:
+    """Id of the given instance, or of the only one.
+
+    Raises
+    ------
+    ConfigurationError
+        The given one does not exist, none is given and there are several, or there is none at all.
+    """
+    ids = [instance.id for instance in store.instances()]
+    if instance_id in ids or (instance_id is None and len(ids) == 1):
+        return instance_id or ids[0]
+    if not ids:
+        msg = f"the database {store.name} has no instance; create one with: accounting-analytics instances create"
+        raise ConfigurationError(msg)
+    problem = "has several instances" if instance_id is None else f"has no instance {instance_id!r}"
+    msg = f"the database {store.name} {problem}; choose one of: {', '.join(ids)}"
+    raise ConfigurationError(msg)
+
+
+def _add_instance(connection: Connection, new: NewInstance) -> Instance:
+    """Write a new instance with its required ledgers."""
+    if new.tier not in TIERS:
+        msg = f"tier must be one of {', '.join(map(str, TIERS))}, not {new.tier!r}"
+        raise InputError(msg)
+    if new.localtime == LOCALTIME:
+        msg = "the time zone that 'localtime' means must be an IANA name such as 'America/New_York'"
+        raise InputError(msg)
+    instance_id = new_id("ins") if new.id is None else usable_in_header(new.id, "instance")
+    row = {
+        "id": instance_id,
+        "name": unicode_text(new.name, "the name of an instance"),
+        "tier": new.tier,
+        "scale": check_scale(new.scale),
+        "localtime": zone(new.localtime).key,
+        "entries_start": new.entries_start,
+        "created_at": now(),
+    }
+    if find_instance(connection, instance_id):
+        msg = f"there is already an instance {instance_id!r}; nothing was changed"
+        raise InputError(msg)
+    connection.execute(insert(tables.instances), row)
+    instance = read_instance(connection, instance_id)
+    ids = new.required_ledger_ids
+    required = [replace(ledger, id=ids.get(kind)) for kind, ledger in REQUIRED_LEDGERS.items()]
+    add_ledgers(connection, instance, required, is_required=True)
+    return instance
