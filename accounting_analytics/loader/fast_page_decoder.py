@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from accounting_analytics.loader.bare_arrow import extent, text_array
 from accounting_analytics.loader.page_decoder import INSTANT, TEXT, TEXTS, TRANSACTION_FIELDS, line_schema
 from accounting_analytics.money import arrow_type
 
@@ -24,7 +23,7 @@ _MOST_BYTES = 1 << 26
 _REQUIRED = ("id", "amount", "debit_credit", "datetime", "ledger_id", "journal_entry_id")
 _ORDINARY_INSTANT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?$"
 _ZONE = r"(Z|[+-][0-9]{2}:[0-9]{2})$"
-_SIDES = text_array(["debit", "credit"])
+_SIDES = pa.array(["debit", "credit"])
 _DEBIT = _SIDES[0]
 _AMOUNT_OF_NO_NUMBER = re.compile(
     rb'"amount"[ \t\r\n]*:[ \t\r\n]*"(?!-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")'
@@ -121,7 +120,7 @@ def _columns(records: pa.StructArray, ledger_id: str, expanded: frozenset[str], 
     """Columns of the lines; what the schema cannot say of a line is required here."""
     lines = _fields(records)
     _require(not any(lines[name].null_count for name in _REQUIRED))
-    _require_all(pc.equal(lines["ledger_id"], text_array([ledger_id])[0]))
+    _require_all(pc.equal(lines["ledger_id"], ledger_id))
     _require_all(pc.is_in(lines["debit_credit"], _SIDES))
     transaction, entry = (_nested(lines[name]) for name in ("transaction", "journal_entry"))
     for texts in (lines["opposing_ledger_ids"], transaction["opposing_line_entry_ids"], entry["line_entry_ids"]):
@@ -162,7 +161,7 @@ def _instants(texts: pa.StringArray, *others: pa.StringArray) -> pa.TimestampArr
         zoned = pc.match_substring_regex(every, _ZONE)
         instants = pc.if_else(zoned, every, pc.binary_join_element_wise(every, "Z", "")).cast(INSTANT)
     try:
-        extent(instants)
+        pc.min_max(instants).as_py()
     except OverflowError:
         raise _OddError from None
     return instants.slice(0, len(texts))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-import threading
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from accounting_analytics.errors import InputError
-from accounting_analytics.first_use import collector_paused
+from accounting_analytics.loader.checkpoint import Checkpoint
+from accounting_analytics.loader.frames import line_entries_frame
 from accounting_analytics.loader.load_windows import read_all
 from accounting_analytics.loader.query import LineEntryQuery
 from accounting_analytics.loader.window_files import MemoryShelf
@@ -17,18 +14,16 @@ from accounting_analytics.progress import LoadProgress
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
     import pandas as pd
 
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.loader.load_windows import Loaded
     from accounting_analytics.loader.window_files import Shelf
 
 DEFAULT_EXPANSIONS = ("transaction", "journal_entry", "opposing_ledger_ids")
 DEFAULT_IN_FLIGHT = 8
-_FRAMES = "accounting_analytics.loader.frames"
 
 
 def load_line_entries(
@@ -102,36 +97,21 @@ def load_line_entries(
         expand=expand,
     )
     at_once = checked_in_flight(in_flight)
-    with (
-        _shelf(checkpoint, client, query) as shelf,
-        LoadProgress(progress, client) as shown,
-        _frames_imported_meanwhile() as ready,
-    ):
+    with _shelf(checkpoint, client, query) as shelf, LoadProgress(progress, client) as shown:
         return read_all(
             client,
             query,
             shelf,
             shown,
             in_flight=at_once,
-            make=_line_entries_frame,
-            ready=ready,
+            make=line_entries_frame,
             allow_partial=allow_partial,
         )
 
 
-def _line_entries_frame(loaded: Loaded) -> pd.DataFrame:
-    from accounting_analytics.loader.frames import line_entries_frame  # noqa: PLC0415 (imported meanwhile)
-
-    return line_entries_frame(loaded)
-
-
 def _shelf(checkpoint: str | Path | None, client: LedgerClient, query: LineEntryQuery) -> Shelf:
     """Where windows are kept: in memory, or in a folder."""
-    if checkpoint is None:
-        return MemoryShelf()
-    from accounting_analytics.loader.checkpoint import Checkpoint  # noqa: PLC0415 (Parquet takes a moment to import)
-
-    return Checkpoint(checkpoint, client, query)
+    return MemoryShelf() if checkpoint is None else Checkpoint(checkpoint, client, query)
 
 
 def checked_in_flight(in_flight: int) -> int:
@@ -140,22 +120,3 @@ def checked_in_flight(in_flight: int) -> int:
         msg = f"in_flight must be a whole number from 1, not {in_flight!r}"
         raise InputError(msg)
     return in_flight
-
-
-@contextmanager
-def _frames_imported_meanwhile() -> Iterator[Callable[[], object] | None]:
-    """Import what frames need on a thread beside, while the first pages are on their way; the value waits for it."""
-    if _FRAMES in sys.modules:
-        yield None
-        return
-    importing = threading.Thread(target=_import_frames, name="import pandas")
-    importing.start()
-    try:
-        yield importing.join
-    finally:
-        importing.join()
-
-
-def _import_frames() -> None:
-    with collector_paused():
-        importlib.import_module(_FRAMES)

@@ -68,13 +68,11 @@ def read_all(
     *,
     in_flight: int,
     make: Callable[[Loaded], Made],
-    ready: Callable[[], object] | None = None,
     allow_partial: bool = False,
 ) -> Made:
     """Read every window that the shelf does not have yet, and make sure that nothing changed meanwhile.
 
-    What is wanted of the load is made while the second look is on its way, and dropped if that finds a change. `ready`
-    waits until pages may be decoded in numbers.
+    What is wanted of the load is made while the second look is on its way, and dropped if that finds a change.
 
     Raises
     ------
@@ -83,7 +81,7 @@ def read_all(
     ChangedWhileReadingError
         Lines came, went or changed while they were read.
     """
-    scan = Scan(client, query, in_flight, threading.Event(), ready)
+    scan = Scan(client, query, in_flight, threading.Event())
     finished = list(shelf.finished())
     progress.already(sum(one.lines for one in finished))
     order = {ledger_id: at for at, ledger_id in enumerate(query.ledger_ids)}

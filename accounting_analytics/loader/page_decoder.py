@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.errors import AmountError, ProtocolError
-from accounting_analytics.loader.bare_arrow import extent, instant
 from accounting_analytics.money import arrow_type, parse_amount
 from accounting_analytics.periods import LOCALTIME, Period
 
@@ -127,10 +126,9 @@ def instants_in_utc(values: Iterable[dt.datetime], where: str) -> list[dt.dateti
 
 def require_in_period(table: pa.Table, period: Period, where: str) -> None:
     """Refuse lines whose local date is outside; `localtime` is the service's own and cannot be checked here."""
-    ends = extent(table["datetime"])
-    if period.time_zone == LOCALTIME or ends is None:
+    if period.time_zone == LOCALTIME or not table.num_rows:
         return
-    first, last = ends
+    first, last = pc.min_max(table["datetime"]).as_py().values()
     if any(start <= first and (end is None or last < end) for start, end in period.instants()):
         return
     inside = _inside(table, period)
@@ -215,5 +213,5 @@ def _inside(table: pa.Table, period: Period) -> pa.ChunkedArray:
 
 
 def _within(instants: pa.ChunkedArray, start: dt.datetime, end: dt.datetime | None) -> pa.ChunkedArray:
-    since = pc.greater_equal(instants, instant(start))
-    return since if end is None else pc.and_(since, pc.less(instants, instant(end)))
+    since = pc.greater_equal(instants, pa.scalar(start, INSTANT))
+    return since if end is None else pc.and_(since, pc.less(instants, pa.scalar(end, INSTANT)))

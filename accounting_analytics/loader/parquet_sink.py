@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 from accounting_analytics.atomic_files import write_durably
 from accounting_analytics.errors import InputError
 from accounting_analytics.load_metadata import LOAD_METADATA_KEY
-from accounting_analytics.loader.bare_arrow import instant_at
 from accounting_analytics.loader.checkpoint import Checkpoint
+from accounting_analytics.loader.frames import as_frame
 from accounting_analytics.loader.line_entries import DEFAULT_EXPANSIONS, DEFAULT_IN_FLIGHT, checked_in_flight
 from accounting_analytics.loader.load_windows import Loaded, read_all
 from accounting_analytics.loader.notes import load_notes
-from accounting_analytics.loader.page_decoder import in_order, line_schema, without_repeats
+from accounting_analytics.loader.page_decoder import INSTANT, in_order, line_schema, without_repeats
 from accounting_analytics.loader.query import LineEntryQuery
 from accounting_analytics.progress import LoadProgress
 
@@ -176,8 +176,6 @@ def iter_line_entry_batches(
     with _read(
         client, query, checkpoint=checkpoint, beside=None, in_flight=checked_in_flight(in_flight), progress=progress
     ) as loaded:
-        from accounting_analytics.loader.frames import as_frame  # noqa: PLC0415 (a load to a file needs no pandas)
-
         stamp = loaded.as_json(sum(one.lines for one in loaded.windows))
         for table in _Batches(loaded):
             frame = as_frame(table)
@@ -243,7 +241,7 @@ class _Batches:
             ready = waiting = pa.concat_tables(pending)
             pending, fresh = [], 0
             if due:  # whatever is still to be read comes at or after this
-                early = pc.less(waiting["datetime"], instant_at(due[0][0]))
+                early = pc.less(waiting["datetime"], pa.scalar(due[0][0], INSTANT))
                 ready = waiting.filter(early)
                 pending = [waiting.filter(pc.invert(early))]
             once, repeated = without_repeats(in_order(ready))

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 
 from accounting_analytics.errors import GarbledAnswerError, InvalidRequestError, ProtocolError, ServiceError
-from accounting_analytics.loader.bare_arrow import moment
 from accounting_analytics.loader.fast_page_decoder import quick_page
 from accounting_analytics.loader.page_decoder import (
     Columns,
@@ -27,7 +26,6 @@ from accounting_analytics.loader.windows import Outlook, halves, split, turned_o
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable
 
     from accounting_analytics.client import LedgerClient, RawResponse
     from accounting_analytics.client import records as wire
@@ -53,7 +51,7 @@ class WindowLines(NamedTuple):
     @property
     def newest(self) -> dt.datetime | None:
         """Instant of the newest line."""
-        return moment(self.table["datetime"][-1]) if self.table.num_rows else None
+        return self.table["datetime"][-1].as_py() if self.table.num_rows else None
 
 
 class StoppedError(Exception):
@@ -78,16 +76,12 @@ class Scan:
         How many windows are read at the same time; dense windows are cut into that many and more.
     stop : threading.Event
         Set when the load is given up: no further page is asked for.
-    ready : callable, optional
-        Waits until pages may be decoded in numbers: two that need the interpreter all the time, such as an import and
-        many pages, are slower at once than one after the other. A first page of which nothing is known does not wait.
     """
 
     client: LedgerClient
     query: LineEntryQuery
     in_flight: int
     stop: threading.Event = field(default_factory=threading.Event)
-    ready: Callable[[], object] | None = None
     _quick: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_QUICK_AT_ONCE, "decode"))
     _strict: threading.Lock = field(default_factory=threading.Lock)
     _odd: int = 0
@@ -131,8 +125,6 @@ class Scan:
                 raise StoppedError
             raw = self._answer(window, chain.pages + 1, token)
             where = f"list line entries ({window}), page {chain.pages + 1}"
-            if self.ready is not None and (chain.pages or window.pages is not None):
-                self.ready()
             columns, token = self._columns(raw, chain.pages + 1, window, token, where)
             del raw
             require_in_period(columns.table, window.period, where)

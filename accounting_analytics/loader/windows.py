@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.loader.bare_arrow import moment
 from accounting_analytics.loader.query import Window
 from accounting_analytics.periods import LOCALTIME, Period, local_date, zone
 
@@ -68,7 +67,7 @@ class Outlook(NamedTuple):
             backwards = True
         else:
             return None
-        ends = sorted(moment(instants[at]) for at in (0, len(instants) - 1))
+        ends = sorted(instants[at].as_py() for at in (0, len(instants) - 1))
         oldest, newest = (_local(end, window) for end in ends)
         days = max((ends[1] - ends[0]) / _DAY, 1)  # lines come by day: hours of one say nothing of the next
         if backwards:

@@ -1,8 +1,6 @@
 """The quick way through a page: the columns of the strict way, or none."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 from hypothesis import example, given, settings
@@ -252,34 +250,3 @@ def test_a_service_that_is_always_odd_is_read_strictly(connected, make_ledgers, 
     service = make_ledgers(lines, page_size=2)
     frame = aa.load_line_entries(connected(service), ["led_1"], "2025-01-01", "2025-01-01", in_flight=1)
     assert (len(frame), tried) == (40, [None] * 5)
-
-
-@pytest.fixture
-def books(make_ledgers, spread):
-    """Return a ledger of many pages."""
-    return make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 5)}), page_size=10)
-
-
-@pytest.mark.parametrize(
-    ("load", "unused"),
-    [
-        ("aa.load_line_entries(*asked)", {"stamina", "tqdm"}),
-        ("load_line_entries_to_parquet(*asked, 'lines.parquet')", {"stamina", "tqdm", "asyncio", "pandas", "pandera"}),
-    ],
-)
-def test_a_load_imports_only_what_it_needs(loopback, books, tmp_path, load, unused):
-    """No pandas where no frame is made, no retries where nothing fails, no bar that nobody sees: each takes a while."""
-    code = (
-        "import sys, accounting_analytics as aa\n"
-        "from accounting_analytics.loader import load_line_entries_to_parquet\n"
-        "client = aa.LedgerClient(sys.argv[1], token='t', instance_id='i')\n"
-        "asked = client, ['led_1'], '2025-01-01', '2025-01-31'\n"
-        f"{load}\n"
-        "print(*sorted(sys.modules))\n"
-    )
-    with loopback(books) as address:
-        told = subprocess.run(  # noqa: S603 (our own words)
-            [sys.executable, "-c", code, address], check=True, capture_output=True, text=True, cwd=tmp_path
-        )
-    assert books.requests > 10
-    assert unused & set(told.stdout.split()) == set()

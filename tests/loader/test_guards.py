@@ -3,7 +3,6 @@
 import datetime as dt
 import itertools
 import threading
-import time
 from contextvars import ContextVar
 
 import httpx
@@ -11,7 +10,6 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import ChangedWhileReadingError, InvalidRequestError, ProtocolError, ServerFaultError
-from accounting_analytics.loader.fast_page_decoder import quick_page
 from accounting_analytics.loader.load_windows import read_all
 from accounting_analytics.loader.query import LineEntryQuery
 from accounting_analytics.loader.window_files import MemoryShelf
@@ -327,34 +325,3 @@ def march(client, *ledger_ids):
     return LineEntryQuery.of(
         client, ledger_ids, *MARCH, time_zone="UTC", is_cashflow=None, tag_ids=None, expand=("journal_entry",)
     )
-
-
-def test_only_first_pages_are_decoded_before_a_load_is_ready(connected, make_ledgers, spread, monkeypatch):
-    """While pandas is imported pages come in, but none is decoded except first ones: both would crawl."""
-    service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 40), "led_2": {DAYS[0]: 3}}), page_size=100)
-    client = connected(service)
-    decoded, waited = [], []
-    monkeypatch.setattr(
-        "accounting_analytics.loader.window_reader.quick_page", lambda *a, **k: decoded.append(a) or quick_page(*a, **k)
-    )
-
-    def ready():
-        until = time.monotonic() + 20
-        while service.requests < 5 and time.monotonic() < until:
-            time.sleep(0.01)
-        waited.append((len(decoded), service.requests))
-
-    with LoadProgress(progress=False, client=client) as shown:
-        read = read_all(
-            client,
-            march(client, "led_1", "led_2"),
-            MemoryShelf(),
-            shown,
-            in_flight=4,
-            make=lambda loaded: loaded,
-            ready=ready,
-        )
-    assert sum(one.lines for one in read.windows) == len(service.lines)
-    assert waited[0][0] <= 2
-    assert waited[0][1] >= 5
-    assert len(waited) == len(decoded) - 3  # the first pages of both ledgers, and the one of the second look

@@ -1,7 +1,5 @@
 """Pages and reports into frames: every value exact, counted or refused; nothing in between."""
 
-import subprocess
-import sys
 from decimal import Decimal
 
 import httpx
@@ -190,20 +188,3 @@ def test_reports_that_break_the_interface_are_refused(connected, changes):
     client = connected(lambda _: httpx.Response(200, json=report(**changes)))
     with pytest.raises(ProtocolError, match="cash flow report"):
         aa.load_cash_flow_report(client, *MARCH)
-
-
-def test_a_load_that_fails_at_once_leaves_the_collector_on(loopback):
-    """The import that went beside has ended when a load ends, however soon."""
-    code = (
-        "import gc, sys, threading, accounting_analytics as aa\n"
-        "client = aa.LedgerClient(sys.argv[1], token='t', instance_id='i')\n"
-        "try:\n"
-        "    aa.load_line_entries(client, ['led_1'], '2025-01-01', '2025-01-31')\n"
-        "except aa.errors.AuthenticationError:\n"
-        "    print(gc.isenabled(), *(one.name for one in threading.enumerate() if 'import' in one.name))\n"
-    )
-    with loopback(lambda _: httpx.Response(401, json={})) as address:
-        told = subprocess.run(  # noqa: S603 (our own words)
-            [sys.executable, "-c", code, address], check=True, capture_output=True, text=True
-        )
-    assert told.stdout.split() == ["True"]

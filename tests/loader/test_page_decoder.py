@@ -1,44 +1,13 @@
-"""Arrow values made and read without pandas are those that Arrow itself makes and reads."""
+"""Lines of a page that lie outside the requested days are refused."""
 
 import datetime as dt
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from accounting_analytics.errors import ProtocolError
-from accounting_analytics.loader.bare_arrow import extent, instant, moment, text_array
-from accounting_analytics.loader.page_decoder import require_in_period
+from accounting_analytics.loader.page_decoder import INSTANT, require_in_period
 from accounting_analytics.periods import Period
-
-INSTANT = pa.timestamp("us", "UTC")
-instants = st.datetimes(timezones=st.just(dt.UTC))
-
-
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=5))
-def test_texts(texts):
-    """Texts in any script."""
-    array = text_array(texts)
-    array.validate(full=True)
-    assert array.equals(pa.array(texts, pa.string()))
-
-
-@given(st.lists(instants, min_size=1, max_size=5))
-def test_instants(moments):
-    """Instants over the whole calendar, there and back."""
-    scalars = [instant(one) for one in moments]
-    assert scalars == [pa.scalar(one, INSTANT) for one in moments]
-    assert [moment(scalar) for scalar in scalars] == moments
-    assert extent(pa.array([*moments, None], INSTANT)) == (min(moments), max(moments))
-    assert extent(pa.chunked_array([], INSTANT)) is None
-
-
-@pytest.mark.parametrize("microseconds", [-62_135_596_800_000_001, 253_402_300_800_000_000])
-def test_instants_outside_the_calendar(microseconds):
-    """Before the year 1 and after the year 9999 is no instant of ours."""
-    with pytest.raises(OverflowError):
-        extent(pa.array([microseconds]).view(INSTANT))
 
 
 @pytest.mark.parametrize(
