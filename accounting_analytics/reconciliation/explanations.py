@@ -1,0 +1,288 @@
+"""Explanations of differences: why a line, a balance or a net cash flow is not the same in both reports."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import narwhals as nw
+import pandas as pd
+
+from accounting_analytics.errors import FrameError
+from accounting_analytics.money import format_amount
+from accounting_analytics.periods import local_date, zone
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable, Iterable, Mapping
+
+    from accounting_analytics.reconciliation.result import Difference
+    from accounting_analytics.schemas import CashFlowReport
+
+    Amounts = Mapping[str, Decimal | None]
+    Explain = Callable[[str, Decimal], str]
+
+CASH_ONLY_RECOMPUTED = "the given chart of accounts counts this ledger as cash, the report does not"
+CASH_ONLY_REPORTED = "the report counts this ledger as cash, the given chart of accounts does not"
+_MOVED = "the line was moved between the two loads, or the report has it under the wrong ledger"
+
+
+class LinePair(NamedTuple):
+    """A line (or the lines of one entry on one ledger) as reported and as recomputed; a missing side is None."""
+
+    ledger_id: str
+    line_id: str
+    reported: Decimal | None
+    recomputed: Decimal | None
+    reported_minimum: Decimal | None
+    reported_count: int
+    reported_entry_id: str | None
+    recomputed_entry_id: str | None
+    reported_datetime: dt.datetime | None
+    recomputed_datetime: dt.datetime | None
+
+    @classmethod
+    def from_row(cls, row: Mapping[Any, Any]) -> LinePair:
+        """Read a row of the joined lines."""
+        known: dict[str, Any] = {name: None if pd.isna(cell) else cell for name, cell in row.items()}
+        return cls(
+            ledger_id=row["ledger_id"],
+            line_id=known["line_recomputed"] or known["line_reported"],
+            reported=known["amount_reported"],
+            recomputed=known["amount_recomputed"],
+            reported_minimum=known["minimum_reported"],
+            reported_count=int(known["count_reported"] or 0),
+            reported_entry_id=known["entry_reported"],
+            recomputed_entry_id=known["entry_recomputed"],
+            reported_datetime=known["datetime_reported"],
+            recomputed_datetime=known["datetime_recomputed"],
+        )
+
+    @property
+    def entry_id(self) -> str:
+        """Recomputed journal entry, or else the reported one."""
+        return self.recomputed_entry_id or self.reported_entry_id or ""
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether the report has several rows that all equal the recomputed line."""
+        return (
+            self.reported_count > 1
+            and self.recomputed is not None
+            and self.reported_minimum == self.recomputed
+            and self.reported == self.reported_count * self.recomputed
+        )
+
+
+class LineExplainer:
+    """Explains why lines differ, from both reports and, where given, the line entries."""
+
+    def __init__(
+        self,
+        reported: CashFlowReport,
+        recomputed: CashFlowReport,
+        pairs: list[LinePair],
+        line_entries: Any,  # noqa: ANN401 (any frame narwhals knows)
+        names: Mapping[str, str],
+    ) -> None:
+        self._period = recomputed.period
+        self._zone = zone(recomputed.period.time_zone)
+        self._names = names
+        self._recomputed_cash = set(recomputed.ending_balances["ledger_id"])
+        self._reported_cash = set(reported.ending_balances["ledger_id"])
+        extra = [pair for pair in pairs if pair.recomputed is None]
+        missing = [pair for pair in pairs if pair.reported is None]
+        self._extra_by_line = {pair.line_id: pair for pair in extra}
+        self._missing_by_line = {pair.line_id: pair for pair in missing}
+        self._extra_by_amount = {(pair.entry_id, pair.ledger_id, pair.reported): pair for pair in extra}
+        self._missing_by_amount = {(pair.entry_id, pair.ledger_id, pair.recomputed): pair for pair in missing}
+        self._has_line_entries = line_entries is not None
+        self._line_entries: dict[str, dict[str, Any]] = {}
+        self._cash_entry_ids: set[str] = set()
+        if self._has_line_entries and extra:
+            rows = select_line_entries(line_entries, "id", [pair.line_id for pair in extra])
+            self._line_entries = {row["id"]: row for row in rows}
+            of_entries = select_line_entries(
+                line_entries, "journal_entry_id", {row["journal_entry_id"] for row in rows}
+            )
+            self._cash_entry_ids = {
+                row["journal_entry_id"] for row in of_entries if row["ledger_id"] in self._recomputed_cash
+            }
+
+    def explain(self, pair: LinePair) -> str:
+        """Why the line differs, as one clause without its amounts."""
+        if pair.recomputed is None:
+            return self._explain_extra(pair)
+        if pair.reported is None:
+            return self._explain_missing(pair)
+        return self._explain_changed(pair)
+
+    def _explain_extra(self, pair: LinePair) -> str:
+        moved = self._missing_by_line.get(pair.line_id)
+        if moved is not None:
+            return f"recategorized: reported here, recomputed under {self._ledger(moved)}; {_MOVED}"
+        same = self._missing_by_amount.get((pair.entry_id, pair.ledger_id, pair.reported))
+        if same is not None:
+            return f"the recomputed report has the same entry, ledger and amount under line {same.line_id}"
+        if pair.ledger_id in self._recomputed_cash:
+            return f"only the report treats this as a flow: {CASH_ONLY_RECOMPUTED}"
+        return self._explain_not_recomputed(pair)
+
+    def _explain_not_recomputed(self, pair: LinePair) -> str:
+        line_entry = self._line_entries.get(pair.line_id)
+        moment = line_entry["datetime"] if line_entry else pair.reported_datetime
+        if moment is not None and not self._period.contains(moment):
+            return f"dated {self._local_time(moment)}, outside the period"
+        if line_entry and line_entry["journal_entry_id"] not in self._cash_entry_ids:
+            return "its entry has no line on a ledger that reports cash flow"
+        if line_entry:
+            return "the recomputed report has this line entry under another ledger, or it is itself a cash line"
+        if self._has_line_entries:
+            return "the given line entries do not contain this line"
+        return "the recomputed report does not contain this line"
+
+    def _explain_missing(self, pair: LinePair) -> str:
+        moved = self._extra_by_line.get(pair.line_id)
+        if moved is not None:
+            return f"recategorized: recomputed here, reported under {self._ledger(moved)}; {_MOVED}"
+        same = self._extra_by_amount.get((pair.entry_id, pair.ledger_id, pair.recomputed))
+        if same is not None:
+            return f"the report has the same entry, ledger and amount under line {same.line_id}"
+        if pair.ledger_id in self._reported_cash:
+            return f"the report does not treat this as a flow: {CASH_ONLY_REPORTED}"
+        moment = pair.recomputed_datetime
+        if moment is not None and not self._period.start_date <= moment.date() <= self._period.end_date:
+            return f"the report omits it; it is dated {self._local_time(moment)}, which is another day in UTC"
+        return "the report omits it"
+
+    def _explain_changed(self, pair: LinePair) -> str:
+        if pair.reported != pair.recomputed:
+            if pair.reported == -(pair.recomputed or 0):
+                return "the sign is reversed"
+            return "the report repeats the line" if pair.is_repeated else "the amount differs"
+        if pair.reported_entry_id != pair.recomputed_entry_id:
+            return f"reported with journal entry {pair.reported_entry_id}, recomputed with {pair.recomputed_entry_id}"
+        moments = (pair.reported_datetime, pair.recomputed_datetime)
+        reported, recomputed = (self._local_time(moment) for moment in moments if moment is not None)
+        return f"same amount, but dated {reported} in the report and {recomputed} in the line entries"
+
+    def _ledger(self, pair: LinePair) -> str:
+        return f"{self._names.get(pair.ledger_id, 'ledger')} ({pair.ledger_id})"
+
+    def _local_time(self, moment: dt.datetime) -> str:
+        return f"{moment.astimezone(self._zone):%Y-%m-%d %H:%M:%S} ({self._period.time_zone})"
+
+
+def find_opening_lines(
+    reported: CashFlowReport, recomputed: CashFlowReport, differences: list[Difference]
+) -> frozenset[str]:
+    """Find the lines of the first day that the report counts in its starting balance instead of its flows.
+
+    They are missing from the report, and their sum is the difference between the two starting cash balances: either
+    those of one entry, or all of that day. Empty where there are none.
+    """
+    gap = reported.starting_cash_balance - recomputed.starting_cash_balance
+    if not gap:
+        return frozenset()
+    tz = zone(recomputed.period.time_zone)
+    datetimes = dict(zip(recomputed.lines["line_id"], recomputed.lines["datetime"], strict=True))
+    by_entry: dict[str | None, list[Difference]] = defaultdict(list)
+    for one in differences:
+        if one.reported is None and local_date(datetimes[one.line_id], tz) == recomputed.period.start_date:
+            by_entry[one.journal_entry_id].append(one)
+    first_day = [one for lines in by_entry.values() for one in lines]
+    for lines in (first_day, *by_entry.values()):
+        if lines and -sum((one.amount for one in lines), Decimal(0)) == gap:
+            return frozenset(one.line_id or "" for one in lines)
+    return frozenset()
+
+
+def explain_starting_balances(recomputed: CashFlowReport, *, has_opening_lines: bool) -> Explain:
+    """Return a function that explains the starting balance of a ledger."""
+
+    def explain(_ledger_id: str, _difference: Decimal) -> str:
+        if recomputed.anchored:
+            return "not the balance that was supplied"
+        if has_opening_lines:
+            return "the report counts entries of the first day in the starting balance"
+        return "the lines before the period sum to a different balance; check that the history is complete"
+
+    return explain
+
+
+def explain_ending_balances(reported: CashFlowReport, recomputed: CashFlowReport) -> Explain:
+    """Return a function that explains the ending balance of a ledger by its starting balance, or the period's lines."""
+    reported_starts, recomputed_starts = (
+        amounts_by_ledger(report.starting_balances, "cash_balance") for report in (reported, recomputed)
+    )
+
+    def explain(ledger_id: str, difference: Decimal) -> str:
+        if difference == amount_or_zero(reported_starts, ledger_id) - amount_or_zero(recomputed_starts, ledger_id):
+            return "carried over from the starting balance"
+        return "the lines of the period change this ledger by a different amount"
+
+    return explain
+
+
+def explain_net_cash_flows(line_differences: list[Difference], *, has_lines: bool) -> Explain:
+    """Return a function that explains the net cash flow of a ledger by the differences of its lines."""
+    counts = Counter(one.ledger_id for one in line_differences)
+    sums: dict[str | None, Decimal] = defaultdict(Decimal)
+    for one in line_differences:
+        sums[one.ledger_id] += one.amount
+
+    def explain(ledger_id: str, difference: Decimal) -> str:
+        count = counts[ledger_id]
+        if not has_lines:
+            return "the report has no lines that could explain it"
+        if not count:
+            return "the lines of this ledger agree: the reported figure is not the sum of its own lines"
+        if sums[ledger_id] == difference:
+            return f"made up of {count} line difference(s)"
+        rest = format_amount(difference - sums[ledger_id])
+        return f"{count} line difference(s), and {rest} that the reported lines do not show"
+
+    return explain
+
+
+def explain_totals(own_differences: list[Difference]) -> Explain:
+    """Return a function that explains a figure with descendants by the differences of figures without them."""
+    own = {one.ledger_id: one.amount for one in own_differences}
+
+    def explain(ledger_id: str, difference: Decimal) -> str:
+        if own.get(ledger_id) == difference:
+            return "follows from the ledger's own figure"
+        if own:
+            return "the figures of its descendants differ, or the report sums other descendants"
+        return "all figures without descendants agree: the report sums other descendants, or sums them incorrectly"
+
+    return explain
+
+
+def select_line_entries(line_entries: Any, column: str, values: Iterable[str]) -> list[dict[str, Any]]:  # noqa: ANN401
+    """Rows of the line entries whose `column` is one of `values`."""
+    try:
+        frame = nw.from_native(line_entries).lazy()
+    except TypeError as error:
+        msg = f"line_entries is of type {type(line_entries).__name__}, not a frame such as load_line_entries returns"
+        raise FrameError(msg) from error
+    needed = ("id", "ledger_id", "journal_entry_id", "datetime")
+    absent = [name for name in needed if name not in frame.collect_schema()]
+    if absent:
+        msg = f"line_entries: column is missing: {', '.join(absent)}"
+        raise FrameError(msg)
+    selected = frame.select(*needed).filter(nw.col(column).is_in(list(values))).collect("pyarrow")
+    rows: list[dict[str, Any]] = selected.to_arrow().to_pylist()
+    return rows
+
+
+def amounts_by_ledger(frame: pd.DataFrame, column: str) -> dict[str, Decimal | None]:
+    """Amounts of a report table by ledger; None where unknown."""
+    known = (None if pd.isna(amount) else amount for amount in frame[column])
+    return dict(zip(frame["ledger_id"], known, strict=True))
+
+
+def amount_or_zero(amounts: Amounts, ledger_id: str) -> Decimal:
+    """Amount of a ledger; zero where it is absent or unknown."""
+    return amounts.get(ledger_id) or Decimal(0)

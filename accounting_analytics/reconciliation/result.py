@@ -1,0 +1,148 @@
+"""The result of a reconciliation: what was compared, which figures differ, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from accounting_analytics.messages import printable
+from accounting_analytics.money import format_amount
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from accounting_analytics.periods import Period
+
+_MAX_DIFFERENCES = 50
+TITLES = {
+    "line": "cash flow lines",
+    "net_cash_flow": "net cash flow per ledger",
+    "total_net_cash_flow": "net cash flow with descendants",
+    "starting_balance": "starting balance per cash ledger",
+    "starting_total_balance": "starting balance with descendants",
+    "ending_balance": "ending balance per cash ledger",
+    "ending_total_balance": "ending balance with descendants",
+    "starting_cash_balance": "starting cash balance",
+    "ending_cash_balance": "ending cash balance",
+    "identity": "net cash flow = change of cash, as reported",
+}
+
+
+class Difference(NamedTuple):
+    """One figure that differs between the two reports; an amount is None where that report has no such row."""
+
+    what: str
+    ledger_id: str | None
+    line_id: str | None
+    journal_entry_id: str | None
+    reported: Decimal | None
+    recomputed: Decimal | None
+    explanation: str
+
+    @property
+    def amount(self) -> Decimal:
+        """Reported minus recomputed."""
+        return (self.reported or Decimal(0)) - (self.recomputed or Decimal(0))
+
+
+class Comparison(NamedTuple):
+    """How many figures of one kind were compared, how many differ, and whether the comparison proves anything.
+
+    Attributes
+    ----------
+    what : str
+        As in :class:`~accounting_analytics.schemas.Differences`.
+    compared, differing : int
+        How many figures were compared, and how many differ.
+    independent : bool
+        False where the recomputed figure was itself supplied from a report: agreement then proves nothing.
+    """
+
+    what: str
+    compared: int
+    differing: int
+    independent: bool = True
+
+
+@dataclass(frozen=True)
+class Reconciliation:
+    """Result of :func:`~accounting_analytics.reconcile`.
+
+    Parameters
+    ----------
+    period : Period
+        The period of both reports.
+    differences : DataFrame
+        :class:`~accounting_analytics.schemas.Differences`; no rows when everything compared agrees.
+    comparisons : tuple of Comparison
+        What was compared; a part that could not be compared has ``compared`` 0 and a note.
+    notes : tuple of str
+        How the report was interpreted, and what limits the comparison.
+    partial : bool
+        Whether one of the reports was made from an incomplete load: agreement then proves little.
+    """
+
+    period: Period
+    differences: pd.DataFrame
+    comparisons: tuple[Comparison, ...]
+    notes: tuple[str, ...] = ()
+    partial: bool = False
+
+    @property
+    def ties(self) -> bool:
+        """Whether every figure compared agrees exactly."""
+        return self.differences.empty
+
+    def explain(self) -> str:
+        """Plain text for an accountant: the verdict, what was compared, each difference and why, the notes."""
+        rows = self.differences.head(_MAX_DIFFERENCES).to_dict("records")
+        more = len(self.differences) - len(rows)
+        differences = [f"- {_describe(row)}" for row in rows] + ([f"- and {more} more: see .differences"] * (more > 0))
+        notes = [f"Note: {note}" for note in self.notes]
+        blocks = ([self._verdict()], self._comparison_lines(), differences, notes)
+        return "\n\n".join("\n".join(map(printable, block)) for block in blocks if block)
+
+    def _comparison_lines(self) -> list[str]:
+        width = max(map(len, TITLES.values()))
+        return [f"{'':{width}}  compared  differ"] + [
+            f"{TITLES[one.what]:{width}}  {one.compared:>8}  {one.differing:>6}"
+            + ("" if one.independent else "  (supplied: proves nothing)")
+            for one in self.comparisons
+        ]
+
+    def _verdict(self) -> str:
+        prefix = "PARTIAL: " if self.partial else ""
+        if self.ties:
+            return f"{prefix}Cash flow report, {self.period}: reported and recomputed agree to the last digit."
+        count = len(self.differences)
+        return f"{prefix}Cash flow report, {self.period}: {count} difference{'' if count == 1 else 's'}."
+
+    def _repr_html_(self) -> str:
+        compared = pd.DataFrame(
+            [
+                (TITLES[one.what], one.compared, one.differing, "yes" if one.independent else "no, supplied")
+                for one in self.comparisons
+            ],
+            columns=["figure", "compared", "differ", "independent"],
+        )
+        parts = [f"<p><strong>{escape(self._verdict())}</strong></p>", compared.to_html(index=False, escape=True)]
+        if not self.ties:
+            parts.append(self.differences.to_html(index=False, escape=True, na_rep="", max_rows=_MAX_DIFFERENCES))
+        parts.extend(f"<p>Note: {escape(note)}</p>" for note in self.notes)
+        return "".join(parts)
+
+
+def _describe(row: Mapping[Any, Any]) -> str:
+    """One difference as a line of text."""
+    places = [f"{row['ledger_name']} ({row['ledger_id']})"] if isinstance(row["ledger_id"], str) else []
+    if isinstance(row["line_id"], str):
+        places.append(f"line {row['line_id']} of entry {row['journal_entry_id']}")
+    figures = [
+        f"{side} {'nothing' if pd.isna(row[side]) else format_amount(row[side])}" for side in ("reported", "recomputed")
+    ]
+    subject = ": ".join([TITLES[row["what"]], *([", ".join(places)] if places else [])])
+    return f"{subject}: {', '.join(figures)}, difference {format_amount(row['difference'])}: {row['explanation']}."
