@@ -1,4 +1,4 @@
-r"""Rules: which description means which category, read from a TOML file.
+r"""Rules: conditions on a transaction and the category that follows, read from a TOML file.
 
 ::
 
@@ -9,10 +9,12 @@ r"""Rules: which description means which category, read from a TOML file.
     direction = "outflow"                  # optional, as are min_amount, max_amount, ledger and comment
     max_amount = 100.00                    # of the whole transaction, without its sign
     ledger = "Operating Account"           # only transactions of this account: id, unique name or path
-    comment = "the office orders in on Fridays"
+    comment = "team lunch on Fridays"
 
-The first rule that fits wins. Both ``contains`` and ``regex`` ignore case and see runs of white space as one space.
-Expressions are RE2's: no look-around and no back-references, and in return none can run for ever.
+The first matching rule decides. ``contains`` and ``regex`` ignore case and treat each run of white space as one space.
+Regular expressions are RE2's: without lookaround and backreferences, so that matching time is linear in the text.
+
+Each condition is one entry of ``CONDITIONS``: a function that parses its value and one that matches transactions.
 """
 
 from __future__ import annotations
@@ -23,8 +25,9 @@ from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -32,78 +35,103 @@ from accounting_analytics.errors import AmountError, RulesError
 from accounting_analytics.money import MAX_SCALE, parse_amount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
+    import numpy.typing as npt
     import pandas as pd
 
-_KEYS = frozenset(
-    {"name", "contains", "regex", "category", "direction", "min_amount", "max_amount", "ledger", "comment"}
-)
-_DIRECTIONS = frozenset({"inflow", "outflow"})
+    Matches = npt.NDArray[np.bool_]
+
+_DIRECTIONS = ("inflow", "outflow")
+
+
+class Transactions(NamedTuple):
+    """What conditions compare: one array element per transaction of the queue.
+
+    `account_ids` are the ledger ids of the accounts that rules name, by the text in the rule.
+    """
+
+    descriptions: pa.Array
+    sizes: npt.NDArray[np.object_]
+    directions: npt.NDArray[np.object_]
+    ledger_ids: npt.NDArray[np.object_]
+    account_ids: Mapping[str, str]
+
+    @classmethod
+    def from_queue(cls, queue: pd.DataFrame, account_ids: Mapping[str, str]) -> Self:
+        """Read the columns of :class:`~accounting_analytics.schemas.Queue` that conditions compare."""
+        return cls(
+            descriptions=pa.array([_single_spaced(text) for text in queue["description"]], pa.large_string()),
+            sizes=np.array([amount.copy_abs() for amount in queue["amount"]], object),  # abs() rounds to 28 digits
+            directions=queue["direction"].to_numpy(object),
+            ledger_ids=queue["ledger_id"].to_numpy(object),
+            account_ids=account_ids,
+        )
+
+
+class Condition(NamedTuple):
+    """A condition that a rule may state.
+
+    Parameters
+    ----------
+    parse : callable
+        From the value in the file to the value that is compared; raises RulesError or AmountError.
+    match : callable
+        From the transactions and that value to one boolean per transaction.
+    """
+
+    parse: Callable[[object], Any]
+    match: Callable[[Transactions, Any], Matches]
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule: what must fit, and the category it gives.
+    """One rule: the conditions that a transaction must meet, and its category.
 
     Parameters
     ----------
     name : str
         Its name, unique in the file.
-    pattern : str
-        RE2 expression that the description must contain, case ignored.
     category : str
-        Id, unique name or path of the ledger it gives.
-    direction : str, optional
-        ``inflow`` or ``outflow``.
-    min_amount, max_amount : Decimal, optional
-        Bounds of the transaction's amount without its sign, both inclusive.
-    ledger : str, optional
-        Id, unique name or path of the account it is for.
+        Id, unique name or path of the category.
+    conditions : mapping of str to object
+        Parsed value of each condition that the rule states, by its key in ``CONDITIONS``.
     """
 
     name: str
-    pattern: str
     category: str
-    direction: str | None = None
-    min_amount: Decimal | None = None
-    max_amount: Decimal | None = None
-    ledger: str | None = None
+    conditions: Mapping[str, Any]
 
     @classmethod
-    def of(cls, entry: Mapping[str, Any], number: int) -> Self:
-        """Read a rule of the file; everything that cannot work is refused here, by the rule's name."""
+    def from_entry(cls, entry: Mapping[str, Any], number: int) -> Self:
+        """Read a ``[[rule]]`` table; a rule that can never work is refused by its name.
+
+        Raises
+        ------
+        RulesError
+            A key is missing, unknown or unusable.
+        """
         name = entry.get("name")
-        where = f"rule {number}{f' ({name!r})' if isinstance(name, str) else ''}"
         if not isinstance(name, str) or not name.strip():
-            msg = f"{where} has no name"
+            msg = f"rule {number} has no name"
             raise RulesError(msg)
-        unknown = entry.keys() - _KEYS
-        if unknown:
-            msg = f"{where} has an unknown key {min(unknown)!r}; the keys are {', '.join(sorted(_KEYS))}"
-            raise RulesError(msg)
-        direction = _text(entry, "direction", where)
-        if direction is not None and direction not in _DIRECTIONS:
-            msg = f"{where}: direction must be inflow or outflow, not {direction!r}"
-            raise RulesError(msg)
-        category = _text(entry, "category", where)
-        if category is None:
-            msg = f"{where} has no category"
-            raise RulesError(msg)
-        _text(entry, "comment", where)
-        least, most = _amount(entry, "min_amount", where), _amount(entry, "max_amount", where)
-        if least is not None and most is not None and least > most:
-            msg = f"{where}: min_amount is above max_amount, so it can never fit"
-            raise RulesError(msg)
-        return cls(
-            name=name.strip(),
-            pattern=_pattern(entry, where),
-            category=category,
-            direction=direction,
-            min_amount=least,
-            max_amount=most,
-            ledger=_text(entry, "ledger", where),
-        )
+        where = f"rule {number} ({name!r})"
+        values = _parse_values(entry, where)
+        _require_complete(values, where)
+        category = values.pop("category")
+        return cls(name.strip(), category, {key: value for key, value in values.items() if key in CONDITIONS})
+
+    @property
+    def ledger(self) -> str | None:
+        """Id, unique name or path of the account whose transactions the rule is limited to."""
+        return self.conditions.get("ledger")
+
+    def match(self, transactions: Transactions) -> Matches:
+        """Which transactions meet all conditions."""
+        matches = np.ones(len(transactions.sizes), np.bool_)
+        for key, value in self.conditions.items():
+            matches &= CONDITIONS[key].match(transactions, value)
+        return matches
 
 
 @dataclass(frozen=True)
@@ -119,34 +147,21 @@ class Rules:
     def __len__(self) -> int:
         return len(self.rules)
 
-    def first_fitting(self, transactions: pd.DataFrame, accounts: Mapping[str, str]) -> list[str | None]:
-        """Name of the first rule that fits each transaction; None where none does.
+    def match(self, queue: pd.DataFrame, account_ids: Mapping[str, str]) -> list[str | None]:
+        """Name of the first matching rule of each transaction; None where no rule matches.
 
         Parameters
         ----------
-        transactions : DataFrame
+        queue : DataFrame
             ``description``, ``amount``, ``direction`` and ``ledger_id``, as in the queue.
-        accounts : mapping of str to str
-            Ledger id of the account that each rule with a ``ledger`` is for, by the rule's name.
+        account_ids : mapping of str to str
+            Ledger id of each account that a rule names, by the text in the rule.
         """
-        descriptions = pa.array([_normalized(text) for text in transactions["description"]], pa.large_string())
-        sizes = [amount.copy_abs() for amount in transactions["amount"]]  # abs() would round to 28 digits
-        known = list(zip(sizes, transactions["direction"], transactions["ledger_id"], strict=True))
-        decided: list[str | None] = [None] * len(known)
-        for rule in self.rules:
-            matches = pc.match_substring_regex(descriptions, rule.pattern, ignore_case=True).to_pylist()
-            account = accounts.get(rule.name)
-            for at, (size, direction, ledger_id) in enumerate(known):
-                if (
-                    matches[at]
-                    and decided[at] is None
-                    and rule.direction in (None, direction)
-                    and account in (None, ledger_id)
-                    and (rule.min_amount is None or size >= rule.min_amount)
-                    and (rule.max_amount is None or size <= rule.max_amount)
-                ):
-                    decided[at] = rule.name
-        return decided
+        transactions = Transactions.from_queue(queue, account_ids)
+        names = np.full(len(queue), None, object)
+        for rule in reversed(self.rules):  # an earlier rule overwrites a later one
+            names[rule.match(transactions)] = rule.name
+        return names.tolist()
 
 
 def load_rules(path: str | Path) -> Rules:
@@ -160,7 +175,7 @@ def load_rules(path: str | Path) -> Rules:
     Raises
     ------
     RulesError
-        The file cannot be read, or a rule in it cannot work; the message names the rule.
+        The file cannot be read, or a rule in it can never work; the message names the rule.
     """
     file = Path(path)
     try:
@@ -169,65 +184,106 @@ def load_rules(path: str | Path) -> Rules:
         msg = f"the rules file {file} cannot be read: {error.strerror}"
         raise RulesError(msg) from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        msg = f"the rules file {file} is not TOML: {error}"
+        msg = f"the rules file {file} is not valid TOML: {error}"
         raise RulesError(msg) from error
     entries = content.pop("rule", None)
     if content or not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        msg = f"the rules file {file} must hold [[rule]] tables and nothing else"
+        msg = f"the rules file {file} must contain [[rule]] tables and nothing else"
         raise RulesError(msg)
-    rules = tuple(Rule.of(entry, number) for number, entry in enumerate(entries, start=1))
-    (name, times), *_ = Counter(rule.name for rule in rules).most_common(1) or [("", 0)]
-    if times > 1:
-        msg = f"the rules file {file} has two rules named {name!r}; a plan could not say which one decided"
+    rules = tuple(Rule.from_entry(entry, number) for number, entry in enumerate(entries, start=1))
+    (name, count), *_ = Counter(rule.name for rule in rules).most_common(1) or [("", 0)]
+    if count > 1:
+        msg = f"the rules file {file} has two rules named {name!r}; give each rule its own name"
         raise RulesError(msg)
     return Rules(rules, str(file))
 
 
-def _text(entry: Mapping[str, Any], key: str, where: str) -> str | None:
-    """Text of a key without outer spaces; None where it is left out."""
-    value = entry.get(key)
-    if value is None:
-        return None
+def _parse_values(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Parse the value of each key but the name."""
+    parsers: dict[str, Callable[[object], Any]] = {"category": _parse_text, "comment": _parse_text}
+    parsers |= {key: condition.parse for key, condition in CONDITIONS.items()}
+    unknown = entry.keys() - parsers.keys() - {"name"}
+    if unknown:
+        msg = f"{where}: unknown key {min(unknown)!r}; the keys are {', '.join(sorted({'name', *parsers}))}"
+        raise RulesError(msg)
+    values = {}
+    for key in [key for key in parsers if key in entry]:
+        try:
+            values[key] = parsers[key](entry[key])
+        except (AmountError, RulesError) as error:
+            msg = f"{where}: {key}: {error}"
+            raise RulesError(msg) from error
+    return values
+
+
+def _require_complete(values: Mapping[str, Any], where: str) -> None:
+    """Refuse a rule without category, without exactly one description condition, or with an empty amount range."""
+    if "category" not in values:
+        msg = f"{where}: category is missing"
+        raise RulesError(msg)
+    if ("contains" in values) == ("regex" in values):
+        msg = f"{where}: state either contains or regex"
+        raise RulesError(msg)
+    if values.get("min_amount", 0) > values.get("max_amount", float("inf")):
+        msg = f"{where}: min_amount is greater than max_amount, so no transaction can match"
+        raise RulesError(msg)
+
+
+def _parse_text(value: object) -> str:
+    """Text without outer spaces."""
     if not isinstance(value, str) or not value.strip():
-        msg = f"{where}: {key} must be text that is not empty"
+        msg = f"must be non-empty text, not {value!r}"
         raise RulesError(msg)
     return value.strip()
 
 
-def _pattern(entry: Mapping[str, Any], where: str) -> str:
-    contains, regex = _text(entry, "contains", where), _text(entry, "regex", where)
-    if (contains is None) == (regex is None):
-        msg = f"{where} needs either contains or regex"
-        raise RulesError(msg)
-    pattern = str(entry["regex"]) if contains is None else _literal(contains)
+def _parse_contains(value: object) -> str:
+    r"""RE2 pattern of literal text; not by :func:`re.escape`, whose escapes of other scripts RE2 rejects."""
+    return _parse_regex(re.sub(r"([\\.^$*+?()\[\]{}|])", r"\\\1", _single_spaced(_parse_text(value))))
+
+
+def _parse_regex(value: object) -> str:
+    _parse_text(value)
+    pattern = str(value)
     try:
         pc.match_substring_regex(pa.array([""]), pattern, ignore_case=True)
     except pa.ArrowInvalid as error:
-        msg = f"{where}: the regex does not compile: {error}"
+        msg = f"the pattern does not compile: {error}"
         raise RulesError(msg) from None
     return pattern
 
 
-def _literal(text: str) -> str:
-    r"""Expression that fits this text only; what :func:`re.escape` adds before letters of other scripts RE2 refuses."""
-    return re.sub(r"([\\.^$*+?()\[\]{}|])", r"\\\1", _normalized(text))
+def _parse_direction(value: object) -> str:
+    direction = _parse_text(value)
+    if direction not in _DIRECTIONS:
+        msg = f"must be inflow or outflow, not {direction!r}"
+        raise RulesError(msg)
+    return direction
 
 
-def _amount(entry: Mapping[str, Any], key: str, where: str) -> Decimal | None:
-    value = entry.get(key)
-    if value is None:
-        return None
-    try:
-        amount = parse_amount(value, MAX_SCALE).amount
-    except AmountError as error:
-        msg = f"{where}: {key}: {error}"
-        raise RulesError(msg) from error
+def _parse_bound(value: object) -> Decimal:
+    amount = parse_amount(value, MAX_SCALE).amount
     if amount < 0:
-        msg = f"{where}: {key} is compared without sign, so it cannot be negative; say direction instead"
+        msg = "is compared without sign, so it cannot be negative; use direction instead"
         raise RulesError(msg)
     return amount
 
 
-def _normalized(text: str) -> str:
-    """Text with single spaces."""
+def _match_pattern(transactions: Transactions, pattern: str) -> Matches:
+    matches = pc.match_substring_regex(transactions.descriptions, pattern, ignore_case=True)
+    return np.asarray(matches.to_numpy(zero_copy_only=False), np.bool_)
+
+
+def _single_spaced(text: str) -> str:
     return " ".join(text.split())
+
+
+CONDITIONS: dict[str, Condition] = {
+    "contains": Condition(_parse_contains, _match_pattern),
+    "regex": Condition(_parse_regex, _match_pattern),
+    "direction": Condition(_parse_direction, lambda rows, direction: rows.directions == direction),
+    "min_amount": Condition(_parse_bound, lambda rows, bound: rows.sizes >= bound),
+    "max_amount": Condition(_parse_bound, lambda rows, bound: rows.sizes <= bound),
+    "ledger": Condition(_parse_text, lambda rows, text: rows.ledger_ids == rows.account_ids[text]),
+}
+"""Every condition that a rule may state, by its key in the file."""

@@ -1,4 +1,4 @@
-"""Small books as frames: journal entries in, line entries and ledgers out; no service."""
+"""Build line entries and ledgers as frames from a few journal entries, without a service."""
 
 import datetime as dt
 from decimal import Decimal, localcontext
@@ -28,7 +28,7 @@ CHART = [
 
 
 def chart(rows=CHART):
-    """Return ledgers."""
+    """Return a chart of accounts."""
     return Ledgers.of(
         {
             "id": [row[0] for row in rows],
@@ -48,19 +48,19 @@ def chart(rows=CHART):
 
 
 def line_entries(*entries, descriptions=None):
-    """Return line entries of entries of (ledger id, signed amount text); financial accounts carry transactions."""
+    """Return line entries; each entry is a list of (ledger id, signed amount text). Accounts have transactions."""
     accounts = {row[0] for row in CHART if row[5] is not None}
     rows = []
     for number, entry in enumerate(entries):
         signed = [(ledger_id, Decimal(text)) for ledger_id, text in entry]
         with localcontext(EXACT):
             assert sum(amount for _, amount in signed) == 0
-        for at, (ledger_id, amount) in enumerate(signed):
+        for index, (ledger_id, amount) in enumerate(signed):
             opposing = dict.fromkeys(other for other, size in signed if (size > 0) != (amount > 0))
-            has = ledger_id in accounts
+            is_account = ledger_id in accounts
             rows.append(
                 {
-                    "id": f"line-{number}-{at}",
+                    "id": f"line-{number}-{index}",
                     "ledger_id": ledger_id,
                     "ledger_name": ledger_id.title(),
                     "journal_entry_id": f"entry-{number}",
@@ -70,15 +70,15 @@ def line_entries(*entries, descriptions=None):
                     "debit_credit": "debit" if amount > 0 else "credit",
                     "signed_amount": amount,
                     "description": "",
-                    "transaction_id": f"txn-{number}-{at}" if has else None,
+                    "transaction_id": f"txn-{number}-{index}" if is_account else None,
                     "related_line_entry_id": None,
                     "editable": True,
                     "opposing_ledger_ids": list(opposing),
                     "tag_ids": [],
-                    # an untrustworthy sign: direction must not come from here
-                    "transaction_amount": amount.copy_abs() if has else None,
-                    "transaction_description": (descriptions or {}).get(number, "") if has else None,
-                    "transaction_review_status": "unreviewed" if has else None,
+                    # without its sign, so the direction must not be taken from it
+                    "transaction_amount": amount.copy_abs() if is_account else None,
+                    "transaction_description": (descriptions or {}).get(number, "") if is_account else None,
+                    "transaction_review_status": "unreviewed" if is_account else None,
                 }
             )
     return LineEntries.of({name: [row[name] for row in rows] for name in rows[0]})
@@ -86,5 +86,5 @@ def line_entries(*entries, descriptions=None):
 
 @pytest.fixture(scope="session")
 def books():
-    """Return builders of frames; nothing in them is changed by a test."""
+    """Return builders of frames; tests do not modify them."""
     return SimpleNamespace(rows=CHART, chart=chart, lines=line_entries, ledgers=chart())

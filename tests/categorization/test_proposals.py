@@ -1,4 +1,4 @@
-"""Proposals: the first rule that fits decides, and every category is one."""
+"""Proposals: the first matching rule decides, and only a ledger that can be a category is proposed."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from accounting_analytics.schemas import Proposals
 
 @pytest.fixture
 def queue(books):
-    """Return a queue of five."""
+    """Return a queue of five transactions."""
     lines = books.lines(
         [("bank", "-4.50"), ("out", "4.50")],
         [("bank", "-120.00"), ("out", "120.00")],
@@ -23,7 +23,7 @@ def queue(books):
 
 @pytest.fixture
 def proposed(books, queue, tmp_path):
-    """Return a function from rules as text to their proposals."""
+    """Return a function that makes proposals from rules given as TOML text."""
 
     def run(text, ledgers=books.ledgers):
         file = tmp_path / "rules.toml"
@@ -38,20 +38,20 @@ def rule(name, **keys):
     return f"[[rule]]\nname = '{name}'\n" + "".join(f"{key} = '{value}'\n" for key, value in keys.items())
 
 
-def decided(proposals):
-    """Return rule by description."""
+def rules_by_description(proposals):
+    """Return the rule of each description."""
     return dict(zip(proposals["description"], proposals["rule"], strict=True))
 
 
-def test_first_rule_that_fits_decides(proposed):
-    """Direction, amounts and account narrow a rule; the order of the file decides; the rest is counted."""
+def test_first_matching_rule_decides(proposed):
+    """Direction, amounts and account limit a rule, the order of the file decides, and the rest is counted."""
     proposals = proposed(
         rule("card", contains="sq *", category="sales", ledger="Card")
         + rule("refund", contains="sq *", category="sales", direction="inflow")
         + rule("large", contains="sq *", category="Expenses:Software", min_amount="100")
         + rule("small", regex="^sq", category="Meals", max_amount="4.50")
     )
-    assert decided(proposals) == {
+    assert rules_by_description(proposals) == {
         "SQ *CATERING": "large",
         "SQ *CARD": "card",
         "SQ *REFUND": "refund",
@@ -59,7 +59,7 @@ def test_first_rule_that_fits_decides(proposed):
     }
     assert proposals["updated_category_ledger_name"].tolist() == ["Software", "Sales", "Sales", "Meals"]
     assert proposals["updated_category_ledger_id"].tolist() == ["software", "sales", "sales", "meals"]
-    assert proposals.attrs["notes"] == ("1 of 5 transaction(s) fit no rule and stay uncategorized.",)
+    assert proposals.attrs["notes"] == ("1 of 5 transaction(s) match no rule and stay uncategorized.",)
     Proposals.checked(proposals)
 
 
@@ -74,32 +74,32 @@ def test_first_rule_that_fits_decides(proposed):
     ],
 )
 def test_category_by_id_name_or_path(proposed, category, ledger_id):
-    """A category is named by id, by unique name or by path, case ignored."""
+    """A category is given by id, unique name or path, ignoring case."""
     proposals = proposed(rule("all", regex=".", category=category))
     assert set(proposals["updated_category_ledger_id"]) == {ledger_id}
     assert len(proposals) == 5
 
 
 @pytest.mark.parametrize(
-    ("category", "said"),
+    ("category", "message"),
     [
-        ("Nowhere", "no ledger 'Nowhere'"),
+        ("Nowhere", "no discovered ledger matches 'Nowhere'"),
         ("Software", "several ledgers are named 'Software'; give the path or one of: cogs-software, software"),
-        ("Bank", "'Bank' is a financial account"),
-        ("Loan", "'Loan' is a financial account"),
-        ("out", "uncategorized"),
-        ("Inflow to sort", "uncategorized"),
+        ("Bank", "'Bank' is a financial account and cannot be a category"),
+        ("Loan", "'Loan' is a financial account and cannot be a category"),
+        ("out", "'out' is an uncategorized ledger"),
+        ("Inflow to sort", "'Inflow to sort' is an uncategorized ledger"),
     ],
 )
-def test_what_is_no_category_is_refused(proposed, category, said):
-    """An unknown, ambiguous, financial or uncategorized ledger is refused by the rule's name."""
+def test_unusable_category_is_refused(proposed, category, message):
+    """An unknown, ambiguous, financial or uncategorized ledger is refused with the name of the rule."""
     with pytest.raises(RulesError, match="rule 'all'") as caught:
         proposed(rule("all", regex=".", category=category))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_uncategorized_ledger_is_no_category_even_where_it_does_not_queue(books, queue, tmp_path):
-    """The other uncategorized ledger is refused too, though no queued transaction stands opposite it."""
+def test_uncategorized_ledger_outside_the_queue_is_refused(books, queue, tmp_path):
+    """An uncategorized ledger is refused as a category even if no transaction of the queue opposes it."""
     outflows = queue[queue["direction"] == "outflow"].reset_index(drop=True)
     file = tmp_path / "rules.toml"
     file.write_text(rule("all", contains="CHECK", category="in"), encoding="utf-8")
@@ -107,23 +107,26 @@ def test_uncategorized_ledger_is_no_category_even_where_it_does_not_queue(books,
         propose(outflows, load_rules(file), books.ledgers)
 
 
-@pytest.mark.parametrize(("ledger", "said"), [("Bnak", "no ledger 'Bnak'"), ("Meals", "does not report cash flow")])
-def test_account_of_a_rule_must_be_one(proposed, ledger, said):
-    """A rule for an account that is misspelt would never fit: it is refused instead."""
+@pytest.mark.parametrize(
+    ("ledger", "message"),
+    [("Bnak", "no discovered ledger matches 'Bnak'"), ("Meals", "does not report cash flow")],
+)
+def test_unknown_account_is_refused(proposed, ledger, message):
+    """A rule whose account is misspelt or does not report cash flow would never match, so it is refused."""
     with pytest.raises(RulesError, match="rule 'all'") as caught:
         proposed(rule("all", regex=".", category="Meals", ledger=ledger))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_unknown_category_is_refused_only_where_it_decides(proposed):
-    """A category without lines in the period is no error as long as its rule decides nothing; the notes say so."""
+def test_unknown_category_is_refused_only_if_its_rule_matches(proposed):
+    """A category that was not discovered is only noted as long as its rule matches nothing."""
     proposals = proposed(
         rule("ships", contains="zeppelin", category="Airships") + rule("idle", contains="quux", category="Meals")
     )
     assert proposals.empty
     assert proposals.attrs["notes"] == (
-        "5 of 5 transaction(s) fit no rule and stay uncategorized.",
-        "Rule 'ships' names 'Airships', which was not discovered; it fitted nothing.",
+        "5 of 5 transaction(s) match no rule and stay uncategorized.",
+        "Rule 'ships' names the category 'Airships', which was not discovered; the rule matched nothing.",
         "1 of 2 rule(s) decide no transaction: 'idle'.",
     )
     with pytest.raises(RulesError, match="rule 'ships'"):
@@ -135,7 +138,7 @@ def test_unknown_category_is_refused_only_where_it_decides(proposed):
     [("1234567890123456789012345678.00", 0), ("1234567890123456789012345678.01", 1)],
 )
 def test_bounds_are_exact_and_inclusive(books, tmp_path, bound, count):
-    """Bounds compare every digit, beyond what a binary float or the usual 28 digits of a Decimal keep."""
+    """Bounds compare every digit, beyond the precision of a float or of the default Decimal context (28 digits)."""
     lines = books.lines([("bank", "-1234567890123456789012345678.01"), ("out", "1234567890123456789012345678.01")])
     large = uncategorized_queue(lines, books.ledgers)
     file = tmp_path / "rules.toml"

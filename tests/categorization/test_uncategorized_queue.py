@@ -1,4 +1,4 @@
-"""The queue: which transactions are uncategorized, in which direction, and by how much."""
+"""The queue: which transactions are uncategorized, their direction and their amount."""
 
 from decimal import Decimal
 
@@ -17,7 +17,7 @@ def rows(queue, *columns):
 
 
 def test_each_uncategorized_transaction_once_largest_first(books):
-    """Categorized entries, entries without cash and both directions: only the uncategorized ones queue, by size."""
+    """Only uncategorized transactions of cash ledgers are in the queue, of both directions, ordered by size."""
     lines = books.lines(
         [("bank", "-5.00"), ("out", "5.00")],
         [("bank", "-7.00"), ("meals", "7.00")],
@@ -35,8 +35,8 @@ def test_each_uncategorized_transaction_once_largest_first(books):
     assert queue.attrs["notes"] == ()
 
 
-def test_direction_is_the_side_not_the_transaction_amount(books):
-    """A transaction.amount without its sign misleads nobody; a zero line goes by its side."""
+def test_direction_comes_from_the_debit_or_credit_side(books):
+    """Direction ignores transaction.amount, which may have no sign; a line of zero has the direction of its side."""
     lines = books.lines([("bank", "-5.00"), ("out", "5.00")])
     assert lines["transaction_amount"].iloc[0] > 0
     (zero,) = lines.index[lines["ledger_id"] == "bank"]
@@ -48,7 +48,7 @@ def test_direction_is_the_side_not_the_transaction_amount(books):
 
 
 def test_uncategorized_part_of_a_split(books):
-    """Of a split only the uncategorized part counts, two lines of it together; the other categories are named."""
+    """The uncategorized part of a split is the sum of its lines; all opposing ledgers are listed."""
     lines = books.lines([("bank", "-100.00"), ("out", "20.00"), ("meals", "70.00"), ("out", "10.00")])
     queue = uncategorized_queue(lines, books.ledgers)
     assert rows(queue, "amount", "category_amount") == [(Decimal("-100.00"), Decimal("-30.00"))]
@@ -56,7 +56,7 @@ def test_uncategorized_part_of_a_split(books):
 
 
 def test_one_entry_with_both_uncategorized_ledgers(books):
-    """A transaction opposite both uncategorized ledgers queues once for each, with each part."""
+    """A transaction that opposes both uncategorized ledgers appears once for each, with its part."""
     lines = books.lines([("bank", "-100.00"), ("out", "60.00"), ("in", "40.00")])
     queue = uncategorized_queue(lines, books.ledgers)
     assert sorted(rows(queue, "category_ledger_id", "category_amount")) == [
@@ -66,7 +66,7 @@ def test_one_entry_with_both_uncategorized_ledgers(books):
 
 
 def test_several_cash_lines_share_a_category(books):
-    """Two accounts paying one uncategorized line: both queue, and whose part it is stays open, and is said."""
+    """Where two accounts pay one uncategorized line, the part of each is unknown, and a note states it."""
     lines = books.lines([("bank", "-60.00"), ("card", "-40.00"), ("out", "100.00")])
     queue = uncategorized_queue(lines, books.ledgers)
     assert rows(queue, "transaction_id", "amount") == [
@@ -77,8 +77,8 @@ def test_several_cash_lines_share_a_category(books):
     assert "2 transaction(s)" in queue.attrs["notes"][0]
 
 
-def test_line_on_the_own_side_is_no_category(books):
-    """A fee on the side of the bank does not oppose it; what does is the uncategorized inflow."""
+def test_line_on_the_same_side_is_not_opposing(books):
+    """A fee on the same side as the bank line is not an opposing ledger; the uncategorized inflow is."""
     lines = books.lines([("bank", "97.00"), ("meals", "3.00"), ("in", "-100.00")])
     queue = uncategorized_queue(lines, books.ledgers)
     assert rows(queue, "amount", "category_amount") == [(Decimal("97.00"), Decimal("100.00"))]
@@ -86,7 +86,7 @@ def test_line_on_the_own_side_is_no_category(books):
 
 
 def test_description_falls_back(books):
-    """The transaction describes, else the line, else the entry; blank text does not count."""
+    """The description is the first that is not blank: of the transaction, the line or the entry."""
     lines = books.lines(
         [("bank", "-3.00"), ("out", "3.00")],
         [("bank", "-2.00"), ("out", "2.00")],
@@ -97,16 +97,16 @@ def test_description_falls_back(books):
     assert uncategorized_queue(lines, books.ledgers)["description"].tolist() == ["SQ *BLUE", "the line", "the entry"]
 
 
-def test_without_the_uncategorized_lines_the_part_is_not_known(books):
-    """With the cash ledgers alone the uncategorized part is null, and the notes say so."""
+def test_category_amount_is_null_without_uncategorized_lines(books):
+    """With the cash ledgers alone the uncategorized part is null, and a note states it."""
     lines = books.lines([("bank", "-5.00"), ("out", "5.00")])
     queue = uncategorized_queue(lines[lines["ledger_id"] == "bank"], books.ledgers)
     assert queue["category_amount"].isna().all()
     assert "not known" in queue.attrs["notes"][0]
 
 
-def test_pinned_ledger_takes_the_place_of_its_direction_only(books):
-    """Pinning one direction leaves the other recognised; a pinned ledger nobody heard of is said."""
+def test_given_ledger_replaces_its_direction_only(books):
+    """A ledger given for one direction leaves the other detected; an unknown ledger is noted."""
     lines = books.lines(
         [("bank", "-1.00"), ("out", "1.00")],
         [("bank", "-2.00"), ("meals", "2.00")],
@@ -119,38 +119,38 @@ def test_pinned_ledger_takes_the_place_of_its_direction_only(books):
     assert any("maels" in note for note in typo.attrs["notes"])
 
 
-def test_uncategorized_ledgers_are_found_by_flags_not_by_name(books):
-    """Renamed, and revenue and expense instead of assets: still recognised."""
+def test_uncategorized_ledgers_are_detected_by_their_flags(books):
+    """Uncategorized ledgers that are renamed, or revenue and expense instead of assets, are still detected."""
     kinds = {"in": ("revenue", "other_income"), "out": ("expense", "other_expenses")}
     chart = books.chart([(row[0], f"Renamed {row[0]}", *kinds.get(row[0], row[2:4]), *row[4:]) for row in books.rows])
     lines = books.lines([("bank", "-1.00"), ("out", "1.00")], [("bank", "3.00"), ("in", "-3.00")])
     assert uncategorized_queue(lines, chart)["category_ledger_id"].tolist() == ["in", "out"]
 
 
-def test_empty_queue_says_when_nothing_could_be_recognised(books):
-    """An empty queue is clean only where the uncategorized ledgers are known; otherwise the notes say so."""
+def test_empty_queue_notes_missing_uncategorized_ledgers(books):
+    """An empty queue has a note where no uncategorized ledger was found."""
     lines = books.lines([("bank", "-1.00"), ("meals", "1.00")])
     clean = uncategorized_queue(lines, books.ledgers)
     assert Queue.checked(clean).empty
     assert clean.attrs["notes"] == ()
-    blind = uncategorized_queue(lines, books.ledgers[~books.ledgers["is_required"].fillna(value=False)])
-    assert blind.empty
-    assert "cannot be recognised" in blind.attrs["notes"][0]
+    undetected = uncategorized_queue(lines, books.ledgers[~books.ledgers["is_required"].fillna(value=False)])
+    assert undetected.empty
+    assert "cannot be recognized" in undetected.attrs["notes"][0]
 
 
-def test_what_cannot_be_seen_is_counted(books):
-    """A transaction without opposing ledgers, or opposite a ledger nobody knows, does not vanish silently."""
+def test_undetermined_transactions_are_noted(books):
+    """A transaction without opposing ledgers, or with an unknown one, is noted."""
     lines = books.lines([("bank", "-1.00"), ("out", "1.00")], [("bank", "-2.00"), ("meals", "2.00")])
     opposing = lines["opposing_ledger_ids"].where(lines["id"] != "line-0-0", None)
     queue = uncategorized_queue(lines.assign(opposing_ledger_ids=opposing), books.ledgers)
     assert queue.empty
-    assert "1 transaction(s) came without opposing_ledger_ids" in queue.attrs["notes"][0]
+    assert "1 transaction(s) have no opposing_ledger_ids" in queue.attrs["notes"][0]
     unknown = uncategorized_queue(lines, books.ledgers[books.ledgers["id"] != "meals"])
     assert "meals" in unknown.attrs["notes"][0]
 
 
-def test_frames_that_cannot_answer_are_refused(books):
-    """Without opposing ledgers, or with transactions of unknown accounts, there is no queue rather than half of one."""
+def test_incomplete_frames_are_refused(books):
+    """Lines without opposing ledgers, or with transactions of unknown accounts, are refused."""
     lines = books.lines([("bank", "-1.00"), ("out", "1.00")])
     with pytest.raises(FrameError, match="opposing_ledger_ids"):
         uncategorized_queue(lines.drop(columns="opposing_ledger_ids"), books.ledgers)
@@ -159,7 +159,7 @@ def test_frames_that_cannot_answer_are_refused(books):
 
 
 def test_no_lines_no_queue(books):
-    """An empty table of lines gives an empty, valid queue."""
+    """A frame without lines gives an empty, valid queue."""
     lines = books.lines([("bank", "-1.00"), ("out", "1.00")]).head(0)
     assert Queue.checked(uncategorized_queue(LineEntries.checked(lines), books.ledgers)).empty
 
@@ -179,7 +179,7 @@ def test_no_lines_no_queue(books):
     )
 )
 def test_queue_agrees_with_a_naive_one(books, entries):
-    """Whatever the entries, the queue is what a plain reading of them gives, each part exact."""
+    """The queue equals a naive implementation for any entries, with exact amounts."""
     whole = [[(cash, f"{-sum(size for _, size in parts)}"), *((one, f"{size}") for one, size in parts)]
              for cash, parts in entries]  # fmt: skip
     queue = uncategorized_queue(books.lines(*whole), books.ledgers)

@@ -1,0 +1,168 @@
+"""The queue: transactions of cash ledgers whose opposing ledger is an uncategorized one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accounting_analytics.categorization.uncategorized_ledgers import uncategorized_ledgers
+from accounting_analytics.chart_of_accounts import DebitCredit
+from accounting_analytics.dtypes import TEXT_LIST
+from accounting_analytics.errors import FrameError
+from accounting_analytics.messages import join_ids
+from accounting_analytics.schemas import Ledgers, Queue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def uncategorized_queue(
+    line_entries: pd.DataFrame,
+    ledgers: pd.DataFrame,
+    *,
+    inflow_ledger_id: str | None = None,
+    outflow_ledger_id: str | None = None,
+) -> pd.DataFrame:
+    """List the uncategorized transactions, largest first.
+
+    Parameters
+    ----------
+    line_entries : DataFrame
+        :class:`~accounting_analytics.schemas.LineEntries` of the ledgers that report cash flow, with
+        ``opposing_ledger_ids``. Where it also holds the lines of the uncategorized ledgers, the uncategorized part of
+        a split is exact.
+    ledgers : DataFrame
+        :class:`~accounting_analytics.schemas.Ledgers`.
+    inflow_ledger_id, outflow_ledger_id : str, optional
+        The uncategorized ledger of that direction; by default it is detected among the required ledgers.
+
+    Returns
+    -------
+    DataFrame
+        :class:`~accounting_analytics.schemas.Queue`, one row per transaction and uncategorized ledger. ``amount`` is
+        positive for cash received and negative for cash paid, from the side of the line. ``category_amount`` is the
+        uncategorized part with the same sign; null where its line was not loaded, or where several transactions of
+        one entry share it. ``attrs["notes"]`` lists what could not be determined.
+
+    Raises
+    ------
+    FrameError
+        ``opposing_ledger_ids`` was not loaded, or the ledger of a transaction is not in `ledgers`.
+    """
+    if "opposing_ledger_ids" not in line_entries:
+        msg = "line_entries have no opposing_ledger_ids; load them with expand=('opposing_ledger_ids', ...)"
+        raise FrameError(msg)
+    Ledgers.checked(ledgers)
+    uncategorized = uncategorized_ledgers(
+        ledgers, inflow_ledger_id=inflow_ledger_id, outflow_ledger_id=outflow_ledger_id
+    )
+    transactions = _cash_transactions(line_entries, ledgers)
+    matching = _with_opposing(transactions, uncategorized)
+    queue = Queue.checked(_largest_first(_queue_columns(matching, line_entries)))
+    queue.attrs["notes"] = tuple(_notes(queue, transactions, ledgers, uncategorized))
+    return queue
+
+
+def _cash_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
+    """Lines that have a transaction and belong to a ledger that reports cash flow."""
+    transactions = line_entries[line_entries["transaction_id"].notna()]
+    unknown = transactions.loc[~transactions["ledger_id"].isin(ledgers["id"]), "ledger_id"]
+    if len(unknown):
+        msg = (
+            f"ledgers do not contain {unknown.iloc[0]!r}, which has {len(unknown)} transaction(s); discover the "
+            "ledgers over the period of the line entries"
+        )
+        raise FrameError(msg)
+    cash = ledgers.loc[ledgers["report_cash_flow"], "id"]
+    return transactions[transactions["ledger_id"].isin(cash)]
+
+
+def _with_opposing(transactions: pd.DataFrame, uncategorized: set[str]) -> pd.DataFrame:
+    """One row per transaction and opposing uncategorized ledger, which becomes ``category_ledger_id``."""
+    opposing = transactions.assign(category_ledger_id=transactions["opposing_ledger_ids"]).explode("category_ledger_id")
+    opposing = opposing.assign(category_ledger_id=opposing["category_ledger_id"].astype("str")).reset_index(drop=True)
+    opposing = opposing[opposing["category_ledger_id"].isin(uncategorized)]
+    return opposing.drop_duplicates(["transaction_id", "category_ledger_id"])
+
+
+def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.DataFrame:
+    amount, side = matching["signed_amount"], matching["debit_credit"]
+    is_inflow = (amount > 0) | ((amount == 0) & (side == DebitCredit.DEBIT))
+    return pd.DataFrame(
+        {
+            "transaction_id": matching["transaction_id"],
+            "ledger_id": matching["ledger_id"],
+            "ledger_name": matching["ledger_name"],
+            "line_entry_id": matching["id"],
+            "journal_entry_id": matching["journal_entry_id"],
+            "datetime": matching["datetime"],
+            "amount": amount,
+            "direction": pd.Series("inflow", index=matching.index, dtype="str").where(is_inflow, "outflow"),
+            "description": _descriptions(matching),
+            "category_ledger_id": matching["category_ledger_id"],
+            "category_amount": _category_amounts(matching, line_entries),
+            "opposing_ledger_ids": matching["opposing_ledger_ids"].astype(TEXT_LIST),
+            "review_status": matching.get("transaction_review_status", pd.Series(None, matching.index, dtype="str")),
+            "tag_ids": matching["tag_ids"],
+        }
+    )
+
+
+def _largest_first(queue: pd.DataFrame) -> pd.DataFrame:
+    sized = queue.assign(size=queue["amount"].abs())
+    order = ["size", "datetime", "transaction_id", "category_ledger_id"]
+    ordered = sized.sort_values(order, ascending=[False, True, True, True])
+    return ordered.drop(columns="size").reset_index(drop=True)
+
+
+def _descriptions(lines: pd.DataFrame) -> pd.Series[Any]:
+    """First description that is not blank: of the transaction, of the line, or of the journal entry."""
+    descriptions = pd.Series(None, index=lines.index, dtype="str")
+    for name in ("transaction_description", "description", "journal_entry_description"):
+        if name in lines:
+            text = lines[name]
+            descriptions = descriptions.fillna(text.where(text.str.strip() != ""))
+    return descriptions.fillna("")
+
+
+def _category_amounts(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.Series[Any]:
+    """Uncategorized part of each transaction, positive for cash received; null where it is not certain."""
+    category_lines = line_entries[line_entries["ledger_id"].isin(matching["category_ledger_id"])]
+    totals = category_lines.groupby(["journal_entry_id", "ledger_id"])["signed_amount"].sum()
+    keys = pd.MultiIndex.from_frame(matching[["journal_entry_id", "category_ledger_id"]])
+    is_shared = matching.duplicated(["journal_entry_id", "category_ledger_id"], keep=False)
+    negated = pc.negate(pa.array(totals.reindex(keys).array))
+    amounts = pd.Series(pd.arrays.ArrowExtensionArray(negated), index=matching.index)
+    return amounts.mask(is_shared)
+
+
+def _notes(
+    queue: pd.DataFrame, transactions: pd.DataFrame, ledgers: pd.DataFrame, uncategorized: set[str]
+) -> Iterator[str]:
+    """Yield what could not be determined, so that an empty queue is not mistaken for a clean one."""
+    if not uncategorized:
+        yield (
+            "No uncategorized ledger was found among these ledgers, so the queue is empty: either every transaction of "
+            "the period has a category, or the ledgers cannot be recognized; then pass inflow_ledger_id and "
+            "outflow_ledger_id."
+        )
+    if missing := uncategorized - set(ledgers["id"]):
+        yield f"The given uncategorized ledger(s) {join_ids(missing)} are not among these ledgers."
+    if without_opposing := int(transactions["opposing_ledger_ids"].isna().sum()):
+        yield (
+            f"{without_opposing} transaction(s) have no opposing_ledger_ids; whether they are uncategorized is not "
+            "known."
+        )
+    if unknown := set(transactions["opposing_ledger_ids"].explode().dropna()) - set(ledgers["id"]) - uncategorized:
+        yield (
+            f"{len(unknown)} opposing ledger(s) of cash are not among these ledgers and count as categories: "
+            f"{join_ids(unknown, limit=3)}."
+        )
+    if uncertain := int(queue["category_amount"].isna().sum()):
+        yield (
+            f"The uncategorized part of {uncertain} transaction(s) is not known: the lines of the uncategorized "
+            "ledgers were not loaded, or several transactions of one entry share them."
+        )
