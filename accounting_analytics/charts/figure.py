@@ -1,0 +1,121 @@
+"""What all charts share: title and layout, colours, exact sums, labels and hover texts.
+
+The colours are those of Okabe and Ito, which people with colour vision deficiencies can distinguish; direction is never
+shown by colour alone. Sums are exact decimals, hover texts have all their digits, and only the size of a mark is a
+float. Text from the books is escaped.
+"""
+
+from __future__ import annotations
+
+import html
+from collections import defaultdict
+from decimal import Decimal, localcontext
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+
+from accounting_analytics.errors import InputError
+from accounting_analytics.messages import printable
+from accounting_analytics.money import EXACT, format_amount
+from accounting_analytics.periods import zone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import pandas as pd
+
+    from accounting_analytics.schemas import CashFlowReport
+
+INFLOW = "#009E73"
+OUTFLOW = "#D55E00"
+BALANCE = "#0072B2"
+NET = "#000000"
+AXIS = "#555555"
+LABEL_MARGIN = 0.12
+"""Part of an axis that is left free for the label of its outermost mark."""
+_MAX_LABEL_LENGTH = 28
+
+
+def new_figure(report: CashFlowReport, title: str) -> go.Figure:
+    """Empty figure whose subtitle states the period, the time zone and what limits the report."""
+    subtitle = [
+        f"{report.period.start_date} to {report.period.end_date}, days in {report.period.time_zone}",
+        *(["PARTIAL: lines are missing"] if report.partial else []),
+        "amounts in the currency of the books",
+        *(["starting balance supplied, not summed"] if report.anchored else []),
+        *([f"only lines tagged {_escape(', '.join(report.tag_ids))}"] if report.tag_ids else []),
+    ]
+    figure = go.Figure()
+    figure.update_layout(
+        template="plotly_white",
+        title={"text": title, "subtitle": {"text": " · ".join(subtitle)}, "x": 0.01, "xanchor": "left"},
+        font={"family": "system-ui, sans-serif", "size": 13},
+        margin={"l": 80, "r": 40, "t": 110, "b": 60},
+        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.0, "yanchor": "bottom"},
+        height=480,
+    )
+    figure.update_yaxes(tickformat=",", zeroline=True, zerolinecolor=AXIS, automargin=True)
+    figure.update_xaxes(automargin=True, showgrid=False)
+    return figure
+
+
+def require_untagged(report: CashFlowReport, chart: str) -> None:
+    """Refuse a report filtered by tags for a chart that needs balances.
+
+    Raises
+    ------
+    InputError
+        The report is filtered by tags.
+    """
+    if report.tag_ids:
+        msg = f"a {chart} needs balances, and tags do not filter those; load the report without tag_ids"
+        raise InputError(msg)
+
+
+def local_dates(report: CashFlowReport) -> pd.Series[Any]:
+    """Local calendar date of each line."""
+    dates: pd.Series[Any] = report.lines["datetime"].dt.tz_convert(zone(report.period.time_zone)).dt.date
+    return dates
+
+
+def exact_sum(amounts: Iterable[Decimal]) -> Decimal:
+    """Sum without rounding."""
+    with localcontext(EXACT):
+        return sum(amounts, Decimal(0))
+
+
+def sum_by_key(amounts: pd.Series[Any], keys: pd.Series[Any], wanted: Iterable[Any]) -> list[Decimal]:
+    """Exact sum of the amounts of each wanted key; zero for a key without amounts."""
+    groups: dict[Any, list[Decimal]] = defaultdict(list)
+    for key, amount in zip(keys.loc[amounts.index], amounts, strict=True):
+        groups[key].append(amount)
+    return [exact_sum(groups.get(key, ())) for key in wanted]
+
+
+def mark_sizes(amounts: Sequence[Decimal]) -> list[float]:
+    """Amounts as the floats that Plotly draws; nothing is calculated with them."""
+    return [float(amount) for amount in amounts]
+
+
+def hover_texts(amounts: Sequence[Decimal], *, labels: Sequence[str] | None = None) -> dict[str, Any]:
+    """Trace arguments for hover texts with all digits, each below its label where there are labels."""
+    if labels is None:
+        return {"customdata": [format_amount(amount) for amount in amounts], "hovertemplate": "%{customdata}"}
+    rows = [[label, format_amount(amount)] for label, amount in zip(labels, amounts, strict=True)]
+    return {"customdata": rows, "hovertemplate": "%{customdata[0]}<br>%{customdata[1]}<extra></extra>"}
+
+
+def amount_label(amount: Decimal, *, sign: bool = False) -> str:
+    """Amount in whole units, to be written beside its mark."""
+    whole = amount.quantize(Decimal(1))
+    return (f"{whole:+,f}" if sign else f"{whole:,f}").replace("-", "\N{MINUS SIGN}")
+
+
+def ledger_label(name: str) -> str:
+    """Name of a ledger, escaped and shortened where it is long."""
+    return _escape(name if len(name) <= _MAX_LABEL_LENGTH else f"{name[: _MAX_LABEL_LENGTH - 1]}…")
+
+
+def _escape(text: str) -> str:
+    """Text from the books on one line, without markup."""
+    return html.escape(printable(text, " "), quote=False)

@@ -1,0 +1,109 @@
+"""Waterfall from the starting to the ending cash balance."""
+
+from __future__ import annotations
+
+import itertools
+from decimal import Decimal, localcontext
+from typing import TYPE_CHECKING
+
+from accounting_analytics.charts.figure import (
+    AXIS,
+    BALANCE,
+    INFLOW,
+    LABEL_MARGIN,
+    OUTFLOW,
+    amount_label,
+    exact_sum,
+    hover_texts,
+    ledger_label,
+    mark_sizes,
+    new_figure,
+    require_untagged,
+)
+from accounting_analytics.errors import InputError
+from accounting_analytics.money import EXACT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import plotly.graph_objects as go
+
+    from accounting_analytics.schemas import CashFlowReport
+
+
+def waterfall(report: CashFlowReport, *, largest: int = 10) -> go.Figure:
+    """Waterfall from the starting to the ending cash balance, with a step for each of the largest ledgers.
+
+    Parameters
+    ----------
+    report : CashFlowReport
+        A report without tags: the flows of a tagged report do not lead from one balance to the other. In a report that
+        does not tie, the amount that its flows do not explain is a step of its own.
+    largest : int
+        How many ledgers get a step of their own, by absolute net cash flow; the others share one step.
+
+    Raises
+    ------
+    InputError
+        The report is filtered by tags, or `largest` is not positive.
+    """
+    require_untagged(report, "waterfall")
+    if largest < 1:
+        msg = f"largest must be at least 1, not {largest}"
+        raise InputError(msg)
+    steps = _steps(report, largest)
+    amounts = [report.starting_cash_balance, *(amount for _, amount in steps), report.ending_cash_balance]
+    labels = [
+        f"Start {report.period.start_date}",
+        *(ledger_label(name) for name, _ in steps),
+        f"End {report.period.end_date}",
+    ]
+    positions = list(range(len(labels)))
+    figure = new_figure(report, "From starting to ending cash")
+    figure.add_waterfall(
+        orientation="h",
+        y=positions,
+        x=mark_sizes(amounts),
+        measure=["absolute", *["relative"] * len(steps), "total"],
+        text=[
+            amount_label(amounts[0]),
+            *(amount_label(amount, sign=True) for _, amount in steps),
+            amount_label(amounts[-1]),
+        ],
+        textposition="outside",
+        textfont={"size": 12},
+        constraintext="none",
+        cliponaxis=False,
+        increasing={"marker": {"color": INFLOW}},
+        decreasing={"marker": {"color": OUTFLOW}},
+        totals={"marker": {"color": BALANCE}},
+        connector={"line": {"color": "#999999", "width": 1, "dash": "dot"}},
+        **hover_texts(amounts, labels=labels),
+    )
+    figure.update_layout(showlegend=False, waterfallgap=0.3, height=190 + 30 * len(labels), margin={"r": 90})
+    figure.update_yaxes(tickvals=positions, ticktext=labels, autorange="reversed", showgrid=False, zeroline=False)
+    figure.update_xaxes(
+        tickformat=",", showgrid=True, zeroline=True, zerolinecolor=AXIS, range=_axis_range(amounts[:-1])
+    )
+    return figure
+
+
+def _steps(report: CashFlowReport, largest: int) -> list[tuple[str, Decimal]]:
+    """Name and amount of each step between the balances, inflows first."""
+    moved = report.ledgers[report.ledgers["net_cash_flow"] != 0]
+    ranked = moved.assign(size=moved["net_cash_flow"].abs()).sort_values("size", ascending=False, kind="stable")
+    own, others = ranked.head(largest), ranked.iloc[largest:]
+    steps = sorted(zip(own["name"], own["net_cash_flow"], strict=True), key=lambda step: step[1], reverse=True)
+    if len(others):
+        steps.append((f"{len(others)} other ledgers", exact_sum(others["net_cash_flow"])))
+    if report.identity_gap:
+        steps.append(("Not explained by the flows", -report.identity_gap))
+    return steps
+
+
+def _axis_range(changes: Sequence[Decimal]) -> list[float]:
+    """Range of all balances along the steps, with a margin for labels."""
+    with localcontext(EXACT):
+        balances = mark_sizes([Decimal(0), *itertools.accumulate(changes)])
+    margin = (max(balances) - min(balances)) * LABEL_MARGIN or 1.0
+    return [min(balances) - margin, max(balances) + margin]

@@ -1,0 +1,51 @@
+"""What holds for every chart: title, escaping, exact digits, and what is refused."""
+
+import re
+
+import pytest
+
+from accounting_analytics import charts
+from accounting_analytics.errors import InputError, PeriodError
+
+CHARTS = [getattr(charts, name) for name in charts.__all__]
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_subtitle_names_period_zone_unit_and_limits(chart, make_report, lines):
+    """Every chart states its days and unit, and whether its starting balance was supplied."""
+    subtitle = chart(make_report(lines, anchored=True)).layout.title.subtitle.text
+    for text in ("2025-01-15 to 2025-03-31", "America/New_York", "currency", "supplied, not summed"):
+        assert text in subtitle
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_text_of_the_books_is_not_markup(chart, make_report, lines):
+    """Names with markup or line breaks are escaped in every text of the figure."""
+    figure = chart(make_report([("<img src=x onerror=alert(1)>\n<b>", "5.00", lines[0][2])]))
+    assert not re.search(r"<(img|b)\b|u003cimg", figure.to_json())
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_empty_period_has_a_figure(chart, make_report):
+    """A period without cash flow gives a figure, not an error."""
+    assert chart(make_report([])).layout.title.text
+
+
+@pytest.mark.parametrize("chart", [charts.waterfall, charts.running_balance])
+def test_tagged_reports_are_refused_by_balance_charts(chart, make_report, lines):
+    """Flows filtered by tags do not lead from one balance to the other."""
+    with pytest.raises(InputError, match="without tag_ids"):
+        chart(make_report(lines, tag_ids=("tag",)))
+
+
+@pytest.mark.parametrize("chart", [charts.inflow_outflow, charts.running_balance])
+def test_localtime_is_refused_by_charts_of_days(chart, make_report, lines):
+    """Days in the service's own time zone cannot be drawn without knowing it."""
+    with pytest.raises(PeriodError, match="localtime"):
+        chart(make_report(lines, zone="localtime"))
+
+
+def test_hover_keeps_twenty_digits(make_report, lines, hovers):
+    """An amount that a float cannot hold is shown to the last digit."""
+    figure = charts.inflow_outflow(make_report([("Sales", "123456789012345678.91", lines[0][2])]))
+    assert hovers(figure.data[0])[0] == "123,456,789,012,345,678.91"

@@ -1,0 +1,18 @@
+"""Bars of cash in and out by month."""
+
+from accounting_analytics import charts
+
+
+def test_months_are_local_and_sums_exact(make_report, lines, hovers):
+    """Each bar is the exact sum of a local month, including the partial first one."""
+    inflow, outflow, net = charts.inflow_outflow(make_report(lines)).data
+    assert list(inflow.x) == ["Jan 2025", "Feb 2025", "Mar 2025"]
+    assert hovers(inflow) == ["1,000.10", "0", "0.20"]
+    assert hovers(outflow) == ["-400.00", "0", "-0.30"]
+    assert hovers(net) == ["600.10", "0", "-0.10"]
+    assert outflow.marker.pattern.shape == "/"
+
+
+def test_empty_bars_are_annotated(make_report):
+    """Without lines the chart says that no cash moved."""
+    assert "No cash moved" in charts.inflow_outflow(make_report([])).layout.annotations[0].text
