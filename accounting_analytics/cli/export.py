@@ -1,4 +1,4 @@
-"""The command that writes Parquet."""
+"""The command that exports books to files."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from accounting_analytics.cli.options import (
     Checkpoint,
     DryRun,
     EndDate,
+    ExportFormat,
     Output,
     Profile,
     StartDate,
@@ -25,6 +26,7 @@ def export(
     start_date: StartDate,
     end_date: EndDate,
     output: Output,
+    export_format: ExportFormat = "parquet",
     time_zone: TimeZone = None,
     checkpoint: Checkpoint = None,
     profile: Profile = None,
@@ -34,19 +36,20 @@ def export(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write line entries, cash flow lines and ledgers as Parquet files with a manifest."""
-    from accounting_analytics.exports import require_replaceable
+    """Write line entries, cash flow lines and ledgers to files, with a manifest."""
+    from accounting_analytics.exports import find_export, require_replaceable
     from accounting_analytics.periods import Period
 
+    export_to = find_export(export_format)
     if not dry_run:
-        require_replaceable(output)  # before anything is loaded in vain
+        require_replaceable(output)  # before anything is loaded
     with service(profile, time_zone, use_demo=use_demo) as (client, zone):
         period = Period.of(start_date, end_date, zone)
         ledgers, lines = books_of(
             client, period.start_date, period, Load(checkpoint, dry_run, as_json, allow_partial), reports=1
         )
         reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=period.time_zone)
-    manifest = aa.export_parquet(output, line_entries=lines, ledgers=ledgers, report=reported)
+    manifest = export_to(output, line_entries=lines, ledgers=ledgers, report=reported)
     print_frame(manifest.frame, as_json=as_json, title="PARTIAL" if manifest.partial else "")
     if manifest.partial:
         msg = f"PARTIAL: lines are missing in {output}, and its manifest says so; run it again to load the rest"

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from accounting_analytics.exports.registry import FORMATS
+
 StartDate = Annotated[str, typer.Option("--start-date", help="First day, inclusive, YYYY-MM-DD.")]
 EndDate = Annotated[str, typer.Option("--end-date", help="Last day, inclusive, YYYY-MM-DD.")]
 TimeZone = Annotated[
@@ -15,6 +17,7 @@ TimeZone = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; amounts are text, so that no digit is lost.")]
 UseDemo = Annotated[bool, typer.Option("--demo", help="Use the demo company, served for this command only.")]
 Profile = Annotated[str | None, typer.Option("--profile", help="Profile of the configuration file to use.")]
+ExportFormat = Annotated[str, typer.Option("--format", help=f"Format of the files: {', '.join(FORMATS)}.")]
 Output = Annotated[Path, typer.Option("--output", help="Folder to write to.")]
 Checkpoint = Annotated[
     Path | None,

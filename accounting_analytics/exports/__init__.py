@@ -1,5 +1,8 @@
-"""Files for everyone else: one module a target."""
+"""Exports of books to files that other programs read; one module a format.
 
-from accounting_analytics.exports.parquet import Manifest, export_parquet, require_replaceable
+The names load on first use, so that the command line can list the formats without importing pandas.
+"""
 
-__all__ = ["Manifest", "export_parquet", "require_replaceable"]
+import lazy_loader  # type: ignore[import-untyped]
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

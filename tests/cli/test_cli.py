@@ -335,7 +335,8 @@ def test_preview_of_another_instance(run, tmp_path, demo_company):
         (("export", *PERIOD, "--time-zone", "localtime", "--output", "parquet"), "localtime"),
         (("report", *PERIOD, "--time-zone", ""), "''"),
         (("export", *PERIOD, "--output", PROJECT / "README.md"), "is a file"),
-        (("export", *PERIOD, "--output", PROJECT / "data"), "holds other files"),
+        (("export", *PERIOD, "--output", PROJECT / "data"), "contains other files"),
+        (("export", *PERIOD, "--output", "new", "--format", "pdf"), "unknown export format 'pdf'; the formats are"),
         (("plan", *PERIOD, "--rules", PROJECT / "data/rules.toml", "--output", "absent/plan.csv"), "absent"),
     ],
 )

@@ -1,0 +1,13 @@
+from .dataset import ExportedFile, Manifest, require_replaceable
+from .parquet import export_parquet
+from .registry import FORMATS, Export, find_export
+
+__all__ = [
+    "FORMATS",
+    "Export",
+    "ExportedFile",
+    "Manifest",
+    "export_parquet",
+    "find_export",
+    "require_replaceable",
+]

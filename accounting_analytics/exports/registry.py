@@ -1,0 +1,43 @@
+"""The formats that books can be exported to, by the name that ``accounting-analytics export --format`` takes."""
+
+from __future__ import annotations
+
+import pkgutil
+from typing import TYPE_CHECKING, Protocol, cast
+
+from accounting_analytics.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+    from accounting_analytics.exports.dataset import Manifest
+    from accounting_analytics.schemas import CashFlowReport
+
+FORMATS = {
+    "parquet": "accounting_analytics.exports.parquet:export_parquet",
+}
+
+
+class Export(Protocol):
+    """A function that writes books to a folder in one format."""
+
+    def __call__(
+        self, output: str | Path, *, line_entries: pd.DataFrame, ledgers: pd.DataFrame, report: CashFlowReport
+    ) -> Manifest:
+        """Write the files and return their manifest."""
+
+
+def find_export(name: str) -> Export:
+    """Return the function that exports to the named format.
+
+    Raises
+    ------
+    InputError
+        There is no such format.
+    """
+    if name not in FORMATS:
+        msg = f"unknown export format {name!r}; the formats are: {', '.join(FORMATS)}"
+        raise InputError(msg)
+    return cast("Export", pkgutil.resolve_name(FORMATS[name]))
