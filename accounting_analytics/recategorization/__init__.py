@@ -1,4 +1,4 @@
-"""Recategorizing in bulk: plan, preview, apply, verify. The only room that changes the books."""
+"""Bulk recategorization: plan, preview, apply, verify. The only package that changes the books."""
 
 from accounting_analytics.recategorization.apply import apply_plan
 from accounting_analytics.recategorization.plan import Plan, plan_recategorization

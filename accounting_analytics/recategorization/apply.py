@@ -1,8 +1,8 @@
-"""Carrying a plan out: look, note, change, look again.
+"""Apply a plan: read the categories, journal the intent, send the change, read the categories again.
 
-An answer that is lost does not say whether the change was made, so every outcome is taken from the books. A change is
-sent with the category it replaces, so one that somebody else made meanwhile is never overwritten, and sending again
-what the books do not show changes a transaction at most once.
+A lost response does not show whether the change was made, so every outcome is determined from the books. Each change
+is sent with the category it replaces, so a change made by another user in the meantime is never overwritten, and
+sending a change again that the books do not show changes a transaction at most once.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from accounting_analytics.errors import (
 )
 from accounting_analytics.progress import progress_bar
 from accounting_analytics.recategorization.apply_journal import open_journal
-from accounting_analytics.recategorization.current_categories import categories_now, require_no_cash
-from accounting_analytics.recategorization.outcomes import Outcome, judged, outcomes_frame
+from accounting_analytics.recategorization.current_categories import read_categories, require_no_cash
+from accounting_analytics.recategorization.outcomes import Outcome, classify_outcomes, outcomes_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,20 +35,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.recategorization.apply_journal import Journal
+    from accounting_analytics.recategorization.apply_journal import ApplyJournal
     from accounting_analytics.recategorization.plan import Plan, PlanItem
 
 _LOST = (TransportError, DeadlineExceededError, ServerFaultError, ProtocolError)
 _STOPPING = (AuthenticationError, PermissionDeniedError)
-_OPEN = frozenset({"would_change", "not_done"})
-_DONE_BEFORE = {
-    "would_change": Outcome("changed_elsewhere", "this journal has it done; somebody has taken it back since"),
+_PENDING = frozenset({"would_change", "not_done"})
+_AFTER_DONE = {
+    "would_change": Outcome("changed_elsewhere", "done in an earlier run with this journal, and changed back since"),
     "unknown": Outcome("already_done"),
 }
-_BATCH = 100
-_TRIES = 3
-_MANY = 10
-"""This many changes lost in a row, and no other of the batch done: the service is not there for writing."""
+_BATCH_SIZE = 100
+_MAX_ATTEMPTS = 3
+_RATE_LIMITED = "the service is limiting the request rate"
+_MAX_LOST = 10
+"""A batch stops after this many lost changes in a row; if none of the batch is done by then, the run stops."""
 
 
 def apply_plan(
@@ -60,10 +61,10 @@ def apply_plan(
     modified_by: str | None = None,
     progress: bool | None = None,
 ) -> pd.DataFrame:
-    """Carry out a plan; a dry run, which sends nothing, unless `confirm` is True.
+    """Apply a plan; without ``confirm=True`` this is a dry run that sends nothing.
 
-    Changes go out in batches ordered by account and day. Each batch is looked at, sent, and looked at again; what was
-    lost on the way and is not in the books is sent again, a few times.
+    Changes are sent in batches ordered by account and day. The categories of each batch are read before and after it
+    is sent; a change that was lost and is not in the books is sent again, a few times.
 
     Parameters
     ----------
@@ -72,31 +73,31 @@ def apply_plan(
     plan : Plan
         What to change.
     journal : path
-        File that notes each change before it is sent. The same journal resumes an interrupted run: what is done is not
-        sent again, and what somebody took back is left alone. A dry run does not write it.
+        File that records each change before it is sent. The same journal resumes an interrupted run: changes that are
+        done are not sent again, and changes that were reverted are left alone. A dry run does not write it.
     confirm : bool
         Change the books.
     modified_by : str, optional
-        Who, for the service's audit log.
+        Name for the audit log of the service.
     progress : bool, optional
-        A progress bar; None shows one where somebody is watching.
+        Whether to show a progress bar; by default only in a terminal or notebook.
 
     Returns
     -------
     DataFrame
-        :class:`~accounting_analytics.schemas.Outcomes`, one row an item: ``would_change`` (dry run), ``done``,
-        ``already_done``, ``changed_elsewhere`` (somebody else changed it; left alone), ``refused`` (by the service),
-        ``not_done`` (the books do not show it: lost on the way, or not sent because the run stopped), ``unknown`` (the
-        answer was lost and the books could not be read).
+        :class:`~accounting_analytics.schemas.Outcomes`, one row per item: ``would_change`` (dry run), ``done``,
+        ``already_done``, ``changed_elsewhere`` (by another user; left alone), ``refused`` (by the service),
+        ``not_done`` (the books do not show it: the request was lost, or not sent because the run stopped), ``unknown``
+        (the response was lost and the books could not be read).
 
     Raises
     ------
     InputError
-        `confirm` or `modified_by` cannot be used; nothing was sent.
+        `confirm` or `modified_by` is invalid; nothing was sent.
     PlanError
-        The plan is for another instance or would move balances, or the journal cannot be used.
+        The plan is for another instance or would change balances, or the journal cannot be used.
     AuthenticationError, PermissionDeniedError
-        The token is not accepted (any more); what was done stands in the journal.
+        The token is not accepted or has expired; the journal records which changes are done.
     ServiceError
         The books cannot be read before the run; nothing was sent.
     """
@@ -109,14 +110,14 @@ def apply_plan(
     items = plan.items
     require_no_cash(client, items)
     if not confirm or not items:
-        return outcomes_frame(items, judged(items, categories_now(client, items)))
+        return outcomes_frame(items, classify_outcomes(items, read_categories(client, items)))
     with (
         open_journal(journal, plan.plan_id, instance_id=client.instance_id, base_url=client.base_url) as opened,
         progress_bar(progress, total=len(items), desc="recategorize", unit=" items") as bar,
     ):
         run = _Run(client, opened, modified_by)
         for batch in _batches(items):
-            run.carry_out(batch)
+            run.apply_batch(batch)
             bar.update(len(batch))
     return outcomes_frame(items, run.outcomes)
 
@@ -128,38 +129,39 @@ class _Run:
     ----------
     client : LedgerClient
         The service.
-    journal : Journal
-        Where every change is noted before it is sent.
+    journal : ApplyJournal
+        Records every change before it is sent.
     modified_by : str or None
-        Who, for the audit log.
+        Name for the audit log.
     """
 
-    def __init__(self, client: LedgerClient, journal: Journal, modified_by: str | None) -> None:
+    def __init__(self, client: LedgerClient, journal: ApplyJournal, modified_by: str | None) -> None:
         self._client = client
         self._journal = journal
         self._modified_by = modified_by
         self._stopped: str | None = None
         self._lost: set[PlanItem] = set()
-        self._seen: dict[tuple[str, str], frozenset[str]] = {}
+        self._categories: dict[tuple[str, str], frozenset[str]] = {}
         self.outcomes: dict[PlanItem, Outcome] = {}
 
-    def carry_out(self, batch: Sequence[PlanItem]) -> None:
-        """Bring a batch as far as it will go; after the run has stopped, say only that it was not sent."""
+    def apply_batch(self, batch: Sequence[PlanItem]) -> None:
+        """Apply a batch; once the run has stopped, only mark its items as not sent."""
         try:
             if self._stopped is None:
-                self._carry_out(batch)
+                self._apply_batch(batch)
         except _STOPPING as error:
             msg = (
-                f"{error}; the run stopped, what is done stands in the journal {self._journal.path}: run again with it"
+                f"{error}; the run stopped. The journal {self._journal.path} records what is done: run again with the "
+                "same journal"
             )
             raise type(error)(msg, status=error.status, error_code=error.error_code) from error
         for item in batch:
             if self.outcomes.get(item, Outcome("would_change")).outcome == "would_change":
-                self.outcomes[item] = Outcome("not_done", f"not sent: {self._stopped or 'the service asks to wait'}")
+                self.outcomes[item] = Outcome("not_done", f"not sent: {self._stopped or _RATE_LIMITED}")
 
-    def _carry_out(self, batch: Sequence[PlanItem]) -> None:
+    def _apply_batch(self, batch: Sequence[PlanItem]) -> None:
         try:
-            self.outcomes |= self._look(batch)
+            self.outcomes |= self._classify(batch)
         except _STOPPING:
             raise
         except ServiceError as error:
@@ -167,59 +169,59 @@ class _Run:
                 raise
             self._stopped = str(error)
             return
-        tries = _TRIES
-        while tries and self._stopped is None and (waiting := self._waiting(batch)):
-            answers = self._send_some(waiting)
-            self._settle(answers)
-            if not any(self.outcomes[item].outcome not in _OPEN for item in answers):
-                tries -= 1
-        left = self._waiting(batch)
-        if len(left) >= _MANY and not any(self.outcomes[item].outcome == "done" for item in batch):
-            self._stopped = self._stopped or self.outcomes[left[-1]].reason or "the service asks to wait"
+        attempts = _MAX_ATTEMPTS
+        while attempts and self._stopped is None and (pending := self._pending(batch)):
+            responses = self._send_some(pending)
+            self._confirm(responses)
+            if all(self.outcomes[item].outcome in _PENDING for item in responses):
+                attempts -= 1
+        pending = self._pending(batch)
+        if len(pending) >= _MAX_LOST and not any(self.outcomes[item].outcome == "done" for item in batch):
+            self._stopped = self._stopped or self.outcomes[pending[-1]].reason or _RATE_LIMITED
 
-    def _waiting(self, batch: Sequence[PlanItem]) -> list[PlanItem]:
-        """Items still to be sent; those that were lost before stand behind the others."""
-        waiting = [item for item in batch if self.outcomes[item].outcome in _OPEN]
-        return sorted(waiting, key=lambda item: self.outcomes[item].outcome == "not_done")
+    def _pending(self, batch: Sequence[PlanItem]) -> list[PlanItem]:
+        """Items still to be sent; those that were lost before come last."""
+        pending = [item for item in batch if self.outcomes[item].outcome in _PENDING]
+        return sorted(pending, key=lambda item: self.outcomes[item].outcome == "not_done")
 
-    def _look(self, items: Sequence[PlanItem]) -> dict[PlanItem, Outcome]:
-        """Judge a batch before it is sent, knowing what earlier runs with this journal did."""
-        self._seen = categories_now(self._client, items)
-        found = judged(items, self._seen)
+    def _classify(self, items: Sequence[PlanItem]) -> dict[PlanItem, Outcome]:
+        """Classify a batch before it is sent, considering what earlier runs with this journal did."""
+        self._categories = read_categories(self._client, items)
+        found = classify_outcomes(items, self._categories)
         return found | {
-            item: _DONE_BEFORE[one.outcome]
-            for item, one in found.items()
-            if one.outcome in _DONE_BEFORE and self._journal.has_done(item)
+            item: _AFTER_DONE[result.outcome]
+            for item, result in found.items()
+            if result.outcome in _AFTER_DONE and self._journal.has_done(item)
         }
 
-    def _send_some(self, waiting: list[PlanItem]) -> dict[PlanItem, Outcome]:
-        """Send changes one by one, until too many are lost in a row or the service asks to wait.
+    def _send_some(self, pending: list[PlanItem]) -> dict[PlanItem, Outcome]:
+        """Send changes one by one, until too many are lost in a row or the rate limit is reached.
 
-        The look that follows waits as long as the service asks.
+        Reading the categories afterwards waits for the rate limit.
         """
-        answers: dict[PlanItem, Outcome] = {}
+        responses: dict[PlanItem, Outcome] = {}
         lost = 0
-        for item in waiting:
-            answers[item] = self._send(item)
-            lost = lost + 1 if answers[item].outcome == "unknown" else 0
-            if lost == _MANY or answers[item].outcome == "not_done":
+        for item in pending:
+            responses[item] = self._send(item)
+            lost = lost + 1 if responses[item].outcome == "unknown" else 0
+            if lost == _MAX_LOST or responses[item].outcome == "not_done":
                 break
-        self._journal.keep()
-        return answers
+        self._journal.sync()
+        return responses
 
     def _send(self, item: PlanItem) -> Outcome:
-        """Note one change durably, send it once, note the answer."""
-        self._journal.note(
+        """Record the intent on disk, send the change once, record the response."""
+        self._journal.append(
             "intent",
             item,
             journal_entry_id=item.journal_entry_id,
             datetime=item.datetime.isoformat(),
-            before=sorted(self._seen[item.ledger_id, item.transaction_id]),
+            before=sorted(self._categories[item.ledger_id, item.transaction_id]),
             modified_by=self._modified_by,
         )
-        self._journal.keep()
+        self._journal.sync()
         try:
-            answer = self._client.recategorize_transaction(
+            response = self._client.recategorize_transaction(
                 item.ledger_id,
                 item.transaction_id,
                 updated_category_ledger_id=item.updated_category_ledger_id,
@@ -227,58 +229,59 @@ class _Run:
                 modified_by=self._modified_by,
             )
         except (*_LOST, StatusError, InputError) as error:
-            outcome = Outcome(_answered(error), str(error))
-            self._journal.note(outcome.outcome, item, reason=outcome.reason)
+            outcome = Outcome(_classify_error(error), str(error))
+            self._journal.append(outcome.outcome, item, reason=outcome.reason)
             if isinstance(error, _STOPPING):
                 raise
             if outcome.outcome == "unknown":
                 self._lost.add(item)
             return outcome
-        self._journal.note("answer", item, after=[category.ledger_id for category in answer.categories])
+        self._journal.append("answer", item, after=[category.ledger_id for category in response.categories])
         return Outcome("done")
 
-    def _settle(self, answers: dict[PlanItem, Outcome]) -> None:
-        """Decide what was sent by what the books say now; by the answers alone where they cannot be read."""
+    def _confirm(self, responses: dict[PlanItem, Outcome]) -> None:
+        """Determine the outcome of each change from the books; from the responses alone if these cannot be read."""
         try:
-            now = categories_now(self._client, answers)
+            categories = read_categories(self._client, responses)
         except _STOPPING:
             raise
         except ServiceError as error:
             self._stopped = str(error)
-            for item, answer in answers.items():
-                self.outcomes[item] = Outcome(answer.outcome, f"{answer.reason or 'answered'}; not read back: {error}")
+            for item, response in responses.items():
+                reason = f"{response.reason or 'the service confirmed the change'}; not read back: {error}"
+                self.outcomes[item] = Outcome(response.outcome, reason)
         else:
-            self._seen |= now
-            found = judged(answers, now)
-            self.outcomes |= {item: self._settled(item, answer, found[item]) for item, answer in answers.items()}
-        for item in answers:
-            self._journal.note("outcome", item, **self.outcomes[item]._asdict())
-        self._journal.keep()
+            self._categories |= categories
+            found = classify_outcomes(responses, categories)
+            self.outcomes |= {item: self._combine(item, response, found[item]) for item, response in responses.items()}
+        for item in responses:
+            self._journal.append("outcome", item, **self.outcomes[item]._asdict())
+        self._journal.sync()
 
-    def _settled(self, item: PlanItem, answer: Outcome, found: Outcome) -> Outcome:
-        """Outcome of an item that was sent: what the books say, with what the service answered."""
+    def _combine(self, item: PlanItem, response: Outcome, found: Outcome) -> Outcome:
+        """Outcome of an item that was sent, from its response and from the categories found afterwards."""
         if found.outcome == "already_done":
-            # refused, though the books have it: ours only if an earlier answer was lost
-            return Outcome("done") if answer.outcome != "refused" or item in self._lost else found
+            # refused, yet the books have the new category: changed by this run only if an earlier response was lost
+            return Outcome("done") if response.outcome != "refused" or item in self._lost else found
         if found.outcome == "would_change":
-            if answer.outcome == "refused":
-                return answer
-            reason = answer.reason or "the service answered that it is done, but the books do not show it"
-            return Outcome("not_done", f"the category is still the old one: {reason}")
-        if found.outcome == "unknown" and answer.outcome == "done":
-            return answer
+            if response.outcome == "refused":
+                return response
+            reason = response.reason or "the service confirmed the change, but the books do not show it"
+            return Outcome("not_done", f"the category is unchanged: {reason}")
+        if found.outcome == "unknown" and response.outcome == "done":
+            return response
         return found
 
 
 def _batches(items: list[PlanItem]) -> Iterator[list[PlanItem]]:
-    """Items by account and day: what is looked at together stands together."""
+    """Split the items into batches, ordered by account and day so that few listings read a batch."""
     ordered = sorted(items, key=lambda item: (item.ledger_id, item.datetime, item.transaction_id))
-    for start in range(0, len(ordered), _BATCH):
-        yield ordered[start : start + _BATCH]
+    for start in range(0, len(ordered), _BATCH_SIZE):
+        yield ordered[start : start + _BATCH_SIZE]
 
 
-def _answered(error: Exception) -> str:
-    """Outcome that an error means for a change: surely not done, not known, or refused."""
+def _classify_error(error: Exception) -> str:
+    """Outcome of a change whose request failed: certainly not done, unknown, or refused."""
     if isinstance(error, RateLimitedError):
         return "not_done"
     timed_out = isinstance(error, StatusError) and error.status == HTTPStatus.REQUEST_TIMEOUT

@@ -1,8 +1,8 @@
-"""The journal of a run: what was intended, before it is sent, and what came back. It outlives the run.
+"""Journal of applying a plan: each change before it is sent, its response, and its outcome.
 
-JSON lines, appended only. The first names the plan and the instance; a ``resumed`` line begins every further run. An
-``intent`` is on the disk before its change is sent and says what the categories were, so that a run can be gone on
-with, and taken back, from the journal alone.
+A file of JSON lines that is only appended to. The first line names the plan and the instance; a ``resumed`` line
+starts every further run. An ``intent`` is on disk before its change is sent and states the previous categories, so
+that the journal alone is enough to resume or undo a run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _DONE = frozenset({"answer", "done", "already_done"})
 _IDENTITY = ("transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id")
 
 
-class Journal:
+class ApplyJournal:
     """A journal that is open for one run.
 
     Parameters
@@ -38,9 +38,9 @@ class Journal:
     file : binary file
         Unbuffered and open for appending.
     path : Path
-        Its name, for messages.
+        Its path, for messages.
     done : set of tuple
-        Items that earlier runs carried out.
+        Items that earlier runs completed.
     """
 
     def __init__(self, file: IO[bytes], path: Path, done: set[tuple[str, ...]]) -> None:
@@ -49,75 +49,74 @@ class Journal:
         self.path = path
 
     def has_done(self, item: PlanItem) -> bool:
-        """Whether an earlier run with this journal carried the item out."""
+        """Whether an earlier run with this journal completed the item."""
         return item[: len(_IDENTITY)] in self._done
 
-    def note(self, event: str, item: PlanItem | None = None, **facts: Any) -> None:  # noqa: ANN401 (whatever JSON holds)
-        """Append an event; it survives a crash of this program, and of the machine after :meth:`keep`.
+    def append(self, event: str, item: PlanItem | None = None, **fields: Any) -> None:  # noqa: ANN401 (any JSON value)
+        """Append an event; it survives a crash of this program, and after :meth:`sync` a crash of the machine.
 
         Raises
         ------
         PlanError
-            It cannot be written; nothing more may be sent.
+            The journal cannot be written; no further change may be sent.
         """
-        about = {} if item is None else dict(zip(_IDENTITY, item, strict=False))
-        line = json.dumps({"event": event, "at": dt.datetime.now(dt.UTC).isoformat(), **about, **facts})
-        waiting = memoryview(line.encode() + b"\n")
+        identity = {} if item is None else dict(zip(_IDENTITY, item, strict=False))
+        line = json.dumps({"event": event, "at": dt.datetime.now(dt.UTC).isoformat(), **identity, **fields})
+        remaining = memoryview(line.encode() + b"\n")
         try:
-            while waiting:
-                waiting = waiting[self._file.write(waiting) :]
+            while remaining:
+                remaining = remaining[self._file.write(remaining) :]
         except OSError as error:
-            raise self._unwritable(error) from error
+            raise self._write_error(error) from error
 
-    def keep(self) -> None:
-        """Bring what was noted onto the disk."""
+    def sync(self) -> None:
+        """Sync the appended events to disk."""
         try:
             os.fsync(self._file.fileno())
         except OSError as error:
-            raise self._unwritable(error) from error
+            raise self._write_error(error) from error
 
-    def _unwritable(self, error: OSError) -> PlanError:
+    def _write_error(self, error: OSError) -> PlanError:
         return PlanError(
             f"the journal {self.path} cannot be written ({error.strerror}); the run stopped before the next change: "
-            "make room and run again with the same journal"
+            "free disk space and run again with the same journal"
         )
 
 
 @contextmanager
-def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: str) -> Iterator[Journal]:
-    """Open the journal of a plan for one run, new or to go on with.
+def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: str) -> Iterator[ApplyJournal]:
+    """Create or resume the journal of a plan for one run.
 
     Raises
     ------
     PlanError
-        The journal belongs to another plan or instance or is no journal, another run has it open, or it cannot be
-        written.
+        The file is not a journal or belongs to another plan or instance, another run uses it, or it cannot be written.
     """
     file = Path(path)
-    with _locked(file):
-        content = _content(file)
-        events = _events(content, file)
-        _require_same(events, file, plan_id=plan_id, instance_id=instance_id)
-        with _appending(file) as opened:
-            journal = Journal(opened, file, _done(events))
+    with _lock(file):
+        content = _read_content(file)
+        events = _parse_events(content, file)
+        _require_same_plan(events, file, plan_id=plan_id, instance_id=instance_id)
+        with _open_for_append(file) as opened:
+            journal = ApplyJournal(opened, file, _completed(events))
             if content and not content.endswith(b"\n"):
-                opened.write(b"\n")  # a crash cut this line short; the next one stands alone
+                opened.write(b"\n")  # a crash truncated the last line; end it
             if events:
-                journal.note("resumed")
+                journal.append("resumed")
             else:
-                journal.note("plan", format=_FORMAT, plan_id=plan_id, instance_id=instance_id, base_url=base_url)
-            journal.keep()
+                journal.append("plan", format=_FORMAT, plan_id=plan_id, instance_id=instance_id, base_url=base_url)
+            journal.sync()
             sync_folder(file.parent)
             yield journal
 
 
 @contextmanager
-def _locked(file: Path) -> Iterator[None]:
+def _lock(file: Path) -> Iterator[None]:
     lock = FileLock(f"{file}.lock")
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        msg = f"another run has the journal {file} open; wait for it to end"
+        msg = f"another run uses the journal {file}; wait until it ends"
         raise PlanError(msg) from None
     except OSError as error:
         msg = f"the journal {file} cannot be written: {error.strerror}"
@@ -128,7 +127,7 @@ def _locked(file: Path) -> Iterator[None]:
         lock.release()
 
 
-def _content(file: Path) -> bytes:
+def _read_content(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except FileNotFoundError:
@@ -139,7 +138,7 @@ def _content(file: Path) -> bytes:
 
 
 @contextmanager
-def _appending(file: Path) -> Iterator[IO[bytes]]:
+def _open_for_append(file: Path) -> Iterator[IO[bytes]]:
     try:
         opened = file.open("ab", buffering=0)
     except OSError as error:
@@ -149,28 +148,28 @@ def _appending(file: Path) -> Iterator[IO[bytes]]:
         yield opened
 
 
-def _events(content: bytes, file: Path) -> list[dict[str, Any]]:
-    """Events of a journal; unreadable may be only what a crash cut short: the last line, or one before a resumption."""
+def _parse_events(content: bytes, file: Path) -> list[dict[str, Any]]:
+    """Parse the events; only lines truncated by a crash may be invalid: the last one, or one before a resumption."""
     lines = content.split(b"\n")
-    events = [_event(line) for line in lines]
+    events = [_parse_event(line) for line in lines]
     known = [event for event in events if event is not None]
     if not known:
         if content.strip() and not _HEADER_STARTS.startswith(content.strip()[: len(_HEADER_STARTS)]):
-            msg = f"{file} is not a journal; name a new file"
+            msg = f"{file} is not a journal; choose a new file"
             raise PlanError(msg)
-        return []  # new, or cut short before anything was sent
+        return []  # new, or truncated before any change was sent
     for number, (line, event) in enumerate(zip(lines, events, strict=True), start=1):
         following = events[number] if number < len(events) else {"event": "resumed"}
         if line.strip() and event is None and (following is None or following["event"] not in {"resumed", "plan"}):
             msg = (
-                f"{file}, line {number} cannot be read, so what was done is not certain; name a new file: what is done "
-                "will be seen in the books and not sent again"
+                f"{file}, line {number} cannot be read, so it is not certain which changes are done; choose a new "
+                "file: changes that the books already show are not sent again"
             )
             raise PlanError(msg)
     return known
 
 
-def _event(line: bytes) -> dict[str, Any] | None:
+def _parse_event(line: bytes) -> dict[str, Any] | None:
     try:
         event = json.loads(line)
     except ValueError:
@@ -178,26 +177,26 @@ def _event(line: bytes) -> dict[str, Any] | None:
     return event if isinstance(event, dict) and isinstance(event.get("event"), str) else None
 
 
-def _require_same(events: list[dict[str, Any]], file: Path, *, plan_id: str, instance_id: str) -> None:
+def _require_same_plan(events: list[dict[str, Any]], file: Path, *, plan_id: str, instance_id: str) -> None:
     if not events:
         return
     header = events[0]
     if header["event"] != "plan" or header.get("format") != _FORMAT:
-        msg = f"{file} is not a journal that this version can go on with; name a new file"
+        msg = f"{file} is not a journal that this version can resume; choose a new file"
         raise PlanError(msg)
     if header.get("plan_id") != plan_id:
-        msg = f"the journal {file} belongs to another plan ({header.get('plan_id')}); name a new file for this one"
+        msg = f"the journal {file} belongs to another plan ({header.get('plan_id')}); choose a new file for this plan"
         raise PlanError(msg)
     if header.get("instance_id") != instance_id:
         msg = f"the journal {file} belongs to instance {header.get('instance_id')!r}, not {instance_id!r}"
         raise PlanError(msg)
 
 
-def _done(events: list[dict[str, Any]]) -> set[tuple[str, ...]]:
-    """Items whose last word in the journal is that they are done."""
+def _completed(events: list[dict[str, Any]]) -> set[tuple[str, ...]]:
+    """Items whose last event or outcome in the journal is that they are done."""
     last = {
         tuple(str(event[name]) for name in _IDENTITY): event.get("outcome", event["event"])
         for event in events
         if all(name in event for name in _IDENTITY)
     }
-    return {identity for identity, word in last.items() if word in _DONE}
+    return {identity for identity, state in last.items() if state in _DONE}

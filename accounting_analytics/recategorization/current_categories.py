@@ -1,4 +1,4 @@
-"""Looking at the books: which ledgers stand opposite each planned transaction right now."""
+"""Read the current categories of planned transactions: the opposing ledgers of each, as the books have them now."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ if TYPE_CHECKING:
 
     Categories = Mapping[tuple[str, str], frozenset[str]]
 
-_NEAR = dt.timedelta(days=3)
-"""Days this close together are read in one go: a page costs about what a request does."""
+_MAX_GAP = dt.timedelta(days=3)
+"""Days at most this far apart are read in one listing: an extra page costs about as much as a request."""
 
 
-def categories_now(client: LedgerClient, items: Iterable[PlanItem]) -> dict[tuple[str, str], frozenset[str]]:
-    """Opposing ledgers of each planned transaction, by (ledger_id, transaction_id); one that is not there is absent.
+def read_categories(client: LedgerClient, items: Iterable[PlanItem]) -> dict[tuple[str, str], frozenset[str]]:
+    """Read the opposing ledgers of each planned transaction, by (ledger_id, transaction_id).
+
+    A transaction that does not exist is left out.
 
     Raises
     ------
     ServiceError
-        The service cannot be read, or does not say what stands opposite.
+        The service cannot be read, or does not send the opposing ledgers.
     """
     wanted: dict[str, dict[dt.date, set[str]]] = {}
     for item in items:
@@ -35,13 +37,13 @@ def categories_now(client: LedgerClient, items: Iterable[PlanItem]) -> dict[tupl
     found: dict[tuple[str, str], frozenset[str]] = {}
     for ledger_id, days in wanted.items():
         transactions = set().union(*days.values())
-        for first, last in _windows(sorted(days)):
-            found |= _read(client, ledger_id, first, last, transactions)
+        for first, last in _group_days(sorted(days)):
+            found |= _read_ledger(client, ledger_id, first, last, transactions)
     return found
 
 
 def require_no_cash(client: LedgerClient, items: list[PlanItem]) -> None:
-    """Refuse a plan that moves a category onto or off a ledger that reports cash flow: that would move balances.
+    """Refuse a plan whose old or new category is a ledger that reports cash flow: that would change balances.
 
     Raises
     ------
@@ -59,13 +61,13 @@ def require_no_cash(client: LedgerClient, items: list[PlanItem]) -> None:
         for ledger_id in (item.updated_category_ledger_id, item.category_ledger_id):
             if ledger_id in cash:
                 msg = (
-                    f"transaction {item.transaction_id}: ledger {ledger_id} reports cash flow, so it is no category; "
-                    "moving a line there would change balances. Nothing was sent: change that row of the plan"
+                    f"transaction {item.transaction_id}: ledger {ledger_id} reports cash flow and cannot be a "
+                    "category; moving a line there would change balances. Nothing was sent: change that row of the plan"
                 )
                 raise PlanError(msg)
 
 
-def _read(
+def _read_ledger(
     client: LedgerClient, ledger_id: str, first: dt.date, last: dt.date, transactions: set[str]
 ) -> dict[tuple[str, str], frozenset[str]]:
     found: dict[tuple[str, str], frozenset[str]] = {}
@@ -74,19 +76,19 @@ def _read(
             if line.transaction_id is None or line.transaction_id not in transactions or line.ledger_id != ledger_id:
                 continue
             if line.opposing_ledger_ids is None:
-                msg = f"list line entries (ledger {ledger_id}): line {line.id} came without opposing_ledger_ids"
+                msg = f"list line entries (ledger {ledger_id}): line {line.id} has no opposing_ledger_ids"
                 raise ProtocolError(msg)
             found[ledger_id, line.transaction_id] = frozenset(line.opposing_ledger_ids)
     except (NotFoundError, InputError):
-        return {}  # no such ledger, or no id at all: a row of the plan was edited, the others are as good as before
+        return {}  # an edited row names a ledger that does not exist; the other rows are still applied
     return found
 
 
-def _windows(days: list[dt.date]) -> Iterator[tuple[dt.date, dt.date]]:
-    """Stretches of days that are near each other, as first and last day."""
+def _group_days(days: list[dt.date]) -> Iterator[tuple[dt.date, dt.date]]:
+    """Group sorted days that are close together; yields the first and last day of each group."""
     first = last = days[0]
     for day in days[1:]:
-        if day - last > _NEAR:
+        if day - last > _MAX_GAP:
             yield first, last
             first = day
         last = day

@@ -1,4 +1,4 @@
-"""A plan: which transaction gets which category; a table to read, a file to edit, and no effect of its own."""
+"""Recategorization plan: which transaction gets which category, as a table to review and a file to edit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class PlanItem(NamedTuple):
     """One item of a plan.
 
-    `planned_ledger_ids` are the new categories that all items of its journal entry give.
+    `planned_ledger_ids` are the new categories of all items of its journal entry.
     """
 
     transaction_id: str
@@ -44,19 +44,19 @@ _IDENTITY = list(PlanItem._fields[:4])
 
 
 class Plan:
-    """A recategorization plan; it cannot be changed, only made anew from an edited frame or file.
+    """A recategorization plan. It is immutable: create a new one from an edited frame or file.
 
     Parameters
     ----------
     frame : DataFrame
         :class:`~accounting_analytics.schemas.PlanItems`.
     instance_id : str, optional
-        The service instance whose books it is for; it is then refused elsewhere.
+        Service instance of the books; the plan is then refused for any other instance.
 
     Raises
     ------
     PlanError
-        Items do nothing, come twice, or contradict each other.
+        An item changes nothing or appears twice, or items contradict each other.
     """
 
     def __init__(self, frame: pd.DataFrame, *, instance_id: str | None = None) -> None:
@@ -69,12 +69,12 @@ class Plan:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The items as a table; a copy."""
+        """The items as a table (a copy)."""
         return self._frame.copy()
 
     @property
     def items(self) -> list[PlanItem]:
-        """The items, in the plan's order."""
+        """The items, in the order of the plan."""
         frame = self._frame
         planned = frame.groupby("journal_entry_id")["updated_category_ledger_id"].agg(frozenset)
         columns = {name: frame[name] for name in PlanItem._fields if name in frame}
@@ -84,30 +84,30 @@ class Plan:
 
     @property
     def plan_id(self) -> str:
-        """Fingerprint of what the plan does, in whatever order; a journal belongs to one plan."""
+        """Fingerprint of the changes, independent of their order; a journal belongs to one plan."""
         content = sorted(self._frame[_IDENTITY].to_numpy().tolist())
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
     def require_instance(self, instance_id: str) -> None:
-        """Refuse an instance that the plan was not made for; a plan that names none fits any."""
+        """Refuse an instance that the plan was not made for; a plan without instance is valid for any."""
         if self.instance_id not in {None, instance_id}:
             msg = f"the plan is for instance {self.instance_id!r}, not {instance_id!r}; nothing was sent"
             raise PlanError(msg)
 
     def preview(self, report: CashFlowReport) -> pd.DataFrame:
-        """Predict what the plan does to the net cash flow of each ledger of a report.
+        """Predict how the plan changes the net cash flow of each ledger of a report.
 
         Parameters
         ----------
         report : CashFlowReport
-            The report before; untagged.
+            The report before the plan is applied; untagged.
 
         Returns
         -------
         DataFrame
-            ``ledger_id, name, net_cash_flow, change, net_cash_flow_after``, one row a ledger that changes. The changes
-            sum to zero. ``attrs["notes"]`` names items that change nothing in this report, and those that cannot be
-            taken back one by one.
+            ``ledger_id, name, net_cash_flow, change, net_cash_flow_after``, one row per ledger that changes. The
+            changes sum to zero. ``attrs["notes"]`` names items that change nothing in this report, and those that
+            cannot be undone individually.
 
         Raises
         ------
@@ -115,46 +115,46 @@ class Plan:
             The report is filtered by tags.
         """
         if report.tag_ids:
-            msg = "a report filtered by tags does not show all lines; preview the plan on the untagged report"
+            msg = "a report filtered by tags does not contain all lines; preview the plan on the untagged report"
             raise InputError(msg)
-        moves = self._moves(report)
-        changes = _changes(moves, Decimal(0).scaleb(-report.scale))
-        preview = self._predicted(report, changes)
+        moves = self._moved_lines(report)
+        changes = _sum_changes(moves, Decimal(0).scaleb(-report.scale))
+        preview = self._predict(report, changes)
         preview.attrs["notes"] = tuple(self._notes(report, moves))
         return preview
 
     def save(self, path: str | Path) -> None:
-        """Write the plan as a CSV file that a spreadsheet can open and edit; whole or not at all."""
+        """Write the plan to a CSV file that a spreadsheet can edit, completely or not at all."""
         write_items(self._frame, path, instance_id=self.instance_id)
 
     @classmethod
     def load(cls, path: str | Path, *, ledgers: pd.DataFrame | None = None) -> Self:
-        """Read a plan file back; rows may have been deleted or sorted, new categories changed (id and name).
+        """Read a plan file, which may be edited: rows deleted or sorted, new categories changed (id and name).
 
         Parameters
         ----------
         path : path
-            What :meth:`save` wrote.
+            A file written by :meth:`save`.
         ledgers : DataFrame, optional
-            :class:`~accounting_analytics.schemas.Ledgers`; the new categories are then looked up, and their names must
-            be those of their ids.
+            :class:`~accounting_analytics.schemas.Ledgers`; the new categories must then exist, with matching id and
+            name.
 
         Raises
         ------
         PlanError
-            The file is not a plan, or a row of it cannot be used; the message names the line.
+            The file is not a plan, or a row is invalid; the message names the line.
         """
         names = None if ledgers is None else _category_names(ledgers)
         frame, instance_id = read_items(path, names)
         return cls(frame, instance_id=instance_id)
 
-    def _moves(self, report: CashFlowReport) -> pd.DataFrame:
-        """Report lines that the plan moves, with the ledger they move to."""
+    def _moved_lines(self, report: CashFlowReport) -> pd.DataFrame:
+        """Report lines that the plan moves, with their new ledger."""
         keys = self._frame[["journal_entry_id", "category_ledger_id", "updated_category_ledger_id"]].drop_duplicates()
         keys = keys.set_axis(["journal_entry_id", "ledger_id", "updated"], axis="columns")
         return report.lines.merge(keys, on=["journal_entry_id", "ledger_id"])
 
-    def _predicted(self, report: CashFlowReport, changes: Mapping[str, Decimal]) -> pd.DataFrame:
+    def _predict(self, report: CashFlowReport, changes: Mapping[str, Decimal]) -> pd.DataFrame:
         names = dict(
             zip(self._frame["updated_category_ledger_id"], self._frame["updated_category_ledger_name"], strict=True)
         ) | dict(zip(report.ledgers["ledger_id"], report.ledgers["name"], strict=True))
@@ -181,57 +181,57 @@ class Plan:
         if absent:
             yield (
                 f"{len(absent)} of {len(self)} item(s) change nothing in the report of {report.period}, because their "
-                f"lines lie outside it or have left the category expected: {join_ids(absent)}."
+                f"lines are outside the period or no longer have the expected category: {join_ids(absent)}."
             )
         merging = [item.transaction_id for item in self.items if _merges(item)]
         if merging:
             yield (
-                f"{len(merging)} of {len(self)} item(s) join a split with a category it already has; afterwards the "
-                f"service cannot tell the parts apart, so this cannot be taken back: {join_ids(merging)}."
+                f"{len(merging)} of {len(self)} item(s) move a part of a split to a category the split already has; "
+                f"the parts cannot be distinguished afterwards, so this cannot be undone: {join_ids(merging)}."
             )
 
     def _repr_html_(self) -> str:
-        shown = self._frame.to_html(index=False, escape=True, max_rows=50)
-        return f"<p>Recategorization plan {self.plan_id}: {len(self):,} item(s)</p>{shown}"
+        table = self._frame.to_html(index=False, escape=True, max_rows=50)
+        return f"<p>Recategorization plan {self.plan_id}: {len(self):,} item(s)</p>{table}"
 
 
 def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, instance_id: str | None = None) -> Plan:
-    """Make a plan of proposals; nothing is sent to the service.
+    """Create a plan from proposals; nothing is sent to the service.
 
     Parameters
     ----------
     proposals : DataFrame
-        :class:`~accounting_analytics.schemas.Proposals`; drop the rows you do not want.
+        :class:`~accounting_analytics.schemas.Proposals`; remove the rows you do not want.
     ledgers : DataFrame
         :class:`~accounting_analytics.schemas.Ledgers`; every new category must be in it.
     instance_id : str, optional
-        The service instance whose books these are (``client.instance_id``); the plan is then refused elsewhere.
+        Service instance of the books (``client.instance_id``); the plan is then refused for any other instance.
 
     Raises
     ------
     PlanError
-        A new category is not in `ledgers`, is a financial account, equals the present one, or two items contradict
+        A new category is not in `ledgers`, is a financial account or equals the current one, or two items contradict
         each other.
     """
     Proposals.checked(proposals)
     names = _category_names(ledgers)
     impossible = set(proposals["updated_category_ledger_id"]) - names.keys()
     if impossible:
-        msg = f"new categories that are not in ledgers, or are financial accounts: {join_ids(sorted(impossible))}"
+        msg = f"new categories are not in ledgers, or are financial accounts: {join_ids(impossible)}"
         raise PlanError(msg)
     columns = list(PlanItems.to_schema().columns)
     return Plan(proposals[columns], instance_id=instance_id)
 
 
 def _category_names(ledgers: pd.DataFrame) -> dict[str, str]:
-    """Names of the ledgers that can be a category, by id."""
+    """Name of each ledger that can be a category, by id."""
     Ledgers.checked(ledgers)
     categories = ledgers[~ledgers["report_cash_flow"] & ledgers["financial_account_type"].isna()]
     return dict(zip(categories["id"], categories["name"], strict=True))
 
 
-def _changes(moves: pd.DataFrame, zero: Decimal) -> dict[str, Decimal]:
-    """Change of each ledger's net cash flow."""
+def _sum_changes(moves: pd.DataFrame, zero: Decimal) -> dict[str, Decimal]:
+    """Sum the change of the net cash flow of each ledger."""
     changes: dict[str, Decimal] = defaultdict(lambda: zero)
     with localcontext(EXACT):
         for category, updated, amount in zip(moves["ledger_id"], moves["updated"], moves["amount"], strict=True):
@@ -245,21 +245,21 @@ def _merges(item: PlanItem) -> bool:
 
 
 def _require_consistent(frame: pd.DataFrame) -> None:
-    """Refuse items that do nothing, come twice, or pull one entry's category two ways."""
+    """Refuse items that change nothing, appear twice, or give one category of an entry different new ones."""
     idle = frame[frame["category_ledger_id"] == frame["updated_category_ledger_id"]]
     if len(idle):
-        msg = f"transaction {idle['transaction_id'].iloc[0]} already has the category it is to get; drop the item"
+        msg = f"transaction {idle['transaction_id'].iloc[0]} already has its new category; remove the item"
         raise PlanError(msg)
     repeated = frame[frame.duplicated(["transaction_id", "category_ledger_id"])]
     if len(repeated):
-        msg = f"transaction {repeated['transaction_id'].iloc[0]} stands in the plan twice; keep one of its items"
+        msg = f"transaction {repeated['transaction_id'].iloc[0]} appears twice in the plan; keep one of its items"
         raise PlanError(msg)
     targets = frame.groupby(["journal_entry_id", "category_ledger_id"])["updated_category_ledger_id"].nunique()
     if (targets > 1).any():
         entry = targets[targets > 1].index[0][0]
         msg = (
-            f"journal entry {entry} has several transactions with one category, and the plan gives them different new "
-            "ones; give them the same"
+            f"journal entry {entry} has several transactions with the same category, and the plan gives them different "
+            "new ones; give them the same new category"
         )
         raise PlanError(msg)
     updated = set(zip(frame["journal_entry_id"], frame["updated_category_ledger_id"], strict=True))
@@ -267,7 +267,7 @@ def _require_consistent(frame: pd.DataFrame) -> None:
     if chained := sorted(updated & present):
         entry, ledger_id = chained[0]
         msg = (
-            f"journal entry {entry}: one item moves a category to {ledger_id} and another moves it on from there, so "
-            "the result would hang on their order; plan them one after the other"
+            f"journal entry {entry}: one item moves a category to {ledger_id} and another moves it from there, so the "
+            "result would depend on their order; plan them one after the other"
         )
         raise PlanError(msg)

@@ -1,4 +1,4 @@
-"""A plan as a CSV file: ids stay text, amounts keep every digit, and no cell is a formula."""
+"""Plan file (CSV): ids stay text, amounts keep every digit, and no cell is a formula in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -12,60 +12,60 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from accounting_analytics.atomic_files import replace_file
-from accounting_analytics.errors import AmountError, PlanError
+from accounting_analytics.atomic_files import write_text
+from accounting_analytics.errors import AmountError, InputError, PlanError
 from accounting_analytics.money import DEFAULT_SCALE, MAX_SCALE, parse_amount
 from accounting_analytics.schemas import PlanItems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_BYTE_ORDER_MARK = "\ufeff"
+"""Tells spreadsheets that the file is UTF-8."""
 _GUARD = "'"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", _GUARD)
-_RETYPED = re.compile(
+_CONVERTED = re.compile(
     r"[\d\s.,:/%()$-]*\d[\d\s.,:/%()$-]*(e[+-]?\d+)?"  # 00123, 1e5, 3-4, 12:30
     r"|(true|false)"
-    r"|\d{0,4}[\s./-]*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[\s./-]*\d{0,4}"  # MAR1 is a day to them
+    r"|\d{0,4}[\s./-]*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[\s./-]*\d{0,4}"  # MAR1
     r"|\d+(\.\d+)?\s*[ap]m?",
     re.IGNORECASE,
 )
-"""What a spreadsheet would silently turn into a number, a date or a yes/no."""
+"""Text that a spreadsheet would silently convert to a number, a date or a boolean."""
 _INSTANCE = "instance_id"
 _AMOUNTS = ("amount", "category_amount")
-_LIST = "opposing_ledger_ids"
+_OPPOSING = "opposing_ledger_ids"
 _MAY_BE_EMPTY = frozenset({"description", "category_amount", _INSTANCE})
 
 
 def write_items(frame: pd.DataFrame, path: str | Path, *, instance_id: str | None) -> None:
-    """Write plan items; the file is whole or not there."""
-    file = Path(path)
+    """Write plan items; the file is replaced completely or left unchanged."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow([*frame.columns, _INSTANCE])
     for row in frame.itertuples(index=False, name=None):
-        cells = [_cell(name, value) for name, value in zip(frame.columns, row, strict=True)]
-        writer.writerow([*cells, _guarded(instance_id or "")])
+        cells = [_format_cell(name, value) for name, value in zip(frame.columns, row, strict=True)]
+        writer.writerow([*cells, _guard(instance_id or "")])
     try:
-        content = text.getvalue().encode("utf-8-sig")  # the mark tells spreadsheets that it is UTF-8
-        replace_file(file, lambda out: out.write(content), private=True)
-    except OSError as error:
-        msg = f"the plan cannot be written to {file}: {error.strerror}"
+        write_text(Path(path), f"{_BYTE_ORDER_MARK}{text.getvalue()}", private=True)
+    except InputError as error:
+        msg = f"the plan was not saved: {error}"
         raise PlanError(msg) from error
 
 
 def read_items(path: str | Path, names: Mapping[str, str] | None) -> tuple[pd.DataFrame, str | None]:
-    """Read plan items and their instance; the first row that cannot be used is named by its line.
+    """Read plan items and their instance; the message of an error names the line of the first invalid row.
 
     Parameters
     ----------
     path : path
         The file.
     names : mapping of str to str, optional
-        Names of the ledgers that can be a category, by id.
+        Name of each ledger that can be a category, by id.
     """
     file = Path(path)
     try:
-        text = file.read_bytes().decode("utf-8-sig")  # as it stands: reading text would change line breaks
+        text = file.read_bytes().decode("utf-8-sig")  # not read_text, which converts line breaks
     except (OSError, UnicodeDecodeError) as error:
         msg = f"the plan {file} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}"
         raise PlanError(msg) from error
@@ -73,11 +73,11 @@ def read_items(path: str | Path, names: Mapping[str, str] | None) -> tuple[pd.Da
     rows = []
     known = dict(names or {})
     try:
-        header = _header(next(reader, []), file)
+        header = _check_header(next(reader, []), file)
         for cells in reader:
             if any(cells):
                 where = f"{file}, line {reader.line_num}"
-                rows.append(_row(header, cells, where))
+                rows.append(_parse_row(header, cells, where))
                 _require_named(rows[-1], known, where, complete=names is not None)
     except csv.Error as error:
         msg = f"{file}, line {reader.line_num}: {error}"
@@ -91,7 +91,7 @@ def read_items(path: str | Path, names: Mapping[str, str] | None) -> tuple[pd.Da
     return PlanItems.of(columns, max(digits, default=DEFAULT_SCALE)), next(iter(instances), None)
 
 
-def _header(header: list[str], file: Path) -> list[str]:
+def _check_header(header: list[str], file: Path) -> list[str]:
     columns = [*PlanItems.to_schema().columns, _INSTANCE]
     if sorted(header) != sorted(columns):
         hint = "; it was saved with semicolons: save it with commas" if ";" in "".join(header) else ""
@@ -100,9 +100,9 @@ def _header(header: list[str], file: Path) -> list[str]:
     return header
 
 
-def _row(header: list[str], cells: list[str], where: str) -> dict[str, Any]:
+def _parse_row(header: list[str], cells: list[str], where: str) -> dict[str, Any]:
     if len(cells) != len(header):
-        msg = f"{where}: {len(cells)} cells where there are {len(header)} columns"
+        msg = f"{where}: {len(cells)} cells for {len(header)} columns"
         raise PlanError(msg)
     row: dict[str, Any] = {name: cell.removeprefix(_GUARD) for name, cell in zip(header, cells, strict=True)}
     empty = [name for name, text in row.items() if not text and name not in _MAY_BE_EMPTY]
@@ -111,23 +111,23 @@ def _row(header: list[str], cells: list[str], where: str) -> dict[str, Any]:
         raise PlanError(msg)
     try:
         for name in _AMOUNTS:
-            row[name] = _amount(row[name]) if row[name] else None
-        row["datetime"] = _instant(row["datetime"])
-        row[_LIST] = _ids(row[_LIST])
+            row[name] = _parse_number(row[name]) if row[name] else None
+        row["datetime"] = _parse_instant(row["datetime"])
+        row[_OPPOSING] = _parse_ids(row[_OPPOSING])
     except (AmountError, ValueError) as error:
         msg = f"{where}: {error}"
         raise PlanError(msg) from error
-    if row["category_ledger_id"] not in row[_LIST]:
-        msg = f"{where}: category_ledger_id is not among opposing_ledger_ids; leave both as they were written"
+    if row["category_ledger_id"] not in row[_OPPOSING]:
+        msg = f"{where}: category_ledger_id is not in opposing_ledger_ids; do not edit these two columns"
         raise PlanError(msg)
     return row
 
 
 def _require_named(row: Mapping[str, Any], known: dict[str, str], where: str, *, complete: bool) -> None:
-    """Refuse a row whose new category has another name than its id: one of the two was forgotten in editing."""
+    """Refuse a row whose new category id and name differ: only one of them was edited."""
     ledger_id, name = row["updated_category_ledger_id"], row["updated_category_ledger_name"]
     if complete and ledger_id not in known:
-        msg = f"{where}: there is no ledger {ledger_id!r} that can be a category; the id decides, not the name"
+        msg = f"{where}: no ledger {ledger_id!r} can be a category; the id decides, not the name"
         raise PlanError(msg)
     expected = known.setdefault(ledger_id, name)
     if name != expected:
@@ -138,44 +138,44 @@ def _require_named(row: Mapping[str, Any], known: dict[str, str], where: str, *,
         raise PlanError(msg)
 
 
-def _amount(text: str) -> object:
+def _parse_number(text: str) -> object:
     return parse_amount(text, min(len(text.partition(".")[2]), MAX_SCALE)).amount
 
 
-def _fraction_digits(amount: Any) -> int:  # noqa: ANN401 (a Decimal from a row of mixed cells)
+def _fraction_digits(amount: Any) -> int:  # noqa: ANN401 (a Decimal from a row of mixed types)
     return max(-int(amount.as_tuple().exponent), 0)
 
 
-def _instant(text: str) -> dt.datetime:
+def _parse_instant(text: str) -> dt.datetime:
     instant = dt.datetime.fromisoformat(text)
     if instant.tzinfo is None:
-        msg = f"datetime {text!r} has no zone; leave it as it was written"
+        msg = f"datetime {text!r} has no time zone; do not edit this column"
         raise ValueError(msg)
     return instant
 
 
-def _ids(text: str) -> list[str]:
+def _parse_ids(text: str) -> list[str]:
     try:
         ids = json.loads(text)
     except ValueError:
         ids = None
     if not isinstance(ids, list) or not ids or not all(isinstance(one, str) for one in ids):
-        msg = f"{_LIST} is not a list of ids; leave it as it was written"
+        msg = f"{_OPPOSING} is not a list of ids; do not edit this column"
         raise ValueError(msg)
     return ids
 
 
-def _cell(name: str, value: Any) -> str:  # noqa: ANN401 (whatever stands in a frame)
-    """Text of a cell."""
+def _format_cell(name: str, value: Any) -> str:  # noqa: ANN401 (any value of a frame)
+    """Format a cell as text."""
     if isinstance(value, dt.datetime):
         return value.isoformat()
-    if name == _LIST:
+    if name == _OPPOSING:
         return json.dumps(list(value), ensure_ascii=False)
     if name in _AMOUNTS:
         return "" if pd.isna(value) else f"{value:f}"
-    return _guarded(str(value))
+    return _guard(str(value))
 
 
-def _guarded(text: str) -> str:
-    """Text with a guard before what a spreadsheet would compute or retype; reading takes it off."""
-    return f"{_GUARD}{text}" if text.startswith(_FORMULA) or _RETYPED.fullmatch(text) else text
+def _guard(text: str) -> str:
+    """Text with a leading apostrophe where a spreadsheet would compute or convert it; reading removes it."""
+    return f"{_GUARD}{text}" if text.startswith(_FORMULA) or _CONVERTED.fullmatch(text) else text

@@ -1,4 +1,4 @@
-"""The check after every run: the report changed by exactly what the plan predicted, and by nothing else."""
+"""Verify after a run that the report changed by exactly the amounts the plan predicted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from accounting_analytics.recategorization.plan import Plan
 if TYPE_CHECKING:
     from accounting_analytics.schemas import CashFlowReport
 
-_HOLDS = frozenset({"done", "already_done"})
+_IN_BOOKS = frozenset({"done", "already_done"})
 
 
 def verify_report_change(
@@ -25,29 +25,29 @@ def verify_report_change(
     Parameters
     ----------
     plan : Plan
-        The plan that was carried out.
+        The plan that was applied.
     before, after : CashFlowReport
         The same period, untagged.
     outcomes : DataFrame, optional
-        What :func:`apply_plan` returned: items that are not done are then not expected to have moved.
+        Result of :func:`apply_plan`; items that are not done are then expected to be unchanged.
 
     Returns
     -------
     DataFrame
-        ``ledger_id, name, before, predicted, after``, one row a ledger that changed.
+        ``ledger_id, name, before, predicted, after``, one row per ledger that changed.
 
     Raises
     ------
     InputError
-        The reports are of different periods, or filtered by tags; or the outcomes are of another plan.
+        The reports are of different periods or filtered by tags, or the outcomes belong to another plan.
     BooksDoNotTieError
-        A balance moved, or a ledger changed otherwise than predicted; the message names the first.
+        A balance changed, or a ledger changed by another amount than predicted; the message names the first.
     """
     if before.period != after.period or before.tag_ids or after.tag_ids:
-        msg = f"the reports must be of one period and untagged, not {before.period} and {after.period}"
+        msg = f"both reports must cover one period and be untagged, not {before.period} and {after.period}"
         raise InputError(msg)
-    _require_balances_stayed(before, after)
-    changes = _part_done(plan, outcomes).preview(before)
+    _require_equal_balances(before, after)
+    changes = _completed_part(plan, outcomes).preview(before)
     predicted = dict(zip(changes["ledger_id"], changes["change"], strict=True))
     was, now = _flows(before), _flows(after)
     zero = Decimal(0).scaleb(-before.scale)
@@ -61,8 +61,8 @@ def verify_report_change(
     if wrong:
         _, name, _, planned, actual = wrong[0]
         msg = (
-            f"{len(wrong)} ledger(s) changed otherwise than planned in {before.period}; first: {name}: planned "
-            f"{format_amount(planned)}, is {format_amount(actual)}"
+            f"{len(wrong)} ledger(s) did not change as planned in {before.period}; first: {name}: planned "
+            f"{format_amount(planned)}, actual {format_amount(actual)}"
         )
         raise BooksDoNotTieError(msg)
     changed = [row for row in rows if row[2] != row[4]]
@@ -71,20 +71,20 @@ def verify_report_change(
     return pd.DataFrame(changed, columns=list(dtypes)).astype(dtypes)
 
 
-def _part_done(plan: Plan, outcomes: pd.DataFrame | None) -> Plan:
-    """Part of a plan that the books hold."""
+def _completed_part(plan: Plan, outcomes: pd.DataFrame | None) -> Plan:
+    """Part of a plan whose changes are in the books."""
     if outcomes is None:
         return plan
     frame, keys = plan.frame, ["transaction_id", "category_ledger_id", "updated_category_ledger_id"]
     if not frame[keys].equals(outcomes[keys].reset_index(drop=True)):
-        msg = "these outcomes are not those of this plan; give what apply_plan returned for it"
+        msg = "the outcomes belong to another plan; pass the result of apply_plan for this plan"
         raise InputError(msg)
-    holds = outcomes["outcome"].isin(_HOLDS).to_numpy()
-    return Plan(frame[holds], instance_id=plan.instance_id)
+    in_books = outcomes["outcome"].isin(_IN_BOOKS).to_numpy()
+    return Plan(frame[in_books], instance_id=plan.instance_id)
 
 
-def _require_balances_stayed(before: CashFlowReport, after: CashFlowReport) -> None:
-    """Refuse a report whose balances or totals moved: recategorizing cannot do that."""
+def _require_equal_balances(before: CashFlowReport, after: CashFlowReport) -> None:
+    """Refuse a report whose balances or totals changed: recategorizing cannot change them."""
     pairs = {
         name: (getattr(before, name), getattr(after, name))
         for name in ("starting_cash_balance", "ending_cash_balance", "net_cash_flow")
@@ -98,8 +98,8 @@ def _require_balances_stayed(before: CashFlowReport, after: CashFlowReport) -> N
     for what, (old, new) in pairs.items():
         if old != new:
             msg = (
-                f"the {what} in {before.period} moved from {_shown(old)} to {_shown(new)}; recategorizing cannot do "
-                "that, somebody else changed the books"
+                f"the {what} in {before.period} changed from {_format(old)} to {_format(new)}; recategorizing cannot "
+                "do that, so the books were also changed by another user"
             )
             raise BooksDoNotTieError(msg)
 
@@ -109,7 +109,7 @@ def _balances(balances: pd.DataFrame) -> dict[tuple[str, str], Decimal]:
     return dict(zip(keys, balances["cash_balance"], strict=True))
 
 
-def _shown(amount: Decimal | None) -> str:
+def _format(amount: Decimal | None) -> str:
     return "no such ledger" if amount is None else format_amount(amount)
 
 

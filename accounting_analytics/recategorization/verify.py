@@ -1,11 +1,11 @@
-"""Reading a plan back: whether the books hold it."""
+"""Verify a plan: read every item back from the books."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accounting_analytics.recategorization.current_categories import categories_now
-from accounting_analytics.recategorization.outcomes import Outcome, judged, outcomes_frame
+from accounting_analytics.recategorization.current_categories import read_categories
+from accounting_analytics.recategorization.outcomes import Outcome, classify_outcomes, outcomes_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.recategorization.plan import Plan
 
-_VERDICTS = {
+_VERIFIED = {
     "already_done": Outcome("done"),
-    "would_change": Outcome("not_done", "the category is still the old one"),
+    "would_change": Outcome("not_done", "the category is unchanged"),
 }
 
 
 def verify_plan(client: LedgerClient, plan: Plan) -> pd.DataFrame:
-    """Read every item of a plan back and say whether the books hold it.
+    """Read every item of a plan back and state whether the books have the planned category.
 
-    Whether the report changed by exactly what was predicted is
-    :func:`~accounting_analytics.recategorization.verify_report_change`'s question.
+    :func:`~accounting_analytics.recategorization.verify_report_change` checks in addition that the report changed by
+    exactly the predicted amounts.
 
     Returns
     -------
     DataFrame
         :class:`~accounting_analytics.schemas.Outcomes`: ``done``, ``not_done``, ``changed_elsewhere``, ``refused``
-        (the transaction is not there) or ``unknown`` (the books cannot tell, see the reason).
+        (the transaction does not exist) or ``unknown`` (the books do not show it, see the reason).
 
     Raises
     ------
@@ -40,5 +40,5 @@ def verify_plan(client: LedgerClient, plan: Plan) -> pd.DataFrame:
     """
     plan.require_instance(client.instance_id)
     items = plan.items
-    found = judged(items, categories_now(client, items))
-    return outcomes_frame(items, {item: _VERDICTS.get(one.outcome, one) for item, one in found.items()})
+    found = classify_outcomes(items, read_categories(client, items))
+    return outcomes_frame(items, {item: _VERIFIED.get(result.outcome, result) for item, result in found.items()})

@@ -1,4 +1,4 @@
-"""A small company with uncategorized transactions, on a real service, and a transport with faults."""
+"""A small company with uncategorized transactions on a real service, and a transport that injects faults."""
 
 import datetime as dt
 import random
@@ -30,14 +30,14 @@ SPENDING = [
 
 
 class Faulty(httpx.BaseTransport):
-    """The real transport, with a fault chosen for each PUT and each GET by the test.
+    """The real transport, with faults that the test chooses for PUT and GET requests.
 
     Parameters
     ----------
     on_put : function of (count, request) to fault, optional
         ``None``, ``"lost before"``, ``"lost after"``, ``"killed"``, a function to call before the request goes on, or
-        the status to answer instead of asking.
-    on_get : the same for reads, optional
+        the status of a response that replaces the request.
+    on_get : the same for GET requests, optional
     """
 
     def __init__(self, on_put=None, on_get=None):
@@ -47,7 +47,7 @@ class Faulty(httpx.BaseTransport):
         self.gets = 0
 
     def handle_request(self, request):
-        """Send the request, or fail as asked."""
+        """Send the request, or inject the chosen fault."""
         self.puts += request.method == "PUT"
         self.gets += request.method == "GET"
         choose = self._faults.get(request.method)
@@ -71,13 +71,13 @@ class Faulty(httpx.BaseTransport):
 
 
 def only(number, fault):
-    """Return a choice of one fault, on the n-th request of its kind."""
+    """Return a function that chooses the fault for the n-th request only."""
     return lambda count, _: fault if count == number else None
 
 
 def at_random(seed, share=0.2):
-    """Return a seeded choice of lost answers, before or after the change was made."""
-    chance = random.Random(seed)  # noqa: S311 (a test that can be replayed)
+    """Return a seeded function that loses requests before, or responses after, the change is made."""
+    chance = random.Random(seed)  # noqa: S311 (a reproducible test)
     return lambda _count, _request: chance.choice(["lost before", "lost after"]) if chance.random() < share else None
 
 
@@ -102,7 +102,7 @@ def purchase(number, description, amount, bank, outflow):
 
 @pytest.fixture
 def books(tmp_path):
-    """Return the company: client, ledger ids, how to connect, load, post, and look behind the service."""
+    """Return the company: client, ledger ids, functions to connect, load and post, and the audit log."""
     database = tmp_path / "books.db"
     with Store.open(database) as store:
         instance = create_instance(store)
@@ -115,7 +115,7 @@ def books(tmp_path):
         meals, software, rent = (
             create_ledger(store, instance, expense(name)).id for name in ("Meals", "Software", "Rent")
         )
-        entries = [purchase(at, text, amount, bank, outflow) for at, (text, amount) in enumerate(SPENDING)]
+        entries = [purchase(number, *spent, bank, outflow) for number, spent in enumerate(SPENDING)]
         entries.append(
             NewJournalEntry(
                 NOON,
@@ -129,7 +129,7 @@ def books(tmp_path):
                 ),
             )
         )
-        entries += [  # a ledger without any line would not be discovered
+        entries += [  # a ledger without lines is not discovered
             NewJournalEntry(
                 NOON, "Known", (NewLine(bank, "credit", Decimal(9)), NewLine(category, "debit", Decimal(9)))
             )
@@ -142,7 +142,7 @@ def books(tmp_path):
             post_entries(store, instance, entries)
 
     def audit():
-        """Return the database's audit rows: every change that was really made."""
+        """Return the audit rows of the database: every change that was made."""
         connection = sqlite3.connect(database)
         connection.row_factory = sqlite3.Row
         rows = [dict(row) for row in connection.execute("select * from audit")]
@@ -195,7 +195,7 @@ def rules(tmp_path):
 
 @pytest.fixture
 def plan(books, rules):
-    """Return the plan that the rules make."""
+    """Return the plan made by the rules."""
     ledgers, lines = books.load()
     proposals = aa.propose(aa.uncategorized_queue(lines, ledgers), rules, ledgers)
     return aa.plan_recategorization(proposals, ledgers=ledgers, instance_id=books.instance)
@@ -203,20 +203,21 @@ def plan(books, rules):
 
 @pytest.fixture
 def many(books):
-    """Return a function that posts n purchases and plans them all."""
+    """Return a function that posts n purchases and plans all of them."""
 
     def post_and_plan(count):
-        books.post(*(purchase(at, f"SHOP {at}", f"{at}.01", books.bank, books.outflow) for at in range(10, 10 + count)))
-        return items_plan(
-            books.instance,
-            *(item(f"txn_{at}", books.bank, books.outflow, books.meals, at) for at in range(10, 10 + count)),
+        numbers = range(10, 10 + count)
+        books.post(
+            *(purchase(number, f"SHOP {number}", f"{number}.01", books.bank, books.outflow) for number in numbers)
         )
+        items = (item(f"txn_{number}", books.bank, books.outflow, books.meals, number) for number in numbers)
+        return items_plan(books.instance, *items)
 
     return post_and_plan
 
 
 def item(transaction_id, ledger_id, category, updated, hours=0, *, entry=None, opposing=None, **cells):
-    """Return an item of a plan."""
+    """Return a plan item."""
     return {
         "transaction_id": transaction_id,
         "ledger_id": ledger_id,
@@ -234,14 +235,26 @@ def item(transaction_id, ledger_id, category, updated, hours=0, *, entry=None, o
 
 
 def items_plan(instance_id, *items):
-    """Return a plan of items."""
+    """Return a plan with these items."""
     names = PlanItems.to_schema().columns
     return aa.Plan(PlanItems.of({name: [one[name] for one in items] for name in names}), instance_id=instance_id)
+
+
+def outcomes(frame):
+    """Return the outcome of each transaction."""
+    return dict(zip(frame["transaction_id"], frame["outcome"], strict=True))
 
 
 @pytest.fixture(scope="session")
 def build():
     """Return the builders that tests share."""
     return SimpleNamespace(
-        item=item, plan=items_plan, Faulty=Faulty, only=only, at_random=at_random, purchase=purchase, NOON=NOON
+        item=item,
+        plan=items_plan,
+        outcomes=outcomes,
+        Faulty=Faulty,
+        only=only,
+        at_random=at_random,
+        purchase=purchase,
+        NOON=NOON,
     )

@@ -1,4 +1,4 @@
-"""Carrying out a plan on a real service: what is sent, what is left alone, and what each outcome means."""
+"""Applying a plan to a real service: what is sent, what is left unchanged, and the outcomes."""
 
 import datetime as dt
 import json
@@ -12,13 +12,8 @@ import accounting_analytics as aa
 from accounting_analytics.errors import AuthenticationError, InputError, PlanError, ServiceError
 
 
-def outcomes(frame):
-    """Return outcome by transaction."""
-    return dict(zip(frame["transaction_id"], frame["outcome"], strict=True))
-
-
 def test_dry_run_sends_nothing(books, build, plan, tmp_path):
-    """Without confirm no PUT is sent, no journal written, no line moved."""
+    """Without confirm no PUT is sent, no journal is written and no line is changed."""
     transport = build.Faulty()
     with books.connected(transport) as client:
         frame = aa.apply_plan(client, plan, journal=tmp_path / "journal")
@@ -30,15 +25,15 @@ def test_dry_run_sends_nothing(books, build, plan, tmp_path):
 
 
 @pytest.mark.parametrize("confirm", ["False", "True", 1, None])
-def test_confirm_is_never_guessed(books, plan, tmp_path, confirm):
-    """The text "False" of a notebook parameter does not change the books, nor does anything but True."""
+def test_confirm_must_be_a_boolean(books, plan, tmp_path, confirm):
+    """Text such as "False" from a notebook parameter is refused."""
     with pytest.raises(InputError, match="confirm must be True or False"):
         aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=confirm)
     assert books.audit() == []
 
 
-def test_confirmed_run_does_every_item_once(books, plan, tmp_path):
-    """Every item is done with one change each, who did it is in the audit rows, and verify agrees."""
+def test_confirmed_run_applies_every_item_once(books, plan, tmp_path):
+    """Each item is done with one change, the audit log names the user, and verify_plan agrees."""
     frame = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True, modified_by="ana")
     assert set(frame["outcome"]) == {"done"}
     assert frame["transaction_id"].tolist() == plan.frame["transaction_id"].tolist()
@@ -47,8 +42,8 @@ def test_confirmed_run_does_every_item_once(books, plan, tmp_path):
     assert set(aa.verify_plan(books.client, plan)["outcome"]) == {"done"}
 
 
-def test_every_change_says_what_it_replaces(books, build, plan, tmp_path):
-    """Each PUT carries category_ledger_id; only the uncategorized part of the split moves."""
+def test_every_change_sends_the_category_it_replaces(books, build, plan, tmp_path):
+    """Each PUT has category_ledger_id, and only the uncategorized part of the split changes."""
     bodies = []
     transport = build.Faulty(on_put=lambda _count, request: bodies.append(json.loads(request.content)))
     with books.connected(transport) as client:
@@ -60,7 +55,7 @@ def test_every_change_says_what_it_replaces(books, build, plan, tmp_path):
 
 
 def test_same_journal_again_sends_nothing(books, build, plan, tmp_path):
-    """A second run with the same journal finds everything done."""
+    """A second run with the same journal sends nothing: all items are already done."""
     aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
     transport = build.Faulty()
     with books.connected(transport) as client:
@@ -69,84 +64,84 @@ def test_same_journal_again_sends_nothing(books, build, plan, tmp_path):
     assert transport.puts == 0
 
 
-def test_foreign_change_before_the_run_is_left_alone(books, plan, tmp_path):
-    """A transaction that somebody else categorized is not touched, and not reported as done."""
+def test_earlier_change_by_another_user_is_kept(books, build, plan, tmp_path):
+    """A transaction that another user categorized is left unchanged and reported as changed_elsewhere."""
     books.client.recategorize_transaction(
         books.bank, "txn_0", updated_category_ledger_id=books.rent, category_ledger_id=books.outflow
     )
     frame = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
-    assert outcomes(frame)["txn_0"] == "changed_elsewhere"
+    assert build.outcomes(frame)["txn_0"] == "changed_elsewhere"
     assert sorted(frame["outcome"]) == ["changed_elsewhere", "done", "done", "done"]
     assert books.rent in frame.set_index("transaction_id").loc["txn_0", "reason"]
-    assert outcomes(aa.verify_plan(books.client, plan))["txn_0"] == "changed_elsewhere"
+    assert build.outcomes(aa.verify_plan(books.client, plan))["txn_0"] == "changed_elsewhere"
 
 
-def test_foreign_change_between_look_and_change_is_left_alone(books, build, plan, tmp_path):
-    """Somebody categorizes a transaction after it was looked at and just before its change: theirs stays."""
+def test_concurrent_change_by_another_user_is_kept(books, build, plan, tmp_path):
+    """A change made by another user between reading the categories and sending the change is kept."""
 
-    def meanwhile(_count, request):
+    def change_first(_count, request):
         if "txn_0" not in str(request.url):
             return None
         return lambda: books.client.recategorize_transaction(
             books.bank, "txn_0", updated_category_ledger_id=books.rent, category_ledger_id=books.outflow
         )
 
-    with books.connected(build.Faulty(on_put=meanwhile)) as client:
+    with books.connected(build.Faulty(on_put=change_first)) as client:
         frame = aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
-    assert outcomes(frame)["txn_0"] == "changed_elsewhere"
+    assert build.outcomes(frame)["txn_0"] == "changed_elsewhere"
     assert sorted(frame["outcome"]) == ["changed_elsewhere", "done", "done", "done"]
     rent = [line.journal_entry_id for line in books.client.iter_line_entries(books.rent, "2025-03-01", "2025-03-31")]
     assert plan.frame.set_index("transaction_id").loc["txn_0", "journal_entry_id"] in rent
 
 
-def test_change_taken_back_by_somebody_is_not_made_again(books, plan, tmp_path):
-    """What the journal has done and somebody took back stays back when the run is resumed; a new journal may do it."""
+def test_reverted_change_is_not_repeated(books, build, plan, tmp_path):
+    """A resumed run does not repeat a change that another user reverted; a run with a new journal does."""
     aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
     books.client.recategorize_transaction(
         books.bank, "txn_0", updated_category_ledger_id=books.outflow, category_ledger_id=books.meals
     )
     frame = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
-    assert outcomes(frame)["txn_0"] == "changed_elsewhere"
+    assert build.outcomes(frame)["txn_0"] == "changed_elsewhere"
     assert len(books.audit()) == len(plan) + 1
     again = aa.apply_plan(books.client, plan, journal=tmp_path / "new", confirm=True)
-    assert outcomes(again)["txn_0"] == "done"
+    assert build.outcomes(again)["txn_0"] == "done"
 
 
-def test_split_that_has_the_new_category_already(books, build, tmp_path):
-    """Joining a category of the split is done, seen as done, and never confused with somebody else's change."""
+def test_split_that_already_has_the_new_category(books, build, tmp_path):
+    """Moving a part to a category the split has is done, and not confused with a change by another user."""
     merge = build.plan(
         books.instance,
         build.item("txn_split", books.bank, books.outflow, books.rent, opposing=[books.outflow, books.rent]),
     )
-    assert outcomes(aa.apply_plan(books.client, merge, journal=tmp_path / "dry")) == {"txn_split": "would_change"}
+    assert build.outcomes(aa.apply_plan(books.client, merge, journal=tmp_path / "dry")) == {"txn_split": "would_change"}
     books.client.recategorize_transaction(
         books.bank, "txn_split", updated_category_ledger_id=books.meals, category_ledger_id=books.outflow
     )
-    stolen = aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True)
-    assert outcomes(stolen) == {"txn_split": "changed_elsewhere"}
+    foreign = aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True)
+    assert build.outcomes(foreign) == {"txn_split": "changed_elsewhere"}
     books.client.recategorize_transaction(
         books.bank, "txn_split", updated_category_ledger_id=books.outflow, category_ledger_id=books.meals
     )
     done = aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True)
-    assert outcomes(done) == {"txn_split": "done"}
-    assert outcomes(aa.verify_plan(books.client, merge)) == {"txn_split": "done"}
+    assert build.outcomes(done) == {"txn_split": "done"}
+    assert build.outcomes(aa.verify_plan(books.client, merge)) == {"txn_split": "done"}
 
 
-def test_split_that_the_books_cannot_tell_apart(books, build, tmp_path):
-    """Of three categories two remain: who took the part does not show, so nobody claims it but the journal."""
+def test_indistinguishable_split_parts_are_unknown(books, build, tmp_path):
+    """Where the books cannot show which part of a split changed, only the journal knows that it is done."""
     post_three_way(books, build)
     three = [books.outflow, books.rent, books.meals]
     merge = build.plan(books.instance, build.item("txn_three", books.bank, books.outflow, books.rent, opposing=three))
     done = aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True)
-    assert outcomes(done) == {"txn_three": "done"}
-    assert outcomes(aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True)) == {
+    assert build.outcomes(done) == {"txn_three": "done"}
+    assert build.outcomes(aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True)) == {
         "txn_three": "already_done"
     }
-    assert outcomes(aa.verify_plan(books.client, merge)) == {"txn_three": "unknown"}
+    assert build.outcomes(aa.verify_plan(books.client, merge)) == {"txn_three": "unknown"}
 
 
 def post_three_way(books, build):
-    """Post a purchase over three categories."""
+    """Post a purchase with three categories."""
     entry = build.purchase(0, "THREE", "1.00", books.bank, books.outflow)
     own, part = entry.lines
     own = type(own)(books.bank, "credit", 3 * own.amount, transaction=type(own.transaction)("THREE", id="txn_three"))
@@ -155,7 +150,7 @@ def post_three_way(books, build):
 
 
 def test_transactions_that_share_a_line(books, build, tmp_path):
-    """Two accounts paying one uncategorized line: it moves once, and both items are truthful."""
+    """Where two accounts pay one uncategorized line, it changes once; one item is done, the other already done."""
     entry = build.purchase(0, "SHARED", "5.00", books.bank, books.outflow)
     own, part = entry.lines
     other = type(own)(books.savings, "credit", own.amount, transaction=type(own.transaction)("SHARED", id="txn_other"))
@@ -181,8 +176,8 @@ def _sized(line, factor):
     return type(line)(line.ledger_id, line.debit_credit, factor * line.amount)
 
 
-def test_rows_that_cannot_be_are_refused_alone(books, build, many, tmp_path):
-    """A transaction, ledger or category that is not there, or no id at all, is one refused item; the rest is done."""
+def test_invalid_rows_are_refused_individually(books, build, many, tmp_path):
+    """An unknown transaction, ledger or category, or an invalid id, refuses its item only; the rest is done."""
     good = many(3)
     bad = [
         build.item("txn_nowhere", books.bank, books.outflow, books.meals),
@@ -191,22 +186,22 @@ def test_rows_that_cannot_be_are_refused_alone(books, build, many, tmp_path):
         build.item("..", books.bank, books.outflow, books.meals),
         build.item("txn_dots", "..", books.outflow, books.meals),
     ]
-    mixed = aa.Plan(_together(good, build.plan(None, *bad)))
+    mixed = aa.Plan(_concatenate(good, build.plan(None, *bad)))
     frame = aa.apply_plan(books.client, mixed, journal=tmp_path / "journal", confirm=True)
     assert frame["outcome"].tolist() == ["done"] * 3 + ["refused"] * 5
     assert frame["reason"].iloc[3:].str.len().gt(0).all()
     assert len(books.audit()) == 3
     misdated = build.plan(None, build.item("txn_3", books.bank, books.outflow, books.meals, hours=24 * 90))
     frame = aa.apply_plan(books.client, misdated, journal=tmp_path / "misdated", confirm=True)
-    assert outcomes(frame) == {"txn_3": "refused"}
+    assert build.outcomes(frame) == {"txn_3": "refused"}
 
 
-def _together(*plans):
+def _concatenate(*plans):
     return pd.concat([plan.frame for plan in plans], ignore_index=True)
 
 
-def test_cash_is_never_a_category(books, build, tmp_path):
-    """A plan file edited to move a line onto a cash ledger would move balances: refused before anything is sent."""
+def test_cash_ledger_cannot_be_a_category(books, build, tmp_path):
+    """A plan edited to move a line to a cash ledger would change balances: refused before anything is sent."""
     plan = build.plan(books.instance, build.item("txn_0", books.bank, books.outflow, books.savings))
     for confirm in (False, True):
         with pytest.raises(PlanError, match="reports cash flow"):
@@ -215,7 +210,7 @@ def test_cash_is_never_a_category(books, build, tmp_path):
 
 
 def test_plan_of_another_instance_is_refused(books, build, tmp_path):
-    """A plan made for other books is refused, in a dry run and by verify too."""
+    """A plan for another instance is refused, also by verify_plan."""
     foreign = build.plan("other", build.item("txn_0", books.bank, books.outflow, books.meals))
     with pytest.raises(PlanError, match="'other'"):
         aa.apply_plan(books.client, foreign, journal=tmp_path / "journal", confirm=True)
@@ -224,8 +219,8 @@ def test_plan_of_another_instance_is_refused(books, build, tmp_path):
     assert books.audit() == []
 
 
-def test_name_that_no_header_can_carry_is_refused_first(books, plan, tmp_path):
-    """A modified_by with a line break or other scripts is refused before anything is sent or noted."""
+def test_invalid_modified_by_is_refused_first(books, plan, tmp_path):
+    """A modified_by that is not a valid HTTP header value is refused before anything is sent or written."""
     for name in ("Zoë\n", "Zoë", ""):
         with pytest.raises(InputError, match="modified_by"):
             aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True, modified_by=name)
@@ -233,17 +228,20 @@ def test_name_that_no_header_can_carry_is_refused_first(books, plan, tmp_path):
 
 
 def test_empty_plan_does_nothing(books, build, tmp_path):
-    """A plan without items has no outcomes, and needs no journal."""
+    """A plan without items has no outcomes and writes no journal."""
     frame = aa.apply_plan(books.client, build.plan(None), journal=tmp_path / "journal", confirm=True)
     assert frame.empty
     assert aa.verify_plan(books.client, build.plan(None)).empty
     assert not (tmp_path / "journal").exists()
 
 
-def test_refused_token_stops_the_run(books, build, plan, tmp_path):
-    """An expired token ends the run at once, naming the journal in which what was done stands; a new one goes on."""
+def test_expired_token_stops_the_run(books, build, plan, tmp_path):
+    """An expired token ends the run immediately and names the journal; with a new token the run resumes."""
     transport = build.Faulty(on_put=build.only(2, 401))
-    with books.connected(transport) as client, pytest.raises(AuthenticationError, match="journal") as caught:
+    with (
+        books.connected(transport) as client,
+        pytest.raises(AuthenticationError, match="run again with the same journal") as caught,
+    ):
         aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
     assert transport.puts == 2
     assert books.token not in str(caught.value)
@@ -254,7 +252,7 @@ def test_refused_token_stops_the_run(books, build, plan, tmp_path):
 
 
 def test_unreadable_books_stop_before_the_first_change(books, build, plan, tmp_path):
-    """Where the books cannot be read first, nothing is sent."""
+    """If the books cannot be read before the first change, nothing is sent."""
     transport = build.Faulty(on_get=lambda *_: 503)
     with books.connected(transport) as client, pytest.raises(ServiceError):
         aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
@@ -262,7 +260,7 @@ def test_unreadable_books_stop_before_the_first_change(books, build, plan, tmp_p
 
 
 def test_only_the_days_of_the_plan_are_read(books, build, tmp_path):
-    """Days near each other are read in one go, far ones apart: a few items do not cost a reading of the whole year."""
+    """Days close together are read in one listing, and days without items are not read."""
     hours = [0, 2, 48, 24 * 40, 24 * 41, 24 * 90]
     numbers = range(10, 10 + len(hours))
     entries = [build.purchase(number, f"SHOP {number}", "1.00", books.bank, books.outflow) for number in numbers]
@@ -275,27 +273,27 @@ def test_only_the_days_of_the_plan_are_read(books, build, tmp_path):
             for number, later in zip(numbers, hours, strict=True)
         ),
     )
-    read = []
+    listings = []
 
-    def listed(_count, request):
+    def add_listing(_count, request):
         if request.url.path.endswith("/line-entries"):
-            read.append((request.url.params["start_date"], request.url.params["end_date"]))
+            listings.append((request.url.params["start_date"], request.url.params["end_date"]))
 
-    with books.connected(build.Faulty(on_get=listed)) as client:
+    with books.connected(build.Faulty(on_get=add_listing)) as client:
         frame = aa.apply_plan(client, plan, journal=tmp_path / "journal")
     assert set(frame["outcome"]) == {"would_change"}
-    assert read == [("2025-03-10", "2025-03-12"), ("2025-04-19", "2025-04-20"), ("2025-06-08", "2025-06-08")]
+    assert listings == [("2025-03-10", "2025-03-12"), ("2025-04-19", "2025-04-20"), ("2025-06-08", "2025-06-08")]
 
 
 class Renaming(httpx.BaseTransport):
-    """The real transport, with one transaction renamed in what the service lists."""
+    """The real transport, with one transaction renamed in every response."""
 
     def __init__(self, old, new):
         self._real = httpx.HTTPTransport()
         self._names = (f'"{old}"'.encode(), f'"{new}"'.encode())
 
     def handle_request(self, request):
-        """Answer as the service does, but for the name."""
+        """Return the response of the service with the transaction renamed."""
         response = self._real.handle_request(request)
         return httpx.Response(response.status_code, content=response.read().replace(*self._names))
 
@@ -304,11 +302,11 @@ class Renaming(httpx.BaseTransport):
         self._real.close()
 
 
-def test_id_that_cannot_be_asked_for_is_refused_alone(books, build, many, tmp_path):
-    """A transaction that the service lists under an id no address can carry is one refused item; the rest is done."""
-    odd = build.plan(None, build.item("..", books.bank, books.outflow, books.meals, 10))
-    mixed = aa.Plan(_together(many(1), odd).assign(transaction_id=["txn_2", ".."]))
+def test_id_that_cannot_be_part_of_a_url_is_refused(books, build, many, tmp_path):
+    """A transaction whose listed id cannot be part of a URL is one refused item; the rest is done."""
+    dots = build.plan(None, build.item("..", books.bank, books.outflow, books.meals, 10))
+    mixed = aa.Plan(_concatenate(many(1), dots).assign(transaction_id=["txn_2", ".."]))
     with books.connected(Renaming("txn_10", "..")) as client:
         frame = aa.apply_plan(client, mixed, journal=tmp_path / "journal", confirm=True)
-    assert outcomes(frame) == {"txn_2": "done", "..": "refused"}
+    assert build.outcomes(frame) == {"txn_2": "done", "..": "refused"}
     assert "is not an id" in frame["reason"].iloc[1]

@@ -1,4 +1,4 @@
-"""Lost answers, refusals, rate limits and dead services: every outcome is what the books say, each change made once."""
+"""Lost responses, refusals, rate limits and service failures: outcomes match the books, each change is made once."""
 
 import collections
 import random
@@ -14,13 +14,8 @@ import accounting_analytics as aa
 SEEDS = range(6)
 
 
-def outcomes(frame):
-    """Return outcome by transaction."""
-    return dict(zip(frame["transaction_id"], frame["outcome"], strict=True))
-
-
-def holding(books, plan):
-    """Return the planned transactions that the books really hold in the new category."""
+def recategorized(books, plan):
+    """Return the planned transactions that have the new category in the books."""
     found = set()
     lines = books.client.iter_line_entries(books.bank, "2025-03-01", "2025-12-31", expand=["opposing_ledger_ids"])
     now = {line.transaction_id: line.opposing_ledger_ids for line in lines}
@@ -31,7 +26,7 @@ def holding(books, plan):
 
 
 def changes(books):
-    """Return how often each transaction was changed."""
+    """Return the number of changes of each transaction."""
     return collections.Counter(row["transaction_id"] for row in books.audit())
 
 
@@ -50,19 +45,19 @@ def changes(books):
     ],
 )
 def test_one_fault(books, build, plan, tmp_path, *, fault, expected):
-    """A lost answer is looked up and sent again if needed; a refusal is one refused item; the others are done."""
+    """A lost change is sent again if the books do not show it; a refusal refuses its item only; the rest is done."""
     with books.connected(build.Faulty(on_put=build.only(2, fault))) as client:
         frame = aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
     assert sorted(frame["outcome"]) == sorted(["done", "done", "done", expected])
-    assert {one for one, outcome in outcomes(frame).items() if outcome == "done"} == holding(books, plan)
+    assert {one for one, outcome in build.outcomes(frame).items() if outcome == "done"} == recategorized(books, plan)
     again = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
     assert set(again["outcome"]) <= {"done", "already_done"}
     assert changes(books) == dict.fromkeys(plan.frame["transaction_id"], 1)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_lost_answers_and_somebody_else_at_work(books, build, many, tmp_path, seed):
-    """A fifth of the answers lost, others categorizing meanwhile: outcomes true, one change each, theirs untouched."""
+def test_lost_responses_and_concurrent_changes(books, build, many, tmp_path, seed):
+    """With a fifth of the responses lost and another user at work, outcomes are right and no change is overwritten."""
     plan = many(40)
     chance = random.Random(seed)  # noqa: S311 (a test that can be replayed)
     lose = build.at_random(seed)
@@ -70,23 +65,23 @@ def test_lost_answers_and_somebody_else_at_work(books, build, many, tmp_path, se
 
     def fault(count, request):
         transaction_id = request.url.path.split("/")[-2]
-        if (count == 1 or chance.random() < 0.1) and transaction_id not in theirs | holding(books, plan):
+        if (count == 1 or chance.random() < 0.1) and transaction_id not in theirs | recategorized(books, plan):
             theirs.add(transaction_id)
             books.client.recategorize_transaction(
                 books.bank,
                 transaction_id,
                 updated_category_ledger_id=books.rent,
                 category_ledger_id=books.outflow,
-                modified_by="somebody else",
+                modified_by="another user",
             )
         return lose(count, request)
 
     with books.connected(build.Faulty(on_put=fault)) as client:
         frame = aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True, modified_by="us")
     assert theirs
-    found = outcomes(frame)
+    found = build.outcomes(frame)
     assert {one for one, outcome in found.items() if outcome == "changed_elsewhere"} == theirs
-    assert {one for one, outcome in found.items() if outcome == "done"} == holding(books, plan)
+    assert {one for one, outcome in found.items() if outcome == "done"} == recategorized(books, plan)
     assert set(found.values()) <= {"done", "changed_elsewhere", "not_done"}
     aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True, modified_by="us")
     ours = collections.Counter(row["transaction_id"] for row in books.audit() if row["modified_by"] == "us")
@@ -95,7 +90,7 @@ def test_lost_answers_and_somebody_else_at_work(books, build, many, tmp_path, se
 
 @pytest.mark.parametrize("fault", ["lost before", "lost after", "killed", 401, 403])
 def test_fault_at_every_position(books, build, plan, tmp_path, fault):
-    """Whichever change is struck, the run ends truthful or loud, and the next one finishes, each change made once."""
+    """With a fault at any position, the run reports right outcomes or raises, and the next run completes the plan."""
     reset = [(item.transaction_id, item.category_ledger_id, item.updated_category_ledger_id) for item in plan.items]
     for position in range(1, len(plan) + 1):
         journal = tmp_path / f"journal-{position}"
@@ -107,11 +102,13 @@ def test_fault_at_every_position(books, build, plan, tmp_path, fault):
                 assert fault in {"killed", 401, 403}
             else:
                 assert fault not in {"killed", 401, 403}
-                assert {one for one, outcome in outcomes(frame).items() if outcome == "done"} == holding(books, plan)
-        with journal.open("a") as cut_short:
-            cut_short.write('{"event": "int')
+                assert {one for one, outcome in build.outcomes(frame).items() if outcome == "done"} == recategorized(
+                    books, plan
+                )
+        with journal.open("a") as truncated:
+            truncated.write('{"event": "int')
         aa.apply_plan(books.client, plan, journal=journal, confirm=True)
-        assert holding(books, plan) == set(plan.frame["transaction_id"])
+        assert recategorized(books, plan) == set(plan.frame["transaction_id"])
         assert len(books.audit()) - before == len(plan)
         for transaction_id, old, new in reset:
             books.client.recategorize_transaction(
@@ -120,7 +117,7 @@ def test_fault_at_every_position(books, build, plan, tmp_path, fault):
 
 
 def test_one_bad_row_in_a_thousand(books, build, many, tmp_path):
-    """999 items are done and one is listed, though the service fails for it every time."""
+    """One item whose request always fails is not done; the other 999 are."""
     plan = many(1000)
 
     def broken(_count, request):
@@ -135,8 +132,8 @@ def test_one_bad_row_in_a_thousand(books, build, many, tmp_path):
     assert set(changes(books).values()) == {1}
 
 
-def test_unreadable_books_after_sending_are_admitted(books, build, plan, tmp_path):
-    """Where an answer is lost and the books cannot be read back, that item is unknown, never guessed."""
+def test_unreadable_books_after_sending_are_reported(books, build, plan, tmp_path):
+    """An item whose response is lost is unknown if the books cannot be read back."""
     transport = build.Faulty(on_put=build.only(2, "lost after"))
     transport._faults["GET"] = lambda *_: 503 if transport.puts else None
     with books.connected(transport) as client:
@@ -148,8 +145,8 @@ def test_unreadable_books_after_sending_are_admitted(books, build, plan, tmp_pat
     assert set(changes(books).values()) == {1}
 
 
-def test_service_that_dies_stops_the_run(books, build, many, tmp_path):
-    """Once the books cannot be read any more, the rest is not sent, and says why."""
+def test_unavailable_service_stops_the_run(books, build, many, tmp_path):
+    """Once the books cannot be read any more, the remaining items are not sent, and their reason says why."""
     plan = many(250)
     transport = build.Faulty(on_get=lambda *_: "lost before" if transport.puts >= 100 else None)
     with books.connected(transport) as client:
@@ -164,8 +161,8 @@ def test_service_that_dies_stops_the_run(books, build, many, tmp_path):
 
 
 @pytest.mark.parametrize("fault", ["lost before", 503, 429])
-def test_service_that_takes_no_changes_is_not_hammered(books, build, many, tmp_path, fault):
-    """Where every change fails but reads go on, the run stops early: not one attempt for each of the items."""
+def test_run_stops_if_every_change_fails(books, build, many, tmp_path, fault):
+    """If every change fails although reads succeed, the run stops after a few attempts."""
     plan = many(250)
     transport = build.Faulty(on_put=lambda *_: fault)
     with books.connected(transport) as client:
@@ -175,22 +172,22 @@ def test_service_that_takes_no_changes_is_not_hammered(books, build, many, tmp_p
     assert books.audit() == []
 
 
-def test_bad_stretch_does_not_stop_the_good_rest(books, build, many, tmp_path):
-    """Many failing items in a row at the start are tried again last; the others are done first."""
+def test_failing_items_do_not_stop_the_rest(books, build, many, tmp_path):
+    """Many failing items in a row at the start are retried last; the others are done first."""
     plan = many(60)
-    bad = {f"txn_{number}" for number in range(10, 25)}
+    failing = {f"txn_{number}" for number in range(10, 25)}
 
     def broken(_count, request):
-        return 503 if request.url.path.split("/")[-2] in bad else None
+        return 503 if request.url.path.split("/")[-2] in failing else None
 
     with books.connected(build.Faulty(on_put=broken)) as client:
         frame = aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
-    assert {one for one, outcome in outcomes(frame).items() if outcome == "not_done"} == bad
+    assert {one for one, outcome in build.outcomes(frame).items() if outcome == "not_done"} == failing
     assert collections.Counter(frame["outcome"]) == {"done": 45, "not_done": 15}
 
 
 def test_rate_limit_is_waited_for(books, build, many, tmp_path):
-    """A service that takes 15 changes and then asks to wait gets all of them, one wait after the other."""
+    """A run waits for the rate limit of 15 changes as often as needed and completes."""
     plan = many(40)
     state = {"left": 15}
 
@@ -226,8 +223,8 @@ APPLY = textwrap.dedent(
 )
 
 
-def run_apart(books, plan, journal, *, limit=0):
-    """Start a run in a process of its own; `limit` is how many bytes a file may have."""
+def start_run(books, plan, journal, *, limit=0):
+    """Start a run in its own process; `limit` is the maximum file size in bytes."""
     plan.save(journal.with_suffix(".csv"))
     arguments = [
         books.base_url,
@@ -237,17 +234,17 @@ def run_apart(books, plan, journal, *, limit=0):
         str(journal),
         str(limit),
     ]
-    return subprocess.Popen([sys.executable, "-c", APPLY, *arguments], stderr=subprocess.PIPE, text=True)  # noqa: S603 (our own words)
+    return subprocess.Popen([sys.executable, "-c", APPLY, *arguments], stderr=subprocess.PIPE, text=True)  # noqa: S603 (our own code)
 
 
 @pytest.mark.soak
-def test_kill_at_any_moment_loses_and_doubles_nothing(books, many, tmp_path, soak_count):
-    """Runs killed without warning after a few changes: the same journal finishes, each transaction changed once."""
+def test_killed_run_loses_and_repeats_nothing(books, many, tmp_path, soak_count):
+    """After runs are killed, a run with the same journal completes the plan; each transaction changes once."""
     kills = soak_count(40)
     plan = many(40 * kills)
     killed = []
     for kill in range(kills):
-        run = run_apart(books, plan, tmp_path / "journal")
+        run = start_run(books, plan, tmp_path / "journal")
         while run.poll() is None and len(books.audit()) < 25 * (kill + 1):
             pass
         run.kill()
@@ -256,20 +253,20 @@ def test_kill_at_any_moment_loses_and_doubles_nothing(books, many, tmp_path, soa
     assert killed[0] == -signal.SIGKILL
     frame = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
     assert set(frame["outcome"]) <= {"done", "already_done"}
-    assert holding(books, plan) == set(plan.frame["transaction_id"])
+    assert recategorized(books, plan) == set(plan.frame["transaction_id"])
     assert changes(books) == dict.fromkeys(plan.frame["transaction_id"], 1)
 
 
 @pytest.mark.parametrize("limit", [100, 1500, 4000])
 def test_full_disk_stops_before_the_next_change(books, many, tmp_path, limit):
-    """When the journal cannot grow, no further change is sent; with room again the same journal finishes."""
+    """When the journal cannot be extended, no further change is sent; with free space the same journal completes."""
     plan = many(30)
     journal = tmp_path / "journal"
-    run = run_apart(books, plan, journal, limit=limit)
-    _, said = run.communicate(timeout=60)
+    run = start_run(books, plan, journal, limit=limit)
+    _, message = run.communicate(timeout=60)
     assert run.returncode == 1
-    assert "cannot be written" in said
-    assert "Traceback" not in said
+    assert "cannot be written" in message
+    assert "Traceback" not in message
     assert journal.read_text().count('"event": "intent"') >= len(books.audit())
     assert (limit == 4000) <= len(books.audit()) < len(plan)
     frame = aa.apply_plan(books.client, plan, journal=journal, confirm=True)
@@ -277,8 +274,8 @@ def test_full_disk_stops_before_the_next_change(books, many, tmp_path, limit):
     assert changes(books) == dict.fromkeys(plan.frame["transaction_id"], 1)
 
 
-def test_two_runs_at_once(books, build, many, tmp_path):
-    """A second run on the same journal is refused while the first goes on; on another journal it doubles nothing."""
+def test_two_runs_in_parallel(books, build, many, tmp_path):
+    """A second run with the same journal is refused; with another journal no change is made twice."""
     plan = many(20)
     seen = []
 

@@ -1,5 +1,6 @@
-"""Plans: what they hold, what they predict, and what contradicts itself."""
+"""Plans: their content, their preview, and contradictions that are refused."""
 
+import dataclasses
 from decimal import Decimal
 
 import pandas as pd
@@ -10,8 +11,8 @@ from accounting_analytics.errors import InputError, PlanError
 from accounting_analytics.schemas import CashFlowLedgers, CashFlowLines
 
 
-def test_plan_holds_what_was_proposed(books, plan):
-    """On a real service: queue, rules and plan agree, the split by its part."""
+def test_plan_contains_the_proposals(books, plan):
+    """A plan made from a real service contains the rule and, for a split, the uncategorized part."""
     frame = plan.frame.set_index("transaction_id")
     assert frame["rule"].to_dict() == {
         "txn_2": "software",
@@ -25,7 +26,7 @@ def test_plan_holds_what_was_proposed(books, plan):
 
 
 def test_preview_predicts_the_report(books, plan):
-    """The preview names each ledger's change, exactly; the changes sum to zero."""
+    """The preview lists the exact change of each ledger; the changes sum to zero."""
     preview = plan.preview(books.report())
     assert dict(zip(preview["ledger_id"], preview["change"], strict=True)) == {
         books.software: Decimal("-144.00"),
@@ -39,8 +40,8 @@ def test_preview_predicts_the_report(books, plan):
     assert preview.attrs["notes"] == ()
 
 
-def test_preview_names_what_lies_outside(books, plan):
-    """Items whose lines are not in the report's period, or have left the category, are named; nothing is guessed."""
+def test_preview_notes_items_without_effect(books, plan):
+    """A note names items whose lines are outside the period or have another category by now."""
     narrow = aa.load_cash_flow_report(books.client, "2025-03-11", "2025-03-31")
     preview = plan.preview(narrow)
     assert preview.empty
@@ -55,23 +56,23 @@ def test_preview_names_what_lies_outside(books, plan):
 
 
 def test_preview_refuses_a_tagged_report(books, plan):
-    """A report filtered by tags does not show all lines, so it predicts nothing."""
+    """A report filtered by tags does not contain all lines, so it is refused."""
     report = books.report()
-    tagged = type(report)(**(vars(report) | {"tag_ids": ("tag",)}))
+    tagged = dataclasses.replace(report, tag_ids=("tag",))
     with pytest.raises(InputError, match="tags"):
         plan.preview(tagged)
 
 
-def test_preview_warns_of_what_cannot_be_taken_back(books, build):
-    """A part that joins a category its split already has cannot be told apart afterwards: said beforehand."""
+def test_preview_notes_irreversible_items(books, build):
+    """A note names a part of a split that moves to a category the split already has, which cannot be undone."""
     plan = build.plan(
         None, build.item("txn_split", books.bank, books.outflow, books.rent, opposing=[books.outflow, books.rent])
     )
-    assert any("cannot be taken back: txn_split" in note for note in plan.preview(books.report()).attrs["notes"])
+    assert any("cannot be undone: txn_split" in note for note in plan.preview(books.report()).attrs["notes"])
 
 
-def test_preview_keeps_every_digit(books, build):
-    """Predictions are exact at 38 digits."""
+def test_preview_is_exact(books, build):
+    """The preview is exact at 38 digits."""
     report = books.report()
     amount = "-123456789012345678901234567890123456.78"
     lines = CashFlowLines.of(
@@ -85,7 +86,7 @@ def test_preview_keeps_every_digit(books, build):
         {"ledger_id": ["out", "in"], "name": ["Out", "In"]}
         | {name: [Decimal(amount), Decimal("0.01")] for name in columns}
     )
-    large = type(report)(**(vars(report) | {"ledgers": flows, "lines": lines}))
+    large = dataclasses.replace(report, ledgers=flows, lines=lines)
     preview = build.plan(None, build.item("t", "bank", "out", "in", entry="entry")).preview(large)
     assert [str(value) for value in preview["net_cash_flow_after"]] == [
         "-123456789012345678901234567890123456.77",
@@ -94,7 +95,7 @@ def test_preview_keeps_every_digit(books, build):
 
 
 def test_new_categories_must_be_categories(books, rules):
-    """A new category that is unknown, or a financial account, is refused before there is a plan."""
+    """A new category that is unknown, or is a financial account, is refused."""
     ledgers, lines = books.load()
     proposals = aa.propose(aa.uncategorized_queue(lines, ledgers), rules, ledgers)
     for ledger_id in ("nowhere", books.savings):
@@ -103,22 +104,22 @@ def test_new_categories_must_be_categories(books, rules):
 
 
 @pytest.mark.parametrize(
-    ("items", "said"),
+    ("items", "message"),
     [
-        ([("t1", "out", "out", "e1")], "already has the category"),
-        ([("t1", "out", "meals", "e1"), ("t1", "out", "rent", "e1")], "twice"),
+        ([("t1", "out", "out", "e1")], "already has its new category"),
+        ([("t1", "out", "meals", "e1"), ("t1", "out", "rent", "e1")], "appears twice"),
         ([("t1", "out", "meals", "e1"), ("t2", "out", "rent", "e1")], "journal entry e1"),
-        ([("t1", "in", "out", "e1"), ("t1", "out", "meals", "e1")], "hang on their order"),
+        ([("t1", "in", "out", "e1"), ("t1", "out", "meals", "e1")], "depend on their order"),
     ],
 )
-def test_contradictions_are_refused(build, items, said):
-    """Items that do nothing, come twice, disagree, or feed each other make no plan."""
-    with pytest.raises(PlanError, match=said):
+def test_contradictions_are_refused(build, items, message):
+    """Items that change nothing, appear twice, contradict or depend on each other are refused."""
+    with pytest.raises(PlanError, match=message):
         build.plan(None, *(build.item(t, "bank", before, after, entry=entry) for t, before, after, entry in items))
 
 
 def test_two_transactions_may_share_an_entry(build):
-    """Two accounts paying one category line get one new category, and two categories of one entry one each."""
+    """Two accounts may pay one category line, and two categories of one entry may each get a new one."""
     shared = build.plan(
         None,
         build.item("t1", "bank", "out", "meals", entry="e"),
@@ -128,8 +129,8 @@ def test_two_transactions_may_share_an_entry(build):
     assert len(shared) == 3
 
 
-def test_identity_is_what_the_plan_does(build):
-    """Order and descriptions do not make another plan; another category does."""
+def test_plan_id_depends_on_the_changes_only(build):
+    """Another order or description leaves plan_id unchanged; another category changes it."""
     items = [build.item(f"t{number}", "bank", "out", "meals") for number in range(3)]
     plan = build.plan("one", *items)
     assert build.plan("one", *reversed(items)).plan_id == plan.plan_id
@@ -138,8 +139,8 @@ def test_identity_is_what_the_plan_does(build):
     assert build.plan("one", items[0] | {"updated_category_ledger_id": "rent"}, *items[1:]).plan_id != plan.plan_id
 
 
-def test_plan_cannot_be_changed_from_outside(build):
-    """What was checked stays: writing into its frame changes a copy."""
+def test_plan_is_immutable(build):
+    """Writing to its frame changes a copy."""
     plan = build.plan(None, build.item("t", "bank", "out", "meals"))
     frame = plan.frame
     frame.loc[0, "updated_category_ledger_id"] = "bank"
@@ -149,7 +150,7 @@ def test_plan_cannot_be_changed_from_outside(build):
 
 
 def test_html_is_escaped(build):
-    """Descriptions do not become markup in a notebook."""
+    """Descriptions are escaped in the HTML of a notebook."""
     plan = build.plan(None, build.item("t", "bank", "out", "meals", description="<script>alert(1)</script>"))
     assert "<script>" not in plan._repr_html_()
     assert "&lt;script&gt;" in plan._repr_html_()

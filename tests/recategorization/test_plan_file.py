@@ -1,4 +1,4 @@
-"""The plan as a file that a spreadsheet may open: comes back exactly, runs nothing, and bad edits are named."""
+"""Plan files: exact round trip, no formulas for a spreadsheet, and located messages for invalid edits."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ from accounting_analytics.errors import PlanError
 from accounting_analytics.schemas import PlanItems
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
-RETYPED = [
+CONVERTED = [
     "00123",
     "1e5",
     "1E5",
@@ -32,12 +32,12 @@ RETYPED = [
 
 
 def cells_of(file):
-    """Return the cells of a file as a spreadsheet sees them."""
+    """Return the cells of a file as a spreadsheet reads them."""
     return list(csv.reader(io.StringIO(file.read_bytes().decode("utf-8-sig"), newline="")))
 
 
-def test_plan_of_a_service_comes_back(plan, tmp_path):
-    """A saved plan is the same when loaded, and nothing else is left in the folder."""
+def test_saved_plan_loads_unchanged(plan, tmp_path):
+    """A saved plan loads unchanged, and saving leaves no other file in the folder."""
     folder = tmp_path / "plans"
     folder.mkdir()
     plan.save(folder / "plan.csv")
@@ -53,7 +53,7 @@ def test_plan_of_a_service_comes_back(plan, tmp_path):
 @example(description="'", ledger_id="'", instance="''", scale=10)
 @example(description='a\r\nb\n"c",\rd', ledger_id="00123", instance=None, scale=2)
 def test_any_text_survives(build, tmp_path_factory, *, description, ledger_id, instance, scale):
-    """Whatever stands in a plan comes back as it was, at any scale; no cell is a formula."""
+    """Any text and amount survives saving and loading, at any scale; no cell is a formula."""
     file = tmp_path_factory.mktemp("plan") / "plan.csv"
     items = [
         build.item(ledger_id, ledger_id, "out", ledger_id + "2", description=description, opposing=["out", ledger_id])
@@ -71,24 +71,24 @@ def test_any_text_survives(build, tmp_path_factory, *, description, ledger_id, i
     assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) for cell in texts)
 
 
-@pytest.mark.parametrize("identifier", RETYPED)
+@pytest.mark.parametrize("identifier", CONVERTED)
 def test_ids_are_safe_from_spreadsheets(build, tmp_path, identifier):
-    """An id that a spreadsheet would turn into a number, date or yes is guarded, and comes back without the guard."""
+    """An id that a spreadsheet would convert is saved with a leading apostrophe and loaded without it."""
     build.plan(None, build.item(identifier, identifier, "out", "meals")).save(tmp_path / "plan.csv")
     assert cells_of(tmp_path / "plan.csv")[1][0] == f"'{identifier}"
     assert aa.Plan.load(tmp_path / "plan.csv").frame["transaction_id"].tolist() == [identifier]
 
 
 @pytest.mark.parametrize("identifier", ["txn_12", "led_0a1b", "550e8400-e29b-41d4-a716-446655440000", "march"])
-def test_ordinary_ids_are_left_as_they_are(build, tmp_path, identifier):
-    """Ids that no spreadsheet retypes stay readable."""
+def test_other_ids_are_saved_unchanged(build, tmp_path, identifier):
+    """Ids that no spreadsheet converts are saved as they are."""
     build.plan(None, build.item(identifier, "bank", "out", "meals")).save(tmp_path / "plan.csv")
     assert cells_of(tmp_path / "plan.csv")[1][0].removeprefix("'") == identifier
 
 
 @pytest.fixture
 def edited(build, tmp_path):
-    """Return a function that saves a plan of two, edits the file's text, and loads it."""
+    """Return a function that saves a plan of two items, edits the text of the file, and loads it."""
     file = tmp_path / "plan.csv"
 
     def run(edit, **options):
@@ -103,9 +103,9 @@ def edited(build, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("edit", "said"),
+    ("edit", "message"),
     [
-        (lambda text: text.replace("-1.50", "-1,50", 1), "line 2: 14 cells where there are 13 columns"),
+        (lambda text: text.replace("-1.50", "-1,50", 1), "line 2: 14 cells for 13 columns"),
         (lambda text: text.replace("-1.50", "four", 1), "line 2: 'four' is not an amount"),
         (lambda text: text.replace("-1.50", "", 1), "line 2: amount is empty"),
         (lambda text: text.replace("by hand", "", 1), "line 2: rule is empty"),
@@ -114,25 +114,28 @@ def edited(build, tmp_path):
         (lambda text: text.replace("+00:00", "", 1), "line 2: datetime"),
         (lambda text: text.replace("2025-03-10", "10.03.2025", 1), "line 2"),
         (lambda text: text.replace('[""out""]', "out", 1), "line 2: opposing_ledger_ids is not a list"),
-        (lambda text: text.replace('[""out""]', '[""x""]', 1), "line 2: category_ledger_id is not among"),
+        (
+            lambda text: text.replace('[""out""]', '[""x""]', 1),
+            "line 2: category_ledger_id is not in opposing_ledger_ids",
+        ),
         (lambda text: text.replace("Name of meals", "Rent", 1), "line 3: ledger 'meals' is named 'Rent'"),
-        (lambda text: text + text.splitlines(keepends=True)[1], "twice"),
+        (lambda text: text + text.splitlines(keepends=True)[1], "appears twice"),
         (lambda text: text.replace(",inst\r", ",other\r", 1), "different instances"),
         (lambda text: text + '"', "line 4"),
         (lambda _: "", "is not a plan"),
         (lambda _: "Dear diary", "is not a plan"),
     ],
 )
-def test_bad_edits_are_refused(edited, edit, said):
-    """A file that was edited badly is refused; where a row is to blame, the line is named."""
+def test_invalid_edits_are_refused(edited, edit, message):
+    """A file with an invalid edit is refused; the message names the line of an invalid row."""
     with pytest.raises(PlanError) as caught:
         edited(edit)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_good_edits_are_taken(edited):
-    """Rows deleted or sorted, blank rows, columns moved, id and name changed together: all are fine."""
+def test_valid_edits_are_accepted(edited):
+    """Rows may be deleted or sorted, blank rows added, columns moved, and id and name changed together."""
     header_and_one = edited(lambda text: "".join(text.splitlines(keepends=True)[:2]))
     assert header_and_one.frame["transaction_id"].tolist() == ["txn_0"]
     assert len(edited(lambda text: text + ",,,,,,,,,,,,\r\n\r\n")) == 2
@@ -149,26 +152,26 @@ def _columns_reversed(text):
     return written.getvalue()
 
 
-def test_ledgers_check_every_name(edited, books):
-    """With the ledgers at hand an id that can be no category, or a name of another ledger, is refused by line."""
+def test_categories_are_checked_against_ledgers(edited, books):
+    """Given the ledgers, a row whose id cannot be a category, or whose name is of another ledger, is refused."""
     ledgers, _ = books.load()
     known = {"meals": books.meals, "savings": books.savings}
     good = edited(lambda text: text.replace("meals,Name of meals", f"{known['meals']},Meals"), ledgers=ledgers)
     assert set(good.frame["updated_category_ledger_name"]) == {"Meals"}
-    for ledger_id, name, said in [
-        ("nowhere", "Meals", "line 2: there is no ledger 'nowhere'"),
-        (known["savings"], "Savings", "line 2: there is no ledger"),
+    for ledger_id, name, message in [
+        ("nowhere", "Meals", "line 2: no ledger 'nowhere' can be a category"),
+        (known["savings"], "Savings", f"line 2: no ledger {known['savings']!r} can be a category"),
         (known["meals"], "Software", "is named 'Meals', not 'Software'"),
     ]:
         with pytest.raises(PlanError) as caught:
-            edited(lambda text: text.replace("meals,Name of meals", f"{ledger_id},{name}"), ledgers=ledgers)  # noqa: B023 (called at once)
-        assert said in str(caught.value)
+            edited(lambda text: text.replace("meals,Name of meals", f"{ledger_id},{name}"), ledgers=ledgers)  # noqa: B023 (called immediately)
+        assert message in str(caught.value)
 
 
-def test_unwritable_and_unreadable_files_are_named(build, tmp_path):
-    """A folder that is not there, or a file that is not text, is one clear line."""
+def test_file_errors_name_the_cause(build, tmp_path):
+    """A missing folder, a missing file and a file that is not text are plan errors that name the cause."""
     plan = build.plan(None, build.item("t", "bank", "out", "meals"))
-    with pytest.raises(PlanError, match="cannot be written"):
+    with pytest.raises(PlanError, match=r"plan was not saved: .* cannot be written"):
         plan.save(tmp_path / "nowhere" / "plan.csv")
     with pytest.raises(PlanError, match="cannot be read"):
         aa.Plan.load(tmp_path / "plan.csv")
