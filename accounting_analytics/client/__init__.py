@@ -1,8 +1,8 @@
-"""Client of a Ledger Accounting Service: the four operations, and how a service is found.
+"""Client of a Ledger Accounting Service: the four operations, credentials and configuration.
 
-The names load on first use: whoever has an address needs nothing of how one is found.
+The names load on first use, so that importing the package stays fast.
 """
 
-from accounting_analytics.first_use import names_of_stub
+import lazy_loader  # type: ignore[import-untyped]
 
-__getattr__, __dir__, __all__ = names_of_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

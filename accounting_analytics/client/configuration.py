@@ -1,4 +1,4 @@
-"""How a service is found: option, environment, profile in a TOML file, default, in this order."""
+"""Configuration of the connection: options over environment variables over a TOML profile over defaults."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-_DISTANCE = {"option": 0, "environment": 1, "profile": 2}
+_PRIORITY = {"option": 0, "environment": 1, "profile": 2}
 PREFIX = "ACCOUNTING_ANALYTICS_"
 DEFAULT_PROFILE = "default"
-_SECRET = "***"  # noqa: S105 (what is shown instead of a secret)
+_MASK = "***"
 _USER_OF_ADDRESS = re.compile(r"(?<=://)[^/]*@")
 _DEFAULTS = {"instance_header": "service-instance-id", "time_zone": "UTC"}
 _SECRETS = ("token", "client_secret")
@@ -46,29 +46,29 @@ _NAMES = (
     "time_zone",
     "requests_per_minute",
 )
-_OPENING = ("token", "token_file", "token_url")
-"""Settings that open the door, each in its way; of those set, the nearest counts, then the first."""
+_TOKEN_SOURCES = ("token", "token_file", "token_url")
+"""Settings that name a token or its source; the one with the highest priority is used, then the first."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting: its value, and where it comes from."""
+    """A setting: its name, value and source."""
 
     name: str
     value: str | None
     source: str
 
     @property
-    def shown(self) -> str | None:
-        """Value without a secret, be it one by itself or in an address where it does not belong."""
+    def masked_value(self) -> str | None:
+        """Value with secrets masked, also a password in an address."""
         if self.name in _SECRETS and self.value:
-            return _SECRET
-        return self.value and _USER_OF_ADDRESS.sub(f"{_SECRET}@", self.value)
+            return _MASK
+        return self.value and _USER_OF_ADDRESS.sub(f"{_MASK}@", self.value)
 
 
 @dataclass(frozen=True, repr=False)
 class Settings:
-    """Everything that is configured; secrets are masked when shown."""
+    """All settings; secrets are masked when printed."""
 
     settings: tuple[Setting, ...]
     profile: str
@@ -77,14 +77,14 @@ class Settings:
     def __getitem__(self, name: str) -> str | None:
         return next(setting.value for setting in self.settings if setting.name == name)
 
-    def nearest(self, names: tuple[str, ...]) -> str | None:
-        """Of some settings the one that is set nearest: as an option, else in the environment, else in the profile."""
+    def first_set(self, names: tuple[str, ...]) -> str | None:
+        """Name of the setting with the highest priority: option, environment, then profile; None if none is set."""
         found = [setting for name in names for setting in self.settings if setting.name == name and setting.value]
-        return min(found, key=lambda setting: _DISTANCE[setting.source.partition(" ")[0]]).name if found else None
+        return min(found, key=lambda setting: _PRIORITY[setting.source.partition(" ")[0]]).name if found else None
 
     @property
     def time_zone(self) -> str:
-        """Zone that days are counted in."""
+        """Time zone of the calendar days."""
         return self["time_zone"] or _DEFAULTS["time_zone"]
 
     def __repr__(self) -> str:
@@ -92,19 +92,19 @@ class Settings:
 
     def frame(self) -> pd.DataFrame:
         """Table of name, value (secrets masked) and source."""
-        import pandas as pd  # noqa: PLC0415 (slow to import, and a connection needs none of it)
+        import pandas as pd  # noqa: PLC0415 (slow to import, and not needed to connect)
 
-        rows = [(setting.name, setting.shown, setting.source) for setting in self.settings]
+        rows = [(setting.name, setting.masked_value, setting.source) for setting in self.settings]
         return pd.DataFrame(rows, columns=["setting", "value", "source"])
 
 
 def configuration_file() -> Path:
-    """Path of the configuration file, whether it exists or not."""
+    """Path of the configuration file, which need not exist."""
     return platformdirs.user_config_path("accounting-analytics") / "config.toml"
 
 
 def load_settings(profile: str | None = None, **options: str | None) -> Settings:
-    """Find the settings in force: options over environment over the profile over defaults.
+    """Load the settings: options over environment variables over the profile over defaults.
 
     Raises
     ------
@@ -130,22 +130,22 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
         Name of a profile in the configuration file.
     **options
         Settings by name (``base_url``, ``token``, ``token_file``, ``token_url``, ``client_id``, ``client_secret``,
-        ``client_secret_file``, ``instance_id``, ``instance_header``, ``requests_per_minute``), which win over
+        ``client_secret_file``, ``instance_id``, ``instance_header``, ``requests_per_minute``), which override
         everything else, and any further option of
         :class:`~accounting_analytics.LedgerClient`.
 
     Raises
     ------
     ConfigurationError
-        Something needed is not configured; the message says what to set.
+        A required setting is missing; the message says what to set.
     """
     token = options.pop("token", None)
-    given: Credentials | None = None if token is None or isinstance(token, str) else token
+    credentials: Credentials | None = None if token is None or isinstance(token, str) else token
     named = {name: options.pop(name) for name in _NAMES if name in options}
-    settings = load_settings(profile, **named, token=None if given else token)
+    settings = load_settings(profile, **named, token=None if credentials else token)
     missing = [name for name in ("base_url", "instance_id") if not settings[name]]
-    opening = settings.nearest(_OPENING)
-    if opening is None and given is None:
+    token_source = settings.first_set(_TOKEN_SOURCES)
+    if token_source is None and credentials is None:
         missing.append("token_file")
     if missing:
         variables = ", ".join(f"{PREFIX}{name.upper()}" for name in missing)
@@ -156,7 +156,7 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
         raise ConfigurationError(msg)
     return LedgerClient(
         str(settings["base_url"]),
-        token=given or _credentials(settings, str(opening)),
+        token=credentials or _credentials(settings, str(token_source)),
         instance_id=str(settings["instance_id"]),
         instance_header=str(settings["instance_header"]),
         requests_per_minute=_number(settings["requests_per_minute"]),
@@ -164,14 +164,14 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
     )
 
 
-def _credentials(settings: Settings, opening: str) -> str | Credentials:
-    """Token, or where it comes from."""
-    if opening == "token":
+def _credentials(settings: Settings, token_source: str) -> str | Credentials:
+    """Token or its source."""
+    if token_source == "token":  # noqa: S105 (name of a setting)
         return str(settings["token"])
-    if opening == "token_file":
+    if token_source == "token_file":  # noqa: S105 (name of a setting)
         return TokenFile(str(settings["token_file"]))
     secret = settings["client_secret"]
-    if settings.nearest(("client_secret", "client_secret_file")) == "client_secret_file":
+    if settings.first_set(("client_secret", "client_secret_file")) == "client_secret_file":
         secret = read_secret_file(Path(str(settings["client_secret_file"])), "client secret")
     if not settings["client_id"] or not secret:
         msg = f"token_url needs {PREFIX}CLIENT_ID, and {PREFIX}CLIENT_SECRET_FILE or {PREFIX}CLIENT_SECRET"
@@ -179,14 +179,14 @@ def _credentials(settings: Settings, opening: str) -> str | Credentials:
     return ClientCredentials(str(settings["token_url"]), str(settings["client_id"]), secret)
 
 
-def _setting(name: str, options: Mapping[str, str | None], stored: Mapping[str, Any], where: str) -> Setting:
+def _setting(name: str, options: Mapping[str, str | None], stored: Mapping[str, Any], profile: str) -> Setting:
     variable = f"{PREFIX}{name.upper()}"
     if options.get(name) is not None:
         return Setting(name, str(options[name]), "option")
     if os.environ.get(variable):
         return Setting(name, os.environ[variable], f"environment {variable}")
     if name in stored:
-        return Setting(name, str(stored[name]), where)
+        return Setting(name, str(stored[name]), profile)
     return Setting(name, _DEFAULTS.get(name), "default" if name in _DEFAULTS else "not set")
 
 
@@ -201,7 +201,7 @@ def _profile(file: Path, name: str, *, required: bool) -> dict[str, Any]:
     stored = profiles.get(name)
     if stored is None and required:
         known = ", ".join(profiles) or "none"
-        msg = f"there is no profile {name!r} in {file}; there is: {known}"
+        msg = f"no profile {name!r} in {file}; profiles: {known}"
         raise ConfigurationError(msg)
     if not isinstance(stored or {}, dict) or (stored or {}).keys() - set(_NAMES):
         msg = f"profile {name!r} in {file} has settings other than {', '.join(_NAMES)}"

@@ -1,4 +1,4 @@
-"""What opens the service's door: a token that is given, kept in a file, or issued for client credentials."""
+"""Access tokens: given as text, read from a file, or issued for OAuth 2.0 client credentials."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import quote_plus, urlencode
 
 import msgspec
 
-from accounting_analytics.client.http_request import MIB, Authorization, Sending, Transfer, checked_url
+from accounting_analytics.client.http_request import MIB, Authorization, HttpRequest, HttpSender, check_url
 from accounting_analytics.client.request_validation import header_value
 from accounting_analytics.client.secret import Secret
 from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfaceError, decode
@@ -31,33 +31,33 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from accounting_analytics.client.deadline import Deadline
-    from accounting_analytics.client.http_request import Answer
+    from accounting_analytics.client.http_request import HttpResponse
+    from accounting_analytics.client.transport import Deadline
 
-_EARLY = 60.0
-_EARLY_SHARE = 10
-_ATTEMPTS = 3
-_PATIENCE = 0.5
+_RENEW_EARLY = 60.0
+_RENEW_EARLY_SHARE = 10
+_MAX_ATTEMPTS = 3
+_BACKOFF = 0.5
 
 
 class Credentials(Protocol):
-    """Where the access token comes from; used by several threads at once."""
+    """Source of the access token; shared by several threads."""
 
     def token(self, deadline: Deadline) -> Secret:
-        """Token to use now."""
+        """Return the current token."""
 
     def renew(self, refused: Secret, deadline: Deadline) -> bool:
-        """After `refused` was refused: whether another token can be had."""
+        """Whether another token is available after the service refused one."""
 
     def secrets(self) -> Iterable[Secret]:
-        """Everything to be masked in what the service sends."""
+        """Everything to mask in responses of the service."""
 
     def close(self) -> None:
-        """Close connections, if there are any."""
+        """Close the connections, if there are any."""
 
 
-class GivenToken:
-    """A token that was given; there is no other."""
+class FixedToken:
+    """A token given as text; it cannot be renewed."""
 
     def __init__(self, token: str) -> None:
         self._token = Secret(header_value(token, "the token"))
@@ -67,7 +67,7 @@ class GivenToken:
         return self._token
 
     def renew(self, refused: Secret, deadline: Deadline) -> bool:  # noqa: ARG002 (of the protocol)
-        """Say that there is no other."""
+        """Return False: there is no other token."""
         return False
 
     def secrets(self) -> Iterable[Secret]:
@@ -75,11 +75,11 @@ class GivenToken:
         return (self._token,)
 
     def close(self) -> None:
-        """Close nothing."""
+        """Do nothing: there is no connection."""
 
 
 class TokenFile:
-    """A token in a file that only its owner may read; read again when the service refuses it.
+    """A token in a file that only its owner can read; read again when the service refuses the token.
 
     Parameters
     ----------
@@ -89,57 +89,57 @@ class TokenFile:
     Raises
     ------
     ConfigurationError
-        The file cannot be read, is empty, or others may read it; the message says what to do.
+        The file cannot be read, is empty, or others can read it; the message says what to do.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)
         self._lock = threading.Lock()
         self._token = self._read()
-        self._known = [self._token]
+        self._secrets = [self._token]
 
     def __repr__(self) -> str:
         return f"TokenFile({str(self._path)!r})"
 
     def token(self, deadline: Deadline) -> Secret:  # noqa: ARG002 (of the protocol)
-        """Return the token last read."""
+        """Return the token that was read last."""
         return self._token
 
     def renew(self, refused: Secret, deadline: Deadline) -> bool:  # noqa: ARG002 (of the protocol)
-        """Read the file again; whether it now holds another token."""
+        """Read the file again, and return whether it contains another token."""
         with self._lock:
             if self._token.same(refused):
                 self._token = self._read()
-                self._known = [refused, self._token]
+                self._secrets = [refused, self._token]
             return not self._token.same(refused)
 
     def secrets(self) -> Iterable[Secret]:
-        """Return the token, and the one before."""
-        return self._known
+        """Return the current and the previous token."""
+        return self._secrets
 
     def close(self) -> None:
-        """Close nothing."""
+        """Do nothing: there is no connection."""
 
     def _read(self) -> Secret:
         return Secret(header_value(read_secret_file(self._path, "token"), f"the token in {self._path}"))
 
 
 class ClientCredentials:
-    """A token from an OAuth 2.0 client-credentials endpoint; renewed before it expires, by one thread for all.
+    """A token from an OAuth 2.0 token endpoint; renewed before it expires, by one thread for all.
 
     Parameters
     ----------
     token_url : str
         Address of the endpoint.
     client_id, client_secret : str
-        Who asks, and what proves it. Sent with HTTP Basic, and shown nowhere.
+        Credentials of the client, sent with HTTP Basic, and never printed or logged.
     transport : httpx.BaseTransport, optional
-        The seam to the network; for tests and proxies.
+        Replaces the network connection, for tests and proxies.
 
     Raises
     ------
     ConfigurationError
-        The address, id or secret cannot be used.
+        The address, id or secret is not valid.
     """
 
     def __init__(
@@ -148,56 +148,56 @@ class ClientCredentials:
         if not client_id or not client_secret:
             msg = "client_id and client_secret must not be empty"
             raise ConfigurationError(msg)
-        self._url = checked_url(token_url, "token_url")
+        self._url = check_url(token_url, "token_url")
         self._client_id = client_id
-        pair = f"{quote_plus(client_id)}:{quote_plus(client_secret)}".encode()
-        self._pair = Secret(base64.b64encode(pair).decode())
+        id_and_secret = f"{quote_plus(client_id)}:{quote_plus(client_secret)}".encode()
+        self._basic_credentials = Secret(base64.b64encode(id_and_secret).decode())
         self._client_secret = Secret(client_secret)
         self._renewing = threading.Lock()
         self._token: Secret | None = None
-        self._early_at = self._expires_at = 0.0
-        self._known: tuple[Secret, ...] = (self._client_secret, self._pair)
-        self._transfer = Transfer(self._url, transport=transport, secrets=self.secrets)
+        self._renew_at = self._expires_at = 0.0
+        self._secrets: tuple[Secret, ...] = (self._client_secret, self._basic_credentials)
+        self._sender = HttpSender(self._url, transport=transport, secrets=self.secrets)
 
     def __repr__(self) -> str:
         return f"ClientCredentials({self._url!r}, client_id={self._client_id!r}, client_secret='***')"
 
     def token(self, deadline: Deadline) -> Secret:
-        """Return a token that has not expired; one thread renews it early while the others go on with it."""
+        """Return a token that has not expired; one thread renews it early while the others keep using it."""
         token, now = self._token, time.monotonic()
-        if token is not None and now < self._early_at:
+        if token is not None and now < self._renew_at:
             return token
         if not self._renewing.acquire(blocking=token is None or now >= self._expires_at):
-            return token  # type: ignore[return-value]  # not blocking means that it is still good
+            return token  # type: ignore[return-value]  # without blocking it is still valid
         try:
-            if self._token is None or time.monotonic() >= self._early_at:
+            if self._token is None or time.monotonic() >= self._renew_at:
                 self._issue(deadline)
             return self._token  # type: ignore[return-value]  # just issued
         finally:
             self._renewing.release()
 
     def renew(self, refused: Secret, deadline: Deadline) -> bool:
-        """Have another token issued, unless another thread did so already."""
+        """Request another token, unless another thread has already done so."""
         with self._renewing:
             if self._token is None or self._token.same(refused):
                 self._issue(deadline)
         return True
 
     def secrets(self) -> Iterable[Secret]:
-        """Return the client's secret, and the tokens now and before."""
-        return self._known
+        """Return the client secret, and the current and the previous token."""
+        return self._secrets
 
     def close(self) -> None:
         """Close the connections to the endpoint."""
-        self._transfer.close()
+        self._sender.close()
 
     def _issue(self, deadline: Deadline) -> None:
-        """Ask for a token; asking again is safe, so what passes is tried again."""
+        """Request a token; repeating the request is safe, so temporary failures are retried."""
         problem: ServiceError | None = None
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(_MAX_ATTEMPTS):
             if attempt:
-                time.sleep(min(_PATIENCE * attempt, max(0.0, deadline.remaining())))
-            problem = self._asked(deadline)
+                time.sleep(min(_BACKOFF * attempt, max(0.0, deadline.remaining())))
+            problem = self._request_token(deadline)
             if problem is None:
                 return
             if isinstance(problem, AuthenticationError | CertificateRefusedError):
@@ -205,83 +205,88 @@ class ClientCredentials:
         if problem is not None:
             raise problem
 
-    def _asked(self, deadline: Deadline) -> ServiceError | None:
-        """Ask once; return what went wrong."""
-        sending = Sending(
-            what=f"get a token for client {self._client_id!r}",
+    def _request_token(self, deadline: Deadline) -> ServiceError | None:
+        """Send one request for a token; return the error if it failed."""
+        request = HttpRequest(
+            description=f"get a token for client {self._client_id!r}",
             method="POST",
             url=self._url,
             parameters={},
             headers={"content-type": "application/x-www-form-urlencoded"},
             content=urlencode({"grant_type": "client_credentials"}).encode(),
-            most_bytes=MIB,
+            max_response_bytes=MIB,
         )
-        asked_at = time.monotonic()
+        requested_at = time.monotonic()
+        authorization = Authorization(self._basic_credentials.prefixed("Basic"))
         try:
-            answer = self._transfer.send(sending, Authorization(self._pair.prefixed("Basic")), deadline)
-            self._take(answer, asked_at, sending.what)
+            response = self._sender.send(request, authorization, deadline)
+            self._store(self._issued_token(response, request.description), requested_at)
         except ServiceError as error:
             return error.with_traceback(None)
         return None
 
-    def _take(self, answer: Answer, asked_at: float, what: str) -> None:
-        status = answer.status
-        if 400 <= status < 500 and status not in {408, 429}:  # noqa: PLR2004 (the client's fault, as HTTP counts)
+    def _issued_token(self, response: HttpResponse, description: str) -> _IssuedToken:
+        status = response.status
+        if 400 <= status < 500 and status not in {408, 429}:  # noqa: PLR2004 (errors of the client in HTTP)
             msg = (
-                f"{what}: {self._url} refused with {status}{self._said(answer)}; check token_url, client_id and the "
-                "client secret"
+                f"{description}: {self._url} refused with status {status}{self._reason(response)}; check token_url, "
+                "client_id and the client secret"
             )
             raise AuthenticationError(msg, status=status)
         if status != 200:  # noqa: PLR2004 (RFC 6749, 5.1)
-            msg = f"{what}: {self._url} answered {status}"
+            msg = f"{description}: {self._url} responded with status {status}"
             raise ServerFaultError(msg, status=status)
         try:
-            issued = decode(answer.content, _Issued)
+            issued = decode(response.content, _IssuedToken)
         except (NotJSONError, NotTheInterfaceError):
             issued = None
-        if issued is None or issued.token_type.lower() != "bearer" or not issued.usable():
-            msg = f"{what}: {self._url} sent no bearer token"
+        if issued is None or not issued.is_usable():
+            msg = f"{description}: {self._url} sent no bearer token"
             raise ProtocolError(msg)
-        lifetime = float("inf") if issued.expires_in is None else float(issued.expires_in)
-        token = Secret(issued.access_token)
-        before = () if self._token is None else (self._token,)
-        self._known = (self._client_secret, self._pair, token, *before)
-        self._token = token
-        self._expires_at = asked_at + lifetime
-        self._early_at = self._expires_at - min(_EARLY, lifetime / _EARLY_SHARE if lifetime < float("inf") else _EARLY)
+        return issued
 
-    def _said(self, answer: Answer) -> str:
+    def _store(self, issued: _IssuedToken, requested_at: float) -> None:
+        previous = () if self._token is None else (self._token,)
+        token = Secret(issued.access_token)
+        self._secrets = (self._client_secret, self._basic_credentials, token, *previous)
+        self._token = token
+        lifetime = float("inf") if issued.expires_in is None else float(issued.expires_in)
+        self._expires_at = requested_at + lifetime
+        self._renew_at = self._expires_at - min(_RENEW_EARLY, lifetime / _RENEW_EARLY_SHARE)
+
+    def _reason(self, response: HttpResponse) -> str:
         try:
-            error = decode(answer.content, _Refused).error
+            error = decode(response.content, _TokenError).error
         except (NotJSONError, NotTheInterfaceError):
             return ""
-        return f" ({self._transfer.masked(error)[:80]})"
+        return f" ({self._sender.masked(error)[:80]})"
 
 
-class _Issued(msgspec.Struct):
+class _IssuedToken(msgspec.Struct):
     access_token: str
     token_type: str
     expires_in: int | float | None = None
 
-    def usable(self) -> bool:
-        """Whether a header can carry the token."""
-        return bool(self.access_token) and self.access_token.isascii() and self.access_token.isprintable()
+    def is_usable(self) -> bool:
+        """Whether it is a bearer token that fits a header."""
+        token = self.access_token
+        return self.token_type.lower() == "bearer" and bool(token) and token.isascii() and token.isprintable()
 
     def __repr__(self) -> str:
-        return "_Issued('***')"
+        return "_IssuedToken('***')"
 
 
-class _Refused(msgspec.Struct):
+class _TokenError(msgspec.Struct):
     error: str
 
 
 def read_secret_file(file: Path, name: str) -> str:
-    """Secret in a file that only its owner may read.
+    """Secret in a file that only its owner can read.
 
     Raises
     ------
     ConfigurationError
-        The file cannot be read, is empty, or others may read it; the message says what to do.
+        The file cannot be read, is empty, or others can read it; the message says what to do.
     """
     try:
         mode = file.stat().st_mode
@@ -297,7 +302,7 @@ def read_secret_file(file: Path, name: str) -> str:
 
 
 def require_private(file: Path, mode: int) -> None:
-    """Refuse a file with a secret that others may read."""
+    """Refuse a file with a secret that other users can read."""
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-        msg = f"{file} holds a secret and can be read by others; protect it with: chmod 600 {file}"
+        msg = f"{file} contains a secret and can be read by others; protect it with: chmod 600 {file}"
         raise ConfigurationError(msg)

@@ -1,4 +1,4 @@
-"""One HTTP request and its whole answer: bounded in time and size, its faults named, its secrets kept."""
+"""One HTTP request and its complete response: limited in time and size, failures as named errors, secrets masked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING
 import httpx
 
 from accounting_analytics.client.secret import Secret, masked
-from accounting_analytics.client.transport import DeadlineTransport, transfer_until, transport_to
+from accounting_analytics.client.transport import (
+    DeadlineTransport,
+    keep_requests_out_of_http_logs,
+    request_deadline,
+    transport_to,
+)
 from accounting_analytics.errors import (
     CertificateRefusedError,
     ConfigurationError,
@@ -29,19 +34,32 @@ from accounting_analytics.errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from accounting_analytics.client.deadline import Deadline
+    from accounting_analytics.client.transport import Deadline
 
 MIB = 1 << 20
-_MOST_REDIRECTS = 5
-_LONGEST_TARGET = 65_000
+_MAX_REDIRECTS = 5
+_MAX_TARGET_LENGTH = 65_000
 _JSON = re.compile(r"application/(?:json|[\w.+-]+\+json)\s*(?:;|$)", re.IGNORECASE)
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PORTS = {"http": 80, "https": 443}
 
 
+@dataclass(frozen=True)
+class HttpRequest:
+    """An HTTP request without its Authorization header; `description` starts every message about it."""
+
+    description: str
+    method: str
+    url: str
+    parameters: Mapping[str, str]
+    headers: Mapping[str, str]
+    content: bytes | None
+    max_response_bytes: int
+
+
 @dataclass(frozen=True, repr=False, slots=True)
-class Answer:
-    """A whole answer of the service.
+class HttpResponse:
+    """A complete HTTP response.
 
     Attributes
     ----------
@@ -61,21 +79,8 @@ class Answer:
         return f"{type(self).__name__}(status={self.status}, {len(self.content)} bytes)"
 
 
-@dataclass(frozen=True)
-class Sending:
-    """What goes over the wire, but for the secret that opens the door."""
-
-    what: str
-    method: str
-    url: str
-    parameters: Mapping[str, str]
-    headers: Mapping[str, str]
-    content: bytes | None
-    most_bytes: int
-
-
 class Authorization(httpx.Auth):
-    """The Authorization header, put on when the request leaves; no frame or log holds it."""
+    """The Authorization header, added when the request is sent, so that no frame or log contains it."""
 
     def __init__(self, value: Secret) -> None:
         self._value = value
@@ -84,35 +89,36 @@ class Authorization(httpx.Auth):
         return "Authorization('***')"
 
     def auth_flow(self, request: httpx.Request) -> Iterator[httpx.Request]:  # type: ignore[override]
-        """Put the header on."""
+        """Add the header."""
         request.headers["authorization"] = self._value.reveal()
         yield request
 
 
-class Transfer:
-    """Requests to one origin and their answers.
+class HttpSender:
+    """Sends requests to one origin.
 
     Parameters
     ----------
     base_url : str
         Any address of the origin.
     transport : httpx.BaseTransport, optional
-        The one seam to the network.
+        Replaces the network connection.
     secrets : callable
-        The secrets that may come back in an answer, to be masked.
+        Returns the secrets to mask wherever a response repeats them.
     """
 
     def __init__(
         self, base_url: str, *, transport: httpx.BaseTransport | None, secrets: Callable[[], Iterable[Secret]]
     ) -> None:
+        keep_requests_out_of_http_logs()
         self.origin = httpx.URL(base_url)
         self._secrets = secrets
-        road = transport or _transport_to(self.origin)
-        proxy = road.proxy if isinstance(road, DeadlineTransport) else None
-        self._where = f"{self.origin.scheme}://{self.origin.netloc.decode('ascii')}"
-        self._where += f" through the proxy {proxy}" if proxy else ""
+        transport = transport or _transport_to(self.origin)
+        proxy = transport.proxy if isinstance(transport, DeadlineTransport) else None
+        self._server = f"{self.origin.scheme}://{self.origin.netloc.decode('ascii')}"
+        self._server += f" through the proxy {proxy}" if proxy else ""
         self._http = httpx.Client(
-            transport=road,
+            transport=transport,
             follow_redirects=False,
             headers={"accept": "application/json", "accept-encoding": "gzip"},
             trust_env=False,
@@ -123,151 +129,155 @@ class Transfer:
         self._http.close()
 
     def masked(self, text: str) -> str:
-        """Text of the service, without our secrets."""
+        """Text of the service with our secrets masked."""
         return masked(text, self._secrets())
 
-    def send(self, sending: Sending, authorization: Authorization, deadline: Deadline) -> Answer:
-        """Send a request once, and receive its whole answer before the deadline.
+    def send(self, request: HttpRequest, authorization: Authorization, deadline: Deadline) -> HttpResponse:
+        """Send a request once and receive its complete response before the deadline.
 
         Raises
         ------
         TransportError, DeadlineExceededError
-            No answer came, or not in time.
+            No response arrived, or not in time.
         GarbledAnswerError
-            The answer was cut, or cannot be decompressed.
+            The response is truncated or cannot be decompressed.
         ProtocolError
-            The answer is larger than allowed.
+            The response is larger than allowed.
         ServerFaultError
-            It redirects to where the token must not go.
+            The service redirects to another origin, or too often.
         InputError
-            The address is too long to be asked for, or the client is closed.
+            The address is too long, or the client is closed.
         """
         if self._http.is_closed:
-            msg = f"{sending.what}: the client is closed; connect again"
+            msg = f"{request.description}: the client is closed; connect again"
             raise InputError(msg)
-        # raised after the handlers end, so that no error carries the libraries' frames, which hold the headers
+        # raised after the except clauses, so that no error keeps frames of httpx, whose variables hold the headers
         try:
-            with transfer_until(deadline):
-                return self._followed(sending, authorization, deadline)
+            with request_deadline(deadline):
+                return self._follow_redirects(request, authorization, deadline)
         except httpx.TimeoutException:
-            problem: Exception = self._late(sending, deadline)
+            problem: Exception = self._timeout_error(request, deadline)
         except (httpx.DecodingError, zlib.error):
-            problem = GarbledAnswerError(f"{sending.what}: {self._where} sent a body that cannot be decompressed")
+            problem = GarbledAnswerError(
+                f"{request.description}: {self._server} sent a body that cannot be decompressed"
+            )
         except httpx.InvalidURL:
-            problem = InputError(f"{sending.what}: an id or token is too long to be asked for")
+            problem = InputError(f"{request.description}: an id or token is too long for a URL")
         except httpx.HTTPError as error:
-            problem = self._no_answer(sending, error)
+            problem = self._transport_error(request, error)
         except (ServiceError, InputError) as error:
             problem = error
         raise problem.with_traceback(None)
 
-    def _no_answer(self, sending: Sending, error: httpx.HTTPError) -> TransportError:
-        """Tell what a failure of the road is; its causes tell one of encryption from the others."""
-        broken = _encryption_failure(error)
-        if isinstance(broken, ssl.SSLCertVerificationError):
+    def _transport_error(self, request: HttpRequest, error: httpx.HTTPError) -> TransportError:
+        """Error of a failed connection; its causes show whether encryption failed."""
+        tls_error = _tls_error(error)
+        if isinstance(tls_error, ssl.SSLCertVerificationError):
             return CertificateRefusedError(
-                f"{sending.what}: the certificate of {self._where} is refused ({broken.verify_message}); nothing was "
-                "sent: check the address, or name the file of your authority's certificate in SSL_CERT_FILE"
+                f"{request.description}: the certificate of {self._server} is not trusted "
+                f"({tls_error.verify_message}); nothing was sent: check the address, or set SSL_CERT_FILE to the "
+                "certificate file of your certificate authority"
             )
-        hint = "is the service running?" if broken is None else "does it speak HTTPS there, or plain http?"
-        said = self.masked(f"{type(error).__name__}: {error}")
-        return TransportError(f"{sending.what}: no whole answer from {self._where} ({said}); {hint}")
+        hint = "is the service running?" if tls_error is None else "does it speak HTTPS there, or plain http?"
+        reason = self.masked(f"{type(error).__name__}: {error}")
+        return TransportError(f"{request.description}: no complete response from {self._server} ({reason}); {hint}")
 
-    def _late(self, sending: Sending, deadline: Deadline) -> DeadlineExceededError:
+    def _timeout_error(self, request: HttpRequest, deadline: Deadline) -> DeadlineExceededError:
         return DeadlineExceededError(
-            f"{sending.what}: {self._where} did not answer wholly within {deadline.seconds:g} seconds"
+            f"{request.description}: {self._server} did not respond completely within {deadline.seconds:g} seconds"
         )
 
-    def _followed(self, sending: Sending, authorization: Authorization, deadline: Deadline) -> Answer:
-        """Answer of the address, or of the one of the same origin that a read is sent on to."""
-        request = self._http.build_request(
-            sending.method,
-            sending.url,
-            params=dict(sending.parameters) or None,
-            headers=dict(sending.headers),
-            content=sending.content,
+    def _follow_redirects(self, request: HttpRequest, authorization: Authorization, deadline: Deadline) -> HttpResponse:
+        """Response of the address, or of the one on the same origin that a read is redirected to."""
+        outgoing = self._http.build_request(
+            request.method,
+            request.url,
+            params=dict(request.parameters) or None,
+            headers=dict(request.headers),
+            content=request.content,
         )
-        for _ in range(_MOST_REDIRECTS + 1):
-            if len(request.url.raw_path) > _LONGEST_TARGET:
-                msg = f"{sending.what}: an id or token is too long to be asked for"
+        for _ in range(_MAX_REDIRECTS + 1):
+            if len(outgoing.url.raw_path) > _MAX_TARGET_LENGTH:
+                msg = f"{request.description}: an id or token is too long for a URL"
                 raise InputError(msg)
-            answer = self._answer(request, sending, authorization, deadline)
-            target = answer.headers.get("location", "")
-            if answer.status not in _REDIRECTS or not target or sending.method != "GET":
-                return answer
-            request = self._http.build_request(
-                "GET", self._same_origin(request.url, target, sending), headers=dict(sending.headers)
-            )
-        msg = f"{sending.what}: the service redirects more than {_MOST_REDIRECTS} times; check base_url"
-        raise ServerFaultError(msg, status=answer.status)
+            response = self._receive(outgoing, request, authorization, deadline)
+            location = response.headers.get("location", "")
+            if response.status not in _REDIRECTS or not location or request.method != "GET":
+                return response
+            target = self._redirect_target(outgoing.url, location, request)
+            outgoing = self._http.build_request("GET", target, headers=dict(request.headers))
+        msg = f"{request.description}: the service redirects more than {_MAX_REDIRECTS} times; check base_url"
+        raise ServerFaultError(msg, status=response.status)
 
-    def _same_origin(self, url: httpx.URL, target: str, sending: Sending) -> httpx.URL:
-        following = url.join(target)
-        if _origin(following) != _origin(self.origin) or following.userinfo:
+    def _redirect_target(self, url: httpx.URL, location: str, request: HttpRequest) -> httpx.URL:
+        target = url.join(location)
+        if _origin(target) != _origin(self.origin) or target.userinfo:
             msg = (
-                f"{sending.what}: the service redirects to another origin; redirects are not followed there, because "
-                "the token would be sent along: give the final address as base_url"
+                f"{request.description}: the service redirects to another origin, which would receive the token; "
+                "such redirects are not followed: give the final address as base_url"
             )
             raise ServerFaultError(msg, status=HTTPStatus.TEMPORARY_REDIRECT)
-        return following
+        return target
 
-    def _answer(
-        self, request: httpx.Request, sending: Sending, authorization: Authorization, deadline: Deadline
-    ) -> Answer:
+    def _receive(
+        self, outgoing: httpx.Request, request: HttpRequest, authorization: Authorization, deadline: Deadline
+    ) -> HttpResponse:
         left = deadline.remaining()
         if left <= 0:
-            raise self._late(sending, deadline)
-        request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), left)
-        response = self._http.send(request, auth=authorization, stream=True)
+            raise self._timeout_error(request, deadline)
+        outgoing.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), left)
+        response = self._http.send(outgoing, auth=authorization, stream=True)
         try:
-            content = self._body(response, sending, deadline)
+            content = self._read_body(response, request, deadline)
         finally:
             response.close()
         headers = {name: self.masked(value) for name, value in response.headers.items()}
-        return Answer(response.status_code, headers, content)
+        return HttpResponse(response.status_code, headers, content)
 
-    def _body(self, response: httpx.Response, sending: Sending, deadline: Deadline) -> bytes:
-        """Whole decompressed body, read in pieces: none that comes too slowly or grows too large."""
+    def _read_body(self, response: httpx.Response, request: HttpRequest, deadline: Deadline) -> bytes:
+        """Decompressed body, read in chunks, so that both its time and its size are limited."""
         encoding = response.headers.get("content-encoding", "identity").strip().lower()
         if encoding not in {"identity", "gzip", "x-gzip", ""}:
-            msg = f"{sending.what}: {self._where} sent a body compressed in a way that was not asked for"
+            msg = f"{request.description}: {self._server} sent a body in a compression that was not requested"
             raise GarbledAnswerError(msg)
-        read = response.is_stream_consumed  # a transport of tests may hand over a whole answer
-        unpacked = zlib.decompressobj(wbits=31) if "gzip" in encoding and not read else None
-        pieces: list[bytes] = []
+        is_read = response.is_stream_consumed  # a test transport may return a response that is already read
+        decompressor = zlib.decompressobj(wbits=31) if "gzip" in encoding and not is_read else None
+        chunks: list[bytes] = []
         size = 0
-        for piece in [response.content] if read else response.iter_raw():
-            whole = piece if unpacked is None else unpacked.decompress(piece, sending.most_bytes - size + 1)
-            pieces.append(whole)
-            size += len(whole)
-            if size > sending.most_bytes:
+        for raw in [response.content] if is_read else response.iter_raw():
+            chunk = raw if decompressor is None else decompressor.decompress(raw, request.max_response_bytes - size + 1)
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > request.max_response_bytes:
                 msg = (
-                    f"{sending.what}: the answer is larger than {sending.most_bytes / MIB:g} MiB; allow more with "
-                    "with_options(most_bytes=...), or ask for less"
+                    f"{request.description}: the response is larger than {request.max_response_bytes / MIB:g} MiB; "
+                    "allow more with with_options(most_bytes=...), or request less"
                 )
                 raise ProtocolError(msg)
             if deadline.remaining() <= 0:
-                raise self._late(sending, deadline)
-        if unpacked is not None and pieces and not unpacked.eof:
-            msg = f"{sending.what}: {self._where} sent a compressed body that was cut"
+                raise self._timeout_error(request, deadline)
+        if decompressor is not None and chunks and not decompressor.eof:
+            msg = f"{request.description}: {self._server} sent a truncated compressed body"
             raise GarbledAnswerError(msg)
-        return b"".join(pieces)
+        return b"".join(chunks)
 
 
-def is_json(answer: Answer) -> bool:
-    """Whether an answer says that it is JSON, or says nothing."""
-    kind = answer.headers.get("content-type")
-    return kind is None or _JSON.match(kind) is not None
+def is_json(response: HttpResponse) -> bool:
+    """Whether the content type is JSON or missing."""
+    content_type = response.headers.get("content-type")
+    return content_type is None or _JSON.match(content_type) is not None
 
 
-def checked_url(url: str, name: str) -> str:
-    """Refuse what is no http(s) address of a service."""
+def check_url(url: str, name: str) -> str:
+    """Return an http(s) address of a service without a trailing slash; anything else is refused."""
     try:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, TypeError):
         parsed = httpx.URL("")
     if parsed.userinfo:
-        msg = f"{name} must not hold a name or password; give the address alone, like https://ledgers.example.com"
+        msg = (
+            f"{name} must not contain a user name or password; give the address alone, like https://ledgers.example.com"
+        )
         raise ConfigurationError(msg)
     if parsed.scheme not in _PORTS or not parsed.host or parsed.query or parsed.fragment:
         msg = f"{name} {url!r} is not an http(s) address like https://ledgers.example.com"
@@ -276,12 +286,13 @@ def checked_url(url: str, name: str) -> str:
 
 
 def _transport_to(origin: httpx.URL) -> httpx.BaseTransport:
-    """Transport to an origin, with the certificates and through the proxy that the environment names."""
+    """Transport to an origin, with the certificates and the proxy that the environment names."""
     try:
         return transport_to(origin)
     except (OSError, ssl.SSLError) as error:
-        named = " or ".join(name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name))
-        msg = f"the certificates that {named or 'this machine'} names cannot be read: {error.strerror or error}"
+        variables = " or ".join(name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name))
+        reason = error.strerror or error
+        msg = f"the certificates that {variables or 'this machine'} names cannot be read: {reason}"
         raise ConfigurationError(msg) from error
     except (ValueError, httpx.InvalidURL) as error:
         msg = (
@@ -291,8 +302,8 @@ def _transport_to(origin: httpx.URL) -> httpx.BaseTransport:
         raise ConfigurationError(msg) from error
 
 
-def _encryption_failure(error: BaseException) -> ssl.SSLError | None:
-    """Failure of encryption that is under a failure of the road, if there is one."""
+def _tls_error(error: BaseException) -> ssl.SSLError | None:
+    """TLS error that caused a failed connection, if there is one."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLError):
         cause = cause.__cause__ or cause.__context__

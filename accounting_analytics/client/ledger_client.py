@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from accounting_analytics.client import operations
-from accounting_analytics.client.credentials import GivenToken
+from accounting_analytics.client.credentials import FixedToken
 from accounting_analytics.client.operations import DEFAULT_LIMIT, MAX_LIMIT
 from accounting_analytics.client.raw_responses import RawLedgerClient
 from accounting_analytics.client.records import (
@@ -15,7 +15,7 @@ from accounting_analytics.client.records import (
     LineEntryPage,
     RecategorizedTransaction,
 )
-from accounting_analytics.client.retry import Exchange, Patience
+from accounting_analytics.client.retry import RetryingClient, RetryPolicy
 from accounting_analytics.errors import ConfigurationError, ProtocolError
 from accounting_analytics.money import DEFAULT_SCALE, check_scale
 from accounting_analytics.periods import Period
@@ -28,48 +28,48 @@ if TYPE_CHECKING:
     import httpx
 
     from accounting_analytics.client.credentials import Credentials
-    from accounting_analytics.client.deadline import Deadline
     from accounting_analytics.client.rate_limiter import Quota
+    from accounting_analytics.client.transport import Deadline
 
 
 class LedgerClient:
     """Client of one instance of a Ledger Accounting Service.
 
-    It may be used by several threads at once, and as a context manager that closes its connections.
+    Several threads may share one client. As a context manager it closes its connections at the end.
 
     Parameters
     ----------
     base_url : str
         Address of the service, without ``/v0``.
     token : str or Credentials
-        Access token, or where it comes from: a :class:`~accounting_analytics.client.TokenFile` or
-        :class:`~accounting_analytics.client.ClientCredentials`. It is sent in the Authorization header, and shown
-        nowhere.
+        Access token, or its source: a :class:`~accounting_analytics.client.TokenFile` or
+        :class:`~accounting_analytics.client.ClientCredentials`. It is sent in the Authorization header only, and never
+        printed or logged.
     instance_id : str
         Identifier of the service instance.
     instance_header : str
-        Name of the header that carries it.
+        Name of the header that the instance id is sent in.
     transport : httpx.BaseTransport, optional
-        The one seam to the network; for tests and proxies. The default one bounds every single read by the deadline;
-        another is bounded between the pieces of an answer only.
+        Replaces the network connection, for tests and proxies. The default transport applies the deadline to every
+        single read; with another one it is checked only between chunks of a response.
     requests_per_minute : float, optional
-        Ceiling for all threads together; None sets none. What the service says of its limit is obeyed anyway.
+        Maximum for all threads together; None sets none. The limit that the service reports is respected anyway.
     scale : int
         Fraction digits of the instance's currency, 0 to 10.
     timeout : float
-        Seconds for one attempt, from connecting to the last byte of the answer.
+        Seconds for one attempt, from connecting to the last byte of the response.
     deadline : float or Deadline
-        Seconds for one call with all its attempts and waits; a :class:`~accounting_analytics.client.Deadline` is one
-        moment for all calls.
+        Seconds for one call with all its attempts and waits; a :class:`~accounting_analytics.client.Deadline` limits
+        all calls together.
     max_attempts : int
-        How often a read is tried in all; writes are sent once.
+        Largest number of attempts of a read; changes are sent once.
     most_bytes : int, optional
-        Largest answer, decompressed; None is 64 MiB, and 1 GiB for a report.
+        Largest response, decompressed; None is 64 MiB, and 1 GiB for a report.
 
     Raises
     ------
     ConfigurationError
-        The address, token, instance or a number cannot be used.
+        The address, token, instance or a number is not valid.
     """
 
     def __init__(
@@ -90,35 +90,35 @@ class LedgerClient:
         if requests_per_minute is not None and not requests_per_minute > 0:
             msg = "requests_per_minute must be positive"
             raise ConfigurationError(msg)
-        if token is None:  # an environment variable that is not set
-            msg = "there is no token; give one, or what it comes from"
+        if token is None:  # as from an environment variable that is not set
+            msg = "no token given: pass token=..., a TokenFile or ClientCredentials"
             raise ConfigurationError(msg)
         self.scale = check_scale(scale)
         self.instance_id = instance_id
-        self._exchange = Exchange(
+        self._client = RetryingClient(
             base_url,
-            credentials=GivenToken(token) if isinstance(token, str) else token,
+            credentials=FixedToken(token) if isinstance(token, str) else token,
             instance_id=instance_id,
             instance_header=instance_header,
             transport=transport,
             requests_per_minute=requests_per_minute,
-            patience=Patience(timeout, deadline, max_attempts, most_bytes),
+            retry_policy=RetryPolicy(timeout, deadline, max_attempts, most_bytes),
         )
 
     @property
     def base_url(self) -> str:
         """Address of the service."""
-        return self._exchange.base_url
+        return self._client.base_url
 
     @property
     def quota(self) -> Quota:
-        """What is left of the service's rate limit, as far as it said; for all threads together."""
-        return self._exchange.governor.quota
+        """What is left of the rate limit, as far as the service reports it; for all threads together."""
+        return self._client.rate_limiter.quota
 
     @property
     def with_raw_response(self) -> RawLedgerClient:
-        """The same operations, answering with status, headers and bytes; ``.parse()`` gives the wire record."""
-        return RawLedgerClient(self._exchange)
+        """The same operations, returning status, headers and bytes; ``.parse()`` decodes the wire record."""
+        return RawLedgerClient(self._client)
 
     def with_options(
         self,
@@ -128,21 +128,20 @@ class LedgerClient:
         max_attempts: int | None = None,
         most_bytes: int | None = None,
     ) -> LedgerClient:
-        """Return a client with other patience over the same connections, credentials and rate limit.
+        """Return a client with other limits over the same connections, credentials and rate limit.
 
-        ``client.with_options(deadline=Deadline(600))`` bounds everything asked through it to ten minutes from now.
+        ``client.with_options(deadline=Deadline(600))`` limits all its calls to ten minutes from now.
         Closing either client closes both.
         """
-        given = {"timeout": timeout, "deadline": deadline, "max_attempts": max_attempts, "most_bytes": most_bytes}
+        options = {"timeout": timeout, "deadline": deadline, "max_attempts": max_attempts, "most_bytes": most_bytes}
+        changes = {name: value for name, value in options.items() if value is not None}
         other = object.__new__(type(self))
         other.__dict__ |= self.__dict__
-        other._exchange = self._exchange.with_patience(
-            **{name: value for name, value in given.items() if value is not None}
-        )
+        other._client = self._client.with_retry_policy(**changes)
         return other
 
     def __reduce__(self) -> NoReturn:
-        msg = "a client is not pickled or copied, because of its token; connect again where it is needed"
+        msg = "a client cannot be pickled or copied, because it holds a token; connect again where it is needed"
         raise TypeError(msg)
 
     def __repr__(self) -> str:
@@ -158,7 +157,7 @@ class LedgerClient:
 
     def close(self) -> None:
         """Close the connections; the client cannot be used afterwards."""
-        self._exchange.close()
+        self._client.close()
 
     def create_ledger(
         self,
@@ -174,9 +173,9 @@ class LedgerClient:
         type: str | None = None,  # noqa: A002 (the interface's name)
         expand: Iterable[str] = (),
     ) -> Ledger:
-        """Create a ledger; sent once, because nothing tells a repeated creation from a second ledger.
+        """Create a ledger; sent once, because repeating the request could create a second ledger.
 
-        With a `financial_account_type` the service supplies what is left out; without it `debit_credit`,
+        With a `financial_account_type` the service supplies defaults; without it `debit_credit`,
         `report_cash_flow`, `sort_code`, `sub_type` and `type` are required.
         """
         request = operations.create_ledger(
@@ -191,7 +190,7 @@ class LedgerClient:
             type=type,
             expand=expand,
         )
-        return self._exchange.ask(request, Ledger)
+        return self._client.request(request, Ledger)
 
     def recategorize_transaction(
         self,
@@ -202,7 +201,7 @@ class LedgerClient:
         category_ledger_id: str | None = None,
         modified_by: str | None = None,
     ) -> RecategorizedTransaction:
-        """Change the category of a transaction; sent once: after a lost answer, look before trying again.
+        """Change the category of a transaction; sent once: if the response is lost, check before trying again.
 
         Parameters
         ----------
@@ -215,7 +214,7 @@ class LedgerClient:
         category_ledger_id : str, optional
             The category to replace. Without it **all** categories of the transaction are moved.
         modified_by : str, optional
-            Who, for the service's audit log.
+            Name of the user, for the service's audit log.
         """
         request = operations.recategorize_transaction(
             ledger_id,
@@ -224,7 +223,7 @@ class LedgerClient:
             category_ledger_id=category_ledger_id,
             modified_by=modified_by,
         )
-        return self._exchange.ask(request, RecategorizedTransaction)
+        return self._client.request(request, RecategorizedTransaction)
 
     def list_line_entries(
         self,
@@ -256,7 +255,7 @@ class LedgerClient:
         period: Period,
         **options: Any,  # noqa: ANN401 (those of operations.list_line_entries)
     ) -> LineEntryPage:
-        return self._exchange.ask(operations.list_line_entries(ledger_id, period, **options), LineEntryPage)
+        return self._client.request(operations.list_line_entries(ledger_id, period, **options), LineEntryPage)
 
     def iter_line_entries(
         self,
@@ -275,7 +274,7 @@ class LedgerClient:
         Raises
         ------
         ProtocolError
-            A page token came twice: the pages would never end.
+            A page token repeats, so the pages would not end.
         """
         for page in self.iter_line_entry_pages(
             ledger_id,
@@ -308,8 +307,8 @@ class LedgerClient:
                 return
             if token in seen:
                 msg = (
-                    f"list line entries (ledger {ledger_id}, {period}): page {len(seen) + 1} leads "
-                    "back to a page already read, so the pages never end"
+                    f"list line entries (ledger {ledger_id}, {period}): pagination loop: next_page_token of page "
+                    f"{len(seen) + 1} repeats"
                 )
                 raise ProtocolError(msg)
             seen.add(token)
@@ -324,4 +323,4 @@ class LedgerClient:
     ) -> CashFlowReport:
         """Retrieve the cash flow report of a period; days are local to `time_zone`, both dates inclusive."""
         period = Period.of(start_date, end_date, time_zone)
-        return self._exchange.ask(operations.retrieve_cash_flow_report(period, tag_ids=tag_ids), CashFlowReport)
+        return self._client.request(operations.retrieve_cash_flow_report(period, tag_ids=tag_ids), CashFlowReport)

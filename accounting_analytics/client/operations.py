@@ -1,12 +1,18 @@
-"""The four operations as requests: every argument checked before anything is sent."""
+"""The four operations as requests; every argument is validated before anything is sent."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from accounting_analytics.client.request_validation import header_value, path_segment, query_text, shown
-from accounting_analytics.client.retry import Request
+from accounting_analytics.client.request_validation import (
+    header_value,
+    path_segment,
+    plain,
+    query_text,
+)
+from accounting_analytics.client.retry import OperationRequest
 from accounting_analytics.errors import InputError, ProtocolError
+from accounting_analytics.messages import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,17 +21,17 @@ if TYPE_CHECKING:
 
 MAX_LIMIT = 1000
 DEFAULT_LIMIT = 50
-_LONGEST_PAGE_TOKEN = 32_768
+_MAX_PAGE_TOKEN_LENGTH = 32_768
 
 
-def create_ledger(*, name: str, editable: bool, expand: Iterable[str] = (), **fields: Any) -> Request:  # noqa: ANN401
-    """Request that creates a ledger; `fields` are the interface's, None where left out."""
-    given = _given(name=query_text(name, "name"), editable=editable, **fields)
-    for field, value in given.items():
+def create_ledger(*, name: str, editable: bool, expand: Iterable[str] = (), **fields: Any) -> OperationRequest:  # noqa: ANN401
+    """Request that creates a ledger; `fields` are the interface's, None where omitted."""
+    body = _without_none(name=query_text(name, "name"), editable=editable, **fields)
+    for field, value in body.items():
         if isinstance(value, str):
             query_text(value, field)
-    parameters = _given(expand=_listed(expand, "expand"))
-    return Request("create ledger", "POST", "/v0/ledgers", parameters, subject=repr(shown(name)), body=given)
+    parameters = _without_none(expand=_join_list(expand, "expand"))
+    return OperationRequest("create ledger", "POST", "/v0/ledgers", parameters, subject=quote(name), body=body)
 
 
 def recategorize_transaction(
@@ -35,7 +41,7 @@ def recategorize_transaction(
     updated_category_ledger_id: str,
     category_ledger_id: str | None,
     modified_by: str | None,
-) -> Request:
+) -> OperationRequest:
     """Request that changes the category of a transaction."""
     path = (
         f"/v0/ledgers/{path_segment(ledger_id, 'ledger_id')}"
@@ -44,12 +50,12 @@ def recategorize_transaction(
     body = {"updated_category_ledger_id": query_text(updated_category_ledger_id, "updated_category_ledger_id")}
     if category_ledger_id is not None:
         body["category_ledger_id"] = query_text(category_ledger_id, "category_ledger_id")
-    return Request(
+    return OperationRequest(
         "recategorize transaction",
         "PUT",
         path,
         {},
-        subject=f"transaction {shown(transaction_id)} of ledger {shown(ledger_id)}",
+        subject=f"transaction {plain(transaction_id)} of ledger {plain(ledger_id)}",
         body=body,
         headers={} if modified_by is None else {"modified-by": header_value(modified_by, "modified_by")},
     )
@@ -65,40 +71,35 @@ def list_line_entries(
     limit: int = MAX_LIMIT,
     page_token: str | None = None,
     number: int | None = None,
-) -> Request:
-    """Request for one page of line entries; messages name its `number` where it is known."""
+) -> OperationRequest:
+    """Request for one page of line entries; `number` is the page number, for messages."""
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
         msg = f"limit must be a whole number from 1 to {MAX_LIMIT}, not {limit!r}"
         raise InputError(msg)
     path = f"/v0/ledgers/{path_segment(ledger_id, 'ledger_id')}/line-entries"
-    subject = f"ledger {shown(ledger_id)}, {period}{'' if number is None else f', page {number}'}"
-    if page_token is not None and len(query_text(page_token, "page_token")) > _LONGEST_PAGE_TOKEN:
-        problem = f"list line entries ({subject}): a page token of {len(page_token)} characters cannot be asked for"
+    subject = f"ledger {plain(ledger_id)}, {period}{'' if number is None else f', page {number}'}"
+    if page_token is not None and len(query_text(page_token, "page_token")) > _MAX_PAGE_TOKEN_LENGTH:
+        problem = f"list line entries ({subject}): a page token of {len(page_token)} characters is too long to send"
         raise InputError(problem) if number is None else ProtocolError(problem)
-    parameters = _days(period) | _given(
+    parameters = _dates(period) | _without_none(
         is_cashflow=None if is_cashflow is None else str(is_cashflow).lower(),
-        expand=_listed(expand, "expand"),
-        tag_ids=_listed(tag_ids, "tag_ids"),
+        expand=_join_list(expand, "expand"),
+        tag_ids=_join_list(tag_ids, "tag_ids"),
         limit=str(limit),
         page_token=page_token,
     )
-    return Request("list line entries", "GET", path, parameters, subject=subject)
+    return OperationRequest("list line entries", "GET", path, parameters, subject=subject)
 
 
-def retrieve_cash_flow_report(period: Period, *, tag_ids: Iterable[str] = ()) -> Request:
+def retrieve_cash_flow_report(period: Period, *, tag_ids: Iterable[str] = ()) -> OperationRequest:
     """Request for the cash flow report."""
-    parameters = _days(period) | _given(tag_ids=_listed(tag_ids, "tag_ids"))
-    return Request(
-        "retrieve cash flow report",
-        "GET",
-        "/v0/reports/cash-flow",
-        parameters,
-        subject=str(period),
-        whole_report=True,
+    parameters = _dates(period) | _without_none(tag_ids=_join_list(tag_ids, "tag_ids"))
+    return OperationRequest(
+        "retrieve cash flow report", "GET", "/v0/reports/cash-flow", parameters, subject=str(period), is_report=True
     )
 
 
-def _days(period: Period) -> dict[str, str]:
+def _dates(period: Period) -> dict[str, str]:
     return {
         "start_date": period.start_date.isoformat(),
         "end_date": period.end_date.isoformat(),
@@ -106,15 +107,15 @@ def _days(period: Period) -> dict[str, str]:
     }
 
 
-def _listed(texts: Iterable[str], name: str) -> str | None:
+def _join_list(texts: Iterable[str], name: str) -> str | None:
     """Comma-separated list, None for an empty one; a comma inside an element would split it."""
-    listed = [texts] if isinstance(texts, str) else list(texts)
-    for text in listed:
+    elements = [texts] if isinstance(texts, str) else list(texts)
+    for text in elements:
         if "," in query_text(text, f"an element of {name}"):
-            msg = f"an element with a comma cannot be sent in a list: {shown(text)}"
+            msg = f"an element with a comma cannot be sent in a list: {plain(text)}"
             raise InputError(msg)
-    return ",".join(listed) or None
+    return ",".join(elements) or None
 
 
-def _given(**values: Any) -> dict[str, Any]:  # noqa: ANN401 (JSON and query values)
+def _without_none(**values: Any) -> dict[str, Any]:  # noqa: ANN401 (JSON and query values)
     return {name: value for name, value in values.items() if value is not None}

@@ -1,4 +1,4 @@
-"""The rate of requests: one governor for all threads of a client, taught by the service."""
+"""Rate limiting of requests, shared by all threads of a client; follows the limits that the service reports."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from accounting_analytics.errors import DeadlineExceededError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from accounting_analytics.client.deadline import Deadline
+    from accounting_analytics.client.transport import Deadline
 
 _MINUTE = 60.0
 _BURST_SHARE = 10
 _SINCE_1970 = 1e9
-"""A reset larger than this is a moment, a smaller one a number of seconds: both are in use."""
+"""A reset larger than this is a Unix time, a smaller one a number of seconds: both are in use."""
 
 
 @dataclass(frozen=True)
 class Quota:
-    """What the service last said of its rate limit, and what is known to be used since; None where it said nothing.
+    """The rate limit that the service last reported, less the requests sent since; None where it reported nothing.
 
     Attributes
     ----------
     limit : int or None
-        Requests allowed in one window of time.
+        Requests allowed in one time window.
     remaining : int or None
         Requests left in this window.
     reset_in : float or None
         Seconds until the next window.
     paused_for : float
-        Seconds for which no request starts, because the service asked for it.
+        Seconds during which no request starts, because the service asked to wait.
     """
 
     limit: int | None
@@ -42,13 +42,13 @@ class Quota:
     paused_for: float
 
 
-class Governor:
-    """Lets requests start: evenly under a ceiling, never while the service asked to wait, never beyond its quota.
+class RateLimiter:
+    """Spreads requests below a maximum rate, respects waits that the service asks for, and stays within its quota.
 
     Parameters
     ----------
     requests_per_minute : float, optional
-        No minute sees more requests than this; a tenth of them may start at once.
+        Maximum in any minute; a tenth of it may start in one burst.
     """
 
     def __init__(self, requests_per_minute: float | None) -> None:
@@ -57,16 +57,16 @@ class Governor:
         if requests_per_minute is not None:
             self._burst = max(1, int(requests_per_minute / _BURST_SHARE))
             self._gap = _MINUTE / (requests_per_minute - self._burst + 1)
-        self._even_turn = 0.0  # when the next request would start if all were spread evenly
+        self._next_even_start = 0.0  # when the next request would start if all were spread evenly
         self._paused_until = 0.0
         self._limit: int | None = None
         self._remaining: int | None = None
         self._reset_at = 0.0
-        self._unanswered = 0
+        self._in_flight = 0
 
     @property
     def quota(self) -> Quota:
-        """What is left, for whoever watches."""
+        """Current quota."""
         with self._lock:
             now = time.monotonic()
             known = self._remaining is not None and now < self._reset_at
@@ -77,62 +77,62 @@ class Governor:
                 max(0.0, self._paused_until - now),
             )
 
-    def turn(self, deadline: Deadline, what: object) -> None:
-        """Wait for this caller's turn; one :meth:`answered` must follow.
+    def acquire(self, deadline: Deadline, request: object) -> None:
+        """Wait until a request may start; one :meth:`update` must follow.
 
         Raises
         ------
         DeadlineExceededError
-            The turn comes after the deadline; nothing was sent.
+            The request could only start after the deadline; nothing was sent.
         """
         while True:
             with self._lock:
                 wait = self._wait()
                 if wait <= 0:
-                    self._take()
+                    self._start()
                     return
             if wait > deadline.remaining():
                 msg = (
-                    f"{what}: the service's rate limit allows the next request in {wait:.0f} seconds, after the "
+                    f"{request}: the service's rate limit allows the next request in {wait:.0f} seconds, after the "
                     f"deadline of {deadline.seconds:g} seconds; nothing was sent, try again later"
                 )
                 raise DeadlineExceededError(msg)
             time.sleep(wait)
 
-    def answered(self, headers: Mapping[str, str], now: float) -> None:
-        """Learn from the headers of an answer; `now` is the present as seconds since 1970."""
+    def update(self, headers: Mapping[str, str], now: float) -> None:
+        """End a request and read the limit from the headers of its response; `now` is Unix time in seconds."""
         limit, remaining, reset = (_number(headers, name) for name in ("limit", "remaining", "reset"))
         with self._lock:
-            self._unanswered -= 1
+            self._in_flight -= 1
             if limit is not None:
                 self._limit = int(limit)
             if remaining is None or reset is None:
                 return
-            present = time.monotonic()
-            self._reset_at = present + min(max(0.0, reset - now if reset > _SINCE_1970 else reset), _MINUTE)
-            # requests on their way may not be counted in this answer yet
-            self._remaining = max(0, int(remaining) - self._unanswered)
+            seconds = max(0.0, reset - now if reset > _SINCE_1970 else reset)
+            self._reset_at = time.monotonic() + min(seconds, _MINUTE)
+            # the service may not have counted the requests that are still in flight
+            self._remaining = max(0, int(remaining) - self._in_flight)
 
     def pause(self, seconds: float) -> None:
-        """Let no request of any thread start for some seconds."""
+        """Start no request on any thread for some seconds."""
         with self._lock:
             self._paused_until = max(self._paused_until, time.monotonic() + seconds)
 
     def _wait(self) -> float:
         """Seconds until a request may start."""
         now = time.monotonic()
-        until = max(self._paused_until, self._even_turn - (self._burst - 1) * self._gap)
+        until = max(self._paused_until, self._next_even_start - (self._burst - 1) * self._gap)
         if self._remaining == 0 and now < self._reset_at:
             until = max(until, self._reset_at)
         return until - now
 
-    def _take(self) -> None:
+    def _start(self) -> None:
         now = time.monotonic()
-        self._even_turn = max(self._even_turn, now) + self._gap
-        self._unanswered += 1
+        self._next_even_start = max(self._next_even_start, now) + self._gap
+        self._in_flight += 1
         if self._remaining is not None:
             if now >= self._reset_at:
-                self._remaining = None  # a new window: what it holds, the next answer says
+                self._remaining = None  # a new window: the next response reports what it allows
             else:
                 self._remaining -= 1
 

@@ -1,4 +1,4 @@
-"""Answers as they came, for who needs a header, the bytes or the request's id."""
+"""Raw responses of the operations: status, headers, request id and undecoded bytes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Mapping
 
-    from accounting_analytics.client.http_request import Answer
-    from accounting_analytics.client.retry import Exchange, Request
+    from accounting_analytics.client.http_request import HttpResponse
+    from accounting_analytics.client.retry import OperationRequest, RetryingClient
 
 Decoded = TypeVar("Decoded")
 
 
 @dataclass(frozen=True, repr=False, slots=True)
 class RawResponse(Generic[Decoded]):
-    """A successful answer, not yet decoded.
+    """A successful response, not yet decoded.
 
     Attributes
     ----------
@@ -36,14 +36,14 @@ class RawResponse(Generic[Decoded]):
     status: int
     headers: Mapping[str, str]
     content: bytes
-    _exchange: Exchange
-    _request: Request
-    _answer: Answer
+    _client: RetryingClient
+    _request: OperationRequest
+    _response: HttpResponse
     _kind: type[Decoded]
 
     @property
     def request_id(self) -> str | None:
-        """The service's name for this request, for its operators; None where it gives none."""
+        """Request id, by which the operators of the service find this request; None where the service sends none."""
         return self.headers.get("x-request-id")
 
     def parse(self) -> Decoded:
@@ -54,17 +54,17 @@ class RawResponse(Generic[Decoded]):
         ProtocolError
             The body breaks the interface.
         """
-        return self._exchange.decoded(self._request, self._answer, self._kind)
+        return self._client.decode(self._request, self._response, self._kind)
 
     def __repr__(self) -> str:
         return f"RawResponse(status={self.status}, {len(self.content)} bytes, request_id={self.request_id!r})"
 
 
 class RawLedgerClient:
-    """The operations of :class:`~accounting_analytics.LedgerClient`, with the same arguments and raw answers."""
+    """The operations of :class:`~accounting_analytics.LedgerClient`, with the same arguments and raw responses."""
 
-    def __init__(self, exchange: Exchange) -> None:
-        self._exchange = exchange
+    def __init__(self, client: RetryingClient) -> None:
+        self._client = client
 
     def create_ledger(self, **fields: Any) -> RawResponse[Ledger]:  # noqa: ANN401 (those of LedgerClient)
         """Create a ledger; sent once."""
@@ -115,6 +115,6 @@ class RawLedgerClient:
         period = Period.of(start_date, end_date, time_zone)
         return self._raw(operations.retrieve_cash_flow_report(period, **options), CashFlowReport)
 
-    def _raw(self, request: Request, kind: type[Decoded]) -> RawResponse[Decoded]:
-        answer = self._exchange.ask_raw(request)
-        return RawResponse(answer.status, answer.headers, answer.content, self._exchange, request, answer, kind)
+    def _raw(self, request: OperationRequest, kind: type[Decoded]) -> RawResponse[Decoded]:
+        response = self._client.request_raw(request)
+        return RawResponse(response.status, response.headers, response.content, self._client, request, response, kind)

@@ -1,7 +1,7 @@
-"""What the service sends, as typed wire records: exact decimals, open enumerations, unknown fields ignored.
+"""Typed wire records of the responses: exact decimals, open enumerations, unknown fields ignored.
 
-The names are the interface's. Absent and null are both None. A value that breaks the interface raises while the answer
-is decoded, with the path of the field.
+The names are the interface's. Absent and null are both None. Decoding a value that breaks the interface raises an error
+with the path of the field.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Ledger(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A ledger; nested inside another object it carries no ``parent_id``."""
+    """A ledger; nested inside another object it has no ``parent_id``."""
 
     id: str
     name: str
@@ -100,7 +100,7 @@ class LineEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class LineEntryPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of line entries; both tokens must be there, null at the ends."""
+    """A page of line entries; both tokens are required, null at the ends."""
 
     records: list[LineEntry]
     next_page_token: str | None
@@ -164,11 +164,11 @@ Nested = TypeVar("Nested", CashFlowLedger, CashLedgerBalance)
 
 def flattened(nested: Iterable[Nested]) -> Iterator[Nested]:
     """Ledgers or balances of a report in one list, children after their parent."""
-    for one in nested:
-        yield one
-        yield from flattened(one.children)
+    for parent in nested:
+        yield parent
+        yield from flattened(parent.children)
 
 
-# msgspec learns a type when it first decodes it, and two threads that do so at once crash the interpreter
+# msgspec prepares a type when it is first decoded, and two threads that do so in parallel crash the interpreter
 for _kind in (Ledger, LineEntryPage, RecategorizedTransaction, CashFlowReport):
     msgspec.json.Decoder(_kind)

@@ -1,63 +1,62 @@
-"""What may go into a header or a path, checked before anything is sent."""
+"""Validation of ids, texts and headers before a request is sent."""
 
 from __future__ import annotations
 
-from urllib.parse import quote
+import urllib.parse
 
 from accounting_analytics.errors import ConfigurationError, InputError
+from accounting_analytics.messages import quote
 
-_LONGEST_HEADER = 16_384
-_SHOWN = 100
+_MAX_HEADER_LENGTH = 16_384
+_MAX_TEXT_LENGTH = 100
 
 
 def path_segment(identifier: str, name: str) -> str:
-    """Percent-encode an id for a path; "", "." and ".." would name another path and are refused."""
+    """Percent-encode an id for a path; "", "." and ".." would address another path and are refused."""
     try:
-        encoded = "" if identifier in {".", ".."} else quote(identifier, safe="")
-    except (TypeError, UnicodeEncodeError):  # half of a surrogate pair is no text
+        encoded = "" if identifier in {".", ".."} else urllib.parse.quote(identifier, safe="")
+    except (TypeError, UnicodeEncodeError):  # not text, or an unpaired surrogate
         encoded = ""
     if not encoded:
-        msg = f"{name} {shown(identifier)} is not an id"
+        msg = f"{name} {plain(identifier)} is not an id"
         raise InputError(msg)
     return encoded
 
 
 def query_text(text: str, name: str) -> str:
-    """Refuse what no query and no body can carry."""
+    """Return text that can be sent as UTF-8; anything else is refused."""
     try:
         text.encode()
     except (AttributeError, UnicodeEncodeError):
-        msg = f"{name} {shown(text)} is not text that can be sent"
+        msg = f"{name} {plain(text)} is not text that can be sent"
         raise InputError(msg) from None
     return text
 
 
 def header_value(text: str, name: str) -> str:
-    """Refuse text that no header can carry; the text itself is not repeated, it may be a secret."""
+    """Return text that fits a header; anything else is refused without being repeated, as it may be a secret."""
     if (
         not isinstance(text, str)
         or not text
-        or len(text) > _LONGEST_HEADER
+        or len(text) > _MAX_HEADER_LENGTH
         or not text.isascii()
         or not text.isprintable()
         or text != text.strip()
     ):
-        msg = f"{name} must be plain ASCII text without line breaks or outer spaces, at most {_LONGEST_HEADER} long"
+        msg = f"{name} must be plain ASCII text without line breaks or outer spaces, at most {_MAX_HEADER_LENGTH} long"
         raise ConfigurationError(msg)
     return text
 
 
 def header_name(name: str) -> str:
-    """Refuse what is no name of a header, or the name of one that is ours."""
+    """Return a valid header name; anything else is refused."""
     if not isinstance(name, str) or not name.isascii() or not name.replace("-", "").replace("_", "").isalnum():
         msg = f"instance_header {name!r} is not a header name"
         raise ConfigurationError(msg)
     return name
 
 
-def shown(text: object) -> str:
-    """Text for a one-line message: quoted where it holds more than plain characters, and not endless."""
-    if not isinstance(text, str):
-        return repr(text)
-    short = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-    return short if short and short.isprintable() else repr(short)
+def plain(text: object) -> str:
+    """Id or name for a one-line message: as it is if it is short and printable, else quoted and shortened."""
+    is_plain = isinstance(text, str) and 0 < len(text) <= _MAX_TEXT_LENGTH and text.isprintable()
+    return str(text) if is_plain else quote(text, limit=_MAX_TEXT_LENGTH)

@@ -1,27 +1,35 @@
-"""A question to the service and what becomes of it: one retry policy, every refusal a named error.
+"""Requests of operations, with authorization, rate limit and retries; every failure is a named error.
 
-Reads are asked again when the service or the road fails for a moment; changes are sent once. Nothing is asked beyond
-the deadline, before the rate limit allows it, or sooner than the service asked to wait.
+Reads are retried when the service or the network fails temporarily; changes are sent once. No request starts after the
+deadline, before the rate limit allows it, or sooner than the service asked to wait.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import logging
 import random
 import time
 from dataclasses import dataclass, replace
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from accounting_analytics.client.deadline import Deadline
-from accounting_analytics.client.http_request import MIB, Authorization, Sending, Transfer, checked_url, is_json
-from accounting_analytics.client.pacing import retry_after
-from accounting_analytics.client.rate_limiter import Governor
+from accounting_analytics.client.http_request import (
+    MIB,
+    Authorization,
+    HttpRequest,
+    HttpSender,
+    check_url,
+    is_json,
+)
+from accounting_analytics.client.rate_limiter import RateLimiter
 from accounting_analytics.client.request_validation import header_name, header_value
 from accounting_analytics.client.status_errors import status_error
 from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfaceError, decode
+from accounting_analytics.client.transport import Deadline
 from accounting_analytics.errors import (
     CertificateRefusedError,
     ConfigurationError,
@@ -38,29 +46,29 @@ if TYPE_CHECKING:
     import httpx
 
     from accounting_analytics.client.credentials import Credentials
-    from accounting_analytics.client.http_request import Answer
+    from accounting_analytics.client.http_request import HttpResponse
     from accounting_analytics.client.secret import Secret
 
 Decoded = TypeVar("Decoded")
-Finished = TypeVar("Finished")
+Result = TypeVar("Result")
 
 _log = logging.getLogger("accounting_analytics.client")
-# both are told to whoever configures logging, and not to a terminal where nobody did
+# without this, Python prints their warnings to stderr where no logging is configured
 _log.addHandler(logging.NullHandler())
 logging.getLogger("stamina").addHandler(logging.NullHandler())
 
-_TRIED_AGAIN = frozenset({408, 429, *range(500, 600)}) - {501, 505}
-_OBEYS_RETRY_AFTER = frozenset({429, 503})
-_LONGEST_WAIT = 120.0
-_FIRST_WAIT = 0.1
-_LONGEST_BACKOFF = 5.0
-_MOST_BYTES = 64 * MIB
-_MOST_REPORT_BYTES = 1024 * MIB
+_RETRYABLE_STATUSES = frozenset({408, 429, *range(500, 600)}) - {501, 505}
+_STATUSES_WITH_RETRY_AFTER = frozenset({429, 503})
+_MAX_WAIT = 120.0
+_FIRST_BACKOFF = 0.1
+_MAX_BACKOFF = 5.0
+_MAX_BYTES = 64 * MIB
+_MAX_REPORT_BYTES = 1024 * MIB
 
 
 @dataclass(frozen=True)
-class Request:
-    """What is asked: in the interface's words, and in words for a message."""
+class OperationRequest:
+    """A call of an operation of the interface; its text, for messages, names operation and subject."""
 
     operation: str
     method: str
@@ -69,26 +77,26 @@ class Request:
     subject: str = ""
     body: Mapping[str, Any] | None = None
     headers: Mapping[str, str] | None = None
-    whole_report: bool = False
+    is_report: bool = False
 
     def __str__(self) -> str:
         return f"{self.operation}{f' ({self.subject})' if self.subject else ''}"
 
 
 @dataclass(frozen=True)
-class Patience:
-    """How long and how often a call is tried, and how much is taken in.
+class RetryPolicy:
+    """Limits of a call: time, attempts and size of the response.
 
     Attributes
     ----------
     timeout : float
         Seconds for one attempt, from connecting to the last byte.
     deadline : float or Deadline
-        Seconds for one call with all its attempts and waits; or one moment for many calls.
+        Seconds for one call with all its attempts and waits; or one deadline for many calls.
     max_attempts : int
-        How often a read is tried in all.
+        Largest number of attempts of a read.
     most_bytes : int or None
-        Largest answer, decompressed; None is 64 MiB, and 1 GiB for a report.
+        Largest response, decompressed; None is 64 MiB, and 1 GiB for a report.
     """
 
     timeout: float
@@ -102,13 +110,17 @@ class Patience:
             msg = "timeout, deadline, max_attempts and most_bytes must be positive"
             raise ConfigurationError(msg)
 
-    def call(self) -> Deadline:
+    def start(self) -> Deadline:
         """Deadline of a call that starts now."""
         return self.deadline if isinstance(self.deadline, Deadline) else Deadline(self.deadline)
 
+    def max_response_bytes(self, request: OperationRequest) -> int:
+        """Largest response to a request."""
+        return self.most_bytes or (_MAX_REPORT_BYTES if request.is_report else _MAX_BYTES)
 
-class _PassingError(Exception):
-    """What may pass: carries the error it becomes when it does not."""
+
+class _RetryableError(Exception):
+    """A failure that may be temporary; holds the error to raise when no attempt is left."""
 
     def __init__(self, error: ServiceError, wait: float | None = None) -> None:
         super().__init__(str(error))
@@ -116,8 +128,8 @@ class _PassingError(Exception):
         self.wait = wait
 
 
-class Exchange:
-    """Requests to one instance of one service."""
+class RetryingClient:
+    """Sends requests of operations to one instance of a service."""
 
     def __init__(
         self,
@@ -128,151 +140,180 @@ class Exchange:
         instance_header: str,
         transport: httpx.BaseTransport | None,
         requests_per_minute: float | None,
-        patience: Patience,
+        retry_policy: RetryPolicy,
     ) -> None:
-        self.base_url = checked_url(base_url, "base_url")
+        self.base_url = check_url(base_url, "base_url")
         self._headers = {header_name(instance_header): header_value(instance_id, "the instance id")}
         self._credentials = credentials
-        self._patience = patience
-        self.governor = Governor(requests_per_minute)
-        self._transfer = Transfer(self.base_url, transport=transport, secrets=credentials.secrets)
+        self._retry_policy = retry_policy
+        self.rate_limiter = RateLimiter(requests_per_minute)
+        self._sender = HttpSender(self.base_url, transport=transport, secrets=credentials.secrets)
 
-    def with_patience(self, **changes: Any) -> Exchange:  # noqa: ANN401 (attributes of Patience)
-        """Return an exchange over the same connections, credentials and rate, with other patience."""
-        other = object.__new__(Exchange)
+    def with_retry_policy(self, **changes: Any) -> RetryingClient:  # noqa: ANN401 (attributes of RetryPolicy)
+        """Return a client with a changed policy, over the same connections, credentials and rate limit."""
+        other = object.__new__(RetryingClient)
         other.__dict__ |= self.__dict__
-        other._patience = replace(self._patience, **changes)
+        other._retry_policy = replace(self._retry_policy, **changes)
         return other
 
     def close(self) -> None:
         """Close the connections."""
-        self._transfer.close()
+        self._sender.close()
         self._credentials.close()
 
-    def ask(self, request: Request, kind: type[Decoded]) -> Decoded:
-        """Ask, and decode the answer."""
-        return self._ask(request, lambda answer: self.decoded(request, answer, kind))
+    def request(self, request: OperationRequest, kind: type[Decoded]) -> Decoded:
+        """Send a request and decode the response."""
+        return self._retry(request, lambda response: self.decode(request, response, kind))
 
-    def ask_raw(self, request: Request) -> Answer:
-        """Ask, and hand over a successful answer as it came."""
-        return self._ask(request, lambda answer: answer)
+    def request_raw(self, request: OperationRequest) -> HttpResponse:
+        """Send a request and return the successful response without decoding it."""
+        return self._retry(request, lambda response: response)
 
-    def decoded(self, request: Request, answer: Answer, kind: type[Decoded]) -> Decoded:
-        """Wire records of an answer; refuses what is not wholly the interface's."""
-        broken: type[ProtocolError] = ProtocolError
+    def decode(self, request: OperationRequest, response: HttpResponse, kind: type[Decoded]) -> Decoded:
+        """Wire record of a response; one that breaks the interface in any part is refused."""
+        error_type: type[ProtocolError] = ProtocolError
         try:
-            return decode(answer.content, kind)
+            return decode(response.content, kind)
         except NotTheInterfaceError as error:
-            said = f"the answer breaks the interface: {error}"
+            problem = f"the response breaks the interface: {error}"
         except NotJSONError as error:
-            said, broken = f"the answer is not the JSON the interface promises: {error}", GarbledAnswerError
-        msg = f"{request}: {self._transfer.masked(said)}"
-        raise broken(msg)
+            problem, error_type = f"the response is not valid JSON: {error}", GarbledAnswerError
+        msg = f"{request}: {self._sender.masked(problem)}"
+        raise error_type(msg)
 
-    def _ask(self, request: Request, finish: Callable[[Answer], Finished]) -> Finished:
-        """Ask until there is an answer, a final refusal, or no time or attempt left."""
-        deadline = self._patience.call()
-        again = request.method == "GET"
-        tries = 0
+    def _retry(self, request: OperationRequest, finish: Callable[[HttpResponse], Result]) -> Result:
+        """Repeat attempts until one succeeds or fails finally, or until no time or attempt is left."""
+        deadline = self._retry_policy.start()
+        is_read = request.method == "GET"
+        attempts = 0
 
-        def wait_before_next(error: Exception) -> bool | float:
-            nonlocal tries
-            tries += 1
-            if not isinstance(error, _PassingError) or not again:
+        def backoff(error: Exception) -> bool | float:
+            nonlocal attempts
+            attempts += 1
+            if not isinstance(error, _RetryableError) or not is_read:
                 return False
             if error.wait is not None:
-                return 0.0  # the governor lets nobody start before
-            # full jitter: threads that failed together do not come back together
-            wait = random.uniform(0.0, min(_LONGEST_BACKOFF, _FIRST_WAIT * 2**tries))  # noqa: S311 (no secret)
+                return 0.0  # the rate limiter waits
+            # random, so that threads whose requests failed together do not retry together
+            wait = random.uniform(0.0, min(_MAX_BACKOFF, _FIRST_BACKOFF * 2**attempts))  # noqa: S311 (no secret)
             return wait if wait < deadline.remaining() else False
 
         try:
             return self._attempt(request, finish, deadline)
-        except _PassingError as passing:
-            made = [passing]  # stamina's first attempt
-        import stamina  # noqa: PLC0415 (takes a while to import, and most calls succeed at once)
+        except _RetryableError as error:
+            first_failure = [error]  # stamina counts it as its first attempt
+        import stamina  # noqa: PLC0415 (slow to import, and most calls succeed at the first attempt)
 
-        attempts = self._patience.max_attempts if again else 1
+        max_attempts = self._retry_policy.max_attempts if is_read else 1
         try:
-            for attempt in stamina.retry_context(on=wait_before_next, attempts=attempts, timeout=None):
+            for attempt in stamina.retry_context(on=backoff, attempts=max_attempts, timeout=None):
                 with attempt:
-                    if made:
-                        raise made.pop()
+                    if first_failure:
+                        raise first_failure.pop()
                     return self._attempt(request, finish, deadline)
-        except _PassingError as passing:
-            problem = passing.error
-        if tries > 1:
-            problem.add_note(f"after {tries} attempts")
+        except _RetryableError as error:
+            problem = error.error
+        if attempts > 1:
+            problem.add_note(f"after {attempts} attempts")
         raise problem.with_traceback(None)
 
-    def _attempt(self, request: Request, finish: Callable[[Answer], Finished], deadline: Deadline) -> Finished:
-        """Ask once, and once more with a new token when the old one has expired."""
-        token = self._passing(lambda: self._credentials.token(deadline))
-        answer = self._send(request, token, deadline)
-        if answer.status == HTTPStatus.UNAUTHORIZED and self._passing(lambda: self._credentials.renew(token, deadline)):
-            answer = self._send(request, self._credentials.token(deadline), deadline)
-        return self._passing(lambda: self._finished(request, answer, finish, deadline))
+    def _attempt(
+        self, request: OperationRequest, finish: Callable[[HttpResponse], Result], deadline: Deadline
+    ) -> Result:
+        """Send a request, and again with a new token if the first one has expired."""
+        token = self._retryable(lambda: self._credentials.token(deadline))
+        response = self._send(request, token, deadline)
+        if response.status == HTTPStatus.UNAUTHORIZED and self._retryable(
+            lambda: self._credentials.renew(token, deadline)
+        ):
+            response = self._send(request, self._credentials.token(deadline), deadline)
+        return self._retryable(lambda: self._finish(request, response, finish, deadline))
 
     @staticmethod
-    def _passing(step: Callable[[], Finished]) -> Finished:
-        """Take a step whose failures may pass."""
+    def _retryable(step: Callable[[], Result]) -> Result:
+        """Run a step; failures of the network become retryable."""
         try:
             return step()
         except CertificateRefusedError:
             raise
         except (TransportError, DeadlineExceededError, GarbledAnswerError) as error:
-            problem = _PassingError(error.with_traceback(None))
+            problem = _RetryableError(error.with_traceback(None))
         raise problem
 
-    def _send(self, request: Request, token: Secret, deadline: Deadline) -> Answer:
-        """Send once, when the rate allows it."""
-        self.governor.turn(deadline, request)
+    def _send(self, request: OperationRequest, token: Secret, deadline: Deadline) -> HttpResponse:
+        """Send a request once, when the rate limit allows it."""
+        self.rate_limiter.acquire(deadline, request)
         started = time.monotonic()
-        sending = Sending(
-            what=str(request),
+        response: HttpResponse | None = None
+        try:
+            attempt_deadline = deadline.sooner(self._retry_policy.timeout)
+            http_request, authorization = self._http_request(request), Authorization(token.prefixed("Bearer"))
+            response = self._retryable(lambda: self._sender.send(http_request, authorization, attempt_deadline))
+        finally:
+            self.rate_limiter.update({} if response is None else response.headers, time.time())
+            seconds = time.monotonic() - started
+            if response is None:
+                _log.debug("%s: no response after %.3f s", request, seconds)
+            else:
+                _log.debug("%s: %d, %d bytes in %.3f s", request, response.status, len(response.content), seconds)
+        return response
+
+    def _http_request(self, request: OperationRequest) -> HttpRequest:
+        content_type = {} if request.body is None else {"content-type": "application/json"}
+        return HttpRequest(
+            description=str(request),
             method=request.method,
             url=f"{self.base_url}{request.path}",
             parameters=request.parameters,
-            headers=self._headers
-            | dict(request.headers or {})
-            | ({"content-type": "application/json"} if request.body is not None else {}),
+            headers=self._headers | dict(request.headers or {}) | content_type,
             content=None if request.body is None else msgspec.json.encode(request.body),
-            most_bytes=self._patience.most_bytes or (_MOST_REPORT_BYTES if request.whole_report else _MOST_BYTES),
+            max_response_bytes=self._retry_policy.max_response_bytes(request),
         )
-        answer: Answer | None = None
-        try:
-            until = deadline.sooner(self._patience.timeout)
-            answer = self._passing(lambda: self._transfer.send(sending, Authorization(token.prefixed("Bearer")), until))
-        finally:
-            self.governor.answered({} if answer is None else answer.headers, time.time())
-            took = time.monotonic() - started
-            if answer is None:
-                _log.debug("%s: no answer after %.3f s", request, took)
-            else:
-                _log.debug("%s: %d, %d bytes in %.3f s", request, answer.status, len(answer.content), took)
-        return answer
 
-    def _finished(
-        self, request: Request, answer: Answer, finish: Callable[[Answer], Finished], deadline: Deadline
-    ) -> Finished:
-        """Make of an answer what is wanted of it, or the error that it is."""
-        if answer.status == HTTPStatus.OK or (request.method == "POST" and answer.status == HTTPStatus.CREATED):
-            if is_json(answer):
-                return finish(answer)
-            kind = answer.headers.get("content-type", "")[:60]
-            msg = f"{request}: the answer is {kind}, not JSON; does base_url name the service itself?"
+    def _finish(
+        self,
+        request: OperationRequest,
+        response: HttpResponse,
+        finish: Callable[[HttpResponse], Result],
+        deadline: Deadline,
+    ) -> Result:
+        """Return the result of a successful response, or raise the error of any other."""
+        status = response.status
+        if status == HTTPStatus.OK or (request.method == "POST" and status == HTTPStatus.CREATED):
+            if is_json(response):
+                return finish(response)
+            content_type = response.headers.get("content-type", "")[:60]
+            msg = f"{request}: the response is {content_type}, not JSON; is base_url the address of the service?"
             raise GarbledAnswerError(msg)
-        if 200 <= answer.status < 300:  # noqa: PLR2004 (what HTTP calls success)
-            msg = f"{request}: the service answered {answer.status}, which the interface does not know"
+        if 200 <= status < 300:  # noqa: PLR2004 (what HTTP calls success)
+            msg = f"{request}: the service responded with status {status}, which the interface does not define"
             raise GarbledAnswerError(msg)
-        error = status_error(request, answer, self._transfer.masked)
-        if answer.status not in _TRIED_AGAIN:
+        error = status_error(request, response, self._sender.masked)
+        if status not in _RETRYABLE_STATUSES:
             raise error
-        wait = retry_after(answer.headers, time.time()) if answer.status in _OBEYS_RETRY_AFTER else None
+        wait = retry_after(response.headers, time.time()) if status in _STATUSES_WITH_RETRY_AFTER else None
         if wait is None:
-            raise _PassingError(error)
-        self.governor.pause(wait)
-        if request.method == "GET" and wait > min(_LONGEST_WAIT, deadline.remaining()):
+            raise _RetryableError(error)
+        self.rate_limiter.pause(wait)
+        if request.method == "GET" and wait > min(_MAX_WAIT, deadline.remaining()):
             msg = f"{error}; the service asks to wait {wait:.0f} seconds: try again then"
             raise type(error)(msg, status=error.status, error_code=error.error_code)
-        raise _PassingError(error, wait)
+        raise _RetryableError(error, wait)
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds of a Retry-After header, given as a number or an HTTP date; None where it is missing or unusable.
+
+    A date without a zone is UTC, as HTTP dates are. `now` is Unix time in seconds.
+    """
+    text = headers.get("retry-after", "").strip()
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            date = parsedate_to_datetime(text)
+            seconds = (date if date.tzinfo else date.replace(tzinfo=dt.UTC)).timestamp() - now
+        except (TypeError, ValueError, IndexError, OverflowError):
+            return None
+        return max(seconds, 0.0)
+    return seconds if 0 <= seconds < float("inf") else None

@@ -1,4 +1,4 @@
-"""A secret that shows itself to the service only."""
+"""Secrets that are masked wherever they could be printed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MASK = "***"
-_GUESSABLE = 8
+_MIN_UNAMBIGUOUS_LENGTH = 8
 
 
 class Secret:
-    """An access token: masked wherever it could be printed, and never pickled."""
+    """An access token or password: masked when printed, and never pickled."""
 
     __slots__ = ("_value",)
 
@@ -26,7 +26,7 @@ class Secret:
         return "Secret('***')"
 
     def __reduce__(self) -> NoReturn:
-        msg = "a secret is not pickled; connect again where it is needed"
+        msg = "a secret cannot be pickled; connect again where it is needed"
         raise TypeError(msg)
 
     def reveal(self) -> str:
@@ -34,19 +34,19 @@ class Secret:
         return self._value
 
     def prefixed(self, scheme: str) -> Secret:
-        """Return value of an Authorization header, as secret as this."""
+        """Return the value of an Authorization header, also a secret."""
         return Secret(f"{scheme} {self._value}")
 
     def same(self, other: Secret) -> bool:
-        """Whether both are one secret."""
+        """Whether both secrets are equal."""
         return hmac.compare_digest(self._value.encode(), other._value.encode())
 
 
 def masked(text: str, secrets: Iterable[Secret]) -> str:
-    """Text of others without the secrets that it repeats, also percent-encoded."""
-    spellings = {spelling(one.reveal()) for one in secrets for spelling in (str, quote, quote_plus)} - {""}
-    for spelling in sorted(spellings, key=len, reverse=True):
-        # a short one is part of innocent words; whole it is still masked
-        whole = re.escape(spelling) if len(spelling) >= _GUESSABLE else rf"(?<!\w){re.escape(spelling)}(?!\w)"
-        text = re.sub(whole, MASK, text)
+    """Text with every secret in it masked, also where it is percent-encoded."""
+    encoded = {encode(secret.reveal()) for secret in secrets for encode in (str, quote, quote_plus)} - {""}
+    for value in sorted(encoded, key=len, reverse=True):
+        # a short secret may be part of an ordinary word: it is masked only as a whole word
+        pattern = re.escape(value) if len(value) >= _MIN_UNAMBIGUOUS_LENGTH else rf"(?<!\w){re.escape(value)}(?!\w)"
+        text = re.sub(pattern, MASK, text)
     return text

@@ -1,9 +1,9 @@
-"""JSON into wire records, refusing what decoding would change without a word.
+"""Strict decoding of JSON into wire records: whatever decoding would change silently is refused.
 
-msgspec takes the last of two equal names in one object, reads amounts from texts like ``"1_000"`` and rounds instants
-to microseconds. A vectorised look at the bytes (:func:`suspicious`) shows that none of this can have happened; where it
-cannot show it, :func:`examine` reads the whole text again, slowly and strictly. The look may raise false alarms, never
-miss one: whatever :func:`examine` refuses is suspicious.
+msgspec keeps the last of two equal names in one object, reads amounts from texts like ``"1_000"`` and rounds instants
+to microseconds. :func:`check_strictly` refuses all three, but takes longer than decoding.
+:func:`may_need_strict_check` shows quickly that none of them can have happened; it may raise a false alarm, but never
+misses one.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-Answer = TypeVar("Answer")
+from accounting_analytics.messages import quote
+
 Positions = npt.NDArray[np.intp]
-Words = npt.NDArray[np.uint64]
+Decoded = TypeVar("Decoded")
 
 AMOUNTS = frozenset(
     {
@@ -39,212 +40,171 @@ _NUMBER_TEXT = re.compile(_NUMBER)
 _NUMBER_THEN_QUOTE = re.compile(f'{_NUMBER}"'.encode())
 _FINER_THAN_MICROSECONDS = re.compile(r"\.\d{6}\d*[1-9]")
 _SEVEN_FRACTION_DIGITS = re.compile(rb"\.[0-9]{7}")
-_ESCAPED_POINT_OR_DIGIT = re.compile(rb"\\u00(?:2[eE]|3[0-9])")
-_SPACE_BEFORE_COLON = re.compile(rb'"[ \t\r\n]+:')
-_ESCAPE_IN_NAME = re.compile(rb'\\.[^"\\]*"[ \t\r\n]*:', re.DOTALL)
-_QUOTE, _COLON, _BACKSLASH, _OPEN, _CLOSE, _SPACE = (ord(sign) for sign in '":\\{} ')
+_ESCAPED_ASCII = re.compile(rb"\\u00[2-7]")
+_ESCAPE_IN_NAME = re.compile(rb'\\.[^"\\]*":', re.DOTALL)
+_QUOTE, _COLON, _OPEN, _CLOSE, _SPACE = (ord(character) for character in '":{} ')
 _WORD = 8
-_SHORTER_READ_AT_ONCE = 4096
-_SHOWN = 80
-_PIECE = 1 << 17
+_WORD_MASKS = np.array([(1 << 8 * length) - 1 for length in range(_WORD + 1)], np.uint64)
+# odd constants with random bits, so that different names hardly ever have equal sums
+_FIRST_FACTOR, _LAST_FACTOR, _LENGTH_FACTOR, _OBJECT_FACTOR = map(
+    np.uint64, (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F, 0xC4CEB9FE1A85EC53)
+)
+_SHORT = 4096
+_MAX_SHOWN = 80
 
 
 class NotJSONError(Exception):
-    """The text is not whole, valid JSON: it was cut or garbled, and may come right another time."""
+    """The text is not complete, valid JSON: it is truncated or corrupted, so a retry may succeed."""
 
 
 class NotTheInterfaceError(Exception):
-    """Valid JSON that is not what the interface promises: another try would bring the same."""
+    """Valid JSON that breaks the interface: a retry would return the same."""
 
 
-def decode(content: bytes, kind: type[Answer]) -> Answer:
-    """Decode an answer strictly.
+def decode(content: bytes, kind: type[Decoded]) -> Decoded:
+    """Decode a response strictly.
 
     Raises
     ------
     NotJSONError
         The text is not JSON in UTF-8.
     NotTheInterfaceError
-        A value breaks the interface, a name stands twice in one object, or a value would lose digits.
+        A value breaks the interface or would lose digits, or an object has a duplicate key.
     """
     try:
-        answer = msgspec.json.decode(content, type=kind)
-        content.isascii() or content.decode()  # what is skipped is not looked at otherwise
+        decoded = msgspec.json.decode(content, type=kind)
+        content.isascii() or content.decode()  # msgspec does not check the encoding of fields that it skips
     except msgspec.ValidationError as error:
-        examine(content)  # half an answer is more often not JSON than another shape
+        check_strictly(content)  # a truncated response often fails validation first, and is not JSON
         msg = f"{error}{_record_id(content, str(error))}"
         raise NotTheInterfaceError(msg) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise NotJSONError(str(error)) from None
     except InvalidOperation:
-        msg = "a number has an exponent beyond all amounts"
+        msg = "a number has an exponent beyond any amount"
         raise NotTheInterfaceError(msg) from None
-    if len(content) < _SHORTER_READ_AT_ONCE or suspicious(content):
-        examine(content)
-    return answer
+    if len(content) < _SHORT or may_need_strict_check(content):
+        check_strictly(content)
+    return decoded
 
 
-def examine(content: bytes) -> None:
-    """Read a text slowly and refuse what decoding would change: repeated names, odd amounts, too fine instants."""
-    try:  # numbers are only counted: any length of them is fine
+def check_strictly(content: bytes) -> None:
+    """Parse a text again; refuse duplicate keys, amounts that are not numbers, and instants finer than microseconds."""
+    try:  # numbers are only counted, so their length does not matter
         text = content.decode()
-        json.loads(text, object_pairs_hook=_examined, parse_constant=_no_number, parse_int=len, parse_float=len)
+        json.loads(
+            text, object_pairs_hook=_check_object, parse_constant=_refuse_constant, parse_int=len, parse_float=len
+        )
     except (ValueError, RecursionError) as error:
         raise NotJSONError(str(error)) from None
 
 
-def suspicious(content: bytes) -> bool:
-    """Whether :func:`examine` might refuse `content`, which must be valid JSON; a quick look, never wrong on no."""
+def may_need_strict_check(content: bytes) -> bool:
+    """Whether :func:`check_strictly` might refuse `content`, which must be valid JSON; False is certain."""
+    # Once escaped backslashes and quotes are blanked out, quotes alternate between start and end of a string, and a
+    # string before a colon is a name. Two names of one object can be equal only if their sums of object, length, first
+    # and last eight bytes are. Escapes and spaces that could hide a name or a digit count as alarms.
     if _SEVEN_FRACTION_DIGITS.search(content):
         return True
-    escapes = b"\\" in content
-    if escapes and (_ESCAPED_POINT_OR_DIGIT.search(content) or _ESCAPE_IN_NAME.search(content)):
-        return True
-    names = _Names(content, _escaped(np.frombuffer(content, np.uint8)) if escapes else None)
-    if names.after_space and _SPACE_BEFORE_COLON.search(content):
-        return True
-    return names.repeat() or names.odd_amounts()
-
-
-def _escaped(signs: npt.NDArray[np.uint8]) -> Positions:
-    """Positions of the signs that a backslash escapes; of a run of backslashes every second one does."""
-    at = np.flatnonzero(signs == _BACKSLASH)
-    starts = np.flatnonzero(np.diff(at, prepend=-2) != 1)
-    lengths = np.diff(starts, append=len(at))
-    nth = np.arange(len(at)) - np.repeat(starts, lengths)
-    escaping: Positions = at[nth % 2 == 0]
-    return escaping + 1
-
-
-class _Names:
-    """The names of all objects of a text, found in pieces that stay in the processor's cache.
-
-    Parameters
-    ----------
-    content : bytes
-        Valid JSON.
-    escaped : array of int, optional
-        Positions of escaped signs.
-    """
-
-    def __init__(self, content: bytes, escaped: Positions | None) -> None:
-        self._content = content
-        self._signs = np.frombuffer(content, np.uint8)
-        self._escaped = escaped
-        self._in_text = np.uint8(0)
-        self.after_space = False
-        pieces = [self._piece(start) for start in range(0, len(content), _PIECE)]
-        self._ends, self._braces = (np.concatenate(arrays) for arrays in zip(*pieces, strict=True))
-        self._last, self._before = self._words()
-
-    def repeat(self) -> bool:
-        """Whether two names of one object may be equal: equal names of one object always have equal marks."""
-        if not len(self._braces):
-            return False
-        opening = self._signs[self._braces] == _OPEN
-        depth = np.cumsum(np.where(opening, 1, -1))
-        by_depth = np.argsort(depth, kind="stable")
-        inside = np.empty(len(opening), np.uint64)  # the object that each brace opens or returns to
-        inside[by_depth] = np.maximum.accumulate(np.where(opening[by_depth], np.arange(len(opening)), 0))
-        firsts = np.searchsorted(self._ends, self._braces)
-        owner = np.repeat(inside, np.diff(firsts, append=len(self._ends)))
-        marks = self._last[firsts[0] :] * np.uint64(0x9E3779B97F4A7C15)
-        marks += self._before[firsts[0] :] * np.uint64(0xD6E8FEB86659FD93)
-        marks += owner * np.uint64(0xC4CEB9FE1A85EC53)
-        marks.sort()
-        return bool((marks[1:] == marks[:-1]).any())
-
-    def odd_amounts(self) -> bool:
-        """Whether an amount may be a text that is not a number."""
-        values = self._ends[np.isin(self._last, _AMOUNT_ENDINGS)] + 2
-        values = values + (self._signs[values] == _SPACE)
-        first = self._signs[values]
-        if (first <= _SPACE).any():
+    if b"\\" in content:
+        if _ESCAPED_ASCII.search(content) or _ESCAPE_IN_NAME.search(content):
             return True
-        texts = values[first == _QUOTE].tolist()
-        return any(_NUMBER_THEN_QUOTE.match(self._content, at + 1) is None for at in texts)
-
-    def _piece(self, start: int) -> tuple[Positions, Positions]:
-        """Find the ends of names, and the braces outside of texts, in one piece."""
-        signs = self._signs[start : start + _PIECE + 1]  # one more, to see the colon after the last quote
-        quotes = signs == _QUOTE
-        if self._escaped is not None:
-            first, last = np.searchsorted(self._escaped, [start, start + len(signs)])
-            quotes[self._escaped[first:last] - start] = False
-        colons = signs[1:] == _COLON
-        self.after_space |= bool((colons & (signs[:-1] <= _SPACE)).any())
-        ends = np.flatnonzero(quotes[:-1] & colons) + start
-        own = signs[:_PIECE]
-        braces = np.flatnonzero((own == _OPEN) | (own == _CLOSE))
-        # an odd number of quotes before a brace: it stands inside a text
-        odd = np.bitwise_xor.reduceat(quotes[:_PIECE].view(np.uint8), np.append(0, braces))
-        odd = np.bitwise_xor.accumulate(odd) ^ self._in_text
-        self._in_text = odd[-1]
-        return ends, braces[odd[:-1] == 0] + start
-
-    def _words(self) -> tuple[Words, Words]:
-        """Last eight bytes of each name and the eight before, as numbers that equal names share."""
-        words = np.ndarray((len(self._content) - _WORD + 1,), dtype=">u8", buffer=self._content, strides=(1,))
-        last, whole = _within_quotes(words[np.maximum(self._ends - _WORD, 0)])
-        before, _ = _within_quotes(words[np.maximum(self._ends - 2 * _WORD, 0)])
-        before *= whole
-        for at, end in enumerate(self._ends[: np.searchsorted(self._ends, 2 * _WORD)]):  # too near to the start
-            name = self._content[:end].rjust(2 * _WORD)
-            (last[at],), (alone,) = _within_quotes(np.frombuffer(name[-_WORD:], ">u8"))
-            (before[at],), _ = _within_quotes(np.frombuffer(name[-2 * _WORD : -_WORD], ">u8"))
-            before[at] *= alone
-        return last, before
+        content = content.replace(b"\\\\", b"__").replace(b'\\"', b"__")
+    text = bytes(_WORD) + content + bytes(_WORD)
+    characters = np.frombuffer(text, np.uint8)
+    quotes = np.flatnonzero(characters == _QUOTE)
+    following = characters[quotes[1::2] + 1]
+    if (following <= _SPACE).any():
+        return True
+    is_name = following == _COLON
+    starts, ends = quotes[::2][is_name], quotes[1::2][is_name]
+    names = _name_sums(text, starts, ends)
+    braces = np.flatnonzero((characters == _OPEN) | (characters == _CLOSE))
+    braces = braces[np.searchsorted(quotes, braces) % 2 == 0]
+    objects = np.repeat(
+        _innermost_objects(characters[braces] == _OPEN), np.diff(np.searchsorted(starts, braces), append=len(starts))
+    )
+    sums = np.sort(names + objects * _OBJECT_FACTOR)
+    return bool((sums[1:] == sums[:-1]).any()) or _has_text_amount(text, characters, names, ends)
 
 
-def _within_quotes(words: npt.NDArray[np.uint64]) -> tuple[Words, npt.NDArray[np.bool_]]:
-    """Each word, its last byte the lowest, without what stands before its last quote; and whether it has no quote."""
-    words = words.astype(np.uint64)
-    found = words ^ np.uint64(0x2222222222222222)
-    found = (found - np.uint64(0x0101010101010101)) & ~found & np.uint64(0x8080808080808080)
-    # the lowest bit set is exact: it is the quote nearest to the end; of the quote itself the same seven bits stay
-    words &= (found & -found) - np.uint64(1)
-    return words, found == 0
+def _name_sums(text: bytes, starts: Positions, ends: Positions) -> npt.NDArray[np.uint64]:
+    """Sum of length, first and last eight bytes of each name between the quotes at `starts` and `ends`."""
+    lengths = ends - starts - 1
+    masks = _WORD_MASKS[np.minimum(lengths, _WORD)]
+    first, last = _words(text, "<u8")[starts + 1] & masks, _words(text, ">u8")[ends - _WORD] & masks
+    sums: npt.NDArray[np.uint64] = lengths.astype(np.uint64) * _LENGTH_FACTOR
+    return sums + first * _FIRST_FACTOR + last * _LAST_FACTOR
 
 
-def _ending(name: str) -> int:
-    quoted = f'"{name}'.encode()[-_WORD:]
-    return int(_within_quotes(np.frombuffer(quoted.rjust(_WORD), ">u8"))[0][0])
+def _words(text: bytes, dtype: str) -> npt.NDArray[np.uint64]:
+    """Eight bytes from each position of a text as one number, the byte that comes first or last being the lowest."""
+    words: npt.NDArray[np.uint64] = np.ndarray((len(text) - _WORD + 1,), dtype, buffer=text, strides=(1,))
+    return words
 
 
-_AMOUNT_ENDINGS = np.array(sorted({_ending(name) for name in AMOUNTS}), np.uint64)
+def _innermost_objects(is_opening: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
+    """Return the number of the innermost open object after each brace."""
+    stack, objects = [0], []
+    for number, opening in enumerate(is_opening.tolist(), start=1):
+        if opening:
+            stack.append(number)
+        else:
+            stack.pop()
+        objects.append(stack[-1])
+    return np.array(objects, np.uint64)
 
 
-def _examined(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _has_text_amount(
+    text: bytes, characters: npt.NDArray[np.uint8], names: npt.NDArray[np.uint64], ends: Positions
+) -> bool:
+    """Whether an amount may be a text that is not a number."""
+    values = ends[np.isin(names, _AMOUNT_SUMS)] + 2
+    values = values + (characters[values] == _SPACE)
+    first = characters[values]
+    if (first <= _SPACE).any():
+        return True
+    texts = values[first == _QUOTE].tolist()
+    return any(_NUMBER_THEN_QUOTE.match(text, start + 1) is None for start in texts)
+
+
+def _sum_of_name(name: str) -> np.uint64:
+    text = bytes(_WORD) + f'"{name}"'.encode() + bytes(_WORD)
+    sums = _name_sums(text, np.array([_WORD]), np.array([len(text) - _WORD - 1]))
+    return np.uint64(sums[0])
+
+
+_AMOUNT_SUMS = np.array([_sum_of_name(name) for name in sorted(AMOUNTS)], np.uint64)
+
+
+def _check_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Fields of one object, each checked."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
-        msg = f"the name {max(names, key=names.count)!r} stands twice in one object{_of(fields)}"
+        msg = f"duplicate JSON key {max(names, key=names.count)!r}{_object_id(fields)}"
         raise NotTheInterfaceError(msg)
     for name in AMOUNTS & fields.keys():
         text = fields[name]
         if isinstance(text, str) and not _NUMBER_TEXT.fullmatch(text):
-            msg = f"{name} {_shown(text)} is not a number{_of(fields)}"
+            msg = f"{name} {quote(text, limit=_MAX_SHOWN)} is not a number{_object_id(fields)}"
             raise NotTheInterfaceError(msg)
     for name in INSTANTS & fields.keys():
         text = fields[name]
         if isinstance(text, str) and _FINER_THAN_MICROSECONDS.search(text):
-            msg = f"the instant {_shown(text)} is finer than microseconds{_of(fields)}"
+            msg = f"{name} {quote(text, limit=_MAX_SHOWN)} is finer than microseconds{_object_id(fields)}"
             raise NotTheInterfaceError(msg)
     return fields
 
 
-def _of(fields: dict[str, Any]) -> str:
-    """Which object it is, in words; empty where it carries no id."""
-    found = next((fields[name] for name in ("id", "line_id", "ledger_id") if isinstance(fields.get(name), str)), None)
-    return "" if found is None else f" ({_shown(found)})"
+def _object_id(fields: dict[str, Any]) -> str:
+    """Id of an object in parentheses; empty where it has none."""
+    ids = (fields[name] for name in ("id", "line_id", "ledger_id") if isinstance(fields.get(name), str))
+    identifier = next(ids, None)
+    return "" if identifier is None else f" ({quote(identifier, limit=_MAX_SHOWN)})"
 
 
-def _shown(text: str) -> str:
-    return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}..."
-
-
-def _no_number(text: str) -> NoReturn:
+def _refuse_constant(text: str) -> NoReturn:
     msg = f"{text} is not JSON"
     raise ValueError(msg)
 
@@ -258,12 +218,12 @@ class _IdentifiedRecords(msgspec.Struct):
 
 
 def _record_id(content: bytes, problem: str) -> str:
-    """Id of the record that a problem's path (``$.records[3].amount``) points at, in words; empty if there is none."""
-    at = re.search(r"\$\.records\[(\d+)\]", problem)
-    if at is None:
+    """Id of the record that the path in a message (``$.records[3].amount``) names; empty if there is none."""
+    index = re.search(r"\$\.records\[(\d+)\]", problem)
+    if index is None:
         return ""
     try:
-        record = msgspec.json.decode(content, type=_IdentifiedRecords).records[int(at.group(1))]
+        record = msgspec.json.decode(content, type=_IdentifiedRecords).records[int(index.group(1))]
     except (msgspec.DecodeError, IndexError):
         return ""
-    return f" (line {_shown(str(record.id))})"
+    return f" (line {quote(str(record.id), limit=_MAX_SHOWN)})"

@@ -1,7 +1,7 @@
-"""The road to the service: connections that no slow sender holds beyond a deadline.
+"""HTTP transport whose connections respect a deadline.
 
-httpx bounds each read, not their sum: a sender of one byte a second holds it for ever. Here each read and write gets
-what is left until the deadline of the transfer that the thread is in.
+httpx limits each read, not their sum, so a server that sends one byte a second can hold a call indefinitely. Here each
+connect, read and write may take only the time left until the deadline of the current request.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import socket
 import threading
+import time
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -21,46 +22,81 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Iterable, Iterator
 
-    from accounting_analytics.client.deadline import Deadline
-
 _CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=100)
-_TALKATIVE = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
-_deadline: ContextVar[Deadline | None] = ContextVar("deadline of the transfer", default=None)
+_HTTP_LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
+
+
+class Deadline:
+    """A time limit that starts when the object is created.
+
+    One deadline may be given to many calls, and so limits a whole job:
+    ``client.with_options(deadline=Deadline(600))``.
+
+    Parameters
+    ----------
+    seconds : float
+        Seconds from now; infinity sets no limit.
+    """
+
+    __slots__ = ("_expires_at", "seconds")
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = float(seconds)
+        self._expires_at = time.monotonic() + self.seconds
+
+    def __repr__(self) -> str:
+        return f"Deadline({self.seconds:g}, {self.remaining():.1f} seconds left)"
+
+    def remaining(self) -> float:
+        """Seconds left; zero or negative when the deadline has passed."""
+        return self._expires_at - time.monotonic()
+
+    def sooner(self, seconds: float) -> Deadline:
+        """Return this deadline, or one `seconds` from now if that is sooner."""
+        return self if self.remaining() <= seconds else Deadline(seconds)
+
+
+_current_deadline: ContextVar[Deadline | None] = ContextVar("deadline of the current request", default=None)
 
 
 @contextmanager
-def transfer_until(deadline: Deadline) -> Iterator[None]:
-    """Bound everything this thread sends and receives meanwhile, and keep addresses and headers out of logs."""
-    token = _deadline.set(deadline)
+def request_deadline(deadline: Deadline) -> Iterator[None]:
+    """Apply a deadline to everything this thread sends and receives in the block."""
+    token = _current_deadline.set(deadline)
     try:
         yield
     finally:
-        _deadline.reset(token)
+        _current_deadline.reset(token)
 
 
-def _not_ours(_: logging.LogRecord) -> bool:
-    """Whether a log record is not about a transfer of ours: theirs tell addresses and headers."""
-    return _deadline.get() is None
+def keep_requests_out_of_http_logs() -> None:
+    """Drop what httpx and httpcore log about requests of this package; other users of httpx keep their logs.
+
+    Those records contain URLs and headers, at DEBUG also headers in which a service repeats the token.
+    """
+    for name in _HTTP_LOGGERS:
+        logging.getLogger(name).addFilter(_is_foreign_request)  # adding it again has no effect
 
 
-for _name in _TALKATIVE:
-    logging.getLogger(_name).addFilter(_not_ours)
+def _is_foreign_request(_: logging.LogRecord) -> bool:
+    """Whether the current request, if any, was not sent by this package."""
+    return _current_deadline.get() is None
 
 
 class DeadlineTransport(httpx.HTTPTransport):
-    """Connections that keep the deadline of the transfer they are used in.
+    """Connections that respect the deadline of the current request.
 
     Attributes
     ----------
     proxy : str or None
-        Host and port of the proxy they go through, for messages.
+        Host and port of the proxy, for messages.
     """
 
     def __init__(self, *, encrypted: bool = True, proxy: str | None = None) -> None:
         self.proxy = None if proxy is None else _host_and_port(httpx.URL(proxy))
-        # certificates take a moment to load: not for an address that never meets any
+        # loading certificates takes time, so it is skipped where no connection is encrypted
         super().__init__(verify=encrypted or proxy is not None, limits=_CONNECTIONS, proxy=proxy)
-        self._pool._network_backend = _Backend(httpcore.SyncBackend())  # noqa: SLF001 (httpx passes none through)
+        self._pool._network_backend = _Backend(httpcore.SyncBackend())  # noqa: SLF001 (httpx has no parameter for it)
 
 
 def transport_to(url: httpx.URL) -> DeadlineTransport:
@@ -73,7 +109,7 @@ def transport_to(url: httpx.URL) -> DeadlineTransport:
 
 
 def _host_and_port(proxy: httpx.URL) -> str:
-    """Address of a proxy for messages; one with a path may be a password with a slash."""
+    """Address of a proxy for messages; what looks like a path may belong to a password with a slash."""
     return proxy.netloc.decode("ascii") if proxy.path in {"", "/"} else "that the environment names"
 
 
@@ -89,16 +125,16 @@ class _Backend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        problem: httpcore.ConnectError | None = None
-        for address in _addresses(host, port, _left(timeout, httpcore.ConnectTimeout)):
-            left = _left(timeout, httpcore.ConnectTimeout)
+        last_error: httpcore.ConnectError | None = None
+        for address in _resolve(host, port, _time_left(timeout, httpcore.ConnectTimeout)):
+            seconds = _time_left(timeout, httpcore.ConnectTimeout)
             try:
-                stream = self._backend.connect_tcp(address, port, left, local_address, socket_options)
+                stream = self._backend.connect_tcp(address, port, seconds, local_address, socket_options)
             except httpcore.ConnectError as error:
-                problem = error
+                last_error = error
             else:
                 return _Stream(stream)
-        raise problem or httpcore.ConnectError("the name has no address")
+        raise last_error or httpcore.ConnectError("the host name has no address")
 
 
 class _Stream(httpcore.NetworkStream):
@@ -106,10 +142,10 @@ class _Stream(httpcore.NetworkStream):
         self._stream = stream
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, _left(timeout, httpcore.ReadTimeout))
+        return self._stream.read(max_bytes, _time_left(timeout, httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, _left(timeout, httpcore.WriteTimeout))
+        self._stream.write(buffer, _time_left(timeout, httpcore.WriteTimeout))
 
     def close(self) -> None:
         self._stream.close()
@@ -117,42 +153,42 @@ class _Stream(httpcore.NetworkStream):
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
-        left = _left(timeout, httpcore.ConnectTimeout)
-        return _Stream(self._stream.start_tls(ssl_context, server_hostname, left))
+        seconds = _time_left(timeout, httpcore.ConnectTimeout)
+        return _Stream(self._stream.start_tls(ssl_context, server_hostname, seconds))
 
     def get_extra_info(self, info: str) -> Any:  # noqa: ANN401 (httpcore's own)
         return self._stream.get_extra_info(info)
 
 
-def _left(timeout: float | None, late: type[httpcore.TimeoutException]) -> float | None:
-    """Seconds that one step may take; raises when there is none left."""
-    deadline = _deadline.get()
+def _time_left(timeout: float | None, timeout_error: type[httpcore.TimeoutException]) -> float | None:
+    """Seconds that one step may take; raises `timeout_error` when none are left."""
+    deadline = _current_deadline.get()
     if deadline is None:
         return timeout
     left = deadline.remaining()
     if left <= 0:
-        raise late
+        raise timeout_error
     return left if timeout is None else min(left, timeout)
 
 
-def _addresses(host: str, port: int, seconds: float | None) -> list[str]:
-    """Addresses of a name; looked up beside, because the system's look-up knows no time limit."""
-    found: list[str] = []
-    problems: list[str] = []
+def _resolve(host: str, port: int, seconds: float | None) -> list[str]:
+    """Addresses of a host name, resolved on another thread because the system call has no time limit."""
+    addresses: list[str] = []
+    errors: list[str] = []
 
-    def look_up() -> None:
+    def resolve() -> None:
         try:
             entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
-            problems.append(str(error))
+            errors.append(str(error))
         else:
-            found.extend(dict.fromkeys(str(entry[4][0]) for entry in entries))
+            addresses.extend(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
-    thread = threading.Thread(target=look_up, name="look up an address", daemon=True)
+    thread = threading.Thread(target=resolve, name="resolve a host name", daemon=True)
     thread.start()
     thread.join(seconds)
-    if problems:
-        raise httpcore.ConnectError(problems[0])
-    if not found:
+    if errors:
+        raise httpcore.ConnectError(errors[0])
+    if not addresses:
         raise httpcore.ConnectTimeout
-    return found
+    return addresses

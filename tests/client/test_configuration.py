@@ -118,8 +118,8 @@ def test_connects_with_client_credentials(monkeypatch, token_file):
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_CLIENT_ID", "me")
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_CLIENT_SECRET_FILE", str(token_file))
     with aa.connect(base_url="http://127.0.0.1:1", instance_id="ins") as client:
-        credentials = client._exchange._credentials
-        assert base64.b64decode(credentials._pair.reveal()) == b"me:canary"
+        credentials = client._client._credentials
+        assert base64.b64decode(credentials._basic_credentials.reveal()) == b"me:canary"
         assert "canary" not in repr(credentials)
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_CLIENT_SECRET", "canary")
     assert "canary" not in repr(load_settings()).replace(str(token_file), "")
@@ -143,7 +143,7 @@ def test_the_nearest_way_in_counts(profile, monkeypatch, token_file, set_where, 
     for name, value in variable.items():
         monkeypatch.setenv(f"ACCOUNTING_ANALYTICS_{name}", value.replace("FILE", str(token_file)))
     settings = load_settings(**{name: value.replace("FILE", str(token_file)) for name, value in option.items()})
-    assert settings.nearest(("token", "token_file", "token_url")) == expected
+    assert settings.first_set(("token", "token_file", "token_url")) == expected
 
 
 @pytest.mark.parametrize("given", [{}, {"client_id": "me"}, {"client_secret": "s"}])
@@ -164,4 +164,4 @@ def test_credentials_may_be_given_to_connect():
     """Where a token comes from may be an object."""
     credentials = aa.client.ClientCredentials("http://127.0.0.1:1/t", "me", "canary")
     with aa.connect(base_url="http://127.0.0.1:1", instance_id="i", token=credentials) as client:
-        assert client._exchange._credentials is credentials
+        assert client._client._credentials is credentials

@@ -97,10 +97,10 @@ def test_tokens_are_renewed_before_they_expire(issuing, fault_server, monkeypatc
     issuer = Issuer(expires_in=100)
     client = issuing(issuer)
     client.retrieve_cash_flow_report(*MARCH)
-    credentials = client._exchange._credentials
-    monkeypatch.setattr(credentials, "_early_at", 0.0)
+    credentials = client._client._credentials
+    monkeypatch.setattr(credentials, "_renew_at", 0.0)
     issuer.slow = 0.3
-    early = threading.Thread(target=client._exchange._credentials.token, args=(aa.client.Deadline(10),))
+    early = threading.Thread(target=client._client._credentials.token, args=(aa.client.Deadline(10),))
     early.start()
     while len(asked(fault_server)) < 2:
         time.sleep(0.01)

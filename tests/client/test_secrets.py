@@ -117,8 +117,8 @@ def test_objects_show_no_secret(fault_server, across, tmp_path):
     file.chmod(0o600)
     kinds = (TOKEN, TokenFile(file), ClientCredentials(f"{fault_server.base_url}/t", "me", SECRET))
     for client in (across(token=kind) for kind in kinds):
-        for one in (client, client.with_options(timeout=9), client._exchange, client._exchange._credentials):
-            shown = f"{one!r} {one} {vars(one)!r} {vars(vars(one).get('_exchange', one))!r}"
+        for one in (client, client.with_options(timeout=9), client._client, client._client._credentials):
+            shown = f"{one!r} {one} {vars(one)!r} {vars(vars(one).get('_client', one))!r}"
             assert TOKEN not in shown
             assert SECRET not in shown
             for attempt in (pickle.dumps, copy.deepcopy):
