@@ -1,14 +1,13 @@
-"""The chart of accounts, crawled to closure: the service lists no ledgers, so they are found by what points at them.
+"""The chart of accounts, found by following references: the service has no operation that lists ledgers.
 
-The balances of a cash flow report name the ledgers that report cash flow, its flows the categories they moved, the
-lines of these the ledgers opposite, and nested ledgers the parents. A ledger that never had a line opposite a
-discovered one in the period stays invisible; ``attrs["notes"]`` says so.
+The balances of a cash flow report name the ledgers that report cash flow, its flows name categories, the lines of these
+name opposing ledgers, and nested ledgers name parents. A ledger without a line opposite a discovered one in the period
+cannot be found; ``attrs["notes"]`` states that.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +16,9 @@ import pandas as pd
 
 from accounting_analytics.chart_of_accounts import Hierarchy, RequiredLedger, display_order, required_ledger
 from accounting_analytics.client.records import flattened
-from accounting_analytics.loader.ledger_probe import LedgerLook, Seen
-from accounting_analytics.loader.line_entries import DEFAULT_IN_FLIGHT, checked_in_flight
-from accounting_analytics.loader.worker_pool import Crew
+from accounting_analytics.loader.ledger_probe import LedgerProbe, ProbedLedger
+from accounting_analytics.loader.worker_pool import DEFAULT_IN_FLIGHT, WorkerPool, check_in_flight
+from accounting_analytics.messages import join_ids
 from accounting_analytics.periods import Period
 from accounting_analytics.progress import progress_bar
 from accounting_analytics.schemas import Ledgers
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.client import records as wire
 
-_BLIND_SPOT = (
-    "A ledger without a line opposite one of these in the period cannot be seen: the service lists no ledgers. "
+_LIMITATION = (
+    "A ledger without a line opposite one of these in the period cannot be found: the service has no list of ledgers. "
     "A longer period finds more."
 )
 
@@ -50,7 +49,7 @@ def discover_ledgers(
     in_flight: int = DEFAULT_IN_FLIGHT,
     progress: bool | None = None,
 ) -> pd.DataFrame:
-    """Discover the ledgers that the books of a period touch.
+    """Discover the ledgers that are used in a period.
 
     Parameters
     ----------
@@ -59,20 +58,20 @@ def discover_ledgers(
     start_date, end_date : datetime.date or str
         First and last day, both inclusive, local to `time_zone`.
     parents : mapping, optional
-        Ledger id to parent id (None for a root), where the service does not tell.
+        Ledger id to parent id (None for a root), where the service does not show parents.
     inflow_ledger_id, outflow_ledger_id, transfers_ledger_id, opening_balance_ledger_id : str, optional
-        The required ledger of that role, where it is not to be recognised.
+        The required ledger of that role, where it cannot be recognised.
     in_flight : int
-        How many requests at once at most.
+        Requests in parallel at most.
     progress : bool, optional
-        A progress bar; None shows one where somebody is watching.
+        Show a progress bar; None shows one in a terminal or an interactive notebook.
 
     Returns
     -------
     DataFrame
-        :class:`~accounting_analytics.schemas.Ledgers`, ordered by (sort_code, id). ``found_by`` says how each was met,
-        ``parent_known`` whether its parent is certain, ``attrs["notes"]`` what cannot be seen, ``attrs["required"]``
-        which ledger has which of the four required roles.
+        :class:`~accounting_analytics.schemas.Ledgers`, ordered by (sort_code, id). ``found_by`` states how each was
+        found, ``parent_known`` whether its parent is certain, ``attrs["notes"]`` what cannot be found,
+        ``attrs["required"]`` which ledger has which of the four required roles.
 
     Raises
     ------
@@ -82,32 +81,32 @@ def discover_ledgers(
         The parents form a cycle.
     """
     period = Period.of(start_date, end_date, time_zone)
-    at_once = checked_in_flight(in_flight)
-    pinned = {
+    check_in_flight(in_flight)
+    roles = {
         RequiredLedger.UNCATEGORIZED_INFLOW: inflow_ledger_id,
         RequiredLedger.UNCATEGORIZED_OUTFLOW: outflow_ledger_id,
         RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS: transfers_ledger_id,
         RequiredLedger.OPENING_BALANCE: opening_balance_ledger_id,
     }
     report = client.retrieve_cash_flow_report(period.start_date, period.end_date, time_zone=time_zone)
-    crawl = _Crawl(LedgerLook(client, period))
+    search = _LedgerSearch(LedgerProbe(client, period))
     for balance in (*flattened(report.starting_balances), *flattened(report.ending_balances)):
-        crawl.meet(balance.ledger_id, "cash balance", name=balance.ledger_name, sort_code=balance.sort_code, cash=True)
+        search.add(balance.ledger_id, "cash balance", name=balance.ledger_name, sort_code=balance.sort_code, cash=True)
     for flow in flattened(report.cash_flow_ledgers):
-        crawl.meet(flow.ledger_id, "cash flow", name=flow.name)
+        search.add(flow.ledger_id, "cash flow", name=flow.name)
     for ledger_id in (*(parents or {}), *filter(None, (parents or {}).values())):
-        crawl.meet(ledger_id, "given parents")
-    for role, pin in pinned.items():
-        if pin is not None:
-            crawl.meet(pin, f"given as {role}")
+        search.add(ledger_id, "given parents")
+    given = {role: ledger_id for role, ledger_id in roles.items() if ledger_id is not None}
+    for role, ledger_id in given.items():
+        search.add(ledger_id, f"given as {role}")
     with progress_bar(progress, desc="ledgers", unit=" ledgers") as bar:
-        while crawl.waiting:
-            bar.update(crawl.visit_waiting(at_once))
-    return crawl.frame(parents or {}, {role: pin for role, pin in pinned.items() if pin is not None})
+        while search.unprobed:
+            bar.update(search.probe_new(in_flight))
+    return search.frame(parents or {}, given)
 
 
 @dataclass
-class _Met:
+class _FoundLedger:
     """What is known of a ledger so far."""
 
     id: str
@@ -121,73 +120,73 @@ class _Met:
 
 
 @dataclass
-class _Crawl:
-    """A walk from ledger to ledger, each visited once, all that wait at the same time."""
+class _LedgerSearch:
+    """Ledgers found so far; each is probed once, and all new ones in parallel."""
 
-    look: LedgerLook
-    met: dict[str, _Met] = field(default_factory=dict)
-    waiting: list[_Met] = field(default_factory=list)
+    ledger_probe: LedgerProbe
+    found: dict[str, _FoundLedger] = field(default_factory=dict)
+    unprobed: list[_FoundLedger] = field(default_factory=list)
 
-    def meet(self, ledger_id: str, found_by: str, **known: Any) -> _Met:  # noqa: ANN401 (fields of _Met)
-        """Remember a ledger, and let it wait for a visit when it is new."""
-        ledger = self.met.get(ledger_id)
+    def add(self, ledger_id: str, found_by: str, **known: Any) -> _FoundLedger:  # noqa: ANN401 (fields of _FoundLedger)
+        """Add a ledger unless it was found before; `known` fills fields that are not known yet."""
+        ledger = self.found.get(ledger_id)
         if ledger is None:
-            ledger = self.met[ledger_id] = _Met(ledger_id, found_by)
-            self.waiting.append(ledger)
+            ledger = self.found[ledger_id] = _FoundLedger(ledger_id, found_by)
+            self.unprobed.append(ledger)
         for name, value in known.items():
             if getattr(ledger, name) is None:
                 setattr(ledger, name, value)
         return ledger
 
-    def visit_waiting(self, in_flight: int) -> int:
-        """Visit all ledgers that wait, at the same time; return how many there were."""
-        waiting, self.waiting = self.waiting, []
-        crew: Crew[_Met, tuple[str, Seen]] = Crew(
-            lambda ledger: (ledger.id, self.look.at(ledger.id, is_cash=bool(ledger.cash))),
+    def probe_new(self, in_flight: int) -> int:
+        """Probe all new ledgers in parallel; return how many there were."""
+        ledgers, self.unprobed = self.unprobed, []
+        pool: WorkerPool[_FoundLedger, tuple[str, ProbedLedger]] = WorkerPool(
+            lambda ledger: (ledger.id, self.ledger_probe.probe(ledger.id, is_cash=bool(ledger.cash))),
             size=lambda ledger: bool(ledger.cash),
             threads=in_flight,
-            stop=threading.Event(),
         )
-        seen = dict(crew.outcomes(waiting))
-        if any(ledger.cash and not seen[ledger.id].opposing <= self.met.keys() for ledger in waiting):
-            self._read_cash_wholly(in_flight, seen)
-        for ledger in waiting:  # in the order met, whoever answered first
-            found = seen[ledger.id]
-            if found.fields is not None:
-                self._learn(ledger, found.fields)
-            for opposing_id in sorted(found.opposing):
-                self.meet(opposing_id, f"opposing ledger of {ledger.name or ledger.id}")
-        return len(waiting)
+        probed = dict(pool.results(ledgers))
+        if any(ledger.cash and not probed[ledger.id].opposing <= self.found.keys() for ledger in ledgers):
+            self._probe_all_cash_lines(in_flight, probed)
+        for ledger in ledgers:  # in the order found, whichever response arrived first
+            result = probed[ledger.id]
+            if result.fields is not None:
+                self._set_fields(ledger, result.fields)
+            for opposing_id in sorted(result.opposing):
+                self.add(opposing_id, f"opposing ledger of {ledger.name or ledger.id}")
+        return len(ledgers)
 
-    def _read_cash_wholly(self, in_flight: int, seen: dict[str, Seen]) -> None:
-        """Read all lines of the cash ledgers: this service's report does not name all that stands opposite cash."""
-        unread = [ledger_id for ledger_id, one in seen.items() if self.met[ledger_id].cash and not one.whole]
-        crew: Crew[str, tuple[str, Seen]] = Crew(
-            lambda ledger_id: (ledger_id, self.look.at_every_line(ledger_id, seen[ledger_id])),
+    def _probe_all_cash_lines(self, in_flight: int, probed: dict[str, ProbedLedger]) -> None:
+        """Read all lines of the cash ledgers: the report of this service does not name all their opposing ledgers."""
+        incomplete = [
+            ledger_id for ledger_id, one in probed.items() if self.found[ledger_id].cash and not one.has_all_lines
+        ]
+        pool: WorkerPool[str, tuple[str, ProbedLedger]] = WorkerPool(
+            lambda ledger_id: (ledger_id, self.ledger_probe.probe_all_lines(ledger_id, probed[ledger_id])),
             size=lambda _: 1,
             threads=in_flight,
-            stop=threading.Event(),
         )
-        seen.update(crew.outcomes(unread))
+        probed.update(pool.results(incomplete))
 
-    def frame(self, parents: Mapping[str, str | None], pinned: Mapping[RequiredLedger, str]) -> pd.DataFrame:
-        """Everything met, as a validated table."""
+    def frame(self, parents: Mapping[str, str | None], given: Mapping[RequiredLedger, str]) -> pd.DataFrame:
+        """All ledgers found, as a validated table."""
         for ledger_id, parent_id in parents.items():
-            self.met[ledger_id].parent_id = parent_id
-            self.met[ledger_id].parent_known = True
-        Hierarchy({ledger.id: ledger.parent_id for ledger in self.met.values()})
-        ledgers = sorted(self.met.values(), key=lambda ledger: display_order(ledger.sort_code or "", ledger.id))
+            self.found[ledger_id].parent_id = parent_id
+            self.found[ledger_id].parent_known = True
+        Hierarchy({ledger.id: ledger.parent_id for ledger in self.found.values()})
+        ledgers = sorted(self.found.values(), key=lambda ledger: display_order(ledger.sort_code or "", ledger.id))
         dtypes = Ledgers.dtypes()
         rows = pd.DataFrame([_row(ledger) for ledger in ledgers], columns=list(dtypes))
         frame = Ledgers.checked(rows.astype(dtypes))
         recognised = {role: ledger.id for ledger in ledgers if (role := _role(ledger)) is not None}
-        required = {**recognised, **pinned}
+        required = {**recognised, **given}
         frame.attrs["required"] = {str(role): required[role] for role in RequiredLedger if role in required}
         frame.attrs["notes"] = tuple(self._notes(required))
         return frame
 
-    def _learn(self, ledger: _Met, fields: wire.Ledger) -> None:
-        """Take over the fields of a nested ledger, and meet its parent."""
+    def _set_fields(self, ledger: _FoundLedger, fields: wire.Ledger) -> None:
+        """Take over the fields of a nested ledger, and add its parent."""
         ledger.fields, ledger.name, ledger.sort_code = fields, fields.name, fields.sort_code
         if fields.parent_id is not msgspec.UNSET:
             ledger.parent_id, ledger.parent_known = fields.parent_id, True
@@ -196,40 +195,40 @@ class _Crawl:
         ledger.parent_known = True
         if fields.parent is not None:
             ledger.parent_id = fields.parent.id
-            parent = self.meet(fields.parent.id, f"parent of {fields.name}")
+            parent = self.add(fields.parent.id, f"parent of {fields.name}")
             if parent.fields is None or not parent.parent_known:
-                self._learn(parent, fields.parent)
+                self._set_fields(parent, fields.parent)
 
     def _notes(self, required: Mapping[RequiredLedger, str]) -> Iterator[str]:
-        yield _BLIND_SPOT
-        unknown = [ledger.name or ledger.id for ledger in self.met.values() if not ledger.parent_known]
+        yield _LIMITATION
+        unknown = [ledger.name or ledger.id for ledger in self.found.values() if not ledger.parent_known]
         if unknown:
             yield (
-                f"The parent of {len(unknown)} ledger(s) is not known, so totals over them are not either; "
-                f"parents= supplies it: {', '.join(sorted(unknown)[:5])}."
+                f"The parent of {len(unknown)} ledger(s) is unknown, so totals over them are too; give it as parents=: "
+                f"{join_ids(unknown)}."
             )
-        bare = [ledger.name or ledger.id for ledger in self.met.values() if ledger.fields is None]
-        if bare:
+        without_lines = [ledger.name or ledger.id for ledger in self.found.values() if ledger.fields is None]
+        if without_lines:
             yield (
-                f"{len(bare)} ledger(s) never had a line that the service shows, so type, side and parent are not "
-                f"known: {', '.join(sorted(bare)[:5])}."
+                f"{len(without_lines)} ledger(s) have no line, so type, side and parent are unknown: "
+                f"{join_ids(without_lines)}."
             )
-        unseen = [str(role) for role in RequiredLedger if role not in required]
-        if unseen:
+        unrecognised = [str(role) for role in RequiredLedger if role not in required]
+        if unrecognised:
             yield (
-                f"Of the required ledgers these had no line to be recognised by: {', '.join(unseen)}; their ids may be "
-                "given."
+                f"These required ledgers have no line by which to recognise them: {', '.join(unrecognised)}; their ids "
+                "can be given."
             )
 
 
-def _role(ledger: _Met) -> RequiredLedger | None:
+def _role(ledger: _FoundLedger) -> RequiredLedger | None:
     known = ledger.fields
     if known is None:
         return None
     return required_ledger(is_required=known.is_required, sub_type=known.sub_type, debit_credit=known.debit_credit)
 
 
-def _row(ledger: _Met) -> dict[str, Any]:
+def _row(ledger: _FoundLedger) -> dict[str, Any]:
     known = ledger.fields
     return {
         "id": ledger.id,
@@ -250,5 +249,5 @@ def _row(ledger: _Met) -> dict[str, Any]:
 
 
 def _in_utc(instant: dt.datetime | None) -> dt.datetime | None:
-    """Nested ledgers may come without a zone designator: then it is UTC."""
+    """Instant of a nested ledger, which is in UTC where it has no offset."""
     return instant.replace(tzinfo=dt.UTC) if instant is not None and instant.tzinfo is None else instant

@@ -1,4 +1,4 @@
-"""Metadata of a load: what was requested, what is missing, and whether a frame still holds every loaded line.
+"""Metadata and notes of a load: what was requested, what is missing, and whether a frame still holds every line.
 
 A pandas frame carries the metadata in ``attrs["load"]``, a Parquet file of a load in its key-value metadata. A frame
 without metadata was not loaded by this package, or passed through an engine that drops it: nothing is known about it.
@@ -48,6 +48,11 @@ def changed_row_count(line_entries: Any) -> int:  # noqa: ANN401 (any frame)
     """Rows added (positive) or removed (negative) since the load; 0 where nothing is known about the frame."""
     metadata = read_load_metadata(line_entries)
     return 0 if metadata is None else len(line_entries) - int(metadata["lines"])
+
+
+def count_notes(*counts: tuple[int, str]) -> tuple[str, ...]:
+    """Write a note for each count that is not zero: ``3 line(s) were ...``."""
+    return tuple(f"{count} {text}." for count, text in counts if count)
 
 
 def _reasons(metadata: Mapping[str, Any], period: Period, changed: int) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from accounting_analytics.client import operations
 from accounting_analytics.client.credentials import FixedToken
 from accounting_analytics.client.operations import DEFAULT_LIMIT, MAX_LIMIT
+from accounting_analytics.client.pagination import follow_pages
 from accounting_analytics.client.raw_responses import RawLedgerClient
 from accounting_analytics.client.records import (
     CashFlowReport,
@@ -16,7 +17,7 @@ from accounting_analytics.client.records import (
     RecategorizedTransaction,
 )
 from accounting_analytics.client.retry import RetryingClient, RetryPolicy
-from accounting_analytics.errors import ConfigurationError, ProtocolError
+from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.money import DEFAULT_SCALE, check_scale
 from accounting_analytics.periods import Period
 
@@ -274,7 +275,7 @@ class LedgerClient:
         Raises
         ------
         ProtocolError
-            A page token repeats, so the pages would not end.
+            A page token or a page repeats: the list would never end.
         """
         for page in self.iter_line_entry_pages(
             ledger_id,
@@ -297,21 +298,11 @@ class LedgerClient:
     ) -> Iterator[LineEntryPage]:
         """Iterate over all pages of a ledger's line entries; the options are those of :meth:`iter_line_entries`."""
         period = Period.of(start_date, end_date, options.pop("time_zone", "UTC"))
-        seen: set[str] = set()
-        token: str | None = None
-        while True:
-            page = self._page(ledger_id, period, page_token=token, number=len(seen) + 1, **options)
-            yield page
-            token = page.next_page_token
-            if token is None:
-                return
-            if token in seen:
-                msg = (
-                    f"list line entries (ledger {ledger_id}, {period}): pagination loop: next_page_token of page "
-                    f"{len(seen) + 1} repeats"
-                )
-                raise ProtocolError(msg)
-            seen.add(token)
+
+        def request_page(page_token: str | None, number: int) -> LineEntryPage:
+            return self._page(ledger_id, period, page_token=page_token, number=number, **options)
+
+        yield from follow_pages(request_page, subject=f"list line entries (ledger {ledger_id}, {period})")
 
     def retrieve_cash_flow_report(
         self,

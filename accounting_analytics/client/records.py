@@ -106,6 +106,11 @@ class LineEntryPage(msgspec.Struct, frozen=True, kw_only=True):
     next_page_token: str | None
     prev_page_token: str | None
 
+    @property
+    def ids(self) -> list[str]:
+        """Ids of the line entries."""
+        return [line.id for line in self.records]
+
 
 class RecategorizedTransaction(msgspec.Struct, frozen=True, kw_only=True):
     """A transaction after its categories were changed."""

@@ -1,10 +1,8 @@
-"""Pages and reports of the service, as validated frames.
+"""Line entries and cash flow reports of the service, as validated frames.
 
-Whatever comes in oddly but can be read without guessing (float dust, repeated lines, nested balances) is put right,
-counted, and said in ``frame.attrs["notes"]`` or ``report.notes``. Anything else is refused, naming ledger, line and
-field. A load ends with every line, or with an error: never with fewer lines and no word.
-
-The names load on first use: pandas takes longer to import than a page to come.
+Values that can be read without guessing (float rounding noise, repeated lines, nested balances) are normalized, counted
+and noted in ``frame.attrs["notes"]`` or ``report.notes``. Anything else is refused, and the message names ledger, line
+and field. A load ends with every line, or with an error: lines are never missing without notice.
 """
 
 from accounting_analytics.first_use import names_of_stub

@@ -9,8 +9,8 @@ import pandas as pd
 
 from accounting_analytics.client.records import flattened
 from accounting_analytics.errors import AmountError, ProtocolError
-from accounting_analytics.loader.notes import counted
-from accounting_analytics.loader.page_decoder import instants_in_utc
+from accounting_analytics.load_metadata import count_notes
+from accounting_analytics.loader.strict_page_decoder import instants_in_utc
 from accounting_analytics.money import parse_amount
 from accounting_analytics.periods import Period
 from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, CashFlowReport, Table
@@ -34,12 +34,12 @@ def load_cash_flow_report(
 ) -> CashFlowReport:
     """Load the cash flow report of a period as the service computes it.
 
-    Ledgers and lines stand in the order of the service. `tag_ids` filters cash flow lines, never balances.
+    Ledgers and lines keep the order of the service. `tag_ids` filters cash flow lines, never balances.
 
     Returns
     -------
     CashFlowReport
-        Four validated tables, two exact balances, and notes on what came in oddly.
+        Four validated tables, two exact balances, and notes on values that were normalized.
 
     Raises
     ------
@@ -51,44 +51,46 @@ def load_cash_flow_report(
     report = client.retrieve_cash_flow_report(period.start_date, period.end_date, time_zone=time_zone, tag_ids=tags)
     amounts = _Amounts(client.scale, f"cash flow report, {period}")
     ledgers = list(flattened(report.cash_flow_ledgers))
-    starting = _balances(list(flattened(report.starting_balances)), amounts, client.scale)
-    ending = _balances(list(flattened(report.ending_balances)), amounts, client.scale)
+    starting = _balances_table(list(flattened(report.starting_balances)), amounts, client.scale)
+    ending = _balances_table(list(flattened(report.ending_balances)), amounts, client.scale)
     loaded = CashFlowReport(
         period=period,
-        ledgers=_flows(ledgers, amounts, client.scale),
-        lines=_lines(ledgers, amounts, client.scale),
+        ledgers=_ledgers_table(ledgers, amounts, client.scale),
+        lines=_lines_table(ledgers, amounts, client.scale),
         starting_balances=starting,
         ending_balances=ending,
         starting_cash_balance=amounts.exact(report.starting_cash_balance, "starting_cash_balance"),
         ending_cash_balance=amounts.exact(report.ending_cash_balance, "ending_cash_balance"),
         tag_ids=tags,
     )
-    notes = counted((amounts.dusted, "amount(s) had float dust, within 1e-6 of the exact value, removed"))
+    notes = count_notes(
+        (amounts.noise_removed, "amount(s) had float rounding noise, within 1e-6 of the exact value, which was removed")
+    )
     return dataclasses.replace(loaded, notes=notes).checked()
 
 
 class _Amounts:
-    """Exact amounts of one answer; counts the dust removed."""
+    """Exact amounts of one response; counts the values from which rounding noise was removed."""
 
     def __init__(self, scale: int, where: str) -> None:
         self._scale = scale
         self.where = where
-        self.dusted = 0
+        self.noise_removed = 0
 
     def exact(self, value: Decimal, field: str) -> Decimal:
         try:
-            amount, dusted = parse_amount(value, self._scale)
+            amount, had_noise = parse_amount(value, self._scale)
         except AmountError as error:
             msg = f"{self.where}: {field}: {error}"
             raise ProtocolError(msg) from None
-        self.dusted += dusted
+        self.noise_removed += had_noise
         return amount
 
     def exact_or_none(self, value: Decimal | None, field: str) -> Decimal | None:
         return None if value is None else self.exact(value, field)
 
 
-def _flows(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts, scale: int) -> pd.DataFrame:
+def _ledgers_table(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts, scale: int) -> pd.DataFrame:
     return _frame(
         CashFlowLedgers,
         scale,
@@ -101,7 +103,7 @@ def _flows(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts, scale: int
     )
 
 
-def _lines(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts, scale: int) -> pd.DataFrame:
+def _lines_table(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts, scale: int) -> pd.DataFrame:
     lines = [(one.ledger_id, line) for one in ledgers for line in one.lines]
     return _frame(
         CashFlowLines,
@@ -116,7 +118,7 @@ def _lines(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts, scale: int
     )
 
 
-def _balances(balances: Sequence[wire.CashLedgerBalance], amounts: _Amounts, scale: int) -> pd.DataFrame:
+def _balances_table(balances: Sequence[wire.CashLedgerBalance], amounts: _Amounts, scale: int) -> pd.DataFrame:
     return _frame(
         CashBalances,
         scale,

@@ -1,29 +1,39 @@
-"""Line entries of some ledgers in a period, as one validated frame."""
+"""Line entries of some ledgers in a period: as one frame, as batches, as a Parquet file, or as a plan of the load."""
 
 from __future__ import annotations
 
+import tempfile
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pandas as pd
+import pyarrow as pa
+
+from accounting_analytics.dtypes import BOOLEAN, INSTANT, TEXT, TEXT_LIST
 from accounting_analytics.errors import InputError
+from accounting_analytics.loader import line_entry_columns as arrow
 from accounting_analytics.loader.checkpoint import Checkpoint
-from accounting_analytics.loader.frames import line_entries_frame
-from accounting_analytics.loader.load_windows import read_all
-from accounting_analytics.loader.query import LineEntryQuery
-from accounting_analytics.loader.window_files import MemoryShelf
+from accounting_analytics.loader.line_entry_batches import LineEntryBatches
+from accounting_analytics.loader.line_tables import remove_repeats, sort_lines
+from accounting_analytics.loader.load_plan import LoadPlan, estimate_load
+from accounting_analytics.loader.load_windows import LoadedWindows, load_windows
+from accounting_analytics.loader.parquet_sink import LoadedFile, write_parquet
+from accounting_analytics.loader.query import DEFAULT_EXPANSIONS, LineEntryQuery
+from accounting_analytics.loader.window_store import MemoryWindowStore
+from accounting_analytics.loader.worker_pool import DEFAULT_IN_FLIGHT, check_in_flight
 from accounting_analytics.progress import LoadProgress
+from accounting_analytics.schemas import LineEntries
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterable
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator
 
-    import pandas as pd
+    from pandas.api.extensions import ExtensionDtype
 
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.loader.window_files import Shelf
 
-DEFAULT_EXPANSIONS = ("transaction", "journal_entry", "opposing_ledger_ids")
-DEFAULT_IN_FLIGHT = 8
+_DTYPES = {arrow.TEXT: TEXT, arrow.INSTANT: INSTANT, pa.bool_(): BOOLEAN, arrow.TEXTS: TEXT_LIST}
 
 
 def load_line_entries(
@@ -43,50 +53,51 @@ def load_line_entries(
 ) -> pd.DataFrame:
     """Load all line entries of some ledgers in a period.
 
-    The period is cut into windows of days that are read at the same time, as many as the first page of a ledger calls
-    for. Whatever the order in which they come, the same books give the same frame.
+    Ledgers with many lines are split into windows of days, which are read in parallel. The same books give the same
+    frame, in whatever order the windows arrive.
 
     Parameters
     ----------
     client : LedgerClient
         The service.
     ledger_ids : iterable of str
-        The ledgers; each once.
+        The ledgers; each is loaded once.
     start_date, end_date : datetime.date or str
         First and last day, both inclusive, local to `time_zone`.
     is_cashflow : bool, optional
-        Only lines whose entry touches a ledger that reports cash flow (True), or only the others (False).
+        Only lines of entries that touch a ledger that reports cash flow (True), or only the others (False).
     tag_ids : iterable of str, optional
         Only lines that carry all these tags.
     expand : iterable of str
-        What the service sends along; columns of what was not expanded are absent.
+        Nested objects and fields to request; columns of what is not requested are absent.
     checkpoint : path, optional
-        Folder where finished windows are kept as they come: a load that failed or was killed goes on from there when it
-        is called again with the same arguments, and a finished one is read back without a request.
+        Folder where finished windows are saved: a load that failed or was killed continues from there when it is called
+        again with the same arguments, and a finished load is read back without a request.
     in_flight : int
-        How many requests at once at most; the client's own pace holds as well.
+        Requests in parallel at most; the rate limit of the client applies as well.
     allow_partial : bool
-        Return what could be read when some windows fail; ``attrs["load"]["missing"]`` names the days, and figures
-        made from such a frame are refused unless they allow it too.
+        Return what could be read when some windows fail; ``attrs["load"]["missing"]`` names the days. Calculations
+        refuse such a frame unless they are called with ``allow_partial`` too.
     progress : bool, optional
-        A progress bar; None shows one where somebody is watching.
+        Show a progress bar; None shows one in a terminal or an interactive notebook.
 
     Returns
     -------
     DataFrame
-        :class:`~accounting_analytics.schemas.LineEntries`, ordered by (datetime, id). ``attrs["notes"]`` says what
-        came in oddly, ``attrs["load"]`` what was asked for and read: ledgers, period, windows, complete or not.
+        :class:`~accounting_analytics.schemas.LineEntries`, ordered by (datetime, id). ``attrs["notes"]`` lists values
+        that were normalized, ``attrs["load"]`` holds the metadata of the load: ledgers, period, windows, complete or
+        not.
 
     Raises
     ------
     ServiceError
         The service failed or broke its interface; nothing is returned, loading again is safe.
     ChangedWhileReadingError
-        Lines came, went or changed while they were read.
+        Lines were added, removed or changed during the load.
     CheckpointError
         The checkpoint belongs to another load, is in use, is damaged, or cannot be written.
     """
-    query = LineEntryQuery.of(
+    query = LineEntryQuery.from_arguments(
         client,
         ledger_ids,
         start_date,
@@ -96,27 +107,202 @@ def load_line_entries(
         tag_ids=tag_ids,
         expand=expand,
     )
-    at_once = checked_in_flight(in_flight)
-    with _shelf(checkpoint, client, query) as shelf, LoadProgress(progress, client) as shown:
-        return read_all(
-            client,
-            query,
-            shelf,
-            shown,
-            in_flight=at_once,
-            make=line_entries_frame,
-            allow_partial=allow_partial,
+    check_in_flight(in_flight)
+    store = MemoryWindowStore() if checkpoint is None else Checkpoint(checkpoint, client, query)
+    with store, LoadProgress(progress, client) as bar:
+        return load_windows(
+            client, query, store, bar, in_flight=in_flight, build=_build_frame, allow_partial=allow_partial
         )
 
 
-def _shelf(checkpoint: str | Path | None, client: LedgerClient, query: LineEntryQuery) -> Shelf:
-    """Where windows are kept: in memory, or in a folder."""
-    return MemoryShelf() if checkpoint is None else Checkpoint(checkpoint, client, query)
+def load_line_entries_to_parquet(
+    client: LedgerClient,
+    ledger_ids: Iterable[str],
+    start_date: dt.date | str,
+    end_date: dt.date | str,
+    path: str | Path,
+    *,
+    time_zone: str = "UTC",
+    is_cashflow: bool | None = None,
+    tag_ids: Iterable[str] | None = None,
+    expand: Iterable[str] = DEFAULT_EXPANSIONS,
+    checkpoint: str | Path | None = None,
+    in_flight: int = DEFAULT_IN_FLIGHT,
+    progress: bool | None = None,
+) -> LoadedFile:
+    """Load all line entries of some ledgers in a period into one Parquet file, ordered by (datetime, id).
+
+    Memory holds the windows in flight, not the books. The file appears when it is complete; its previous content stays
+    until then. The parameters are those of :func:`load_line_entries`.
+
+    Returns
+    -------
+    LoadedFile
+        Path, rows, notes.
+
+    Raises
+    ------
+    ServiceError
+        The service failed or broke its interface; no file was written.
+    ChangedWhileReadingError
+        Lines were added, removed or changed during the load.
+    CheckpointError
+        The checkpoint belongs to another load, is in use, is damaged, or cannot be written.
+    InputError
+        The file cannot be written.
+    """
+    query = LineEntryQuery.from_arguments(
+        client,
+        ledger_ids,
+        start_date,
+        end_date,
+        time_zone=time_zone,
+        is_cashflow=is_cashflow,
+        tag_ids=tag_ids,
+        expand=expand,
+    )
+    target = Path(path)
+    with _load_to_disk(
+        client, query, checkpoint, temporary_parent=target.parent, in_flight=in_flight, progress=progress
+    ) as loaded:
+        return write_parquet(loaded, target)
 
 
-def checked_in_flight(in_flight: int) -> int:
-    """Return a number of requests at once that makes sense."""
-    if isinstance(in_flight, bool) or not isinstance(in_flight, int) or in_flight < 1:
-        msg = f"in_flight must be a whole number from 1, not {in_flight!r}"
-        raise InputError(msg)
-    return in_flight
+def iter_line_entry_batches(
+    client: LedgerClient,
+    ledger_ids: Iterable[str],
+    start_date: dt.date | str,
+    end_date: dt.date | str,
+    *,
+    time_zone: str = "UTC",
+    is_cashflow: bool | None = None,
+    tag_ids: Iterable[str] | None = None,
+    expand: Iterable[str] = DEFAULT_EXPANSIONS,
+    checkpoint: str | Path | None = None,
+    in_flight: int = DEFAULT_IN_FLIGHT,
+    progress: bool | None = None,
+) -> Iterator[pd.DataFrame]:
+    """Iterate over all line entries of some ledgers in a period, as validated frames ordered by (datetime, id).
+
+    All lines are read and checked before the first frame is returned, so a failure never ends the iteration halfway;
+    until then they are on disk, in the checkpoint or in a temporary folder. The parameters are those of
+    :func:`load_line_entries`.
+
+    Yields
+    ------
+    DataFrame
+        :class:`~accounting_analytics.schemas.LineEntries`, some ten thousand lines each. Each is a part of one load, so
+        calculations refuse fewer than all of them.
+    """
+    query = LineEntryQuery.from_arguments(
+        client,
+        ledger_ids,
+        start_date,
+        end_date,
+        time_zone=time_zone,
+        is_cashflow=is_cashflow,
+        tag_ids=tag_ids,
+        expand=expand,
+    )
+    with _load_to_disk(
+        client, query, checkpoint, temporary_parent=None, in_flight=in_flight, progress=progress
+    ) as loaded:
+        metadata = loaded.metadata(sum(one.lines for one in loaded.windows))
+        for table in LineEntryBatches(loaded):
+            frame = _to_frame(table)
+            frame.attrs["load"] = metadata
+            yield frame
+
+
+def plan_load(
+    client: LedgerClient,
+    ledger_ids: Iterable[str],
+    start_date: dt.date | str,
+    end_date: dt.date | str,
+    *,
+    time_zone: str = "UTC",
+    is_cashflow: bool | None = None,
+    tag_ids: Iterable[str] | None = None,
+    expand: Iterable[str] = DEFAULT_EXPANSIONS,
+    checkpoint: str | Path | None = None,
+    requests_per_minute: float | None = None,
+    in_flight: int = DEFAULT_IN_FLIGHT,
+) -> LoadPlan:
+    """Estimate what a load will cost, without loading; the parameters are those of :func:`load_line_entries`.
+
+    One small page of each ledger that is not in the checkpoint yet shows how many lines it has on a day; the rest is
+    calculated from that.
+
+    Parameters
+    ----------
+    requests_per_minute : float, optional
+        The rate to calculate with; by default the rate limit that the service reports, else the documented one.
+
+    Raises
+    ------
+    ServiceError
+        The service failed.
+    CheckpointError
+        The checkpoint belongs to another load, is in use, or is damaged.
+    """
+    query = LineEntryQuery.from_arguments(
+        client,
+        ledger_ids,
+        start_date,
+        end_date,
+        time_zone=time_zone,
+        is_cashflow=is_cashflow,
+        tag_ids=tag_ids,
+        expand=expand,
+    )
+    return estimate_load(client, query, checkpoint, requests_per_minute=requests_per_minute, in_flight=in_flight)
+
+
+@contextmanager
+def _load_to_disk(
+    client: LedgerClient,
+    query: LineEntryQuery,
+    checkpoint: str | Path | None,
+    *,
+    temporary_parent: Path | None,
+    in_flight: int,
+    progress: bool | None,
+) -> Iterator[LoadedWindows]:
+    """Load all windows into the checkpoint, or into a temporary folder that is deleted afterwards."""
+    check_in_flight(in_flight)
+    with ExitStack() as stack:
+        folder = stack.enter_context(_temporary_folder(temporary_parent)) if checkpoint is None else checkpoint
+        store = stack.enter_context(Checkpoint(folder, client, query, temporary=checkpoint is None))
+        bar = stack.enter_context(LoadProgress(progress, client))
+        yield load_windows(client, query, store, bar, in_flight=in_flight, build=lambda loaded: loaded)
+
+
+def _temporary_folder(parent: Path | None) -> tempfile.TemporaryDirectory[str]:
+    try:
+        if parent is not None:
+            parent.mkdir(parents=True, exist_ok=True)
+        return tempfile.TemporaryDirectory(prefix=".line-entries-", dir=parent, ignore_cleanup_errors=True)
+    except OSError as error:
+        msg = f"{parent or tempfile.gettempdir()} cannot be written ({error.strerror or error}); no request was sent"
+        raise InputError(msg) from error
+
+
+def _build_frame(loaded: LoadedWindows) -> pd.DataFrame:
+    """Join all windows of a load into one frame with notes and metadata."""
+    schema = arrow.line_schema(loaded.query.expand, loaded.query.scale)
+    table = pa.concat_tables([schema.empty_table(), *(one.read_table() for one in loaded.windows)])
+    table, repeats = remove_repeats(table)
+    frame = _to_frame(sort_lines(table))
+    frame.attrs["notes"] = loaded.notes(repeats)
+    frame.attrs["load"] = loaded.metadata(len(frame))
+    return frame
+
+
+def _to_frame(table: pa.Table) -> pd.DataFrame:
+    """Convert lines to a validated frame."""
+    return LineEntries.checked(table.to_pandas(types_mapper=_dtype))
+
+
+def _dtype(kind: pa.DataType) -> ExtensionDtype | None:
+    """Dtype of a column; amounts keep their Arrow type."""
+    return pd.ArrowDtype(kind) if pa.types.is_decimal(kind) else _DTYPES.get(kind)

@@ -1,8 +1,7 @@
-"""A whole load: all windows of all ledgers at once, then a second look at the newest lines."""
+"""A whole load: the windows of all ledgers read in parallel, then a check that no ledger changed meanwhile."""
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -12,21 +11,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from accounting_analytics.errors import ChangedWhileReadingError, ServiceError
-from accounting_analytics.loader.consistency_check import SecondLook, second_look
-from accounting_analytics.loader.window_reader import Scan, WindowLines
+from accounting_analytics.load_metadata import count_notes
+from accounting_analytics.loader.consistency_check import ConsistencyCheck, check_consistency
+from accounting_analytics.loader.window_reader import WindowLines, WindowReader
 from accounting_analytics.loader.windows import gaps
-from accounting_analytics.loader.worker_pool import Crew, begun
+from accounting_analytics.loader.worker_pool import WorkerPool, start_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.loader.query import LineEntryQuery, Window
-    from accounting_analytics.loader.window_files import KeptWindow, Shelf
+    from accounting_analytics.loader.query import LineEntryQuery
+    from accounting_analytics.loader.window_store import FinishedWindow, WindowStore
+    from accounting_analytics.loader.windows import Window
     from accounting_analytics.progress import LoadProgress
 
 
-Made = TypeVar("Made")
+Built = TypeVar("Built")
 
 
 @dataclass(frozen=True)
@@ -38,140 +39,166 @@ class MissingWindow:
 
 
 @dataclass(frozen=True)
-class Loaded:
-    """Everything a load brought: windows by ledger and day, and those it could not read."""
+class LoadedWindows:
+    """The windows of a load by ledger and day, and those that could not be read."""
 
     query: LineEntryQuery
-    windows: tuple[KeptWindow, ...]
+    windows: tuple[FinishedWindow, ...]
     missing: tuple[MissingWindow, ...]
 
-    def as_json(self, lines: int) -> dict[str, Any]:
-        """Say what the load of so many lines is, in short texts: pandas copies ``attrs["load"]`` with every frame."""
-        asked = self.query.as_json()
-        ledger_ids = asked.pop("ledger_ids")
+    def metadata(self, line_count: int) -> dict[str, Any]:
+        """Metadata of the load, with ledgers and days as short texts: pandas copies it with every frame."""
+        requested = self.query.as_json()
+        ledger_ids = requested.pop("ledger_ids")
         return {
-            **asked,
+            **requested,
             "complete": not self.missing,
-            "ledgers": dict.fromkeys(ledger_ids, "") | _days_of(one.window for one in self.windows),
-            "missing": _days_of(one.window for one in self.missing),
+            "ledgers": dict.fromkeys(ledger_ids, "") | _days_by_ledger(one.window for one in self.windows),
+            "missing": _days_by_ledger(one.window for one in self.missing),
             "windows": len(self.windows),
             "pages": sum(one.pages for one in self.windows),
-            "lines": lines,
+            "lines": line_count,
         }
 
+    def notes(self, repeats_removed: int) -> tuple[str, ...]:
+        """Values that were normalized, and windows that are missing."""
+        return count_notes(
+            (
+                sum(one.noise_removed for one in self.windows),
+                "amount(s) had float rounding noise, within 1e-6 of the exact value, which was removed",
+            ),
+            (
+                repeats_removed + sum(one.repeats_removed for one in self.windows),
+                "line(s) were sent more than once with the same content and kept once",
+            ),
+            (
+                len(self.missing),
+                f"window(s) could not be read, so lines are missing; the first: {self.missing[0].error}"
+                if self.missing
+                else "",
+            ),
+        )
 
-def read_all(
+
+def load_windows(
     client: LedgerClient,
     query: LineEntryQuery,
-    shelf: Shelf,
+    store: WindowStore,
     progress: LoadProgress,
     *,
     in_flight: int,
-    make: Callable[[Loaded], Made],
+    build: Callable[[LoadedWindows], Built],
     allow_partial: bool = False,
-) -> Made:
-    """Read every window that the shelf does not have yet, and make sure that nothing changed meanwhile.
+) -> Built:
+    """Read every window that the store does not have yet, and check that no ledger changed meanwhile.
 
-    What is wanted of the load is made while the second look is on its way, and dropped if that finds a change.
+    `build` makes the result of the load. It runs during the consistency check; if that fails, its result is dropped.
 
     Raises
     ------
     ServiceError
-        The service failed; what the shelf keeps stays there.
+        The service failed; windows in the store stay there.
     ChangedWhileReadingError
-        Lines came, went or changed while they were read.
+        Lines were added, removed or changed during the load.
     """
-    scan = Scan(client, query, in_flight, threading.Event())
-    finished = list(shelf.finished())
+    reader = WindowReader(client, query, in_flight)
+    finished = list(store.finished())
     progress.already(sum(one.lines for one in finished))
-    order = {ledger_id: at for at, ledger_id in enumerate(query.ledger_ids)}
+    positions = {ledger_id: position for position, ledger_id in enumerate(query.ledger_ids)}
 
-    def place(one: KeptWindow | MissingWindow) -> Any:  # noqa: ANN401 (a sort key)
-        return order[one.window.ledger_id], one.window.period
+    def by_ledger_and_day(one: FinishedWindow | MissingWindow) -> Any:  # noqa: ANN401 (a sort key)
+        return positions[one.window.ledger_id], one.window.period
 
     try:
-        windows, missing = _read_open(scan, shelf, finished, progress, allow_partial=allow_partial)
-        loaded = Loaded(query, tuple(sorted([*finished, *windows], key=place)), tuple(sorted(missing, key=place)))
-        made = begun(partial(copy_context().run, make, loaded), "make of a load")
-        fresh = {one.window.ledger_id for one in windows}
-        by_ledger = _by_ledger(loaded.windows)
-        _require_unchanged(scan, shelf, [by_ledger[ledger_id] for ledger_id in fresh])
+        windows, missing = _read_windows(reader, store, finished, progress, allow_partial=allow_partial)
+        loaded = LoadedWindows(
+            query,
+            tuple(sorted([*finished, *windows], key=by_ledger_and_day)),
+            tuple(sorted(missing, key=by_ledger_and_day)),
+        )
+        built = start_in_thread(partial(copy_context().run, build, loaded), "build a load")
+        read_now = {one.window.ledger_id for one in windows}
+        by_ledger = _group_by_ledger(loaded.windows)
+        _require_unchanged(reader, store, [by_ledger[ledger_id] for ledger_id in read_now])
     except (ServiceError, ChangedWhileReadingError) as error:
-        error.args = (f"{error}; {shelf.safe()}", *error.args[1:])
+        error.args = (f"{error}; {store.recovery_hint()}", *error.args[1:])
         raise
-    return made.result()
+    return built.result()
 
 
-def _read_open(
-    scan: Scan, shelf: Shelf, finished: list[KeptWindow], progress: LoadProgress, *, allow_partial: bool
-) -> tuple[list[KeptWindow], list[MissingWindow]]:
-    """Read what is not finished; without `allow_partial` the first failure ends it."""
+def _read_windows(
+    reader: WindowReader,
+    store: WindowStore,
+    finished: list[FinishedWindow],
+    progress: LoadProgress,
+    *,
+    allow_partial: bool,
+) -> tuple[list[FinishedWindow], list[MissingWindow]]:
+    """Read the days that are not finished; without `allow_partial` the first failure ends the load."""
 
-    def read(window: Window) -> KeptWindow | MissingWindow | list[Window]:
+    def read(window: Window) -> FinishedWindow | MissingWindow | list[Window]:
         try:
-            found = scan.read(window)
+            found = reader.read(window)
         except ServiceError as error:
             if allow_partial:
                 return MissingWindow(window, error)
             raise
         if isinstance(found, WindowLines):
-            kept = shelf.keep(found)
-            pa.default_memory_pool().release_unused()  # each thread's share stays reserved otherwise
-            return kept
-        progress.expect(sum(one.lines for one in found) - window.lines)
+            saved = store.save(found)
+            pa.default_memory_pool().release_unused()  # otherwise the pool keeps what each thread needed
+            return saved
+        progress.expect(sum(one.expected_lines for one in found) - window.expected_lines)
         return found
 
-    done = _by_ledger(finished)
-    query = scan.query
-    pieces = [
+    by_ledger = _group_by_ledger(finished)
+    query = reader.query
+    unread = [
         window
         for ledger_id in query.ledger_ids
-        for window in gaps(ledger_id, query.period, [one.window.period for one in done[ledger_id]])
+        for window in gaps(ledger_id, query.period, [one.window.period for one in by_ledger[ledger_id]])
     ]
-    windows: list[KeptWindow] = []
+    windows: list[FinishedWindow] = []
     missing: list[MissingWindow] = []
-    crew: Crew[Window, KeptWindow | MissingWindow] = Crew(
-        read, size=lambda window: window.size, threads=scan.in_flight, stop=scan.stop
+    pool: WorkerPool[Window, FinishedWindow | MissingWindow] = WorkerPool(
+        read, size=lambda window: window.size, threads=reader.in_flight, stop=reader.stop
     )
-    for outcome in crew.outcomes(pieces):
-        if isinstance(outcome, MissingWindow):
-            missing.append(outcome)
+    for result in pool.results(unread):
+        if isinstance(result, MissingWindow):
+            missing.append(result)
         else:
-            windows.append(outcome)
-            progress.read(outcome.lines, outcome.window.lines)
+            windows.append(result)
+            progress.read(result.lines, result.window.expected_lines)
     if missing and not windows and not finished:
         raise missing[0].error
     return windows, missing
 
 
-def _require_unchanged(scan: Scan, shelf: Shelf, ledgers: list[list[KeptWindow]]) -> None:
-    """Look again at ledgers that took several pages; what turns out stale leaves the shelf."""
-
-    def look(windows: tuple[KeptWindow, ...]) -> SecondLook:
-        return second_look(scan, windows)
-
-    crew: Crew[tuple[KeptWindow, ...], SecondLook] = Crew(look, size=len, threads=scan.in_flight, stop=scan.stop)
-    for seen in crew.outcomes(tuple(windows) for windows in ledgers if _took_several(windows)):
-        if seen.error is not None:
-            shelf.forget(seen.stale)
-            raise seen.error
+def _require_unchanged(reader: WindowReader, store: WindowStore, ledgers: list[list[FinishedWindow]]) -> None:
+    """Check ledgers that took several pages; windows that are stale leave the store."""
+    pool: WorkerPool[tuple[FinishedWindow, ...], ConsistencyCheck] = WorkerPool(
+        partial(check_consistency, reader), size=len, threads=reader.in_flight, stop=reader.stop
+    )
+    for result in pool.results(tuple(windows) for windows in ledgers if _has_several_pages(windows)):
+        if result.error is not None:
+            store.discard(result.stale)
+            raise result.error
 
 
-def _took_several(windows: list[KeptWindow]) -> bool:
-    """Whether a ledger was read in more than one page; one page is one moment, nothing can change within it."""
+def _has_several_pages(windows: list[FinishedWindow]) -> bool:
+    """Whether a ledger took more than one page; within one page nothing can change."""
     return len(windows) > 1 or windows[0].pages > 1
 
 
-def _by_ledger(windows: Iterable[KeptWindow]) -> defaultdict[str, list[KeptWindow]]:
-    by_ledger: defaultdict[str, list[KeptWindow]] = defaultdict(list)
+def _group_by_ledger(windows: Iterable[FinishedWindow]) -> defaultdict[str, list[FinishedWindow]]:
+    by_ledger: defaultdict[str, list[FinishedWindow]] = defaultdict(list)
     for one in windows:
         by_ledger[one.window.ledger_id].append(one)
     return by_ledger
 
 
-def _days_of(windows: Iterable[Window]) -> dict[str, str]:
+def _days_by_ledger(windows: Iterable[Window]) -> dict[str, str]:
     """Ledger id to its windows, ``2025-01-01/2025-01-31 2025-02-01/2025-02-28``."""
     days: dict[str, list[str]] = defaultdict(list)
     for window in windows:
         days[window.ledger_id].append(f"{window.period.start_date}/{window.period.end_date}")
-    return {ledger_id: " ".join(listed) for ledger_id, listed in days.items()}
+    return {ledger_id: " ".join(texts) for ledger_id, texts in days.items()}

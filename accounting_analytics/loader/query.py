@@ -1,4 +1,4 @@
-"""What a load asks for: which ledgers, which days, which lines, and what is sent along with them."""
+"""What a load requests: ledgers, days, filters and expansions."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from accounting_analytics.errors import InputError
+from accounting_analytics.loader.windows import PAGE_SIZE
 from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
     import datetime as dt
 
     from accounting_analytics.client import LedgerClient
+    from accounting_analytics.loader.windows import Window
 
-PAGE_SIZE = 1000
+DEFAULT_EXPANSIONS = ("transaction", "journal_entry", "opposing_ledger_ids")
 
 
 @dataclass(frozen=True)
 class LineEntryQuery:
-    """The lines of some ledgers in a period, as one load reads them."""
+    """The line entries that one load requests."""
 
     ledger_ids: tuple[str, ...]
     period: Period
@@ -29,29 +31,21 @@ class LineEntryQuery:
     scale: int
 
     @classmethod
-    def of(
+    def from_arguments(
         cls,
         client: LedgerClient,
         ledger_ids: Iterable[str],
         start_date: dt.date | str,
         end_date: dt.date | str,
         *,
-        time_zone: str,
-        is_cashflow: bool | None,
-        tag_ids: Iterable[str] | None,
-        expand: Iterable[str],
+        time_zone: str = "UTC",
+        is_cashflow: bool | None = None,
+        tag_ids: Iterable[str] | None = None,
+        expand: Iterable[str] = DEFAULT_EXPANSIONS,
     ) -> Self:
-        """Query of a caller's arguments; each ledger once, in the order given."""
-        if not isinstance(ledger_ids, Iterable) or hasattr(ledger_ids, "columns"):  # a table iterates over its columns
-            msg = f"ledger_ids is a {type(ledger_ids).__name__}; give the ids, such as ledgers['id']"
-            raise InputError(msg)
-        listed = [ledger_ids] if isinstance(ledger_ids, str) else list(dict.fromkeys(ledger_ids))
-        wrong = next((ledger_id for ledger_id in listed if not isinstance(ledger_id, str) or not ledger_id), None)
-        if wrong is not None:
-            msg = f"ledger_ids holds {wrong!r}, which is not an id; nothing was asked for"
-            raise InputError(msg)
+        """Query of the arguments of a public function; each ledger once, in the given order."""
         return cls(
-            ledger_ids=tuple(listed),
+            ledger_ids=_check_ledger_ids(ledger_ids),
             period=Period.of(start_date, end_date, time_zone),
             is_cashflow=is_cashflow,
             tag_ids=(tag_ids,) if isinstance(tag_ids, str) else tuple(tag_ids or ()),
@@ -59,8 +53,8 @@ class LineEntryQuery:
             scale=client.scale,
         )
 
-    def page(self, window: Window, page_token: str | None) -> dict[str, Any]:
-        """Arguments of ``list_line_entries`` for one page of a window."""
+    def page_arguments(self, window: Window, page_token: str | None = None) -> dict[str, Any]:
+        """Arguments of ``LedgerClient.list_line_entries`` for one page of a window."""
         return {
             "ledger_id": window.ledger_id,
             "start_date": window.period.start_date,
@@ -74,7 +68,7 @@ class LineEntryQuery:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """Everything that decides which lines come and what they hold."""
+        """Everything that decides which lines are sent and which columns they have."""
         return {
             "ledger_ids": list(self.ledger_ids),
             "start_date": self.period.start_date.isoformat(),
@@ -87,33 +81,13 @@ class LineEntryQuery:
         }
 
 
-@dataclass(frozen=True)
-class Window:
-    """Some days of one ledger, read by one chain of pages.
-
-    Parameters
-    ----------
-    ledger_id : str
-        The ledger.
-    period : Period
-        The days.
-    pages : float, optional
-        How many pages to expect; None where nothing is known yet.
-    """
-
-    ledger_id: str
-    period: Period
-    pages: float | None = None
-
-    @property
-    def size(self) -> float:
-        """Pages to expect, infinitely many where nothing is known: what may be large is read first."""
-        return float("inf") if self.pages is None else self.pages
-
-    @property
-    def lines(self) -> float:
-        """Lines to expect, none where nothing is known."""
-        return (self.pages or 0) * PAGE_SIZE
-
-    def __str__(self) -> str:
-        return f"ledger {self.ledger_id}, {self.period}"
+def _check_ledger_ids(ledger_ids: Iterable[str]) -> tuple[str, ...]:
+    if not isinstance(ledger_ids, Iterable) or hasattr(ledger_ids, "columns"):  # a DataFrame iterates over its columns
+        msg = f"ledger_ids is a {type(ledger_ids).__name__}; give the ids, such as ledgers['id']"
+        raise InputError(msg)
+    ids = (ledger_ids,) if isinstance(ledger_ids, str) else tuple(dict.fromkeys(ledger_ids))
+    wrong = next((ledger_id for ledger_id in ids if not isinstance(ledger_id, str) or not ledger_id), None)
+    if wrong is not None:
+        msg = f"ledger_ids contains {wrong!r}, which is not an id; no request was sent"
+        raise InputError(msg)
+    return ids

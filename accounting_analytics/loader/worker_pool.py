@@ -1,4 +1,4 @@
-"""A few threads that do work which may turn out to be more work."""
+"""A small pool of threads for work that may split into smaller pieces of work."""
 
 from __future__ import annotations
 
@@ -9,116 +9,130 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from accounting_analytics.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 Work = TypeVar("Work")
-Done = TypeVar("Done")
+Result = TypeVar("Result")
 
-_PATIENCE = 4.0
-"""Seconds to wait for threads when a job is given up; a call that hangs ends by its own deadline."""
-
-
-def begun(do: Callable[[], Done], name: str) -> Future[Done]:
-    """Do one thing on a thread of its own, a daemon like those of a crew."""
-    outcome: Future[Done] = Future()
-    threading.Thread(target=_settle, args=(outcome, do), name=name, daemon=True).start()
-    return outcome
+DEFAULT_IN_FLIGHT = 8
+_JOIN_TIMEOUT = 4.0
+"""Seconds to wait for threads after a failure; a call that hangs ends by its own deadline."""
 
 
-def _settle(outcome: Future[Any], do: Callable[..., Any], *arguments: Any) -> None:  # noqa: ANN401 (those of `do`)
+def check_in_flight(in_flight: int) -> int:
+    """Return `in_flight` if it is a number of requests that can be sent in parallel."""
+    if isinstance(in_flight, bool) or not isinstance(in_flight, int) or in_flight < 1:
+        msg = f"in_flight must be a whole number of at least 1, not {in_flight!r}"
+        raise InputError(msg)
+    return in_flight
+
+
+def start_in_thread(function: Callable[[], Result], name: str) -> Future[Result]:
+    """Call a function on a daemon thread of its own."""
+    future: Future[Result] = Future()
+    threading.Thread(target=_complete, args=(future, function), name=name, daemon=True).start()
+    return future
+
+
+def _complete(future: Future[Any], function: Callable[..., Any], *arguments: Any) -> None:  # noqa: ANN401 (any function)
     try:
-        outcome.set_result(do(*arguments))
-    except BaseException as error:  # noqa: BLE001 (raised again where the outcome is asked for)
-        outcome.set_exception(error)
+        future.set_result(function(*arguments))
+    except BaseException as error:  # noqa: BLE001 (raised again by Future.result)
+        future.set_exception(error)
 
 
-class Crew(Generic[Work, Done]):
-    """Does pieces of work on several threads, the largest first; a piece may come back as smaller pieces.
+class WorkerPool(Generic[Work, Result]):
+    """Runs pieces of work on several threads, the largest first; a piece may return smaller pieces instead of a result.
 
-    The threads are daemons: an interrupted program need not wait for the last answer of a slow service.
+    The threads are daemons: an interrupted program does not wait for the last response of a slow service.
 
     Parameters
     ----------
-    do : callable
-        Does one piece: its outcome, or a list of pieces to do instead.
+    function : callable
+        Does one piece of work; returns its result, or a list of pieces to do instead.
     size : callable
-        How large a piece is.
+        Size of a piece of work.
     threads : int
-        How many at once.
-    stop : threading.Event
-        Set when the crew gives up, for `do` to look at.
+        Number of threads at most.
+    stop : threading.Event, optional
+        Set when the pool fails or is interrupted, so that `function` can end early.
     """
 
     def __init__(
         self,
-        do: Callable[[Work], Done | list[Work]],
+        function: Callable[[Work], Result | list[Work]],
         *,
         size: Callable[[Work], float],
         threads: int,
-        stop: threading.Event,
+        stop: threading.Event | None = None,
     ) -> None:
-        self._do = do
+        self._function = function
         self._size = size
-        self._most = threads
-        self._stop = stop
-        self._waiting: list[tuple[float, int, Work]] = []
-        self._ready = threading.Condition()
-        self._done: SimpleQueue[Future[Done | list[Work]]] = SimpleQueue()
+        self._max_threads = threads
+        self._stop = stop or threading.Event()
+        self._queue: list[tuple[float, int, Work]] = []
+        self._queue_changed = threading.Condition()
+        self._completed: SimpleQueue[Future[Result | list[Work]]] = SimpleQueue()
         self._threads: list[threading.Thread] = []
-        self._put = 0
+        self._queued_count = 0
+        self._closed = False
 
-    def outcomes(self, pieces: Iterable[Work]) -> Iterator[Done]:
-        """Yield outcomes as they come; the first error ends all work and is raised."""
-        open_pieces = self._add(pieces)
+    def results(self, pieces: Iterable[Work]) -> Iterator[Result]:
+        """Yield results in the order of completion; the first error stops all work and is raised."""
+        pending = self._add(pieces)
         try:
-            while open_pieces:
-                outcome = self._done.get().result()
-                open_pieces -= 1
-                if isinstance(outcome, list):
-                    open_pieces += self._add(outcome)
+            while pending:
+                result = self._completed.get().result()
+                pending -= 1
+                if isinstance(result, list):
+                    pending += self._add(result)
                 else:
-                    yield outcome
-        except BaseException:  # interrupted too: the other threads must stop asking
+                    yield result
+        except BaseException:  # also when interrupted: the other threads must send no further requests
             self._stop.set()
             raise
         finally:
-            self._dismiss()
+            self._close()
 
     def _add(self, pieces: Iterable[Work]) -> int:
+        """Queue pieces of work and start threads for them; return how many there are."""
         added = 0
-        with self._ready:
+        with self._queue_changed:
             for piece in pieces:
-                self._put += 1
+                self._queued_count += 1
                 added += 1
-                heapq.heappush(self._waiting, (-self._size(piece), self._put, piece))
-            self._ready.notify_all()
-        while len(self._threads) < min(self._most, self._put):
-            thread = threading.Thread(target=self._work, name=f"crew-{len(self._threads)}", daemon=True)
+                heapq.heappush(self._queue, (-self._size(piece), self._queued_count, piece))
+            self._queue_changed.notify_all()
+        while len(self._threads) < min(self._max_threads, self._queued_count):
+            thread = threading.Thread(target=self._run, name=f"loader-{len(self._threads)}", daemon=True)
             self._threads.append(thread)
             thread.start()
         return added
 
-    def _work(self) -> None:
+    def _run(self) -> None:
+        """Do queued work until the pool is closed."""
         while True:
-            with self._ready:
-                while not self._waiting:
-                    if self._most == 0:
+            with self._queue_changed:
+                while not self._queue:
+                    if self._closed:
                         return
-                    self._ready.wait()
+                    self._queue_changed.wait()
                 if self._stop.is_set():
                     return
-                *_, piece = heapq.heappop(self._waiting)
-            outcome: Future[Any] = Future()
-            _settle(outcome, self._do, piece)
-            self._done.put(outcome)
+                *_, piece = heapq.heappop(self._queue)
+            future: Future[Any] = Future()
+            _complete(future, self._function, piece)
+            self._completed.put(future)
 
-    def _dismiss(self) -> None:
-        with self._ready:
-            self._most = 0
+    def _close(self) -> None:
+        with self._queue_changed:
+            self._closed = True
             if self._stop.is_set():
-                self._waiting.clear()
-            self._ready.notify_all()
-        until = time.monotonic() + _PATIENCE
+                self._queue.clear()
+            self._queue_changed.notify_all()
+        deadline = time.monotonic() + _JOIN_TIMEOUT
         for thread in self._threads:
-            thread.join(max(until - time.monotonic(), 0))
+            thread.join(max(deadline - time.monotonic(), 0))

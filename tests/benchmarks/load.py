@@ -200,18 +200,18 @@ def decoding(rounds: int) -> None:
 
     from accounting_analytics.client import strict_json  # noqa: PLC0415
     from accounting_analytics.client.records import LineEntryPage  # noqa: PLC0415
-    from accounting_analytics.loader.fast_page_decoder import quick_page  # noqa: PLC0415
-    from accounting_analytics.loader.page_decoder import page_columns  # noqa: PLC0415
+    from accounting_analytics.loader.fast_page_decoder import decode_fast  # noqa: PLC0415
+    from accounting_analytics.loader.strict_page_decoder import decode_strictly  # noqa: PLC0415
 
     served, _ = make_ledgers(PAGES_DECODED * 1000, 1, 1.0)
     records = served["led_0"][1]
     tail = b'],"next_page_token":"t","prev_page_token":null}'
     starts = range(0, len(records), 1000)
     pages = [b'{"records":[' + b",".join(records[at : at + 1000]) + tail for at in starts]
-    asked = {"ledger_id": "led_0", "expanded": frozenset(EXPAND.split(",")), "scale": 2}
+    asked = {"ledger_id": "led_0", "expand": frozenset(EXPAND.split(",")), "scale": 2}
     ways = {
-        "quick way": lambda page: quick_page(page, **asked).table,
-        "strict way": lambda page: page_columns(strict_json.decode(page, LineEntryPage).records, "page", **asked).table,
+        "fast decoder": lambda page: decode_fast(page, **asked).table,
+        "strict decoder": lambda page: decode_strictly(strict_json.decode(page, LineEntryPage), "page", **asked).table,
         "json_normalize": lambda page: pd.json_normalize(json.loads(page)["records"]),
     }
     took: dict[str, list[float]] = {way: [] for way in ways}

@@ -1,5 +1,6 @@
 """LedgerClient: what it sends, what it makes of every answer, and what it never shows."""
 
+import itertools
 import json
 import logging
 import pickle
@@ -303,16 +304,18 @@ def test_pages_are_followed_through_empty_ones(connected, pages, line):
     assert [one.id for one in client.iter_line_entries("led_1", *MARCH)] == ["lin_1", "lin_2"]
 
 
-def test_pages_that_go_in_circles_end(connected, line):
-    """Tokens A, B, A are noticed: the pages would never end."""
-    following = {"": "A", "A": "B", "B": "A"}
+def test_a_repeated_page_token_ends_the_list(connected, line):
+    """Page tokens A, B, A are a pagination loop."""
+    following, numbers = {"": "A", "A": "B", "B": "A"}, itertools.count()
 
     def answer(request):
         token = following[request.url.params.get("page_token", "")]
-        return httpx.Response(200, json={"records": [line()], "next_page_token": token, "prev_page_token": None})
+        return httpx.Response(
+            200, json={"records": [line(next(numbers))], "next_page_token": token, "prev_page_token": None}
+        )
 
     client = connected(answer)
-    with pytest.raises(ProtocolError, match="pagination loop"):
+    with pytest.raises(ProtocolError, match="page 3: pagination loop: next_page_token repeats"):
         list(client.iter_line_entries("led_1", *MARCH))
     assert len(client.requests) == 3
 

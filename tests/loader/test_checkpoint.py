@@ -72,7 +72,7 @@ def test_the_order_of_ledgers_does_not_matter(connected, service, tmp_path):
     [
         ({"days": ("2025-01-01", "2025-03-30")}, "end_date is"),
         ({"ledger_ids": ["led_1"]}, "ledger_ids is"),
-        ({"time_zone": "Europe/Berlin"}, 'time_zone is "UTC", not "Europe/Berlin"'),
+        ({"time_zone": "Europe/Berlin"}, "time_zone is 'UTC', not 'Europe/Berlin'"),
         ({"is_cashflow": True}, "is_cashflow is"),
         ({"tag_ids": ["tag_1"]}, "tag_ids is"),
         ({"expand": ()}, "expand is"),
@@ -103,9 +103,9 @@ def test_the_checkpoint_of_another_service_instance_or_scale_is_refused(connecte
 def test_folders_of_others_are_left_alone(connected, service, tmp_path):
     """A folder with files and no manifest, and a file in place of a folder, are refused."""
     (tmp_path / "photo.jpg").touch()
-    with pytest.raises(CheckpointError, match="holds files but no checkpoint"):
+    with pytest.raises(CheckpointError, match="contains files but no checkpoint"):
         load(connected(service), tmp_path)
-    with pytest.raises(CheckpointError, match=r"cannot be used \(File exists\); nothing was asked for"):
+    with pytest.raises(CheckpointError, match=r"cannot be used \(File exists\); no request was sent"):
         load(connected(service), tmp_path / "photo.jpg")
     assert [path.name for path in tmp_path.iterdir()] == ["photo.jpg"]
 
@@ -141,10 +141,10 @@ def test_damaged_windows_are_refused_by_name(connected, service, tmp_path, damag
     window = sorted(folder.glob("window-*.parquet"))[2]
     damage(window, next((tmp_path / "other").glob("window-*.parquet")))
     with pytest.raises(
-        CheckpointError, match=r"window-.*\.parquet is no window of this load.*delete that file"
+        CheckpointError, match=r"window-.*\.parquet is not part of this load.*delete that file"
     ) as caught:
         load(connected(service), folder)
-    Path(str(caught.value).split(" is no window")[0]).unlink()
+    Path(str(caught.value).split(" is not part")[0]).unlink()
     client = connected(service)
     assert load(client, folder).equals(whole)
     assert len(client.requests) < 8

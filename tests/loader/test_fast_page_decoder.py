@@ -11,8 +11,8 @@ from accounting_analytics.client import strict_json
 from accounting_analytics.client.records import LineEntryPage
 from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfaceError
 from accounting_analytics.errors import ProtocolError
-from accounting_analytics.loader.fast_page_decoder import quick_page
-from accounting_analytics.loader.page_decoder import page_columns
+from accounting_analytics.loader.fast_page_decoder import decode_fast
+from accounting_analytics.loader.strict_page_decoder import decode_strictly
 
 DAYS = [f"2025-01-{day:02}" for day in range(1, 32)]
 EXPANSIONS = [
@@ -22,29 +22,27 @@ EXPANSIONS = [
 ]
 
 
-def strict(content, expanded, scale):
+def strict(content, expand, scale):
     """Return columns and token by the strict way, None where it refuses the page."""
     try:
         page = strict_json.decode(content, LineEntryPage)
-        columns = page_columns(page.records, "page", ledger_id="led_1", expanded=expanded, scale=scale)
+        return decode_strictly(page, "page", ledger_id="led_1", expand=expand, scale=scale)
     except (NotJSONError, NotTheInterfaceError, ProtocolError):
         return None
-    return columns, page.next_page_token
 
 
-def agree(content, expanded=EXPANSIONS[-1], scale=2):
+def agree(content, expand=EXPANSIONS[-1], scale=2):
     """Require that the quick way brings what the strict way does, or nothing; say whether it brought anything."""
-    quick = quick_page(content, ledger_id="led_1", expanded=expanded, scale=scale)
-    if quick is None:
+    fast = decode_fast(content, ledger_id="led_1", expand=expand, scale=scale)
+    if fast is None:
         return False
-    quick.table.validate(full=True)
-    found = strict(content, expanded, scale)
-    assert found is not None, "the strict way refuses this page"
-    columns, token = found
-    assert quick.next_page_token == token
-    assert columns.dusted == 0
-    assert quick.table.schema == columns.table.schema
-    assert quick.table.equals(columns.table)
+    fast.table.validate(full=True)
+    expected = strict(content, expand, scale)
+    assert expected is not None, "the strict decoder refuses this page"
+    assert fast.next_page_token == expected.next_page_token
+    assert expected.noise_removed == 0
+    assert fast.table.schema == expected.table.schema
+    assert fast.table.equals(expected.table)
     return True
 
 
@@ -77,7 +75,7 @@ def page(*lines, **fields):
 
 
 @pytest.mark.parametrize("scale", [0, 2, 10])
-@pytest.mark.parametrize("expanded", EXPANSIONS, ids=len)
+@pytest.mark.parametrize("expand", EXPANSIONS, ids=len)
 @pytest.mark.parametrize(
     "lines",
     [
@@ -96,7 +94,7 @@ def page(*lines, **fields):
     ],
     ids=["none", "whole", "nulls", "bare", "amounts", "texts", "zones", "no zone", "some zones"],
 )  # fmt: skip
-def test_ordinary_pages_are_read_quickly(lines, expanded, scale):
+def test_ordinary_pages_are_read_quickly(lines, expand, scale):
     """What services send every day goes the quick way, and comes out the same."""
     lines = [line | ({} if scale else {"amount": 7}) for line in lines]
     lines = [
@@ -106,7 +104,7 @@ def test_ordinary_pages_are_read_quickly(lines, expanded, scale):
     for indent in (None, 2):
         for ascii_only in (True, False):
             content = json.dumps(json.loads(page(*lines)), indent=indent, ensure_ascii=ascii_only).encode()
-            assert agree(content, expanded, scale)
+            assert agree(content, expand, scale)
 
 
 @pytest.mark.parametrize("lost", ["next_page_token", "prev_page_token", "records"])
@@ -219,9 +217,9 @@ def pages(draw):
 
 @example(written(BODY, {}).encode(), EXPANSIONS[-1], 2)
 @given(pages(), st.sampled_from(EXPANSIONS), st.sampled_from([0, 2, 2, 2, 10]))
-def quick_or_nothing(content, expanded, scale):
+def quick_or_nothing(content, expand, scale):
     """Compare both ways."""
-    agree(content, expanded, scale)
+    agree(content, expand, scale)
 
 
 @pytest.mark.soak
@@ -242,10 +240,10 @@ def test_a_service_that_is_always_odd_is_read_strictly(connected, make_ledgers, 
     tried = []
 
     def tries(*arguments, **named):
-        tried.append(quick_page(*arguments, **named))
+        tried.append(decode_fast(*arguments, **named))
         return tried[-1]
 
-    monkeypatch.setattr("accounting_analytics.loader.window_reader.quick_page", tries)
+    monkeypatch.setattr("accounting_analytics.loader.page_decoder.decode_fast", tries)
     lines = [line | {"colour": "blue"} for line in spread({"led_1": {"2025-01-01": 40}})]
     service = make_ledgers(lines, page_size=2)
     frame = aa.load_line_entries(connected(service), ["led_1"], "2025-01-01", "2025-01-01", in_flight=1)

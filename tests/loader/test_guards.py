@@ -10,9 +10,9 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import ChangedWhileReadingError, InvalidRequestError, ProtocolError, ServerFaultError
-from accounting_analytics.loader.load_windows import read_all
+from accounting_analytics.loader.load_windows import load_windows
 from accounting_analytics.loader.query import LineEntryQuery
-from accounting_analytics.loader.window_files import MemoryShelf
+from accounting_analytics.loader.window_store import MemoryWindowStore
 from accounting_analytics.progress import LoadProgress
 
 JSON = {"content-type": "application/json"}
@@ -43,7 +43,9 @@ def answer_with(tokens, line):
 def test_circles_of_tokens_end(connected, line, tokens):
     """A token that came before, however long ago, ends the load with an error that names ledger, period and page."""
     client = connected(answer_with(tokens, line))
-    with pytest.raises(ProtocolError, match=r"led_1, 2025-03-01 to 2025-03-31 .*page \d: it leads back"):
+    with pytest.raises(
+        ProtocolError, match=r"led_1, 2025-03-01 to 2025-03-31.*page \d: pagination loop: next_page_token repeats"
+    ):
         aa.load_line_entries(client, ["led_1"], *MARCH)
     assert len(client.requests) == len(tokens)
 
@@ -56,7 +58,7 @@ def test_the_same_page_under_another_token_ends(connected, line):
         body = {"records": [line(1)], "next_page_token": f"t{next(numbers)}", "prev_page_token": None}
         return httpx.Response(200, json=body)
 
-    with pytest.raises(ProtocolError, match="page 2: it is page 1 again under another token"):
+    with pytest.raises(ProtocolError, match="page 2: pagination loop: page 1 is repeated under another page token"):
         aa.load_line_entries(connected(answer), ["led_1"], *MARCH)
 
 
@@ -69,7 +71,7 @@ def test_pages_without_news_end(connected):
         return httpx.Response(200, json=body)
 
     client = connected(answer)
-    with pytest.raises(ProtocolError, match="no new line"):
+    with pytest.raises(ProtocolError, match="the last 100 pages contain no new record"):
         aa.load_line_entries(client, ["led_1"], *MARCH)
     assert len(client.requests) == 100
 
@@ -109,7 +111,7 @@ def test_a_line_in_two_ledgers_is_refused(connected, line):
         lines = [line(1, ledger_id=request.url.path.split("/")[3])]
         return httpx.Response(200, json={"records": lines, "next_page_token": None, "prev_page_token": None})
 
-    with pytest.raises(ProtocolError, match=r"lin_1 came twice with other content.*load again"):
+    with pytest.raises(ProtocolError, match=r"lin_1 was sent twice with different content.*load again"):
         aa.load_line_entries(connected(answer), ["led_1", "led_2"], *MARCH)
 
 
@@ -120,7 +122,7 @@ def test_repeats_at_page_boundaries_are_counted(connected, make_ledgers, spread)
     service.within = lambda *asked: [*within(*asked)[:100], *within(*asked)[99:]]
     frame = aa.load_line_entries(connected(service), ["led_1"], *MARCH)
     assert sorted(frame["id"]) == sorted(line["id"] for line in service.lines)
-    assert frame.attrs["notes"] == ("1 line(s) came more than once with the same content and were kept once.",)
+    assert frame.attrs["notes"] == ("1 line(s) were sent more than once with the same content and kept once.",)
 
 
 def expiring(service, pages):
@@ -148,7 +150,7 @@ def test_tokens_that_never_live_are_given_up(connected, make_ledgers, spread):
     """One day of several pages whose tokens always die: tried a few times, then an error that says so."""
     service = make_ledgers(spread({"led_1": {"2025-03-05": 200}}), page_size=50)
     client = connected(expiring(service, 1))
-    with pytest.raises(ProtocolError, match="forgot its page token"):
+    with pytest.raises(ProtocolError, match="the page token expired in each of 3 attempts"):
         aa.load_line_entries(client, ["led_1"], "2025-03-05", "2025-03-05")
     assert len(client.requests) == 8
 
@@ -197,7 +199,7 @@ def test_books_that_grow_at_their_end_are_noticed(connected, make_ledgers, sprea
     """A line that came, went or changed at the end of a ledger while it was read is found and named."""
     service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 40)}), page_size=500)
     client = connected(changing(service, change, after=3))
-    with pytest.raises(ChangedWhileReadingError, match=r"led_1 changed while it was read: 1 line.*lin_.*load again"):
+    with pytest.raises(ChangedWhileReadingError, match=r"led_1 changed during the load: 1 line.*lin_.*load again"):
         aa.load_line_entries(client, ["led_1"], *MARCH)
     assert len(aa.load_line_entries(client, ["led_1"], *MARCH)) == len(service.lines)
 
@@ -310,7 +312,7 @@ def test_the_second_look_goes_beside_what_is_made(connected, make_ledgers, sprea
 
     def made():
         with LoadProgress(progress=False, client=client) as shown:
-            return read_all(client, march(client, "led_1"), MemoryShelf(), shown, in_flight=1, make=make)
+            return load_windows(client, march(client, "led_1"), MemoryWindowStore(), shown, in_flight=1, build=make)
 
     if change is None:
         assert made() == (len(service.lines), "the caller's")
@@ -322,6 +324,4 @@ def test_the_second_look_goes_beside_what_is_made(connected, make_ledgers, sprea
 
 def march(client, *ledger_ids):
     """Return what a load of March asks for."""
-    return LineEntryQuery.of(
-        client, ledger_ids, *MARCH, time_zone="UTC", is_cashflow=None, tag_ids=None, expand=("journal_entry",)
-    )
+    return LineEntryQuery.from_arguments(client, ledger_ids, *MARCH, expand=("journal_entry",))

@@ -37,7 +37,9 @@ def test_float_dust_is_removed_and_counted(connected, pages, line, sent):
     """A value within 1e-6 of an exact one is that one, and the load says how many there were."""
     frame = aa.load_line_entries(connected(pages([line(amount=sent), line(2)])), ["led_1"], *MARCH)
     assert frame["amount"][0] in {Decimal("0.30"), Decimal("31282.28")}
-    assert frame.attrs["notes"] == ("1 amount(s) had float dust, within 1e-6 of the exact value, removed.",)
+    assert frame.attrs["notes"] == (
+        "1 amount(s) had float rounding noise, within 1e-6 of the exact value, which was removed.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,12 +109,12 @@ def test_order_and_repeats(connected, pages, line):
     late = line(1, datetime="2025-03-20T00:00:00Z")
     frame = aa.load_line_entries(connected(pages([late, line(3)], [line(2), late])), ["led_1"], *MARCH)
     assert frame["id"].tolist() == ["lin_2", "lin_3", "lin_1"]
-    assert frame.attrs["notes"] == ("1 line(s) came more than once with the same content and were kept once.",)
+    assert frame.attrs["notes"] == ("1 line(s) were sent more than once with the same content and kept once.",)
 
 
 def test_one_line_with_two_contents_is_refused(connected, pages, line):
     """The same id with other content means that the books changed while they were read."""
-    with pytest.raises(ProtocolError, match=r"lin_1 came twice.*load again"):
+    with pytest.raises(ProtocolError, match=r"lin_1 was sent twice.*load again"):
         aa.load_line_entries(connected(pages([line(1)], [line(1, amount="9.99")])), ["led_1"], *MARCH)
 
 

@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 
 from accounting_analytics.errors import ProtocolError
-from accounting_analytics.loader.page_decoder import INSTANT, require_in_period
+from accounting_analytics.loader.line_entry_columns import INSTANT
+from accounting_analytics.loader.line_tables import require_in_period
 from accounting_analytics.periods import Period
 
 

@@ -10,7 +10,12 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError, ProtocolError, ServerFaultError
-from accounting_analytics.loader import iter_line_entry_batches, load_line_entries_to_parquet, parquet_sink
+from accounting_analytics.loader import (
+    iter_line_entry_batches,
+    line_entry_batches,
+    load_line_entries_to_parquet,
+    parquet_sink,
+)
 from accounting_analytics.schemas import LineEntries
 
 PERIOD = ("2025-01-01", "2025-03-31")
@@ -31,7 +36,7 @@ def service(make_ledgers, spread):
 @pytest.mark.parametrize("zone", ["UTC", "America/St_Johns", "localtime"])
 def test_the_file_is_the_frame(connected, service, tmp_path, monkeypatch, *, rows, zone):
     """Row for row and type for type the same as load_line_entries, in batches of any size."""
-    monkeypatch.setattr(parquet_sink, "_ROWS_A_BATCH", rows)
+    monkeypatch.setattr(line_entry_batches, "_ROWS_A_BATCH", rows)
     frame = aa.load_line_entries(connected(service), LEDGERS, *PERIOD, time_zone=zone)
     path = tmp_path / "deep" / "lines.parquet"
     written = load_line_entries_to_parquet(connected(service), LEDGERS, *PERIOD, path, time_zone=zone)
@@ -48,7 +53,7 @@ def test_the_file_is_the_frame(connected, service, tmp_path, monkeypatch, *, row
 
 def test_batches_are_the_frame(connected, service, monkeypatch):
     """Validated frames, each line once, in order."""
-    monkeypatch.setattr(parquet_sink, "_ROWS_A_BATCH", 700)
+    monkeypatch.setattr(line_entry_batches, "_ROWS_A_BATCH", 700)
     frame = aa.load_line_entries(connected(service), LEDGERS, *PERIOD)
     batches = list(iter_line_entry_batches(connected(service), LEDGERS, *PERIOD))
     assert len(batches) > 2
@@ -88,9 +93,9 @@ def test_a_sink_goes_on_from_its_checkpoint(connected, service, tmp_path):
 def test_one_id_with_two_contents_is_refused(connected, service, tmp_path, moved):
     """The same id in two ledgers, at the same time or weeks apart, is refused before a line is written."""
     service.lines.append(service.lines[5] | {"ledger_id": "led_2"} | moved)
-    with pytest.raises(ProtocolError, match="came twice with other content"):
+    with pytest.raises(ProtocolError, match="was sent twice with different content"):
         load_line_entries_to_parquet(connected(service), LEDGERS, *PERIOD, tmp_path / "lines.parquet")
-    with pytest.raises(ProtocolError, match="came twice with other content"):
+    with pytest.raises(ProtocolError, match="was sent twice with different content"):
         next(iter_line_entry_batches(connected(service), LEDGERS, *PERIOD))
     assert list(tmp_path.iterdir()) == []
 
@@ -99,6 +104,6 @@ def test_a_folder_that_cannot_be_written_is_named(connected, service, tmp_path):
     """A path below a file is refused before anything is asked."""
     (tmp_path / "file").touch()
     client = connected(service)
-    with pytest.raises(InputError, match="nothing was asked for"):
+    with pytest.raises(InputError, match="no request was sent"):
         load_line_entries_to_parquet(client, LEDGERS, *PERIOD, tmp_path / "file" / "lines.parquet")
     assert client.requests == []

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError
-from accounting_analytics.loader.query import Window
-from accounting_analytics.loader.windows import Outlook, gaps, halves, split
+from accounting_analytics.loader.windows import DensityEstimate, Window, gaps, halve, split
 from accounting_analytics.periods import Period
 
 YEAR = ("2025-01-01", "2025-12-31")
@@ -154,8 +153,8 @@ def test_a_cut_tiles(*, first, length, a_day, at, backwards, in_flight):
     whole = Period(first, first + dt.timedelta(days=length - 1))
     turn = first + dt.timedelta(days=int(at * (length - 1)))
     rest = (whole.start_date, turn) if backwards else (turn, whole.end_date)
-    outlook = Outlook(a_day, 1000, *rest, backwards=backwards)
-    cut = split(Window("led_1", whole), outlook, in_flight)
+    density = DensityEstimate(a_day, 1000, *rest, backwards=backwards)
+    cut = split(Window("led_1", whole), density, in_flight)
     covered = sorted(one.period.start_date + dt.timedelta(days=n) for one in cut for n in range(one.period.days))
     assert covered == [whole.start_date + dt.timedelta(days=n) for n in range(length)]
     assert len(cut) <= 4 * in_flight + 2
@@ -165,7 +164,7 @@ def test_a_cut_tiles(*, first, length, a_day, at, backwards, in_flight):
 def test_halves_tile(first, length):
     """Two windows, every day once."""
     whole = Period(first, first + dt.timedelta(days=length - 1))
-    earlier, later = halves(Window("led_1", whole))
+    earlier, later = halve(Window("led_1", whole))
     assert (earlier.period.start_date, later.period.end_date) == (whole.start_date, whole.end_date)
     assert earlier.period.end_date + dt.timedelta(days=1) == later.period.start_date
 
@@ -185,5 +184,5 @@ def test_gaps_are_what_is_not_finished(first, length, done):
 def test_the_last_day_of_the_calendar_can_be_cut():
     """No day after 9999-12-31 is ever computed."""
     whole = Period(dt.date(9999, 1, 1), dt.date.max)
-    outlook = Outlook(1000, 1000, whole.start_date, whole.end_date, backwards=True)
-    assert max(one.period.end_date for one in split(Window("led_1", whole), outlook, 4)) == dt.date.max
+    density = DensityEstimate(1000, 1000, whole.start_date, whole.end_date, backwards=True)
+    assert max(one.period.end_date for one in split(Window("led_1", whole), density, 4)) == dt.date.max

@@ -1,0 +1,128 @@
+"""Pages of line entries as Arrow tables by way of wire records: every value exact, or refused with its place."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accounting_analytics.errors import AmountError, ProtocolError
+from accounting_analytics.loader.line_entry_columns import AMOUNT, INSTANT, line_schema, requested_columns
+from accounting_analytics.money import arrow_type, parse_amount
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from decimal import Decimal
+
+    from accounting_analytics.client import records as wire
+
+
+class DecodedPage(NamedTuple):
+    """A page of line entries.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        The lines, with the columns that were requested.
+    next_page_token : str or None
+        Token of the next page.
+    noise_removed : int
+        How many amounts had float rounding noise.
+    """
+
+    table: pa.Table
+    next_page_token: str | None
+    noise_removed: int = 0
+
+    @property
+    def ids(self) -> list[str]:
+        """Ids of the lines."""
+        ids: list[str] = self.table["id"].to_pylist()
+        return ids
+
+
+def decode_strictly(
+    page: wire.LineEntryPage, where: str, *, ledger_id: str, expand: frozenset[str], scale: int
+) -> DecodedPage:
+    """Decode a page, checking every value that Arrow would let pass."""
+    lines = page.records
+    for line in lines:
+        if line.ledger_id != ledger_id:
+            msg = f"{where}: line {line.id} belongs to ledger {line.ledger_id}"
+            raise ProtocolError(msg)
+        if line.debit_credit not in {"debit", "credit"}:
+            msg = f"{where}: line {line.id}: debit_credit {line.debit_credit!r} is neither debit nor credit"
+            raise ProtocolError(msg)
+    columns: dict[str, Any] = {}
+    noise_removed = 0
+    for name, kind, path, _ in requested_columns(expand):
+        values = _read_field(lines, path)
+        if kind == INSTANT:
+            columns[name] = instants_in_utc(values, where)
+        elif kind == AMOUNT and path:
+            columns[name], with_noise = _exact_column(values, lines, f"{where}: {path}", scale)
+            noise_removed += with_noise if name == "amount" else 0
+        elif path:
+            columns[name] = values
+    is_debit = pa.array([line.debit_credit == "debit" for line in lines], pa.bool_())
+    columns["signed_amount"] = pc.if_else(is_debit, columns["amount"], pc.negate(columns["amount"]))
+    schema = line_schema(expand, scale)
+    try:
+        table = pa.table({name: columns[name] for name in schema.names}, schema=schema)
+    except (pa.ArrowInvalid, OverflowError) as error:
+        msg = f"{where}: a value cannot be read: {error}"
+        raise ProtocolError(msg) from None
+    return DecodedPage(table, page.next_page_token, noise_removed)
+
+
+def instants_in_utc(values: Iterable[dt.datetime], where: str) -> list[dt.datetime]:
+    """Instants in UTC; without an offset they are UTC already. Arrow would drop any other offset."""
+    try:
+        return [_in_utc(value) for value in values]
+    except OverflowError:
+        msg = f"{where}: an instant lies outside the calendar (years 1 to 9999 in UTC)"
+        raise ProtocolError(msg) from None
+
+
+def _read_field(lines: Sequence[wire.LineEntry], path: str) -> list[Any]:
+    """Value of a field for each line; None where the field or the object that holds it is absent."""
+    name, _, inner = path.partition(".")
+    values = [getattr(line, name) for line in lines] if name else []
+    return [_inner_field(value, inner) for value in values] if inner else values
+
+
+def _inner_field(value: Any, name: str) -> Any:  # noqa: ANN401 (an object of the wire, or a list of them)
+    if value is None:
+        return None
+    return [getattr(one, name) for one in value] if isinstance(value, list) else getattr(value, name)
+
+
+def _exact_column(
+    values: Sequence[Decimal | None], lines: Sequence[wire.LineEntry], where: str, scale: int
+) -> tuple[pa.Array, int]:
+    """Exact amounts, and how many of them had rounding noise."""
+    absent = sum(value is None for value in values)
+    try:
+        column = pa.array(values, arrow_type(scale))
+    except pa.ArrowInvalid:  # not all values fit the scale as they are
+        column = None
+    if column is not None and column.null_count == absent:  # Arrow turns NaN into null
+        return column, 0
+    exact, noise_removed = [], 0
+    for value, line in zip(values, lines, strict=True):
+        try:
+            parsed = None if value is None else parse_amount(value, scale)
+        except AmountError as error:
+            msg = f"{where} of line {line.id}: {error}"
+            raise ProtocolError(msg) from None
+        exact.append(None if parsed is None else parsed.amount)
+        noise_removed += parsed is not None and parsed.dusted
+    return pa.array(exact, arrow_type(scale)), noise_removed
+
+
+def _in_utc(value: dt.datetime) -> dt.datetime:
+    if value.tzinfo is None:
+        return value.replace(tzinfo=dt.UTC)
+    return value if value.tzinfo is dt.UTC else value.astimezone(dt.UTC)
