@@ -84,7 +84,7 @@ def test_notebook(run, tmp_path):
     """A page that does not fit is one clear line, and no part of it is left behind."""
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 + 1")]), tmp_path / "sum.ipynb")
     finished = run("run", "sum.ipynb", "--output", "out", most=100_000)
-    clear(finished, 2, "sum.html cannot be written: File too large", "what was there before is still there")
+    clear(finished, 2, "sum.html cannot be written: File too large", "the previous content is unchanged")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["sum.ipynb"]
 
 

@@ -155,9 +155,7 @@ def check_lifetime(seconds: float) -> float:
         It is not positive, or too long.
     """
     if not 0 < seconds <= MAX_LIFETIME:
-        msg = (
-            f"the lifetime of a token is more than 0 and at most {MAX_LIFETIME} seconds, not {seconds}; none was issued"
-        )
+        msg = f"a lifetime is more than 0 and at most {MAX_LIFETIME} seconds, not {seconds}; nothing was issued"
         raise InputError(msg)
     return seconds
 
