@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from sqlalchemy import BigInteger, Connection, and_, cast, func, literal, or_, select
-from sqlalchemy.exc import DatabaseError
 
 from accounting_analytics.chart_of_accounts import TYPE_OF_SUB_TYPE, SubType
 from accounting_analytics.service.bookkeeping.cash_movement import moved_cash_ledger
 from accounting_analytics.service.bookkeeping.new_ledgers import REQUIRED_LEDGERS
 from accounting_analytics.service.operations.recategorize_transaction import BY_USER
 from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.database import database_of
 from accounting_analytics.service.storage.store import read_ledgers
 from accounting_analytics.service.storage.streamed_rows import plain_batches
 from accounting_analytics.service.wire.stored_records import MICROSECONDS_A_DAY
@@ -93,10 +93,14 @@ def check_books(store: Store) -> Checked:
     """
     instances = store.instances()
     with store.reading() as connection:
-        damage = [Finding("", "the file is sound", "", problem) for problem in _damage(connection)]
+        database = database_of(connection)
+        damage = [Finding("", "the file is sound", "", problem) for problem in database.find_damage(connection, SHOWN)]
         if damage:  # what such a file says of its books is not worth comparing, or cannot be read
             return Checked(len(instances), 0, 0, 0, 0, 0, damage)
-        findings = [Finding("", "rows name rows that are there", "", problem) for problem in _dangling(connection)]
+        findings = [
+            Finding("", "rows refer to rows that exist", "", problem)
+            for problem in database.find_dangling_rows(connection, SHOWN)
+        ]
         for instance in instances:
             findings += _of_instance(connection, instance)
         return Checked(
@@ -112,24 +116,6 @@ def check_books(store: Store) -> Checked:
 
 def _count(connection: Connection, table: Table) -> int:
     return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
-
-
-def _damage(connection: Connection) -> Iterator[str]:
-    """Ask the database itself about its file; PostgreSQL watches over its own."""
-    if connection.dialect.name == "sqlite":
-        try:
-            rows = connection.exec_driver_sql(f"PRAGMA integrity_check({SHOWN})").scalars().all()
-        except DatabaseError as error:
-            yield str(error.orig)
-            return
-        yield from (row for row in rows if row != "ok")
-
-
-def _dangling(connection: Connection) -> Iterator[str]:
-    """Find rows that name others which are not there; PostgreSQL admits none."""
-    if connection.dialect.name == "sqlite":
-        for table, key, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(SHOWN):
-            yield f"row {key} of {table} names a row of {parent} that is not there"
 
 
 def _of_instance(connection: Connection, instance: Instance) -> Iterator[Finding]:

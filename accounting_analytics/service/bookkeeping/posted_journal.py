@@ -17,7 +17,7 @@ from accounting_analytics.money import format_amount, from_minor_units
 from accounting_analytics.service.bookkeeping.cash_movement import moved_cash_ledger
 from accounting_analytics.service.bookkeeping.new_entries import NewTransaction
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.bulk_insert import insert_rows
+from accounting_analytics.service.storage.database import database_of
 from accounting_analytics.service.storage.store import read_instance, read_ledgers
 from accounting_analytics.service.wire.identifiers import new_id, new_ids, unicode_text, usable
 from accounting_analytics.service.wire.stored_records import MICROSECONDS_A_DAY, microseconds
@@ -167,16 +167,17 @@ class PostedJournal:
 
     def _write(self) -> None:
         """Write the rows of a batch; the database's own rules say which ids are taken."""
-        written = self._connection.begin_nested()
+        database = database_of(self._connection)
+        savepoint = self._connection.begin_nested()
         try:
             for table, rows in self._rows.items():
                 if rows:
-                    insert_rows(self._connection, table, rows)
+                    database.insert_rows(self._connection, table, rows)
         except IntegrityError:
-            written.rollback()
+            savepoint.rollback()
             self._refuse_taken()
             raise
-        written.commit()
+        savepoint.commit()
         if self._moved:
             moved = [
                 {"ledger_pk": ledger_key, "day": day, "high": high, "low": low}

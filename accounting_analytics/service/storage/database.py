@@ -1,32 +1,83 @@
-"""Where books are kept: an SQLite file, or a PostgreSQL database that many machines share."""
+"""The protocol of a database: everything that differs between an SQLite file and a PostgreSQL server."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from sqlalchemy import Engine
+    from sqlalchemy import Connection, Engine, Select, Table
+    from sqlalchemy.exc import DBAPIError
 
 WRITES = "writes"
-"""Execution option of a connection that is going to write."""
+"""Execution option of a connection that takes the write lock when it begins."""
+
+_DATABASE = "database"
+BATCH_ROWS = 2000
+"""Rows that are fetched together when a query is streamed."""
 
 
-class Database(NamedTuple):
-    """A database that was opened.
+class Database(Protocol):
+    """A kind of database, and one that is open.
 
     Attributes
     ----------
     name : str
-        What it is called in messages; never with a password.
+        Name in messages; never has a password.
     path : Path or None
-        The file, where it is one.
+        The file, if the database is one.
     reader, writer : Engine
-        Connections that see one snapshot each, and connections that hold the one write lock.
+        Connections that see one snapshot each, and connections that hold the only write lock.
     """
 
     name: str
     path: Path | None
     reader: Engine
     writer: Engine
+
+    @classmethod
+    def accepts(cls, address: str) -> bool:
+        """Whether an address names a database of this kind."""
+
+    @classmethod
+    def open(cls, address: str, lock_seconds: float, *, create: bool) -> Self:
+        """Open a database; an empty one gets the tables if `create` is set, and is refused otherwise."""
+
+    def insert_rows(self, connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Insert many rows, their values in the order of the table's columns.
+
+        Raises
+        ------
+        IntegrityError
+            A rule of the table is broken, such as an id that is taken; roll back to the last savepoint.
+        """
+
+    def stream_rows(
+        self, connection: Connection, query: Select[*tuple[Any, ...]], parameters: Mapping[str, Any] | None
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """Rows of a query as the driver returns them, in batches; never all of them in memory."""
+
+    def find_damage(self, connection: Connection, limit: int) -> Iterator[str]:
+        """Problems that the database finds in its own file, at most `limit`."""
+
+    def find_dangling_rows(self, connection: Connection, limit: int) -> Iterator[str]:
+        """Rows that refer to rows which do not exist, at most `limit`."""
+
+    def is_busy(self, error: DBAPIError) -> bool:
+        """Whether an error only means that another connection held a lock for too long, or that there are too many."""
+
+    def is_unreachable(self, error: DBAPIError) -> bool:
+        """Whether an error means that the database server cannot be reached or closed the connection."""
+
+
+def bind_engines(database: Database, reader: Engine) -> tuple[Engine, Engine]:
+    """Reader and writer engines whose connections know their database."""
+    bound = reader.execution_options(**{_DATABASE: database})
+    return bound, bound.execution_options(**{WRITES: True})
+
+
+def database_of(connection: Connection) -> Database:
+    """Database of a connection of a store."""
+    return cast("Database", connection.get_execution_options()[_DATABASE])

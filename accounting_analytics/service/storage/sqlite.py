@@ -1,4 +1,4 @@
-"""What is particular to SQLite: opening the file, transactions, durability."""
+"""Books in an SQLite file: opening it, transactions, durability."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ import os
 import sqlite3
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.exc import DatabaseError, DBAPIError
+from sqlalchemy.exc import DatabaseError
 
 from accounting_analytics.errors import ConfigurationError, InputError
-from accounting_analytics.service.storage.database import WRITES, Database
+from accounting_analytics.service.storage.database import BATCH_ROWS, WRITES, bind_engines
 from accounting_analytics.service.storage.tables import SCHEMA_VERSION, metadata
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sqlalchemy import Select, Table
+    from sqlalchemy.exc import DBAPIError
 
 APPLICATION_ID = 0x4C415331
-"""Marks a SQLite file as a database of this service ("LAS1")."""
+"""Identifies an SQLite file as a database of this service ("LAS1")."""
 
 _PRAGMAS = (
     "PRAGMA foreign_keys = ON",
@@ -28,36 +32,87 @@ _PRAGMAS = (
     "PRAGMA cache_size = -32768",
     "PRAGMA mmap_size = 1073741824",
 )
+_HEADER = ("application_id", "user_version")
+_BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_PRIMARY_CODE = 0xFF
+"""Mask of an extended result code; its lowest byte is the primary code."""
 
 
-def open_database(path: Path, lock_seconds: float, *, create: bool) -> Database:
-    """Open the database at `path`; a new or empty file gets the schema, only its owner may read it."""
-    _create_private(path)
-    engine = create_engine(
-        URL.create("sqlite+pysqlite", database=str(path)),
-        hide_parameters=True,
-        pool_size=16,
-        max_overflow=48,
-        pool_timeout=60,
-    )
-    event.listen(engine, "connect", partial(_connected, lock_seconds))
-    event.listen(engine, "begin", _begin)
-    try:
-        if not _is_prepared(engine, path):
-            _prepare(engine, path, create=create)
-    except (DatabaseError, sqlite3.DatabaseError) as error:
-        engine.dispose()
-        msg = f"{path} cannot be used as a database of the service: {getattr(error, 'orig', error)}"
-        raise InputError(msg) from error
-    except InputError:
-        engine.dispose()
-        raise
-    return Database(str(path), path, engine, engine.execution_options(**{WRITES: True}))
+class SQLite:
+    """Books in an SQLite file."""
 
+    def __init__(self, path: Path, engine: Engine) -> None:
+        self.name = str(path)
+        self.path: Path | None = path
+        self.reader, self.writer = bind_engines(self, engine)
 
-def is_locked(error: DBAPIError) -> bool:
-    """Whether another writer held the lock for too long."""
-    return getattr(error.orig, "sqlite_errorname", None) == "SQLITE_BUSY"
+    @classmethod
+    def accepts(cls, address: str) -> bool:
+        """Whether an address is the path of a file."""
+        return "://" not in address
+
+    @classmethod
+    def open(cls, address: str, lock_seconds: float, *, create: bool) -> Self:
+        """Open the file at a path; a new or empty file gets the tables, and only its owner can read it."""
+        path = Path(address)
+        _create_private(path)
+        engine = create_engine(
+            URL.create("sqlite+pysqlite", database=str(path)),
+            hide_parameters=True,
+            pool_size=16,
+            max_overflow=48,
+            pool_timeout=60,
+        )
+        event.listen(engine, "connect", partial(_configure, lock_seconds))
+        event.listen(engine, "begin", _begin)
+        database = cls(path, engine)
+        try:
+            if not _has_tables(engine, path):
+                _create_tables(database, path, create=create)
+        except (DatabaseError, sqlite3.DatabaseError) as error:
+            engine.dispose()
+            msg = f"{path} cannot be used as a database of the service: {getattr(error, 'orig', error)}"
+            raise InputError(msg) from error
+        except InputError:
+            engine.dispose()
+            raise
+        return database
+
+    def insert_rows(self, connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Insert many rows with one prepared statement."""
+        values = ", ".join("?" * len(table.columns))
+        connection.exec_driver_sql(f"INSERT INTO {table.name} VALUES ({values})", list(rows))  # noqa: S608 (our own names)
+
+    def stream_rows(
+        self, connection: Connection, query: Select[*tuple[Any, ...]], parameters: Mapping[str, Any] | None
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """Rows of a query, fetched from the driver's cursor."""
+        with connection.execute(query, parameters) as result:
+            cursor = result.cursor
+            while cursor is not None and (rows := cursor.fetchmany(BATCH_ROWS)):
+                yield list(rows)
+
+    def find_damage(self, connection: Connection, limit: int) -> Iterator[str]:
+        """Problems that SQLite's integrity check finds in the file."""
+        try:
+            rows = connection.exec_driver_sql(f"PRAGMA integrity_check({limit})").scalars().all()
+        except DatabaseError as error:
+            yield str(error.orig)
+            return
+        yield from (row for row in rows if row != "ok")
+
+    def find_dangling_rows(self, connection: Connection, limit: int) -> Iterator[str]:
+        """Rows whose foreign key refers to a row that does not exist."""
+        for table, key, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(limit):
+            yield f"row {key} of {table} refers to a row of {parent} that does not exist"
+
+    def is_busy(self, error: DBAPIError) -> bool:
+        """Whether another connection held the lock for too long."""
+        return getattr(error.orig, "sqlite_errorcode", 0) & _PRIMARY_CODE in _BUSY
+
+    def is_unreachable(self, error: DBAPIError) -> bool:  # noqa: ARG002 (of the protocol)
+        """Return False: a file has no server."""
+        return False
 
 
 def _create_private(path: Path) -> None:
@@ -68,23 +123,23 @@ def _create_private(path: Path) -> None:
         raise ConfigurationError(msg) from error
 
 
-def _connected(lock_seconds: float, connection: sqlite3.Connection, _: object) -> None:
-    # Transactions begin where _begin says, not where the driver guesses.
+def _configure(lock_seconds: float, connection: sqlite3.Connection, _: object) -> None:
+    # transactions begin in _begin, never implicitly in the driver
     connection.isolation_level = None
     for pragma in (f"PRAGMA busy_timeout = {int(lock_seconds * 1000)}", *_PRAGMAS):
         connection.execute(pragma)
 
 
 def _begin(connection: Connection) -> None:
-    """Begin: a reader sees one snapshot from its first statement on, a writer takes the one write lock at once."""
+    """Begin: a reader sees one snapshot from its first statement on, a writer takes the write lock immediately."""
     writes: Any = connection.get_execution_options().get(WRITES)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _is_prepared(engine: Engine, path: Path) -> bool:
-    """Whether the file has the tables of this version; refuses a file that is something else."""
+def _has_tables(engine: Engine, path: Path) -> bool:
+    """Whether the file has the tables of this version; False for an empty file, any other content is refused."""
     with engine.connect() as connection, connection.begin():
-        if _marks(connection) == (APPLICATION_ID, SCHEMA_VERSION):
+        if _read_header(connection) == (APPLICATION_ID, SCHEMA_VERSION):
             return True
         if connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar():
             msg = f"{path} is not a database of this version of the service; nothing was changed, give another file"
@@ -92,23 +147,19 @@ def _is_prepared(engine: Engine, path: Path) -> bool:
     return False
 
 
-def _prepare(engine: Engine, path: Path, *, create: bool) -> None:
+def _create_tables(database: SQLite, path: Path, *, create: bool) -> None:
     if not create:
-        msg = f"the database {path} is empty; make books with: accounting-analytics instances create"
+        msg = f"the database {path} is empty; create books with: accounting-analytics instances create"
         raise InputError(msg)
-    # the mode stays with the file, and cannot change within a transaction
-    with closing(engine.raw_connection()) as raw, closing(raw.cursor()) as cursor:
+    # the journal mode is stored in the file, and cannot change within a transaction
+    with closing(database.reader.raw_connection()) as raw, closing(raw.cursor()) as cursor:
         cursor.execute("PRAGMA journal_mode = WAL")
-    writer = engine.execution_options(**{WRITES: True})
-    with writer.connect() as connection, connection.begin():
-        if _marks(connection) != (APPLICATION_ID, SCHEMA_VERSION):  # somebody else may have been faster
+    with database.writer.connect() as connection, connection.begin():
+        if _read_header(connection) != (APPLICATION_ID, SCHEMA_VERSION):  # another process may have created them
             metadata.create_all(connection)
-            for name, value in zip(_MARKS, (APPLICATION_ID, SCHEMA_VERSION), strict=True):
+            for name, value in zip(_HEADER, (APPLICATION_ID, SCHEMA_VERSION), strict=True):
                 connection.exec_driver_sql(f"PRAGMA {name} = {value}")
 
 
-def _marks(connection: Connection) -> tuple[int | None, ...]:
-    return tuple(connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in _MARKS)
-
-
-_MARKS = ("application_id", "user_version")
+def _read_header(connection: Connection) -> tuple[int | None, ...]:
+    return tuple(connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in _HEADER)

@@ -9,18 +9,20 @@ from __future__ import annotations
 import secrets
 import threading
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from sqlalchemy import Connection, RootTransaction, insert, select
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import Connection, insert, select
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as TooManyConnectionsError
 
-from accounting_analytics.errors import ConfigurationError, InputError, OperationRefusedError
-from accounting_analytics.service.storage import postgresql, sqlite, tables
+from accounting_analytics.errors import InputError, OperationRefusedError
+from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.databases import open_database
 from accounting_analytics.service.wire.stored_records import AuditRow, Instance, StoredLedger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from accounting_analytics.service.storage.database import Database
 
@@ -28,6 +30,7 @@ LOCK_SECONDS = 10.0
 INSTANCE_COLUMNS = [column for column in tables.instances.c if column.name != "created_at"]
 _PAGE_KEY = "page_token_key"
 _PAGE_KEY_BYTES = 32
+_RETRY = {"retry-after": "1"}
 _SELECT_PAGE_KEY = select(tables.settings.c.value).where(tables.settings.c.name == _PAGE_KEY)
 
 
@@ -72,16 +75,7 @@ class Store:
         ConfigurationError
             It cannot be opened or reached.
         """
-        if "://" in str(database) and not postgresql.is_address(database):
-            scheme = str(database).partition("://")[0]
-            msg = f"a database is a file or an address postgresql://user@host/name; {scheme[:20]!r} is not known"
-            raise ConfigurationError(msg)
-        opened = (
-            postgresql.open_database(str(database), lock_seconds, create=create)
-            if postgresql.is_address(database)
-            else sqlite.open_database(Path(database), lock_seconds, create=create)
-        )
-        store = cls(opened, lock_seconds)
+        store = cls(open_database(str(database), lock_seconds, create=create), lock_seconds)
         store._ensure_page_token_key()
         return store
 
@@ -97,8 +91,14 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Give a connection that sees one snapshot of the database until the block ends."""
-        with self._database.reader.connect() as connection:
+        """Give a connection that sees one snapshot of the database until the block ends.
+
+        Raises
+        ------
+        OperationRefusedError
+            503: the database is busy or cannot be reached.
+        """
+        with self._refusals(), self._database.reader.connect() as connection:
             connection.begin()  # ended by closing: there is nothing to commit
             yield connection
 
@@ -109,12 +109,12 @@ class Store:
         Raises
         ------
         OperationRefusedError
-            503: another writer holds the lock for too long; nothing was changed.
+            503: another writer held the lock for too long and nothing was changed, or the database cannot be reached.
         """
         if not self._writer.acquire(timeout=self._lock_seconds):
             raise _busy()
         try:
-            with self._database.writer.connect() as connection, _begin(connection):
+            with self._refusals(), self._database.writer.begin() as connection:
                 yield connection
         finally:
             self._writer.release()
@@ -154,6 +154,20 @@ class Store:
             instance = read_instance(connection, instance_id)
             rows = connection.execute(select(*columns).where(audit.c.instance_pk == instance.pk).order_by(audit.c.pk))
             return [AuditRow.from_row(dict(row)) for row in rows.mappings()]
+
+    @contextmanager
+    def _refusals(self) -> Iterator[None]:
+        """Raise errors about a busy or unreachable database as refusals."""
+        try:
+            yield
+        except TooManyConnectionsError as error:
+            raise _busy() from error
+        except DBAPIError as error:
+            if self._database.is_busy(error):
+                raise _busy() from error
+            if self._database.is_unreachable(error):
+                raise _unreachable() from error
+            raise
 
     def _ensure_page_token_key(self) -> None:
         with self.reading() as connection:
@@ -199,16 +213,11 @@ def read_ledgers(connection: Connection, instance: Instance) -> list[StoredLedge
     return [StoredLedger.from_row(dict(row)) for row in rows.mappings()]
 
 
-def _begin(connection: Connection) -> RootTransaction:
-    """Begin a transaction that writes; refused if another process holds the lock for too long."""
-    try:
-        return connection.begin()
-    except OperationalError as error:
-        if error.connection_invalidated:
-            raise
-        raise _busy() from error
-
-
 def _busy() -> OperationRefusedError:
-    msg = "the books are locked by another writer; nothing was changed, try again in a moment"
-    return OperationRefusedError(msg, status=503, error_code="busy", headers={"retry-after": "1"})
+    msg = "the books are busy; nothing was changed, try again in a moment"
+    return OperationRefusedError(msg, status=503, error_code="busy", headers=_RETRY)
+
+
+def _unreachable() -> OperationRefusedError:
+    msg = "the database of the service cannot be reached; a change may or may not have been made: check, then try again"
+    return OperationRefusedError(msg, status=503, error_code="database_unreachable", headers=_RETRY)

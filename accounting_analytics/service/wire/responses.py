@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 from contextlib import ExitStack
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
-from sqlalchemy.exc import TimeoutError as NoConnectionError
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
@@ -32,10 +30,6 @@ REALM = 'realm="accounting-analytics"'
 RETRY_AFTER = 1
 """Seconds to wait before asking again where the database was busy."""
 
-_SQLITE_BUSY = frozenset({5, 6})  # SQLITE_BUSY, SQLITE_LOCKED; the lowest byte of an extended code
-_LOWEST_BYTE = 0xFF
-_POSTGRESQL_BUSY = frozenset({"40001", "40P01", "53300", "55P03", "57014", "57P03"})
-_POSTGRESQL_AWAY = ("08", "57P01", "57P02")
 _log = logging.getLogger(__name__)
 
 
@@ -95,9 +89,11 @@ def refusal(error: OperationRefusedError) -> Response:
     return json_answer(encode(error_fields(str(error), error.error_code)), error.status, error.headers)
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _refused(request: Request, error: Exception) -> Response:
     if not isinstance(error, OperationRefusedError):
         raise error
+    if isinstance(error.__cause__, SQLAlchemyError):
+        _log.warning("request %s: %s", request.state.request_id, error)
     return refusal(error)
 
 
@@ -114,16 +110,6 @@ async def _gone(_: Request, __: Exception) -> Response:
     return Response(status_code=HTTPStatus.BAD_REQUEST)
 
 
-async def _database_failed(request: Request, error: Exception) -> Response:
-    if _is_busy(error):
-        _log.warning("request %s: the database stayed busy", request.state.request_id)
-        return refusal(busy())
-    if _is_away(error):
-        _log.warning("request %s: the database cannot be reached", request.state.request_id)
-        return refusal(_unreachable())
-    raise error
-
-
 async def _failed(request: Request, error: Exception) -> Response:
     """Answer an unforeseen failure without a word of its cause; the log has that."""
     _log.error("request %s failed: %s", request.state.request_id, type(error).__name__)
@@ -131,40 +117,9 @@ async def _failed(request: Request, error: Exception) -> Response:
     return json_answer(encode(error_fields(msg, "internal_error")), 500)
 
 
-def _is_busy(error: Exception) -> bool:
-    """Whether a database error only means that somebody else was at work for too long."""
-    if isinstance(error, NoConnectionError):
-        return True
-    cause = error.orig if isinstance(error, DBAPIError) else None
-    code = getattr(cause, "sqlite_errorcode", None)
-    if code is not None:
-        return code & _LOWEST_BYTE in _SQLITE_BUSY
-    return getattr(cause, "sqlstate", None) in _POSTGRESQL_BUSY
-
-
-def _is_away(error: Exception) -> bool:
-    """Whether the server of the database cannot be reached, or went away in the middle: of a file that is never so."""
-    if not isinstance(error, DBAPIError) or isinstance(error.orig, sqlite3.Error):
-        return False
-    if error.connection_invalidated:
-        return True
-    if not isinstance(error, OperationalError | InterfaceError):
-        return False
-    state = getattr(error.orig, "sqlstate", None)  # an error that no server has named is one of the connection
-    return state is None or state.startswith(_POSTGRESQL_AWAY)
-
-
-def _unreachable() -> OperationRefusedError:
-    msg = "the database of the service cannot be reached; a change may or may not have been made: look, then ask again"
-    headers = {"retry-after": str(RETRY_AFTER)}
-    return OperationRefusedError(msg, status=503, error_code="database_unreachable", headers=headers)
-
-
 ERROR_ANSWERS: dict[Any, Callable[[Request, Exception], Awaitable[Response]]] = {
     OperationRefusedError: _refused,
     HTTPException: _http_error,
     ClientDisconnect: _gone,
-    DBAPIError: _database_failed,
-    NoConnectionError: _database_failed,
     Exception: _failed,
 }

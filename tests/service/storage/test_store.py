@@ -198,7 +198,7 @@ def test_a_writer_that_waits_too_long_is_turned_away(tmp_path, request, kind):
         instance = create_instance(store)
         for busy in (store, other):
             with busy.writing(), ThreadPoolExecutor(1) as pool:
-                with pytest.raises(OperationRefusedError, match="locked by another writer") as refused:
+                with pytest.raises(OperationRefusedError, match="the books are busy") as refused:
                     pool.submit(create_instance, store).result()
                 assert refused.value.status == 503
                 assert [one.id for one in store.instances()] == [instance]
