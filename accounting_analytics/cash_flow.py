@@ -1,8 +1,8 @@
 """The cash flow report, recomputed from line entries on any DataFrame engine.
 
-One narwhals expression serves pandas, pyarrow, polars (eager and lazy), DuckDB and PySpark: group_by, inner joins and
-filters only, because semi-joins and ``unique`` fail on some of them. The engine does what grows with the books
-(sums, the join of category lines with their cash entries); what grows with the chart of accounts is plain Python.
+One narwhals expression runs on pandas, pyarrow, polars (eager and lazy), DuckDB and PySpark. It uses group_by, inner
+joins and filters only, because semi-joins and ``unique`` fail on some of them. The engine does the work that grows with
+the number of lines (sums, the join of category lines with their cash entries); the rest is plain Python.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     Lines = nw.LazyFrame[Any]
 
 _TEXT = pa.string()
-_ROWS_A_PIECE = 1 << 17
+_ROWS_PER_BATCH = 1 << 17
 _INSTANT = pa.timestamp("us", "UTC")
 _TEXT_COLUMNS = ("id", "ledger_id", "journal_entry_id", "journal_entry_description")
 _LINE_COLUMNS = (*_TEXT_COLUMNS, "datetime", "signed_amount")
@@ -63,32 +63,32 @@ def recompute_cash_flow(
     ----------
     line_entries : DataFrame, pyarrow.Table, polars frame, DuckDB relation or PySpark frame
         The :class:`~accounting_analytics.schemas.LineEntries` columns ``id, ledger_id, journal_entry_id,
-        journal_entry_description, datetime, signed_amount`` (others are ignored). Needed are all lines of every entry
-        in the period that touches cash, and, unless `starting_balances` is given, all earlier lines of the ledgers
-        that report cash flow.
+        journal_entry_description, datetime, signed_amount`` (others are ignored). The frame must hold all lines of
+        every entry in the period that touches cash, and, without `starting_balances`, all earlier lines of the
+        ledgers that report cash flow.
     ledgers : DataFrame or any of the others
-        The chart of accounts: ``id, name, report_cash_flow, parent_id, sort_code`` and, where some parents are
-        unknown, ``parent_known``.
+        The chart of accounts: ``id, name, report_cash_flow, parent_id, sort_code`` and, if some parents are unknown,
+        ``parent_known``.
     start_date, end_date : datetime.date or str
         First and last day, both inclusive, as calendar dates in `time_zone`.
     time_zone : str
         An interface time zone name; ``localtime`` is refused, because only the service knows it.
     starting_balances : DataFrame or mapping, optional
         Balances of the cash ledgers at the start (:class:`~accounting_analytics.schemas.CashBalances`, or ledger id
-        to amount) to take over and roll forward; earlier lines are then not used. Without it the history is summed.
+        to amount) to roll forward; earlier lines are then not used. Without it the history is summed.
     allow_partial : bool
-        Recompute even where lines are known to be missing; the report is then stamped ``partial``, and so is all that
-        is made of it.
+        Recompute even if lines are known to be missing; ``partial`` is then set on the report and on all results made
+        from it.
 
     Returns
     -------
     CashFlowReport
-        Its tables are pandas whatever the engine. ``anchored`` says whether the starting balances were taken over.
+        Its tables are pandas for every engine. ``anchored`` says whether the starting balances were supplied.
 
     Raises
     ------
     FrameError
-        A column is missing, null or not of the kind it must be, or a ledger is not in `ledgers`.
+        A column is missing, contains nulls or has the wrong type, or a ledger is not in `ledgers`.
     HierarchyError
         Parents form a cycle or are not in `ledgers`.
     IncompleteLoadError
@@ -98,33 +98,33 @@ def recompute_cash_flow(
     """
     period = Period.of(start_date, end_date, time_zone)
     within, before = period.instants(), period.instants_before()
-    chart = _Chart.of(ledgers)
+    chart = _Chart.from_frame(ledgers)
     missing = missing_reasons(line_entries, period)
     if missing and not allow_partial:
         msg = (
-            f"the line entries do not hold all of {period}: {'; '.join(missing)}; load what is missing, or give "
-            "allow_partial=True for a report that is stamped PARTIAL"
+            f"the line entries do not hold all of {period}: {'; '.join(missing)}; load what is missing, or pass "
+            "allow_partial=True for a report that is marked PARTIAL"
         )
         raise IncompleteLoadError(msg)
-    lines = _lines_of(line_entries)
+    lines = _select_lines(line_entries)
     with localcontext(EXACT):
-        sums = _LedgerSums.of(lines, within, before)
+        sums = _LedgerSums.from_lines(lines, within, before)
         chart.require([*sums.within, *(sums.before if starting_balances is None else ())])
-        inside = lines.filter(_any_of(within))
-        gap = _unbalanced_entries(inside)
+        inside = lines.filter(_is_within(within))
+        gap = _describe_unbalanced(inside)
         if gap and not allow_partial:
             raise IncompleteLoadError(gap)
         missing = (*missing, *([gap] if gap else []))
         flows = _flows(inside, chart, sums.scale)
         if starting_balances is None:
-            starting = _Starting.summed(sums, period)
+            starting = _StartingBalances.from_sums(sums, period)
         else:
-            starting = _Starting.given(starting_balances, chart, sums.scale)
-        return _report(period, chart, flows, sums, starting, missing)
+            starting = _StartingBalances.from_supplied(starting_balances, chart, sums.scale)
+        return _build_report(period, chart, flows, sums, starting, missing)
 
 
 class _Chart:
-    """The chart of accounts as this calculation needs it."""
+    """The chart of accounts: names, display order, hierarchy, and which ledgers are cash."""
 
     def __init__(self, rows: list[dict[str, Any]]) -> None:
         self.names = {row["id"]: row["name"] for row in rows}
@@ -137,16 +137,16 @@ class _Chart:
         }
 
     @classmethod
-    def of(cls, ledgers: Any) -> Self:  # noqa: ANN401 (any frame narwhals knows)
-        """Read a ledgers frame of any engine."""
-        frame = _narwhals(ledgers, "ledgers")
+    def from_frame(cls, ledgers: Any) -> Self:  # noqa: ANN401 (any frame narwhals knows)
+        """Read a frame of ledgers of any engine."""
+        frame = _wrap(ledgers, "ledgers")
         schema = frame.collect_schema()
         _require_columns(schema, _LEDGER_COLUMNS, "ledgers")
         optional = ["parent_known"] if "parent_known" in schema else []
         rows = frame.select(*_LEDGER_COLUMNS, *optional).collect("pyarrow").to_arrow().to_pylist()
         for name in ("id", "name", "report_cash_flow", "sort_code"):
             if any(row[name] is None for row in rows):
-                raise FrameError(_null_in("ledgers", name))
+                raise FrameError(_null_message("ledgers", name))
         if len({row["id"] for row in rows}) < len(rows):
             msg = "ledgers: a ledger id occurs more than once"
             raise FrameError(msg)
@@ -158,11 +158,12 @@ class _Chart:
         if absent:
             msg = (
                 f"{len(absent)} ledger(s) of the line entries are not in ledgers: {join_ids(absent)}; "
-                "whether they report cash flow is not known, so no figure would be sure"
+                "whether they report cash flow is not known, so no figure would be reliable"
             )
             raise FrameError(msg)
         in_use = self.names.keys() & {*ledger_ids, *self.cash}
-        parents = {at for ledger_id in in_use for at in self.hierarchy.ancestors(ledger_id)} - self.names.keys()
+        ancestors = {parent for ledger_id in in_use for parent in self.hierarchy.ancestors(ledger_id)}
+        parents = ancestors - self.names.keys()
         if parents:
             msg = (
                 f"{len(parents)} parent ledger(s) are not in ledgers: {join_ids(parents)}; add them, or leave "
@@ -173,12 +174,12 @@ class _Chart:
     def totals(self, own: Mapping[str, Decimal]) -> dict[str, Decimal | None]:
         """Own amounts plus those of all descendants, for each ledger of `own` and its ancestors.
 
-        None where they cannot be known: a ledger in use whose parent is unknown may lie under any other.
+        None where the parent of a ledger in use is unknown, because it may be a descendant of any other.
         """
         sums: dict[str, Decimal] = defaultdict(Decimal)
         for ledger_id, amount in own.items():
-            for at in (ledger_id, *self.hierarchy.ancestors(ledger_id)):
-                sums[at] += amount
+            for including_id in (ledger_id, *self.hierarchy.ancestors(ledger_id)):
+                sums[including_id] += amount
         if not self.without_known_parent.isdisjoint(sums):
             return dict.fromkeys(sums)
         return dict(sums)
@@ -197,18 +198,18 @@ class _LedgerSums(NamedTuple):
     scale: int
 
     @classmethod
-    def of(cls, lines: Lines, within: tuple[Interval, ...], before: tuple[Interval, ...]) -> Self:
-        """Sum in one pass; refuses null dates and amounts, and amounts too large to add up exactly."""
+    def from_lines(cls, lines: Lines, within: tuple[Interval, ...], before: tuple[Interval, ...]) -> Self:
+        """Sum in one pass; refuse null dates and amounts, and amounts too large to be summed exactly."""
         _require_exact_sums(lines)
         sums = (
-            lines.select("ledger_id", "datetime", "signed_amount", within=_any_of(within), before=_any_of(before))
+            lines.select("ledger_id", "datetime", "signed_amount", within=_is_within(within), before=_is_within(before))
             .group_by("ledger_id", "within", "before")
             .agg(nw.col("signed_amount").sum(), nw.col("datetime").min())
         )
-        summed = _collected(sums)
+        summed = _collect(sums)
         rows = summed.to_pylist()
         if any(row["within"] is None or row["before"] is None for row in rows):
-            raise FrameError(_null_in("line_entries", "datetime"))
+            raise FrameError(_null_message("line_entries", "datetime"))
         used = [row for row in rows if row["within"] or row["before"]]
         return cls(
             before={row["ledger_id"]: row["signed_amount"] for row in used if row["before"]},
@@ -218,9 +219,9 @@ class _LedgerSums(NamedTuple):
         )
 
 
-def _lines_of(line_entries: Any) -> Lines:  # noqa: ANN401 (any frame narwhals knows)
-    """Line entries with the columns needed, each of the kind it must be."""
-    frame = _narwhals(line_entries, "line_entries")
+def _select_lines(line_entries: Any) -> Lines:  # noqa: ANN401 (any frame narwhals knows)
+    """Select the columns needed from the line entries, and check their types."""
+    frame = _wrap(line_entries, "line_entries")
     schema = frame.collect_schema()
     _require_columns(schema, _LINE_COLUMNS, "line_entries")
     for name in _TEXT_COLUMNS:
@@ -239,28 +240,28 @@ def _lines_of(line_entries: Any) -> Lines:  # noqa: ANN401 (any frame narwhals k
 
 
 def _in_microseconds_utc(frame: Lines, kind: nw.Datetime) -> nw.Expr:
-    """Instants in the unit and zone of the interval bounds; SQL engines compare instants whatever their zone."""
+    """Instants in the unit and zone of the interval bounds; SQL engines compare instants of any zone."""
     instant = nw.col("datetime")
     if kind == nw.Datetime("us", "UTC") or not (frame.implementation.is_pyarrow() or frame.implementation.is_polars()):
         return instant
     return instant.cast(nw.Datetime("us", "UTC"))
 
 
-def _narwhals(frame: Any, name: str) -> Lines:  # noqa: ANN401 (any frame narwhals knows)
-    """Wrap a frame lazily; pandas goes as Arrow (mostly without copying), where decimals add up fast and exactly."""
+def _wrap(frame: Any, name: str) -> Lines:  # noqa: ANN401 (any frame narwhals knows)
+    """Wrap a frame lazily; pandas is converted to Arrow, which sums decimals fast and exactly."""
     if isinstance(frame, pd.DataFrame):
         try:
-            frame = pa.Table.from_pandas(frame[_present(frame)], preserve_index=False)
+            frame = pa.Table.from_pandas(frame[_needed_columns(frame)], preserve_index=False)
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            msg = f"{name}: {error.args[-1]}, so it is not the table it should be"
+            msg = f"{name} cannot be read as a table: {error.args[-1]}"
             raise FrameError(msg) from error
     if isinstance(frame, pa.Table):
-        frame = _with_short_text(frame)
+        frame = _with_32_bit_text(frame)
     try:
         wrapped = nw.from_native(frame)
     except TypeError as error:
         msg = (
-            f"{name} is a {type(frame).__name__}; it must be a pandas, pyarrow, polars, DuckDB or PySpark "
+            f"{name} is of type {type(frame).__name__}; it must be a pandas, pyarrow, polars, DuckDB or PySpark "
             "frame, such as load_line_entries and discover_ledgers return"
         )
         raise FrameError(msg) from error
@@ -268,9 +269,9 @@ def _narwhals(frame: Any, name: str) -> Lines:  # noqa: ANN401 (any frame narwha
     return lazy
 
 
-def _present(frame: pd.DataFrame) -> list[str]:
-    wanted = (*_LINE_COLUMNS, *_LEDGER_COLUMNS, "parent_known")
-    return [name for name in dict.fromkeys(wanted) if name in frame.columns]
+def _needed_columns(frame: pd.DataFrame) -> list[str]:
+    needed = (*_LINE_COLUMNS, *_LEDGER_COLUMNS, "parent_known")
+    return [name for name in dict.fromkeys(needed) if name in frame.columns]
 
 
 def _require_columns(schema: Collection[str], names: Iterable[str], frame_name: str) -> None:
@@ -281,12 +282,12 @@ def _require_columns(schema: Collection[str], names: Iterable[str], frame_name: 
 
 
 def _require_exact_sums(lines: Lines) -> None:
-    """Refuse what an engine might add up wrongly without a word: pyarrow wraps around past 38 digits, others raise."""
+    """Refuse amounts that an engine might sum incorrectly: past 38 digits pyarrow overflows silently, others raise."""
     amount = nw.col("signed_amount")
     extremes = lines.select(least=amount.min(), most=amount.max(), absent=amount.is_null().sum(), count=nw.len())
-    (bounds,) = _collected(extremes).to_pylist()
+    (bounds,) = _collect(extremes).to_pylist()
     if bounds["absent"]:
-        raise FrameError(_null_in("line_entries", "signed_amount"))
+        raise FrameError(_null_message("line_entries", "signed_amount"))
     if not bounds["count"]:
         return
     largest = max(abs(bounds["least"]), abs(bounds["most"]))
@@ -296,68 +297,68 @@ def _require_exact_sums(lines: Lines) -> None:
         raise AmountError(msg)
 
 
-def _any_of(intervals: tuple[Interval, ...]) -> nw.Expr:
-    """Whether the line's instant lies in one of the intervals."""
+def _is_within(intervals: tuple[Interval, ...]) -> nw.Expr:
+    """Whether the instant of a line is in one of the intervals."""
     instant = nw.col("datetime")
     inside = [(instant >= start) if end is None else (instant >= start) & (instant < end) for start, end in intervals]
-    return reduce(operator.or_, inside) if inside else _never("datetime")
+    return reduce(operator.or_, inside) if inside else _no_row("datetime")
 
 
-def _never(column: str) -> nw.Expr:
-    """No row (a literal False has no length on some engines)."""
+def _no_row(column: str) -> nw.Expr:
+    """Select no row (a literal False has no length on some engines)."""
     return nw.col(column).is_null() & ~nw.col(column).is_null()
 
 
-def _unbalanced_entries(inside: Lines) -> str:
-    """Name entries of the period whose debits and credits differ: lines are missing, perhaps the cash ones.
+def _describe_unbalanced(inside: Lines) -> str:
+    """Describe the entries of the period whose debits and credits differ, so that lines must be missing; else empty.
 
-    Entries without a cash line are held to it too: the one that is missing might be the line on cash.
+    Entries without a cash line are checked too, because the missing line might be the one on cash.
     """
     entry, gap = nw.col("journal_entry_id"), nw.col("signed_amount")
     gaps = inside.group_by("journal_entry_id").agg(gap.sum()).filter((gap != 0) | entry.is_null())
-    ids = _collected(gaps.select("journal_entry_id"))["journal_entry_id"].to_pylist()
+    ids = _collect(gaps.select("journal_entry_id"))["journal_entry_id"].to_pylist()
     if None in ids:
-        raise FrameError(_null_in("line_entries", "journal_entry_id"))
+        raise FrameError(_null_message("line_entries", "journal_entry_id"))
     if not ids:
         return ""
     return (
         f"{len(ids)} journal entr{'y does' if len(ids) == 1 else 'ies do'} not balance within the period in the "
-        f"line entries given, so lines are missing: {join_ids(ids)}; load all lines of the period's entries (every "
+        f"given line entries, so lines are missing: {join_ids(ids)}; load all lines of the period's entries (every "
         "ledger, or is_cashflow=True on every ledger) and recompute"
     )
 
 
 def _flows(inside: Lines, chart: _Chart, scale: int) -> pa.Table:
-    """Cash flow lines: the category lines of entries that touch cash, with the name of the cash ledger moved."""
-    on_cash = nw.col("ledger_id").is_in(chart.cash) if chart.cash else _never("ledger_id")
+    """Cash flow lines: category lines of entries that touch cash, with the name of the cash ledger that moved."""
+    on_cash = nw.col("ledger_id").is_in(chart.cash) if chart.cash else _no_row("ledger_id")
     cash_lines = inside.filter(on_cash)
     entries = (
         cash_lines.select("journal_entry_id", first_cash="ledger_id", last_cash="ledger_id")
         .group_by("journal_entry_id")
         .agg(nw.col("first_cash").min(), nw.col("last_cash").max())
     )
-    flows = _collected(inside.filter(~on_cash).join(entries, on="journal_entry_id", how="inner"))
+    flows = _collect(inside.filter(~on_cash).join(entries, on="journal_entry_id", how="inner"))
     if flows["id"].null_count:
-        raise FrameError(_null_in("line_entries", "id"))
+        raise FrameError(_null_message("line_entries", "id"))
     return pa.table(
         {
             "line_id": flows["id"],
             "ledger_id": flows["ledger_id"],
             "amount": pc.negate(flows["signed_amount"]).cast(arrow_type(scale)),
             "datetime": flows["datetime"],
-            "cash_flow_ledger_name": _looked_up(_cash_moved(flows, cash_lines, entries, chart), chart.names),
+            "cash_flow_ledger_name": _map_text(_moved_cash_ledgers(flows, cash_lines, entries, chart), chart.names),
             "journal_entry_id": flows["journal_entry_id"],
             "journal_entry_description": flows["journal_entry_description"],
         }
     )
 
 
-def _cash_moved(flows: pa.Table, cash_lines: Lines, entries: Lines, chart: _Chart) -> pa.ChunkedArray:
-    """Cash ledger moved, for each flow: the entry's only one, else the one with the largest absolute movement."""
+def _moved_cash_ledgers(flows: pa.Table, cash_lines: Lines, entries: Lines, chart: _Chart) -> pa.ChunkedArray:
+    """Cash ledger of each flow: the only one of its entry, or the one with the largest absolute movement."""
     if pc.all(pc.equal(flows["first_cash"], flows["last_cash"])).as_py() is not False:
         return flows["first_cash"]
     several = entries.filter(nw.col("first_cash") != nw.col("last_cash")).select("journal_entry_id")
-    moves = _collected(
+    moves = _collect(
         cash_lines.join(several, on="journal_entry_id", how="inner")
         .group_by("journal_entry_id", "ledger_id")
         .agg(nw.col("signed_amount").sum())
@@ -374,94 +375,98 @@ def _cash_moved(flows: pa.Table, cash_lines: Lines, entries: Lines, chart: _Char
         }
     ).sort_by([("movement", "descending"), ("rank", "ascending")])
     largest = moves.group_by("entry", use_threads=False).aggregate([("ledger", "first")])
-    at = pc.index_in(flows["journal_entry_id"], value_set=largest["entry"])
-    return pc.coalesce(largest["ledger_first"].take(at), flows["first_cash"])
+    positions = pc.index_in(flows["journal_entry_id"], value_set=largest["entry"])
+    return pc.coalesce(largest["ledger_first"].take(positions), flows["first_cash"])
 
 
-def _looked_up(ledger_ids: pa.ChunkedArray, texts: Mapping[str, str]) -> pa.ChunkedArray:
-    """Text of each ledger."""
+def _map_text(ledger_ids: pa.ChunkedArray, texts: Mapping[str, str]) -> pa.ChunkedArray:
+    """Replace each ledger id by its text."""
     keys, values = pa.array(texts.keys(), _TEXT), pa.array(texts.values(), _TEXT)
     return pa.chunked_array([values]).take(pc.index_in(ledger_ids, value_set=keys))
 
 
-def _collected(lines: Lines) -> pa.Table:
-    """Let the engine do its work; text comes back in one Arrow type and instants in microseconds UTC."""
-    engine = {"engine": "streaming"} if lines.implementation.is_polars() else {}  # else it holds all lines at once
-    table = _with_short_text(lines.collect("pyarrow", **engine).to_arrow())
+def _collect(lines: Lines) -> pa.Table:
+    """Run the query; text is returned in one Arrow type and instants in microseconds UTC."""
+    engine = (
+        {"engine": "streaming"} if lines.implementation.is_polars() else {}
+    )  # the default holds all lines in memory
+    table = _with_32_bit_text(lines.collect("pyarrow", **engine).to_arrow())
     fields = [field.with_type(_INSTANT) if pa.types.is_timestamp(field.type) else field for field in table.schema]
     return table.cast(pa.schema(fields))
 
 
-def _with_short_text(table: pa.Table) -> pa.Table:
-    """Text with 32-bit offsets, in pieces that cannot outgrow them: Arrow groups and joins it three times as fast."""
+def _with_32_bit_text(table: pa.Table) -> pa.Table:
+    """Text with 32-bit offsets, in batches small enough for them: Arrow groups and joins it three times as fast."""
     fields = [
         field.with_type(_TEXT) if pa.types.is_large_string(field.type) or pa.types.is_string_view(field.type) else field
         for field in table.schema
     ]
     if table.schema.equals(pa.schema(fields)):
         return table
-    return pa.Table.from_batches(table.to_batches(_ROWS_A_PIECE), table.schema).cast(pa.schema(fields))
+    return pa.Table.from_batches(table.to_batches(_ROWS_PER_BATCH), table.schema).cast(pa.schema(fields))
 
 
-class _Starting(NamedTuple):
-    """Starting balances of cash ledgers, and what a reader must know about them."""
+class _StartingBalances(NamedTuple):
+    """Starting balances of the cash ledgers, and notes on where they come from."""
 
     balances: Mapping[str | None, Decimal]
     notes: tuple[str, ...]
     anchored: bool
 
     @classmethod
-    def summed(cls, sums: _LedgerSums, period: Period) -> Self:
-        """Balances summed from the lines before the period."""
+    def from_sums(cls, sums: _LedgerSums, period: Period) -> Self:
+        """Sum the lines before the period."""
         if sums.before:
             note = (
-                "Starting balances are summed from the line entries given, the earliest of "
-                f"{sums.earliest:%Y-%m-%d %H:%M} UTC; they are right only if that reaches back to the first "
+                "Starting balances are summed from the given line entries, the earliest of "
+                f"{sums.earliest:%Y-%m-%d %H:%M} UTC; they are correct only if those reach back to the first "
                 "entry of the books."
             )
         else:
             note = (
-                f"No line entry given is before {period.start_date}, so every starting balance is zero; that is right "
-                "only if the books begin in this period."
+                f"No given line entry is before {period.start_date}, so every starting balance is zero; that is "
+                "correct only if the books begin in this period."
             )
         return cls(sums.before, (note,), anchored=False)
 
     @classmethod
-    def given(cls, given: pd.DataFrame | Mapping[str, Decimal], chart: _Chart, scale: int) -> Self:
-        """Balances taken over, exact at the scale."""
-        if isinstance(given, pd.DataFrame):
-            _require_columns(given.columns, ("ledger_id", "cash_balance"), "starting_balances")
-            if given["ledger_id"].duplicated().any():
+    def from_supplied(cls, balances: pd.DataFrame | Mapping[str, Decimal], chart: _Chart, scale: int) -> Self:
+        """Take balances as they are; they must be exact at the scale."""
+        if isinstance(balances, pd.DataFrame):
+            _require_columns(balances.columns, ("ledger_id", "cash_balance"), "starting_balances")
+            if balances["ledger_id"].duplicated().any():
                 msg = "starting_balances: a ledger id occurs more than once"
                 raise FrameError(msg)
-            given = dict(zip(given["ledger_id"], given["cash_balance"], strict=True))
-        strangers = given.keys() - set(chart.cash)
-        if strangers:
+            balances = dict(zip(balances["ledger_id"], balances["cash_balance"], strict=True))
+        others = balances.keys() - set(chart.cash)
+        if others:
             msg = (
-                f"starting_balances: {len(strangers)} ledger(s) do not report cash flow in ledgers: "
-                f"{join_ids(strangers)}; the balances and the chart of accounts disagree about what is cash"
+                f"starting_balances: {len(others)} ledger(s) do not report cash flow in ledgers: "
+                f"{join_ids(others)}; the balances and the chart of accounts disagree about what is cash"
             )
             raise FrameError(msg)
-        parsed = {ledger_id: parse_amount(amount, scale) for ledger_id, amount in given.items()}
-        notes = ["Starting balances were taken over, not summed from history: their agreement proves nothing."]
-        missing = set(chart.cash) - given.keys()
+        parsed = {ledger_id: parse_amount(amount, scale) for ledger_id, amount in balances.items()}
+        notes = ["Starting balances were supplied, not summed from history: their agreement proves nothing."]
+        missing = set(chart.cash) - balances.keys()
         if missing:
-            notes.append(f"{len(missing)} cash ledger(s) were given no balance and start at zero: {join_ids(missing)}.")
-        dusted = sum(amount.dusted for amount in parsed.values())
-        if dusted:
-            notes.append(f"{dusted} given starting balance(s) had float dust removed.")
+            notes.append(
+                f"{len(missing)} cash ledger(s) have no supplied balance and start at zero: {join_ids(missing)}."
+            )
+        rounded = sum(amount.dusted for amount in parsed.values())
+        if rounded:
+            notes.append(f"{rounded} supplied starting balance(s) had float rounding noise removed.")
         return cls({key: amount.amount for key, amount in parsed.items()}, tuple(notes), anchored=True)
 
 
-def _report(  # noqa: PLR0917 (what a report is made of)
+def _build_report(  # noqa: PLR0917 (the parts of a report)
     period: Period,
     chart: _Chart,
     flows: pa.Table,
     sums: _LedgerSums,
-    starting: _Starting,
+    starting: _StartingBalances,
     missing: tuple[str, ...],
 ) -> CashFlowReport:
-    """Put the report together, and assert that the flows are the change of the cash balances."""
+    """Build the report, and check that the flows sum to the change of the cash balances."""
     zero = Decimal(0).scaleb(-sums.scale)
     start = {ledger_id: starting.balances.get(ledger_id, zero) for ledger_id in chart.cash}
     end = {ledger_id: start[ledger_id] + sums.within.get(ledger_id, zero) for ledger_id in chart.cash}
@@ -471,7 +476,7 @@ def _report(  # noqa: PLR0917 (what a report is made of)
     if net_cash_flow != ending_cash - starting_cash and not missing:
         msg = (
             f"the recomputed flows of {period} sum to {net_cash_flow}, but cash changes by "
-            f"{ending_cash - starting_cash}: the engine added up wrongly, so no report is given; "
+            f"{ending_cash - starting_cash}: the DataFrame engine returned wrong sums, so there is no report; "
             "recompute with another engine"
         )
         raise BooksDoNotTieError(msg)
@@ -479,10 +484,10 @@ def _report(  # noqa: PLR0917 (what a report is made of)
     unknown = None in totals.values() or None in chart.totals(start).values()
     return CashFlowReport(
         period=period,
-        ledgers=_ledgers(chart, net, totals, sums.scale),
-        lines=_ordered_lines(flows, chart, sums.scale),
-        starting_balances=_balances(chart, start, sums.scale),
-        ending_balances=_balances(chart, end, sums.scale),
+        ledgers=_ledger_table(chart, net, totals, sums.scale),
+        lines=_line_table(flows, chart, sums.scale),
+        starting_balances=_balance_table(chart, start, sums.scale),
+        ending_balances=_balance_table(chart, end, sums.scale),
         starting_cash_balance=starting_cash,
         ending_cash_balance=ending_cash,
         anchored=starting.anchored,
@@ -503,54 +508,54 @@ def _unknown_parents_note(chart: _Chart) -> str:
     )
 
 
-def _ledgers(
+def _ledger_table(
     chart: _Chart, net: Mapping[str, Decimal], totals: Mapping[str, Decimal | None], scale: int
 ) -> pd.DataFrame:
-    listed = chart.in_order(totals)
+    ledger_ids = chart.in_order(totals)
     zero = Decimal(0)
     columns = {
-        "ledger_id": listed,
-        "name": [chart.names[ledger_id] for ledger_id in listed],
-        "net_cash_flow": [net.get(ledger_id, zero) for ledger_id in listed],
-        "total_net_cash_flow": [totals[ledger_id] for ledger_id in listed],
+        "ledger_id": ledger_ids,
+        "name": [chart.names[ledger_id] for ledger_id in ledger_ids],
+        "net_cash_flow": [net.get(ledger_id, zero) for ledger_id in ledger_ids],
+        "total_net_cash_flow": [totals[ledger_id] for ledger_id in ledger_ids],
     }
     return CashFlowLedgers.of(columns, scale)
 
 
-def _balances(chart: _Chart, own: Mapping[str, Decimal], scale: int) -> pd.DataFrame:
-    listed, totals = chart.in_order(own), chart.totals(own)
+def _balance_table(chart: _Chart, own: Mapping[str, Decimal], scale: int) -> pd.DataFrame:
+    ledger_ids, totals = chart.in_order(own), chart.totals(own)
     columns = {
-        "ledger_id": listed,
-        "ledger_name": [chart.names[ledger_id] for ledger_id in listed],
-        "sort_code": [chart.sort_codes[ledger_id] for ledger_id in listed],
-        "cash_balance": [own[ledger_id] for ledger_id in listed],
-        "total_cash_balance": [totals[ledger_id] for ledger_id in listed],
+        "ledger_id": ledger_ids,
+        "ledger_name": [chart.names[ledger_id] for ledger_id in ledger_ids],
+        "sort_code": [chart.sort_codes[ledger_id] for ledger_id in ledger_ids],
+        "cash_balance": [own[ledger_id] for ledger_id in ledger_ids],
+        "total_cash_balance": [totals[ledger_id] for ledger_id in ledger_ids],
     }
     return CashBalances.of(columns, scale)
 
 
-def _ordered_lines(flows: pa.Table, chart: _Chart, scale: int) -> pd.DataFrame:
-    """Lines in the order of the ledgers, then (datetime, line_id), as the pandas table."""
+def _line_table(flows: pa.Table, chart: _Chart, scale: int) -> pd.DataFrame:
+    """Pandas table of the lines, in the order of the ledgers, then (datetime, line_id)."""
     rank = pc.index_in(flows["ledger_id"], value_set=pa.array(chart.ordered, _TEXT))
     order = pc.sort_indices(
         flows.append_column("rank", rank),
         sort_keys=[("rank", "ascending"), ("datetime", "ascending"), ("line_id", "ascending")],
     )
-    # pandas text has 64-bit offsets; taking rows from 32-bit ones may outgrow them
+    # pandas text has 64-bit offsets, and 32-bit ones may overflow when rows are taken
     wide = pa.schema([field.with_type(pa.large_string()) if field.type == _TEXT else field for field in flows.schema])
     dtypes = {pa.large_string(): TEXT, _INSTANT: INSTANT, arrow_type(scale): pandas_dtype(scale)}
     ordered = flows.cast(wide).take(order)
-    _require_no_repeats(ordered["line_id"])
+    _require_unique_ids(ordered["line_id"])
     lines: pd.DataFrame = ordered.to_pandas(types_mapper=dtypes.get)
     return lines
 
 
-def _require_no_repeats(ordered_ids: pa.ChunkedArray) -> None:
-    """Refuse a line that is there twice: in order, its copies are neighbours."""
+def _require_unique_ids(ordered_ids: pa.ChunkedArray) -> None:
+    """Refuse a line that appears twice; the copies are neighbours in sorted order."""
     if pc.any(pc.equal(ordered_ids[1:], ordered_ids[:-1])).as_py():
-        msg = "line_entries: a line entry id occurs more than once; were overlapping loads put together?"
+        msg = "line_entries: a line entry id occurs more than once; were overlapping loads concatenated?"
         raise FrameError(msg)
 
 
-def _null_in(frame_name: str, column: str) -> str:
+def _null_message(frame_name: str, column: str) -> str:
     return f"{frame_name}: column {column!r} is null where a value is required"

@@ -1,4 +1,4 @@
-"""Recomputing the cash flow report: books worked by hand, a naive oracle, every engine, and what is refused."""
+"""Recomputing the cash flow report: examples calculated by hand, a naive oracle, every engine, invalid input."""
 
 import datetime as dt
 import random
@@ -30,7 +30,7 @@ NOON = dt.time(12, tzinfo=dt.UTC)
 
 
 class Ledger(NamedTuple):
-    """A ledger, as far as the report needs it."""
+    """The fields of a ledger that the report uses."""
 
     id: str
     name: str
@@ -102,7 +102,7 @@ def ledger_frame(ledgers):
 
 
 def on_engine(frame, engine, tmp_path):
-    """Put a frame on another engine (the lazy ones read Parquet)."""
+    """Convert a frame to another engine (the lazy ones read Parquet)."""
     if engine == "pandas":
         return frame
     table = pa.Table.from_pandas(frame, preserve_index=False)
@@ -155,7 +155,7 @@ BOOKS = [
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_month_worked_by_hand(engine, tmp_path):
+def test_a_month_calculated_by_hand(engine, tmp_path):
     """The figures of a small month on every engine: flows, totals, balances, order and names."""
     frames = on_engine(line_frame(BOOKS), engine, tmp_path), on_engine(ledger_frame(CHART), engine, tmp_path)
     report = recompute_cash_flow(*frames, "2025-01-01", dt.date(2025, 1, 31)).checked()
@@ -198,7 +198,7 @@ def test_a_month_worked_by_hand(engine, tmp_path):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_period_without_lines(engine, tmp_path):
-    """Before the books begin, on a day that never was, and with no line at all, the report is empty and typed."""
+    """Before the books begin, on a day that does not exist, and without any line, the report is empty and typed."""
     ledgers = on_engine(ledger_frame(CHART), engine, tmp_path)
     for entries in (BOOKS, []):
         lines = on_engine(line_frame(entries), engine, tmp_path)
@@ -209,12 +209,12 @@ def test_a_period_without_lines(engine, tmp_path):
             assert report.lines.empty
             assert len(report.ending_balances) == 4
             assert (report.starting_cash_balance, report.ending_cash_balance) == (0, 0)
-            assert any("No line entry given is before" in note for note in report.notes)
+            assert any("No given line entry is before" in note for note in report.notes)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_ends_of_the_calendar(engine, tmp_path):
-    """A period from year 1 to 9999 holds every line."""
+    """A period from year 1 to 9999 includes every line."""
     frames = on_engine(line_frame(BOOKS), engine, tmp_path), on_engine(ledger_frame(CHART), engine, tmp_path)
     report = recompute_cash_flow(*frames, "0001-01-01", "9999-12-31", time_zone="America/New_York").checked()
     assert report.net_cash_flow == report.ending_cash_balance == Decimal("818.51")
@@ -239,7 +239,7 @@ def test_large_amounts_stay_exact(engine, scale, tmp_path):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_sums_beyond_38_digits_are_refused(engine, tmp_path):
-    """Where engines would wrap around or raise errors of their own, the answer is one clear refusal."""
+    """Where engines would overflow or raise their own errors, the same AmountError is raised."""
     huge = Decimal("9" * 36)
     books = [Entry(noon("2025-01-02"), [("bank", huge), ("sales", huge.copy_negate())]) for _ in range(3)]
     frames = on_engine(line_frame(books), engine, tmp_path), on_engine(ledger_frame(CHART), engine, tmp_path)
@@ -268,8 +268,8 @@ def test_the_cash_ledger_named_is_the_one_that_moved_most():
     assert named == {"je_0": "A", "je_1": "B", "je_2": "A", "je_3": "Z", "je_4": "B"}
 
 
-def test_a_day_that_came_twice():
-    """Lines in Goose Bay's two stretches of 2010-11-06 count for that day, those between for the next."""
+def test_a_repeated_day():
+    """Lines in both parts of 2010-11-06 in Goose Bay count for that day, those in between for the next."""
     instants = ["2010-11-07T02:59:59", "2010-11-07T03:00:30", "2010-11-07T03:30:00", "2010-11-07T04:00:00"]
     books = [
         Entry(dt.datetime.fromisoformat(f"{text}+00:00"), [("bank", Decimal(units)), ("sales", Decimal(-units))])
@@ -290,24 +290,24 @@ def test_localtime_is_refused():
 
 
 def test_anchored_on_given_balances():
-    """Given balances are taken over and rolled forward, earlier lines are not used, and the report says so."""
+    """Supplied balances are rolled forward, earlier lines are not used, and a note says so."""
     frames = line_frame(BOOKS), ledger_frame(CHART)
     summed = recompute_cash_flow(*frames, "2025-01-01", "2025-01-31")
-    for given_balances in (
+    for balances in (
         summed.starting_balances,
         {"bank": Decimal(1000), "savings": Decimal(0), "card": Decimal(0), "unused": Decimal(0)},
     ):
         for first in (0, 1):  # with and without the entry before the period
             lines = line_frame(BOOKS)[2 * first :]
-            report = recompute_cash_flow(lines, frames[1], "2025-01-01", "2025-01-31", starting_balances=given_balances)
+            report = recompute_cash_flow(lines, frames[1], "2025-01-01", "2025-01-31", starting_balances=balances)
             assert report.anchored
-            assert any("taken over" in note for note in report.notes)
+            assert any("were supplied, not summed" in note for note in report.notes)
             for table in ("ledgers", "lines", "starting_balances", "ending_balances"):
                 pd.testing.assert_frame_equal(getattr(report, table), getattr(summed, table))
 
 
 def test_given_balances_must_fit_the_chart():
-    """A balance of a ledger that is no cash is refused; one left out is zero, and told; dust is removed, and told."""
+    """A balance of another ledger is refused; an absent one is zero, rounding noise is removed, and both are noted."""
     frames = line_frame(BOOKS), ledger_frame(CHART)
     with pytest.raises(FrameError, match=r"1 ledger\(s\) do not report cash flow in ledgers: rent"):
         recompute_cash_flow(*frames, "2025-01-01", "2025-01-31", starting_balances={"rent": Decimal(1)})
@@ -318,17 +318,17 @@ def test_given_balances_must_fit_the_chart():
     twice = pd.DataFrame({"ledger_id": ["bank", "bank"], "cash_balance": [Decimal(1), Decimal(2)]})
     with pytest.raises(FrameError, match="more than once"):
         recompute_cash_flow(*frames, "2025-01-01", "2025-01-31", starting_balances=twice)
-    dusty = {"bank": Decimal("0.30000000000000004")}
-    report = recompute_cash_flow(*frames, "2025-01-01", "2025-01-31", starting_balances=dusty)
+    noisy = {"bank": Decimal("0.30000000000000004")}
+    report = recompute_cash_flow(*frames, "2025-01-01", "2025-01-31", starting_balances=noisy)
     assert report.starting_cash_balance == Decimal("0.30")
-    assert any("3 cash ledger(s) were given no balance" in note for note in report.notes)
-    assert any("1 given starting balance(s) had float dust" in note for note in report.notes)
+    assert any("3 cash ledger(s) have no supplied balance" in note for note in report.notes)
+    assert any("1 supplied starting balance(s) had float rounding noise" in note for note in report.notes)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("missing", ["le_2", "le_3", "le_10", "le_14"])
 def test_a_missing_line_is_never_a_silent_wrong_number(engine, missing, tmp_path):
-    """Whichever line of the period is missing, on cash, on a category or of an invoice, its entry is named."""
+    """A missing line of the period, on cash, a category or an invoice, is an error that names its entry."""
     lines = line_frame(BOOKS)
     (entry_id,) = lines.loc[lines["id"] == missing, "journal_entry_id"]
     frame = on_engine(lines[lines["id"] != missing], engine, tmp_path)
@@ -337,7 +337,7 @@ def test_a_missing_line_is_never_a_silent_wrong_number(engine, missing, tmp_path
 
 
 def test_lines_outside_the_period_need_not_balance():
-    """Of earlier entries only the cash lines are needed; later lines are not looked at."""
+    """Of earlier entries only the cash lines are needed; later lines are ignored."""
     lines = line_frame(BOOKS)
     partly = lines[~lines["id"].isin(["le_1", "le_19"])]
     frames = partly, ledger_frame(CHART)
@@ -345,7 +345,7 @@ def test_lines_outside_the_period_need_not_balance():
 
 
 def test_many_unbalanced_entries_are_counted_and_a_few_named():
-    """The message gives the count and the first ids, not thousands of them."""
+    """The message has the count and the first ids, not all of them."""
     books = [entry("2025-01-02", bank="1", sales="-1") for _ in range(500)]
     lines = line_frame(books)
     with pytest.raises(IncompleteLoadError, match=r"500 journal entries do not balance .* and 495 more") as caught:
@@ -369,8 +369,8 @@ def test_ledgers_that_are_not_in_the_chart_are_named(absent):
         recompute_cash_flow(line_frame(BOOKS), ledger_frame(chart), "2025-01-01", "2025-01-31")
 
 
-def test_what_is_not_in_use_need_not_be_known():
-    """With balances given, earlier lines may be on unknown ledgers; parents of idle ledgers may be unknown."""
+def test_unused_ledgers_need_not_be_known():
+    """With supplied balances, earlier lines may be on unknown ledgers; parents of unused ledgers may be unknown."""
     chart = [*(one for one in CHART if one.id != "equity"), Ledger("idle", "Idle", parent="gone")]
     options = {"starting_balances": {"bank": Decimal(1000)}}
     frames = line_frame(BOOKS), ledger_frame(chart)
@@ -379,14 +379,14 @@ def test_what_is_not_in_use_need_not_be_known():
 
 
 def test_ledgers_used_only_later_are_not_needed():
-    """A ledger whose first line comes after the period may be unknown."""
+    """A ledger whose first line is after the period may be unknown."""
     books = [*BOOKS, entry("2025-03-01", bank="-1", new="1")]
     report = recompute_cash_flow(line_frame(books), ledger_frame(CHART), "2025-01-01", "2025-01-31")
     assert report.ending_cash_balance == Decimal("819.51")
 
 
 def test_parents_must_be_in_the_chart():
-    """A parent that is no ledger of the chart is refused by name, a cycle too."""
+    """A parent that is not in the chart is refused by name, and so is a cycle."""
     orphan = [one for one in CHART if one.id != "costs"]
     with pytest.raises(HierarchyError, match=r"1 parent ledger\(s\) are not in ledgers: costs;"):
         recompute_cash_flow(line_frame(BOOKS), ledger_frame(orphan), "2025-01-01", "2025-01-31")
@@ -396,7 +396,7 @@ def test_parents_must_be_in_the_chart():
 
 
 def test_unknown_parents_leave_totals_null():
-    """Where the parent of a ledger in use is unknown, totals are null, plain figures stand, and a note says why."""
+    """Where the parent of a ledger in use is unknown, totals are null, other figures are not, and a note says why."""
     chart = [one._replace(parent=None, parent_known=False) if one.id == "rent" else one for one in CHART]
     report = recompute_cash_flow(line_frame(BOOKS), ledger_frame(chart), "2025-01-01", "2025-01-31").checked()
     assert amounts(report.ledgers, "net_cash_flow")["rent"] == "-404.50"
@@ -413,8 +413,8 @@ def test_unknown_parents_of_unused_ledgers_do_not_matter():
     assert not any("not known" in note for note in report.notes)
 
 
-def test_children_of_cash_that_are_no_cash_do_not_count():
-    """A cash total holds descendants that are cash, at any depth, also below a ledger that is not."""
+def test_cash_totals_include_only_cash_ledgers():
+    """A cash total includes descendants that are cash, at any depth, also below a ledger that is not."""
     chart = [
         Ledger("top", "Top", cash=True, sort_code="1"),
         Ledger("middle", "Middle", parent="top"),
@@ -440,7 +440,7 @@ FRAMES = {"line_entries": line_frame(BOOKS), "ledgers": ledger_frame(CHART)}
     ],
 )
 def test_missing_columns_are_named(engine, frame, column, tmp_path):
-    """A frame without a column that is needed is refused by name, on every engine."""
+    """A frame without a required column is refused by the name of the column, on every engine."""
     frames = {name: one.drop(columns=column if name == frame else []) for name, one in FRAMES.items()}
     frames = {name: on_engine(one, engine, tmp_path) for name, one in frames.items()}
     with pytest.raises(FrameError, match=f"{frame}: column is missing: {column}"):
@@ -450,7 +450,7 @@ def test_missing_columns_are_named(engine, frame, column, tmp_path):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("column", ["id", "ledger_id", "journal_entry_id", "datetime", "signed_amount"])
 def test_nulls_are_refused(engine, column, tmp_path):
-    """A null where a value is needed is refused, not dropped from the sums."""
+    """A null where a value is required is refused, not dropped from the sums."""
     lines = line_frame(BOOKS)
     where = lines["journal_entry_id"] == "je_1" if column != "id" else lines["id"] == "le_3"
     lines.loc[where, column] = None
@@ -478,7 +478,7 @@ def test_wrong_kinds_are_refused(engine, column, change, message, tmp_path):
 
 
 def test_repeated_lines_are_refused():
-    """Overlapping loads put together would count entries twice."""
+    """Overlapping loads that are concatenated would count entries twice."""
     lines = line_frame(BOOKS)
     twice = pd.concat([lines, lines[lines["journal_entry_id"] == "je_1"]], ignore_index=True)
     with pytest.raises(FrameError, match="occurs more than once"):
@@ -489,14 +489,14 @@ def test_repeated_lines_are_refused():
 
 
 @pytest.mark.parametrize("frame", [None, [], {"id": []}, "lines.parquet", 5])
-def test_what_is_no_frame_is_refused(frame):
-    """Anything but a frame is refused in words."""
+def test_other_types_are_refused(frame):
+    """Anything but a frame is refused with a clear message."""
     with pytest.raises(FrameError, match="it must be a pandas, pyarrow, polars, DuckDB or PySpark frame"):
         recompute_cash_flow(frame, ledger_frame(CHART), "2025-01-01", "2025-01-31")
 
 
 def test_encoded_text_and_other_time_units_are_read():
-    """Categorical ids, other zones and other time units on the column change nothing."""
+    """Categorical ids, other time zones and other time units give the same report."""
     plain = recompute_cash_flow(line_frame(BOOKS), ledger_frame(CHART), "2025-01-01", "2025-01-31")
     lines = line_frame(BOOKS).astype({"ledger_id": "category", "journal_entry_id": "category"})
     lines["datetime"] = lines["datetime"].dt.tz_convert("Asia/Tokyo").dt.as_unit("ms")
@@ -505,8 +505,8 @@ def test_encoded_text_and_other_time_units_are_read():
     pd.testing.assert_frame_equal(other.ledgers, plain.ledgers)
 
 
-def test_the_zone_of_a_duckdb_session_changes_nothing():
-    """DuckDB shows instants in its session's zone; the report is the same."""
+def test_the_zone_of_a_duckdb_session_does_not_matter():
+    """DuckDB returns instants in the zone of its session; the report is the same."""
     plain = recompute_cash_flow(line_frame(BOOKS), ledger_frame(CHART), "2025-01-01", "2025-01-31")
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'Asia/Tokyo'")
@@ -515,8 +515,8 @@ def test_the_zone_of_a_duckdb_session_changes_nothing():
     pd.testing.assert_frame_equal(report.lines, plain.lines)
 
 
-def test_frames_are_left_as_they_were():
-    """Recomputing changes neither frame, and their row order does not matter."""
+def test_frames_are_not_modified():
+    """Recomputing modifies neither frame, and their row order does not matter."""
     lines, ledgers = line_frame(BOOKS), ledger_frame(CHART)
     shuffled = lines.sample(frac=1, random_state=4)
     first = recompute_cash_flow(lines, ledgers, "2025-01-01", "2025-01-31")
@@ -564,7 +564,7 @@ def random_books(rng):
 
 
 class Naive:
-    """The report, written down sentence by sentence from its definition, one line at a time."""
+    """The report, calculated from its definition one line at a time."""
 
     def __init__(self, chart, entries, first, last, zone):
         self.chart = {one.id: one for one in chart}
@@ -642,7 +642,7 @@ def test_engines_agree(engine, seed, tmp_path):
 
 
 def test_random_books_are_not_trivial():
-    """The generator makes what the tests claim: flows, multi-cash entries, totals that differ from plain figures."""
+    """The generator makes flows, entries on several cash ledgers, and totals that differ from own figures."""
     reports = [Naive(*random_books(random.Random(seed))) for seed in range(60)]  # noqa: S311 (reproducible books)
     assert sum(bool(report.lines) for report in reports) > 30
     assert any(own != total for report in reports for _, own, total in report.ledgers)
