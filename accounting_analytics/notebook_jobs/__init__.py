@@ -1,4 +1,4 @@
-"""Notebooks run as jobs, and pages that need nothing but a browser."""
+"""Notebooks executed as jobs, and self-contained HTML pages."""
 
 from accounting_analytics.notebook_jobs.notebook_run import NotebookRun, run_notebook
 

@@ -1,7 +1,7 @@
-"""An executed notebook as one HTML file, with its Plotly charts really in it.
+"""An executed notebook as one HTML file that includes its Plotly charts.
 
-The stock template of nbconvert leaves out every Plotly 7 chart without a word: it does not know their MIME type. Here
-each becomes a drawing of its own, with Plotly itself embedded once, so that the page works offline.
+The standard template of nbconvert silently omits Plotly 7 charts, because it does not know their MIME type. Here every
+chart is converted to HTML, and Plotly is embedded once, so that the page works offline.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def notebook_html(notebook: Any) -> str:  # noqa: ANN401 (nbformat's NotebookNode)
-    """HTML page of an executed notebook; no part of it is loaded from elsewhere."""
-    drawn = copy.deepcopy(notebook)
+    """HTML page of an executed notebook; it loads nothing from the network."""
+    converted = copy.deepcopy(notebook)
     charts = 0
-    for output in (output for cell in drawn.cells for output in cell.get("outputs", ())):
+    for output in (output for cell in converted.cells for output in cell.get("outputs", ())):
         figure = output.get("data", {}).pop(PLOTLY_MIME, None)
         if figure is not None:
             output["data"]["text/html"] = figure_html(figure)
             charts += 1
     exporter: Any = HTMLExporter(template_name="accounting_analytics", extra_template_basedirs=[str(_TEMPLATES)])
-    page, _ = exporter.from_notebook_node(drawn, resources={"plotly_js": get_plotlyjs() if charts else ""})
+    page, _ = exporter.from_notebook_node(converted, resources={"plotly_js": get_plotlyjs() if charts else ""})
     return str(page)
 
 
 def figure_html(figure: Any) -> str:  # noqa: ANN401 (a plotly figure, or its JSON)
-    """Drawing of a figure, for a page in which Plotly is already there; text in it cannot end the script."""
+    """HTML of a figure, for a page that embeds Plotly; text of the figure cannot close the script element."""
     return str(
         plotly.io.to_html(
             figure, include_plotlyjs=False, full_html=False, validate=False, config={"displaylogo": False}

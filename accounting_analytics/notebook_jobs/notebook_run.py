@@ -1,4 +1,4 @@
-"""A notebook as a job: parameters checked, executed by papermill in its own process, kept, and turned into HTML."""
+"""Notebook runs: papermill executes a notebook in its own process; the notebook and an HTML page of it are saved."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ KERNEL = "accounting-analytics"
 _SECRET_NAME = re.compile(r"token|password|passwd|secret|authorization|credential|api_?key|bearer", re.IGNORECASE)
 _TOKEN = "ACCOUNTING_ANALYTICS_TOKEN"  # noqa: S105 (the name of a variable)
 _MASK = "***"
-_SHOWN_MESSAGE = 500
+_MAX_MESSAGE_LENGTH = 500
 
 
 @dataclass(frozen=True)
 class NotebookRun:
-    """What a finished run left behind.
+    """Files of a finished run.
 
     Parameters
     ----------
     notebook : Path
         The executed notebook.
     html : Path
-        The same as a page that needs nothing but a browser.
+        The same as a self-contained HTML page.
     """
 
     notebook: Path
@@ -63,12 +63,12 @@ def run_notebook(
     timeout: float | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> NotebookRun:
-    """Execute a notebook from top to bottom and keep it, with an HTML page of it.
+    """Execute a notebook from top to bottom, and save it together with an HTML page of it.
 
     Parameters
     ----------
     notebook : path
-        The notebook; it is not changed.
+        The notebook; it is not modified.
     output : path
         Folder for the executed notebook and the page, named like the notebook. After a failure they end in
         ``.failed.ipynb`` and ``.failed.html``.
@@ -77,48 +77,48 @@ def run_notebook(
     timeout : float, optional
         Seconds the whole run may take.
     environment : mapping, optional
-        Environment variables of the run, on top of this process's own; the place for a token.
+        Environment variables of the run, in addition to those of this process; tokens belong here.
 
     Raises
     ------
     NotebookParametersError
-        A parameter is not declared, or looks like a secret; nothing was run.
+        A parameter is not declared, or looks like a secret; nothing was executed.
     NotebookFailedError
         A cell raised or ended the run early; ``exit_code`` is that of the error where it is one of this package.
     JobTimedOutError
-        The time was up; what was done is kept.
+        The run took longer than `timeout`; what was executed is saved.
     InputError
-        The notebook cannot be read, or the folder not written.
+        The notebook cannot be read, or the folder cannot be written.
     """
     source, folder = Path(notebook), Path(output)
-    given = dict(parameters or {})
+    values = dict(parameters or {})
     variables = {**os.environ, **(environment or {}), BATCH_VARIABLE: "1"}
-    tokens = _tokens(variables)
-    _require_parameters(source, given, tokens)
+    tokens = _known_tokens(variables)
+    _require_parameters(source, values, tokens)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        msg = f"the folder {folder} cannot be made: {error.strerror}"
+        msg = f"the folder {folder} cannot be created: {error.strerror}"
         raise InputError(msg) from error
     with tempfile.TemporaryDirectory(prefix="notebook-run-") as temporary:
         executed = Path(temporary) / "executed.ipynb"
-        code, said = _execute(source, executed, given, variables, Path(temporary), timeout=timeout)
+        code, stderr = _execute(source, executed, values, variables, Path(temporary), timeout=timeout)
         finished = _read(executed) if executed.exists() else _read(source)
-    failure = _failure(source, finished, code, said)
-    run = _keep(finished, folder, source.stem if failure is None else f"{source.stem}.failed", tokens)
+    failure = _find_failure(source, finished, code, stderr)
+    run = _save(finished, folder, source.stem if failure is None else f"{source.stem}.failed", tokens)
     if failure is not None:
-        raise _located(failure, run.notebook)
+        raise _add_path(failure, run.notebook)
     return run
 
 
-def _require_parameters(notebook: Path, given: Mapping[str, Any], tokens: set[str]) -> None:
-    """Refuse what the notebook does not declare (papermill only warns) and what looks like a secret."""
-    declared = _declared(notebook)
-    for name, value in given.items():
+def _require_parameters(notebook: Path, values: Mapping[str, Any], tokens: set[str]) -> None:
+    """Refuse parameters that the notebook does not declare (papermill only warns) and those that look like secrets."""
+    declared = _declared_names(notebook)
+    for name, value in values.items():
         if _SECRET_NAME.search(name) or str(value) in tokens or str(value).lower().startswith("bearer "):
             msg = (
                 f"parameter {name!r} looks like a secret, and parameters are stored in the executed notebook; "
-                f"put tokens into the environment ({_TOKEN}_FILE)"
+                f"pass tokens in the environment ({_TOKEN}_FILE)"
             )
             raise NotebookParametersError(msg)
         if name not in declared:
@@ -126,7 +126,7 @@ def _require_parameters(notebook: Path, given: Mapping[str, Any], tokens: set[st
             raise NotebookParametersError(msg)
 
 
-def _declared(notebook: Path) -> list[str]:
+def _declared_names(notebook: Path) -> list[str]:
     """Names assigned in the cell tagged `parameters`."""
     cells = [cell for cell in _read(notebook).cells if "parameters" in cell.metadata.get("tags", ())]
     return [name for cell in cells for name in re.findall(r"^(\w+)\s*(?::[^=\n]+)?=", cell.source, re.MULTILINE)]
@@ -152,7 +152,7 @@ def _execute(
     *,
     timeout: float | None,
 ) -> tuple[int, str]:
-    """Run papermill with a kernel of this very interpreter; exit code and last words."""
+    """Run papermill with a kernel of this interpreter; return its exit code and stderr."""
     write_kernel_spec(temporary / "kernels" / KERNEL)
     values = temporary / "parameters.yaml"
     values.write_text(json.dumps(dict(parameters)), encoding="utf-8")  # JSON is YAML
@@ -169,7 +169,7 @@ def _execute(
     ]
     command += ["--no-progress-bar", "--log-level", "ERROR", "--cwd", str(source.parent), "-f", str(values)]
     paths = [str(temporary), *filter(None, [environment.get("JUPYTER_PATH")])]
-    papermill = subprocess.Popen(  # noqa: S603 (our own words)
+    papermill = subprocess.Popen(  # noqa: S603 (our own command)
         command,
         env={**environment, "JUPYTER_PATH": os.pathsep.join(paths)},
         stdin=subprocess.DEVNULL,
@@ -179,34 +179,34 @@ def _execute(
         start_new_session=True,
     )
     try:
-        _, said = papermill.communicate(timeout=timeout)
+        _, stderr = papermill.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
-        _end(papermill)
+        _kill(papermill)
         return -signal.SIGKILL, f"the run took longer than {timeout:g} seconds"
-    except BaseException:  # the kernel must not outlive an interrupted run
-        _end(papermill)
+    except BaseException:  # do not leave the kernel of an interrupted run running
+        _kill(papermill)
         raise
-    return papermill.returncode, said
+    return papermill.returncode, stderr
 
 
-def _end(papermill: subprocess.Popen[str]) -> None:
-    """End papermill and its kernel."""
+def _kill(papermill: subprocess.Popen[str]) -> None:
+    """Kill papermill and its kernel."""
     os.killpg(papermill.pid, signal.SIGKILL)
     papermill.communicate()
 
 
-def _failure(notebook: Path, finished: Any, code: int, said: str) -> AccountingAnalyticsError | None:  # noqa: ANN401
-    """Tell what went wrong, if anything; a notebook that ended itself early has failed too."""
+def _find_failure(notebook: Path, finished: Any, code: int, stderr: str) -> AccountingAnalyticsError | None:  # noqa: ANN401
+    """Return the error of a failed run, if it failed; a notebook that ended early has failed too."""
     if code == -signal.SIGKILL:
-        return JobTimedOutError(f"{notebook}: {said}")
+        return JobTimedOutError(f"{notebook}: {stderr}")
     for number, cell in enumerate(finished.cells, start=1):
         for output in cell.get("outputs", ()):
             if output.output_type == "error":
-                msg = f"{notebook}: cell {number} raised {output.ename}: {output.evalue[:_SHOWN_MESSAGE]}"
+                msg = f"{notebook}: cell {number} raised {output.ename}: {output.evalue[:_MAX_MESSAGE_LENGTH]}"
                 return NotebookFailedError(msg, exit_code=_exit_code(output.ename))
     if code:
         return NotebookFailedError(
-            f"{notebook} could not be run: {(said.strip().splitlines() or ['no reason given'])[-1]}"
+            f"{notebook} could not be executed: {(stderr.strip().splitlines() or ['no reason given'])[-1]}"
         )
     skipped = [
         number
@@ -214,23 +214,23 @@ def _failure(notebook: Path, finished: Any, code: int, said: str) -> AccountingA
         if cell.cell_type == "code" and cell.source.strip() and cell.execution_count is None
     ]
     if skipped:
-        return NotebookFailedError(f"{notebook}: it ended early, cell {skipped[0]} was not run")
+        return NotebookFailedError(f"{notebook}: the run ended early, cell {skipped[0]} was not executed")
     return None
 
 
 def _exit_code(error_name: str) -> int:
-    """Exit code of an error by its name; 1 for one that is not of this package."""
+    """Exit code of an error by its name; 1 for an error of another package."""
     kind = getattr(errors, error_name, None)
     return kind.exit_code if isinstance(kind, type) and issubclass(kind, AccountingAnalyticsError) else 1
 
 
-def _located(failure: AccountingAnalyticsError, kept: Path) -> AccountingAnalyticsError:
-    failure.args = (f"{failure.args[0]}; the notebook up to there is {kept}",)
+def _add_path(failure: AccountingAnalyticsError, saved: Path) -> AccountingAnalyticsError:
+    failure.args = (f"{failure.args[0]}; the notebook with all outputs so far is {saved}",)
     return failure
 
 
-def _keep(notebook: Any, folder: Path, name: str, tokens: set[str]) -> NotebookRun:  # noqa: ANN401
-    """Write notebook and page, each whole or not at all, without any token."""
+def _save(notebook: Any, folder: Path, name: str, tokens: set[str]) -> NotebookRun:  # noqa: ANN401
+    """Write notebook and page with tokens masked; each file is written completely or not at all."""
     run = NotebookRun(folder / f"{name}.ipynb", folder / f"{name}.html")
     for path, text in ((run.notebook, _text(notebook)), (run.html, notebook_html(notebook))):
         for token in tokens:
@@ -243,9 +243,9 @@ def _text(notebook: Any) -> str:  # noqa: ANN401 (nbformat's NotebookNode)
     return str(nbformat.writes(notebook))
 
 
-def _tokens(environment: Mapping[str, str]) -> set[str]:
-    """Tokens this run could leak."""
+def _known_tokens(environment: Mapping[str, str]) -> set[str]:
+    """Tokens that the outputs of the run might contain."""
     tokens = {environment.get(_TOKEN, "")}
-    with suppress(OSError, UnicodeDecodeError):  # the notebook itself will say so, if it needs the file
+    with suppress(OSError, UnicodeDecodeError):  # a notebook that needs the file fails with its own error
         tokens.add(Path(environment.get(f"{_TOKEN}_FILE", "")).read_text(encoding="utf-8").strip())
     return tokens - {""}

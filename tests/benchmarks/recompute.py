@@ -136,11 +136,11 @@ def measured(program: str, folder: Path, period: str) -> dict[str, float]:
     began = time.perf_counter()
     command = [sys.executable, __file__, "--program", program, "--folder", str(folder), "--period", period]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 (this very file)
-    answer = json.loads(child.stdout.read())
+    result = json.loads(child.stdout.read())
     _, status, usage = os.wait4(child.pid, 0)
     if status:
         sys.exit(f"{program} failed")
-    return {"process": time.perf_counter() - began, "peak": usage.ru_maxrss / 1024, **answer}
+    return {"process": time.perf_counter() - began, "peak": usage.ru_maxrss / 1024, **result}
 
 
 def compare(lines: int, rounds: int, period: str) -> None:
@@ -169,7 +169,7 @@ def compare(lines: int, rounds: int, period: str) -> None:
 
 
 def main() -> None:
-    """Compare, or be one of the processes compared."""
+    """Compare all programs, or run as one of them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lines", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)

@@ -1,4 +1,4 @@
-"""Notebooks made on the spot, and a browser to look at pages."""
+"""Small notebooks, and a browser that renders pages."""
 
 import subprocess
 
@@ -26,7 +26,7 @@ def rendered(tmp_path):
 
     def rendered(page):
         finished = subprocess.run(  # noqa: S603 (our own page)
-            [  # noqa: S607 (whatever chromium this machine has)
+            [  # noqa: S607 (the chromium on the path)
                 "chromium",
                 "--headless",
                 "--no-sandbox",

@@ -1,4 +1,4 @@
-"""Notebooks as jobs: parameters checked, failures loud, charts really in the page."""
+"""Notebook runs: parameters are checked, failures are raised, charts are in the page."""
 
 import re
 
@@ -14,8 +14,8 @@ go.Figure(go.Bar(x=["</script><script>document.title='owned'</script>"], y=[3], 
 """
 
 
-def test_runs_with_parameters_and_keeps_both_files(notebook, tmp_path):
-    """The executed notebook has the parameter's value in its output, and the page shows it."""
+def test_runs_with_parameters_and_saves_both_files(notebook, tmp_path):
+    """The value of a parameter is in the output of the notebook and in the page."""
     run = aa.run_notebook(
         notebook('start_date = "2025-01-01"', "print('from', start_date)"),
         tmp_path / "out",
@@ -28,8 +28,8 @@ def test_runs_with_parameters_and_keeps_both_files(notebook, tmp_path):
 
 
 @pytest.mark.browser
-def test_charts_are_really_in_the_page(notebook, rendered, tmp_path):
-    """A browser without network draws the chart from the page alone, and hostile text in it stays text."""
+def test_charts_are_in_the_page(notebook, rendered, tmp_path):
+    """A browser without network draws the chart, and does not execute hostile text in it."""
     run = aa.run_notebook(notebook("x = 1", CHART), tmp_path / "out")
     page = run.html.read_text(encoding="utf-8")
     assert len(re.findall(r"plotly\.js v\d", page)) == 1
@@ -40,7 +40,7 @@ def test_charts_are_really_in_the_page(notebook, rendered, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "said"),
+    ("parameters", "message"),
     [
         ({"strat_date": "2025-01-01"}, "declares no parameter 'strat_date'; it declares: start_date"),
         ({"api_token": "x"}, "looks like a secret"),
@@ -48,9 +48,9 @@ def test_charts_are_really_in_the_page(notebook, rendered, tmp_path):
         ({"start_date": "Bearer abc"}, "looks like a secret"),
     ],
 )
-def test_parameters_are_checked_before_anything_runs(notebook, tmp_path, parameters, said):
+def test_parameters_are_checked_before_the_run(notebook, tmp_path, parameters, message):
     """Unknown parameters and secrets are refused; nothing is written, and the value is not repeated."""
-    with pytest.raises(NotebookParametersError, match=re.escape(said)) as caught:
+    with pytest.raises(NotebookParametersError, match=re.escape(message)) as caught:
         aa.run_notebook(
             notebook('start_date = ""'),
             tmp_path / "out",
@@ -62,7 +62,7 @@ def test_parameters_are_checked_before_anything_runs(notebook, tmp_path, paramet
 
 
 @pytest.mark.parametrize(
-    ("cell", "exit_code", "said"),
+    ("cell", "exit_code", "message"),
     [
         ("1 / 0", 1, "raised ZeroDivisionError"),
         ("import sys; sys.exit(0)", 1, "raised SystemExit"),
@@ -70,22 +70,22 @@ def test_parameters_are_checked_before_anything_runs(notebook, tmp_path, paramet
         ("import os; os._exit(0)", 1, "job.ipynb"),
     ],
 )
-def test_failures_are_loud_and_kept(notebook, tmp_path, cell, exit_code, said):
-    """A notebook that raises, exits or dies fails with the code of its error; what ran is kept under another name."""
-    with pytest.raises(NotebookFailedError, match=re.escape(said)) as caught:
+def test_failed_runs_raise_and_are_saved(notebook, tmp_path, cell, exit_code, message):
+    """A notebook that raises, exits or dies fails with the code of its error; it is saved under another name."""
+    with pytest.raises(NotebookFailedError, match=re.escape(message)) as caught:
         aa.run_notebook(notebook("x = 1", "print('before')", cell, "print('after')"), tmp_path / "out")
     assert caught.value.exit_code == exit_code
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["job.failed.html", "job.failed.ipynb"]
     assert "job.failed.ipynb" in str(caught.value)
 
 
-def test_time_runs_out(notebook, tmp_path):
-    """A run that takes too long is ended, and says so."""
+def test_long_runs_time_out(notebook, tmp_path):
+    """A run that exceeds its timeout is killed with JobTimedOutError."""
     with pytest.raises(JobTimedOutError, match="longer than 5 seconds"):
         aa.run_notebook(notebook("x = 1", "import time; time.sleep(60)"), tmp_path / "out", timeout=5)
 
 
-def test_token_never_reaches_the_files(notebook, tmp_path):
+def test_tokens_are_not_in_the_files(notebook, tmp_path):
     """A token printed by the notebook, from the environment or a token file, is masked in both files."""
     file = tmp_path / "file.token"
     file.write_text("canary-token-2\n")
@@ -104,8 +104,8 @@ def test_token_never_reaches_the_files(notebook, tmp_path):
         assert "*** ***" in text
 
 
-def test_what_is_no_notebook_is_refused(tmp_path):
-    """A missing file and a file that is no notebook are bad input."""
+def test_other_files_are_refused(tmp_path):
+    """A missing file, or a file that is not a notebook, is an InputError."""
     with pytest.raises(InputError, match="cannot be read"):
         aa.run_notebook(tmp_path / "none.ipynb", tmp_path / "out")
     (tmp_path / "text.ipynb").write_text("hello")

@@ -8,7 +8,7 @@ import pytest
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.money import pandas_dtype
-from accounting_analytics.notebook_jobs.page import Section, write_page
+from accounting_analytics.notebook_jobs.html_page import Section, write_page
 
 HOSTILE = "<script>document.title='owned'</script>"
 
@@ -30,8 +30,8 @@ def page(tmp_path):
     )
 
 
-def test_page_is_escaped_and_whole(page):
-    """Text of the books is text; amounts have their digits; Plotly is there once; nothing is loaded from elsewhere."""
+def test_page_is_escaped_and_self_contained(page):
+    """Text of the books is escaped, amounts have all digits, Plotly is embedded once, nothing is loaded."""
     text = page.read_text(encoding="utf-8")
     assert HOSTILE not in text
     assert "-1,234.50" in text
@@ -42,15 +42,17 @@ def test_page_is_escaped_and_whole(page):
 
 @pytest.mark.browser
 def test_page_draws(page, rendered):
-    """A browser draws the figure, and no hostile text runs."""
+    """A browser draws the figure and does not execute hostile text."""
     document = rendered(page)
     assert "main-svg" in document
     assert "<title>owned" not in document
 
 
 def test_a_page_that_cannot_be_written(tmp_path):
-    """A page that cannot be written is refused by its name, and nothing is left beside it."""
+    """The error names the page, and no temporary file is left."""
     (tmp_path / "page.html").mkdir()
-    with pytest.raises(InputError, match=r"page\.html cannot be written: Is a directory; what was there before"):
+    with pytest.raises(
+        InputError, match=r"page\.html cannot be written: Is a directory; the previous content is unchanged"
+    ):
         write_page(tmp_path / "page.html", title="t", summary=(), sections=())
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]

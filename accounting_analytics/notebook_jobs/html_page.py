@@ -1,4 +1,4 @@
-"""One HTML page of figures and tables that needs nothing but a browser."""
+"""A self-contained HTML page of figures and tables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TEMPLATES = jinja2.Environment(
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: a heading, a sentence on what to see, and a figure or a table."""
+    """A section of the page: a heading, a sentence of explanation, and a figure or a table."""
 
     heading: str
     text: str = ""
@@ -39,13 +39,13 @@ class Section:
     table: pd.DataFrame | None = None
 
     @property
-    def drawing(self) -> str:
-        """Figure as HTML; empty without one."""
+    def figure_html(self) -> str:
+        """HTML of the figure; empty without one."""
         return "" if self.figure is None else figure_html(self.figure)
 
     @property
     def columns(self) -> list[tuple[str, bool]]:
-        """Names of the table's columns, and whether they hold numbers."""
+        """Names of the table's columns, and whether they contain numbers."""
         return [(str(name), self._numeric(name)) for name in self.table] if self.table is not None else []
 
     @property
@@ -55,7 +55,7 @@ class Section:
             return []
         numeric = [self._numeric(name) for name in self.table]
         rows = self.table.itertuples(index=False, name=None)
-        return [list(zip(map(_cell, row), numeric, strict=True)) for row in rows]
+        return [list(zip(map(_cell_text, row), numeric, strict=True)) for row in rows]
 
     def _numeric(self, name: Any) -> bool:  # noqa: ANN401 (a column label)
         return self.table is not None and bool(
@@ -64,7 +64,7 @@ class Section:
 
 
 def write_page(path: str | Path, *, title: str, summary: Sequence[str], sections: Sequence[Section]) -> Path:
-    """Write a self-contained HTML page, whole or not at all.
+    """Write a self-contained HTML page, completely or not at all.
 
     Parameters
     ----------
@@ -73,24 +73,23 @@ def write_page(path: str | Path, *, title: str, summary: Sequence[str], sections
     title : str
         Heading of the page.
     summary : sequence of str
-        Sentences under it.
+        Sentences below it.
     sections : sequence of Section
-        What the page shows, in order. All text is escaped.
+        Sections of the page, in order. All text is escaped.
 
     Raises
     ------
     InputError
-        The file cannot be written; what was there before is still there.
+        The file cannot be written; the previous content is unchanged.
     """
-    target = Path(path)
-    drawn = any(section.figure is not None for section in sections)
-    text = _TEMPLATES.get_template("page.html.j2").render(
-        title=title, summary=summary, sections=sections, plotly_js=get_plotlyjs() if drawn else ""
+    has_figures = any(section.figure is not None for section in sections)
+    text = _TEMPLATES.get_template("html_page.html.j2").render(
+        title=title, summary=summary, sections=sections, plotly_js=get_plotlyjs() if has_figures else ""
     )
-    return write_text(target, text)
+    return write_text(Path(path), text)
 
 
-def _cell(value: Any) -> str:  # noqa: ANN401 (whatever a cell holds)
+def _cell_text(value: Any) -> str:  # noqa: ANN401 (any cell)
     if value is None or value is pd.NA or value is pd.NaT or value != value:  # noqa: PLR0124 (NaN)
         return ""
     if isinstance(value, Decimal):
