@@ -102,7 +102,7 @@ def recompute_cash_flow(
     missing = missing_reasons(line_entries, period)
     if missing and not allow_partial:
         msg = (
-            f"the line entries do not hold all of {period}: {'; '.join(missing)}; load what is missing, or pass "
+            f"the line entries do not cover all of {period}: {'; '.join(missing)}; load what is missing, or pass "
             "allow_partial=True for a report that is marked PARTIAL"
         )
         raise IncompleteLoadError(msg)
