@@ -8,6 +8,7 @@ microsecond UTC timestamp beside the local ``date32`` (``*_local_date``). Amount
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 import shutil
 import tempfile
@@ -22,6 +23,7 @@ import pyarrow.compute as pc
 
 from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import FrameError, InputError
+from accounting_analytics.json_text import to_json_text
 from accounting_analytics.load_metadata import missing_reasons
 from accounting_analytics.messages import join_ids
 from accounting_analytics.periods import zone
@@ -84,6 +86,26 @@ class Manifest:
         rows = [(str(self.folder / file.name), file.rows, file.sha256) for file in self.files]
         return pd.DataFrame(rows, columns=["file", "rows", "sha256"])
 
+    def summary(self) -> str:
+        """One line: where the export is, and what it contains."""
+        prefix = "PARTIAL: " if self.partial else ""
+        rows = sum(file.rows for file in self.files)
+        days = f"{self.start_date} to {self.end_date} ({self.time_zone})"
+        return f"{prefix}Export in {self.folder}: {rows:,} rows in {len(self.files)} files, {days}."
+
+    def explain(self) -> str:
+        """Plain text: the summary, and the rows of each file."""
+        return "\n".join([self.summary(), *(f"- {file.name}: {file.rows:,} rows" for file in self.files)])
+
+    def to_json(self) -> str:
+        """JSON text of the manifest, as in ``manifest.json``."""
+        content = {"format": _MANIFEST_VERSION, **asdict(self)}
+        del content["folder"]
+        return to_json_text(content)
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(self.summary())}</p>{self.frame.to_html(index=False, escape=True)}"
+
 
 def export_dataset(
     output: str | Path,
@@ -136,7 +158,8 @@ def export_dataset(
                 partial=report.partial or bool(missing_reasons(line_entries, report.period)),
                 files=tuple(_write_table(complete / name, table, write) for name, table in tables.items()),
             )
-            _write_manifest(complete / MANIFEST, manifest)
+            text = manifest.to_json()
+            replace_file(complete / MANIFEST, lambda file: file.write(text.encode()), remove_leftovers=False)
             _replace_folder(folder, complete, previous=Path(temporary) / "previous")
     except OSError as error:
         msg = f"the export to {folder} failed ({error.strerror or error}); the previous content is unchanged"
@@ -238,13 +261,6 @@ def _write_table(path: Path, table: pa.Table, write: WriteTable) -> ExportedFile
     }
     columns = {field.name: str(field.type) for field in table.schema}
     return ExportedFile(path.name, table.num_rows, sums, digest, columns)
-
-
-def _write_manifest(path: Path, manifest: Manifest) -> None:
-    content = {"format": _MANIFEST_VERSION, **asdict(manifest)}
-    del content["folder"]
-    text = json.dumps(content, indent=2, ensure_ascii=False)
-    replace_file(path, lambda file: file.write(text.encode()), remove_leftovers=False)
 
 
 def _replace_folder(folder: Path, complete: Path, *, previous: Path) -> None:

@@ -54,6 +54,10 @@ class NotebookRun:
     notebook: Path
     html: Path
 
+    def summary(self) -> str:
+        """One line: where the two files are."""
+        return f"The executed notebook is {self.notebook}, its HTML page is {self.html}."
+
 
 def run_notebook(
     notebook: str | Path,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from accounting_analytics.json_text import to_json_text
 from accounting_analytics.messages import printable
 from accounting_analytics.money import format_amount
 
@@ -97,14 +98,42 @@ class Reconciliation:
         """Whether every figure compared agrees exactly."""
         return self.differences.empty
 
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The differences."""
+        return self.differences
+
+    def summary(self) -> str:
+        """One line: the period, and whether it ties."""
+        prefix = "PARTIAL: " if self.partial else ""
+        if self.ties:
+            return f"{prefix}Cash flow report, {self.period}: reported and recomputed agree to the last digit."
+        count = len(self.differences)
+        return f"{prefix}Cash flow report, {self.period}: {count} difference{'' if count == 1 else 's'}."
+
     def explain(self) -> str:
-        """Plain text for an accountant: the verdict, what was compared, each difference and why, the notes."""
+        """Plain text for an accountant: the summary, what was compared, each difference and why, the notes."""
         rows = self.differences.head(_MAX_DIFFERENCES).to_dict("records")
         more = len(self.differences) - len(rows)
         differences = [f"- {_describe(row)}" for row in rows] + ([f"- and {more} more: see .differences"] * (more > 0))
         notes = [f"Note: {note}" for note in self.notes]
-        blocks = ([self._verdict()], self._comparison_lines(), differences, notes)
+        blocks = ([self.summary()], self._comparison_lines(), differences, notes)
         return "\n\n".join("\n".join(map(printable, block)) for block in blocks if block)
+
+    def to_json(self) -> str:
+        """JSON text of the result; amounts are strings."""
+        return to_json_text(
+            {
+                "start_date": self.period.start_date,
+                "end_date": self.period.end_date,
+                "time_zone": self.period.time_zone,
+                "ties": self.ties,
+                "partial": self.partial,
+                "comparisons": [one._asdict() for one in self.comparisons],
+                "differences": self.differences,
+                "notes": self.notes,
+            }
+        )
 
     def _comparison_lines(self) -> list[str]:
         width = max(map(len, TITLES.values()))
@@ -114,13 +143,6 @@ class Reconciliation:
             for one in self.comparisons
         ]
 
-    def _verdict(self) -> str:
-        prefix = "PARTIAL: " if self.partial else ""
-        if self.ties:
-            return f"{prefix}Cash flow report, {self.period}: reported and recomputed agree to the last digit."
-        count = len(self.differences)
-        return f"{prefix}Cash flow report, {self.period}: {count} difference{'' if count == 1 else 's'}."
-
     def _repr_html_(self) -> str:
         compared = pd.DataFrame(
             [
@@ -129,7 +151,7 @@ class Reconciliation:
             ],
             columns=["figure", "compared", "differ", "independent"],
         )
-        parts = [f"<p><strong>{escape(self._verdict())}</strong></p>", compared.to_html(index=False, escape=True)]
+        parts = [f"<p><strong>{escape(self.summary())}</strong></p>", compared.to_html(index=False, escape=True)]
         if not self.ties:
             parts.append(self.differences.to_html(index=False, escape=True, na_rep="", max_rows=_MAX_DIFFERENCES))
         parts.extend(f"<p>Note: {escape(note)}</p>" for note in self.notes)
