@@ -1,4 +1,4 @@
-"""Options that several commands share, each written once."""
+"""Arguments and options of all commands, each defined once."""
 
 from __future__ import annotations
 
@@ -11,24 +11,52 @@ from accounting_analytics.exports.registry import FORMATS
 
 StartDate = Annotated[str, typer.Option("--start-date", help="First day, inclusive, YYYY-MM-DD.")]
 EndDate = Annotated[str, typer.Option("--end-date", help="Last day, inclusive, YYYY-MM-DD.")]
+OptionalStartDate = Annotated[str | None, typer.Option("--start-date", help="First day to check, inclusive.")]
+OptionalEndDate = Annotated[
+    str | None, typer.Option("--end-date", help="Last day, inclusive; default: the last three full months.")
+]
+BooksStart = Annotated[
+    str | None,
+    typer.Option(
+        "--since", help="First day of the books: starting balances are summed from here, not taken from the report."
+    ),
+]
 TimeZone = Annotated[
     str | None, typer.Option("--time-zone", help="IANA name of the zone that days are counted in.", show_default="UTC")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; amounts are text, so that no digit is lost.")]
-UseDemo = Annotated[bool, typer.Option("--demo", help="Use the demo company, served for this command only.")]
-Profile = Annotated[str | None, typer.Option("--profile", help="Profile of the configuration file to use.")]
-ExportFormat = Annotated[str, typer.Option("--format", help=f"Format of the files: {', '.join(FORMATS)}.")]
-Output = Annotated[Path, typer.Option("--output", help="Folder to write to.")]
 Checkpoint = Annotated[
     Path | None,
-    typer.Option("--checkpoint", help="Folder that keeps what was loaded: the same command goes on from there."),
-]
-AllowPartial = Annotated[
-    bool, typer.Option("--allow-partial", help="Go on without what cannot be loaded; results are stamped PARTIAL.")
+    typer.Option("--checkpoint", help="Folder for loaded windows: the same command resumes an interrupted load."),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Load nothing: print how many requests and minutes it would take.")
+    bool, typer.Option("--dry-run", help="Load nothing: print how many requests and minutes the load would take.")
 ]
+AllowPartial = Annotated[
+    bool, typer.Option("--allow-partial", help="Leave out what cannot be loaded; results are marked PARTIAL.")
+]
+Ledgers = Annotated[list[str] | None, typer.Option("--ledger", help="Only this account; repeatable.")]
+
+Profile = Annotated[str | None, typer.Option("--profile", help="Profile of the configuration file to use.")]
+UseDemo = Annotated[bool, typer.Option("--demo", help="Use the demo company, served for this command only.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; amounts are text, so that no digit is lost.")]
+ExportFormat = Annotated[str, typer.Option("--format", help=f"Format of the files: {', '.join(FORMATS)}.")]
+Output = Annotated[Path, typer.Option("--output", help="Folder to write to.")]
+OutputToCheck = Annotated[Path, typer.Option("--output", help="Folder to check for space and write access.")]
+
+Rules = Annotated[Path, typer.Option("--rules", help="Rules file (TOML): which description means which category.")]
+PlanOutput = Annotated[Path, typer.Option("--output", help="Plan file to write (CSV).")]
+PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file written by `plan`.", show_default=False)]
+Journal = Annotated[Path, typer.Option("--journal", help="Journal of the run; written before each change.")]
+ModifiedBy = Annotated[str | None, typer.Option("--modified-by", help="Your name, for the audit log.")]
+Confirm = Annotated[bool, typer.Option("--confirm", help="Change the books; without it nothing is sent.")]
+
+OpenLab = Annotated[
+    bool, typer.Option("--lab", help="Open JupyterLab on the notebooks, connected to the demo company.")
+]
+Notebook = Annotated[Path, typer.Argument(help="Notebook to execute.", show_default=False)]
+Parameters = Annotated[list[str] | None, typer.Option("--parameter", "-p", help="name=value; repeatable.")]
+Timeout = Annotated[float | None, typer.Option("--timeout", help="Time limit of the whole run, in seconds.")]
+
 Database = Annotated[
     str,
     typer.Option(
@@ -38,3 +66,70 @@ Database = Annotated[
         show_default=False,
     ),
 ]
+Host = Annotated[str, typer.Option("--host", help="Address to bind to.")]
+Port = Annotated[int, typer.Option("--port", help="Port; 0 means any free port.")]
+ServedLocaltime = Annotated[
+    str | None, typer.Option("--localtime", help="Zone that `localtime` means; default: that of each instance.")
+]
+PublicHosts = Annotated[
+    list[str] | None,
+    typer.Option("--public-host", help="Host name that requests may carry, behind a proxy; repeatable."),
+]
+RequestsPerMinute = Annotated[
+    int | None,
+    typer.Option(
+        "--requests-per-minute",
+        min=1,
+        help="Rate limit of each instance (the documented limit is 320); default: no limit.",
+    ),
+]
+IssuedLifetime = Annotated[
+    float, typer.Option("--token-lifetime", help="Lifetime of tokens from /oauth/token, in seconds.")
+]
+Faults = Annotated[
+    str | None,
+    typer.Option("--faults", help="Faults to inject, for tests: http_503:p=0.1,empty_page:every=5,..."),
+]
+FaultSeed = Annotated[int, typer.Option("--fault-seed", help="Seed that selects the requests to fail.")]
+AllowRemote = Annotated[bool, typer.Option("--allow-remote", help="Accept connections from other machines.")]
+AccessLog = Annotated[bool, typer.Option("--access-log", help="Log every request on stderr.")]
+Check = Annotated[bool, typer.Option("--check", help="Do not serve: check every invariant of the books.")]
+BooksFile = Annotated[
+    Path,
+    typer.Argument(
+        help="Line CSV or Parquet, or the CSV of `hledger print -O csv`.",
+        exists=True,
+        dir_okay=False,
+        readable=True,
+    ),
+]
+ImportInstance = Annotated[
+    str | None, typer.Option("--instance", help="Instance to import into; an empty database gets this one.")
+]
+CashAccounts = Annotated[list[str] | None, typer.Option("--cash", help="Accounts that report cash flow; repeatable.")]
+Commodity = Annotated[str | None, typer.Option("--commodity", help="Import entries in this commodity only.")]
+
+Instance = Annotated[
+    str | None, typer.Option("--instance", help="The instance; required if the database has more than one.")
+]
+NewInstance = Annotated[str | None, typer.Option("--instance", help="Id of the new instance; default: a random id.")]
+InstanceName = Annotated[str, typer.Option("--name", help="Display name.")]
+Tier = Annotated[int, typer.Option("--tier", help="Subscription tier, 1 to 3.")]
+Scale = Annotated[int, typer.Option("--scale", help="Fraction digits of the currency.")]
+Localtime = Annotated[str, typer.Option("--localtime", help="Zone that `localtime` means.")]
+EntriesStart = Annotated[
+    str | None, typer.Option("--entries-start", help="First day of the books; requests for earlier days are refused.")
+]
+InstanceTokenFile = Annotated[
+    Path | None, typer.Option("--token-file", help="New file for an access token, readable by you only.")
+]
+TokenFile = Annotated[
+    Path, typer.Option("--token-file", help="New file for the token, readable by you only.", show_default=False)
+]
+SecretFile = Annotated[
+    Path, typer.Option("--secret-file", help="New file for the secret, readable by you only.", show_default=False)
+]
+Label = Annotated[str, typer.Option("--label", help="Display name.")]
+Lifetime = Annotated[float | None, typer.Option("--lifetime", help="Seconds until it expires; default: never.")]
+TokenKey = Annotated[str, typer.Argument(help="Key of the token, as shown by `tokens list`.")]
+ClientId = Annotated[str, typer.Argument(help="Id of the client, as shown by `clients list`.")]

@@ -9,9 +9,11 @@ import typer
 if TYPE_CHECKING:
     import pandas as pd
 
+PROPOSAL_COLUMNS = ["datetime", "description", "amount", "updated_category_ledger_name", "rule", "transaction_id"]
+
 
 def print_frame(frame: pd.DataFrame, *, as_json: bool, title: str = "", columns: list[str] | None = None) -> None:
-    """Print a table; JSON has all its columns, the one for humans those that matter most."""
+    """Print a table with the given columns, or JSON with all of them."""
     from accounting_analytics.cli.terminal import print_json, print_table
 
     if as_json:
@@ -21,26 +23,25 @@ def print_frame(frame: pd.DataFrame, *, as_json: bool, title: str = "", columns:
 
 
 def print_mapping(mapping: dict[str, Any], *, as_json: bool) -> None:
-    """Print one thing with names: JSON, or a line each."""
+    """Print a mapping as JSON, or one line a name without empty tuples."""
     from accounting_analytics.cli.terminal import print_json
 
     if as_json:
         print_json(mapping)
-    else:
-        for name, value in mapping.items():
-            if value == ():
-                continue
+        return
+    for name, value in mapping.items():
+        if value != ():
             typer.echo(f"{name}: {', '.join(value) if isinstance(value, tuple) else value}")
 
 
-def say_notes(frame: pd.DataFrame) -> None:
-    """Say what a table says of itself."""
+def print_notes(frame: pd.DataFrame) -> None:
+    """Print the notes of a table on stderr."""
     for note in frame.attrs.get("notes", ()):
-        say(note)
+        print_message(note)
 
 
-def say(message: str) -> None:
-    """Say a line on stderr; text from the books never steers the terminal."""
+def print_message(message: str) -> None:
+    """Print a line on stderr, without control characters."""
     from accounting_analytics.messages import printable
 
     typer.echo(printable(message), err=True)

@@ -1,9 +1,7 @@
-"""The program: every command by its name, and what an error becomes."""
+"""The program: every command by its name, and the exit code and message of every error."""
 
 from __future__ import annotations
 
-import atexit
-import gc
 import os
 import signal
 import sys
@@ -12,49 +10,58 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from accounting_analytics.cli import (
-    administration,
-    cash_flow,
-    categorization,
-    configuration,
-    diagnosis,
-    embedded_service,
+from accounting_analytics.cli.commands import (
+    apply,
+    clients,
+    config,
+    demo,
+    discover,
+    doctor,
     export,
-    notebook,
-    recategorization,
-    reconciliation,
+    import_books,
+    instances,
+    plan,
+    preview,
+    propose,
+    queue,
+    reconcile,
+    report,
+    run,
+    serve,
+    tokens,
+    verify,
 )
-from accounting_analytics.cli.output import say
+from accounting_analytics.cli.output import print_message
 from accounting_analytics.errors import AccountingAnalyticsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_KILLED = 5
+_FAILED, _KILLED = 1, 5
 _INTERRUPTED = 128 + signal.SIGINT
 
 _COMMANDS: dict[str, Callable[..., None]] = {
-    "demo": embedded_service.demo,
-    "serve": embedded_service.serve,
-    "import": embedded_service.import_,
-    "discover": cash_flow.discover,
-    "report": cash_flow.report,
-    "reconcile": reconciliation.reconcile,
-    "queue": categorization.queue,
-    "propose": categorization.propose,
-    "plan": categorization.plan,
-    "preview": recategorization.preview,
-    "apply": recategorization.apply,
-    "verify": recategorization.verify,
+    "demo": demo.demo,
+    "serve": serve.serve,
+    "import": import_books.import_books,
+    "discover": discover.discover,
+    "report": report.report,
+    "reconcile": reconcile.reconcile,
+    "queue": queue.queue,
+    "propose": propose.propose,
+    "plan": plan.plan,
+    "preview": preview.preview,
+    "apply": apply.apply,
+    "verify": verify.verify,
     "export": export.export,
-    "run": notebook.run,
-    "doctor": diagnosis.doctor,
+    "run": run.run,
+    "doctor": doctor.doctor,
 }
 _GROUPS = {
-    "config": configuration.config,
-    "instances": administration.instances,
-    "tokens": administration.tokens,
-    "clients": administration.clients,
+    "config": config.config,
+    "instances": instances.instances,
+    "tokens": tokens.tokens,
+    "clients": clients.clients,
 }
 
 app = typer.Typer(
@@ -70,49 +77,55 @@ for _name, _group in _GROUPS.items():
 
 
 def main() -> NoReturn:
-    """Run the command line; every error of the package is one line and its exit code."""
+    """Run the command line; every error of the package is one line on stderr and its exit code."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    atexit.register(gc.freeze)  # the process ends: looking for garbage in pandas takes longer than many a command
     try:
         code = app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0
         if code == _INTERRUPTED:
-            raise KeyboardInterrupt  # noqa: TRY301 (typer made a code of it)
+            raise KeyboardInterrupt  # noqa: TRY301 (typer turned Ctrl-C into an exit code)
         sys.stdout.flush()
     except AccountingAnalyticsError as error:
-        say(f"error: {error}")
+        print_message(f"error: {error}")
         code = error.exit_code
     except typer.TyperException as error:
-        if message := error.format_message():  # none where the help was shown instead
-            ended = message if message.endswith((".", "?")) else f"{message}."
-            say(f"error: {ended} See: accounting-analytics{_asked(error)} --help")
+        _print_usage_error(error)
         code = error.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        say("stopped")
+        print_message("stopped")
         code = _KILLED
-    except _database_failures() as error:
-        say(f"error: the database failed: {error.orig}; what was not finished was not written")  # type: ignore[attr-defined]
-        code = 1
+    except _database_errors() as error:
+        print_message(f"error: the database failed: {error.orig}; unfinished changes were not written")  # type: ignore[attr-defined]
+        code = _FAILED
     except OSError as error:
-        _give_up_stdout()
+        _discard_stdout()
         problem = "the output cannot be written" if error.filename is None else f"{error.filename} cannot be used"
-        say(f"error: {problem}: {error.strerror}; make room, or name another place, and run it again")
-        code = 1
+        print_message(f"error: {problem}: {error.strerror}; free some space or give another path, and run it again")
+        code = _FAILED
     sys.exit(code)
 
 
-def _asked(error: typer.TyperException) -> str:
+def _print_usage_error(error: typer.TyperException) -> None:
+    """Print what is wrong with the command line and which help to read."""
+    message = error.format_message()
+    if not message:
+        return  # the help was printed instead
+    sentence = message if message.endswith((".", "?")) else f"{message}."
+    print_message(f"error: {sentence} See: accounting-analytics{_command_path(error)} --help")
+
+
+def _command_path(error: typer.TyperException) -> str:
     """Command that an error is about, as it is typed after the program's name."""
     context = getattr(error, "ctx", None)
     return context.command_path.removeprefix(context.find_root().command_path) if context else ""
 
 
-def _give_up_stdout() -> None:
-    """Print nothing more: what is still in the buffer would fail again when the interpreter ends."""
+def _discard_stdout() -> None:
+    """Discard buffered output: flushing it at exit would fail again."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _database_failures() -> tuple[type[Exception], ...]:
-    """Errors of the database under the embedded service; none are possible where it was never used."""
+def _database_errors() -> tuple[type[Exception], ...]:
+    """Errors of the embedded service's database; none where SQLAlchemy was never imported."""
     exceptions = sys.modules.get("sqlalchemy.exc")
     return () if exceptions is None else (exceptions.DBAPIError,)

@@ -1,4 +1,4 @@
-"""Tables and JSON for a terminal: stdout is for results, and text from the books never steers the terminal."""
+"""Tables, diagnoses and JSON on stdout; control characters in text from the books are replaced."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _VERDICT_STYLES = {"ok": "green", "warning": "bold yellow", "failed": "bold red"
 
 
 def print_table(frame: pd.DataFrame, *, title: str = "") -> None:
-    """Print a table for a human; amounts and numbers to the right, absent values empty."""
+    """Print a table for people: numbers right-aligned, missing values empty."""
     table = Table(title=printable(title) if title else None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for name in frame.columns:
         numeric = len(frame) > 0 and frame[name].map(_is_number).all()
@@ -42,7 +42,7 @@ def print_table(frame: pd.DataFrame, *, title: str = "") -> None:
 
 
 def print_diagnosis(diagnosis: Diagnosis) -> None:
-    """Print a diagnosis as wide as the terminal, up to a readable width; verdicts in colour where there are colours."""
+    """Print a diagnosis in the width of the terminal, up to 120 columns; verdicts in colour on a terminal."""
     console = Console(file=sys.stdout, highlight=False, markup=False)
     for line in diagnosis.explain(min(console.width, _READABLE_WIDTH)).splitlines():
         text = Text(line)
@@ -53,19 +53,19 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
 
 def print_json(content: pd.DataFrame | Mapping[str, Any]) -> None:
     """Print a table (a list of objects) or a mapping as JSON; amounts are text, so that no digit is lost."""
-    shown = _objects(content) if isinstance(content, pd.DataFrame) else content
-    json.dump(shown, sys.stdout, default=_json_value, ensure_ascii=False, indent=2, allow_nan=False)
+    json_value = _objects(content) if isinstance(content, pd.DataFrame) else content
+    json.dump(json_value, sys.stdout, default=_json_value, ensure_ascii=False, indent=2, allow_nan=False)
     sys.stdout.write("\n")
 
 
 def _objects(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [
-        {str(name): None if _is_absent(value) else value for name, value in zip(frame.columns, row, strict=True)}
+        {str(name): None if _is_missing(value) else value for name, value in zip(frame.columns, row, strict=True)}
         for row in frame.itertuples(index=False, name=None)
     ]
 
 
-def _json_value(value: object) -> Any:  # noqa: ANN401 (whatever JSON can hold)
+def _json_value(value: object) -> Any:  # noqa: ANN401 (any JSON value)
     if isinstance(value, pd.DataFrame):
         return _objects(value)
     if isinstance(value, Decimal):
@@ -77,16 +77,16 @@ def _json_value(value: object) -> Any:  # noqa: ANN401 (whatever JSON can hold)
     return str(value)
 
 
-def _is_absent(value: Any) -> bool:  # noqa: ANN401 (whatever a cell holds)
+def _is_missing(value: Any) -> bool:  # noqa: ANN401 (any cell)
     return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)  # noqa: PLR0124 (NaN)
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, Decimal | int) or _is_absent(value)
+    return isinstance(value, Decimal | int) or _is_missing(value)
 
 
 def _cell(value: object) -> str:
-    if _is_absent(value):
+    if _is_missing(value):
         return ""
     if isinstance(value, Decimal):
         return format_amount(value)

@@ -1,17 +1,17 @@
-"""The command that recomputes the report of every month, and explains each difference."""
+"""The command ``reconcile``: recompute the report of every month and explain each difference."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 import accounting_analytics as aa
-from accounting_analytics.cli.connection import service
-from accounting_analytics.cli.loading import Load, books_of
+from accounting_analytics.cli.load_steps import LoadOptions, load_books
 from accounting_analytics.cli.options import (
     AllowPartial,
     AsJson,
+    BooksStart,
     Checkpoint,
     DryRun,
     EndDate,
@@ -20,7 +20,8 @@ from accounting_analytics.cli.options import (
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import print_frame, say
+from accounting_analytics.cli.output import print_frame, print_message
+from accounting_analytics.cli.service_connection import connect_service
 from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError, PeriodError
 
 if TYPE_CHECKING:
@@ -37,10 +38,7 @@ def reconcile(
     start_date: StartDate,
     end_date: EndDate,
     time_zone: TimeZone = None,
-    since: Annotated[
-        str | None,
-        typer.Option("--since", help="First day of the books: starting balances are then summed, not taken over."),
-    ] = None,
+    since: BooksStart = None,
     checkpoint: Checkpoint = None,
     profile: Profile = None,
     *,
@@ -49,21 +47,22 @@ def reconcile(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Recompute the report of every month from line entries and explain each difference; 3 when they do not tie."""
+    """Recompute each month's report from line entries and explain differences; exit code 3 if it does not tie."""
     from accounting_analytics.periods import Period
 
-    with service(profile, time_zone, use_demo=use_demo) as (client, zone):
+    anchored = since is None
+    with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
         period = Period.of(start_date, end_date, zone)
-        books_start = period.start_date if since is None else _books_start(since, period)
-        load = Load(checkpoint, dry_run, as_json, allow_partial)
-        ledgers, lines = books_of(client, books_start, period, load, reports=len(period.months()))
+        books_start = period.start_date if since is None else _parse_books_start(since, period)
+        options = LoadOptions(checkpoint, dry_run, as_json, allow_partial)
+        ledgers, lines = load_books(client, books_start, period, options, report_count=len(period.months()))
         certificate = aa.check_completeness(lines)
-        say(certificate.summary())
+        print_message(certificate.summary())
         months = [
-            _reconciled(client, lines, ledgers, month, anchored=since is None, allow_partial=allow_partial)
+            _reconcile_month(client, lines, ledgers, month, anchored=anchored, allow_partial=allow_partial)
             for month in period.months()
         ]
-    _print_reconciliations(months, anchored=since is None, as_json=as_json)
+    _print_months(months, anchored=anchored, as_json=as_json)
     if not certificate.complete:
         raise IncompleteLoadError(certificate.summary())
     untied = [str(month.period) for month in months if not month.ties]
@@ -72,8 +71,8 @@ def reconcile(
         raise BooksDoNotTieError(msg)
 
 
-def _books_start(since: str, period: Period) -> date:
-    """First day of the books: no later than that of the period, or there would be nothing to recompute it from."""
+def _parse_books_start(since: str, period: Period) -> date:
+    """First day of the books: the first day of the period at the latest, so that every month has its history."""
     from accounting_analytics.periods import parse_date
 
     first = parse_date(since, "--since")
@@ -83,7 +82,7 @@ def _books_start(since: str, period: Period) -> date:
     return first
 
 
-def _reconciled(
+def _reconcile_month(
     client: LedgerClient,
     lines: pd.DataFrame,
     ledgers: pd.DataFrame,
@@ -105,7 +104,7 @@ def _reconciled(
     return aa.reconcile(reported, recomputed, line_entries=lines)
 
 
-def _print_reconciliations(months: list[Reconciliation], *, anchored: bool, as_json: bool) -> None:
+def _print_months(months: list[Reconciliation], *, anchored: bool, as_json: bool) -> None:
     import pandas as pd
 
     summary = pd.DataFrame(
@@ -121,9 +120,8 @@ def _print_reconciliations(months: list[Reconciliation], *, anchored: bool, as_j
             for month in months
         ]
     )
-    print_frame(
-        summary, as_json=as_json, title="PARTIAL: lines are missing" if any(month.partial for month in months) else ""
-    )
+    title = "PARTIAL: lines are missing" if summary["partial"].any() else ""
+    print_frame(summary, as_json=as_json, title=title)
     if not as_json:
         for month in months:
             if not month.ties:

@@ -1,4 +1,4 @@
-"""The service that a command asks: the configured one, or the demo company's."""
+"""The service that a command connects to: the configured one, or the demo company's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def service(profile: str | None, time_zone: str | None = None, *, use_demo: bool) -> Iterator[tuple[LedgerClient, str]]:
+def connect_service(
+    profile: str | None, time_zone: str | None = None, *, use_demo: bool
+) -> Iterator[tuple[LedgerClient, str]]:
     """Client of the configured service, or of the demo company, and the zone that days are counted in."""
     if use_demo:
         with aa.demo() as company:

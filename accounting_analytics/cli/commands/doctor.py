@@ -1,16 +1,24 @@
-"""The doctor's command."""
+"""The command ``doctor``: check this machine, the service and its books."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 import accounting_analytics as aa
-from accounting_analytics.cli.options import AsJson, Profile, TimeZone, UseDemo
-from accounting_analytics.cli.output import print_mapping, say
+from accounting_analytics.cli.options import (
+    AsJson,
+    OptionalEndDate,
+    OptionalStartDate,
+    OutputToCheck,
+    Profile,
+    TimeZone,
+    UseDemo,
+)
+from accounting_analytics.cli.output import print_mapping, print_message
 
 if TYPE_CHECKING:
     from datetime import date
@@ -19,18 +27,16 @@ if TYPE_CHECKING:
 
 
 def doctor(
-    start_date: Annotated[str | None, typer.Option("--start-date", help="First day to look at, inclusive.")] = None,
-    end_date: Annotated[
-        str | None, typer.Option("--end-date", help="Last day, inclusive; without both: the last three full months.")
-    ] = None,
+    start_date: OptionalStartDate = None,
+    end_date: OptionalEndDate = None,
     time_zone: TimeZone = None,
-    output: Annotated[Path, typer.Option("--output", help="Folder where results would go.")] = Path(),
+    output: OutputToCheck = Path(),
     profile: Profile = None,
     *,
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Examine this machine, the service, and whether its answers agree with each other; changes nothing."""
+    """Check this machine, the service, and whether its responses agree with each other; changes nothing."""
     from accounting_analytics.cli.terminal import print_diagnosis
 
     with ExitStack() as stack:
@@ -46,7 +52,7 @@ def doctor(
     else:
         print_diagnosis(diagnosis)
     if diagnosis.failed:
-        say(f"error: {diagnosis.summary()}")
+        print_message(f"error: {diagnosis.summary()}")
     raise typer.Exit(diagnosis.exit_code)
 
 

@@ -1,10 +1,9 @@
-"""The command that exports books to files."""
+"""The command ``export``: files of the books for BI tools, in one of the registered formats."""
 
 from __future__ import annotations
 
 import accounting_analytics as aa
-from accounting_analytics.cli.connection import service
-from accounting_analytics.cli.loading import Load, books_of
+from accounting_analytics.cli.load_steps import LoadOptions, load_books
 from accounting_analytics.cli.options import (
     AllowPartial,
     AsJson,
@@ -19,6 +18,7 @@ from accounting_analytics.cli.options import (
     UseDemo,
 )
 from accounting_analytics.cli.output import print_frame
+from accounting_analytics.cli.service_connection import connect_service
 from accounting_analytics.errors import IncompleteLoadError
 
 
@@ -42,12 +42,11 @@ def export(
 
     export_to = find_export(export_format)
     if not dry_run:
-        require_replaceable(output)  # before anything is loaded
-    with service(profile, time_zone, use_demo=use_demo) as (client, zone):
+        require_replaceable(output)  # refuse before the load, not after it
+    with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
         period = Period.of(start_date, end_date, zone)
-        ledgers, lines = books_of(
-            client, period.start_date, period, Load(checkpoint, dry_run, as_json, allow_partial), reports=1
-        )
+        options = LoadOptions(checkpoint, dry_run, as_json, allow_partial)
+        ledgers, lines = load_books(client, period.start_date, period, options, report_count=1)
         reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=period.time_zone)
     manifest = export_to(output, line_entries=lines, ledgers=ledgers, report=reported)
     print_frame(manifest.frame, as_json=as_json, title="PARTIAL" if manifest.partial else "")

@@ -1,0 +1,1 @@
+"""One file a command, or a group of commands such as ``tokens``: parse, call the public function, print."""

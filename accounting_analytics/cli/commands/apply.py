@@ -1,0 +1,61 @@
+"""The command ``apply``: change the books as planned."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import accounting_analytics as aa
+from accounting_analytics.cli.options import AsJson, Confirm, Journal, ModifiedBy, PlanFile, Profile, UseDemo
+from accounting_analytics.cli.output import print_frame, print_mapping, print_message
+from accounting_analytics.cli.plan_outcomes import require_done, summarize
+from accounting_analytics.cli.service_connection import connect_service
+from accounting_analytics.errors import PlanError
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from accounting_analytics.recategorization import Plan
+
+
+def apply(
+    plan: PlanFile,
+    journal: Journal,
+    modified_by: ModifiedBy = None,
+    profile: Profile = None,
+    *,
+    confirm: Confirm = False,
+    use_demo: UseDemo = False,
+    as_json: AsJson = False,
+) -> None:
+    """Apply a plan: a dry run unless --confirm is given; the same journal resumes an interrupted run.
+
+    After a confirmed run the report of the days of the plan is shown before and after, and must have changed exactly
+    as planned.
+    """
+    planned = aa.Plan.load(plan)
+    with connect_service(profile, use_demo=use_demo) as (client, zone):
+        days = _transaction_days(planned)
+        before = aa.load_cash_flow_report(client, *days, time_zone=zone)
+        outcomes = aa.apply_plan(client, planned, journal=journal, confirm=confirm, modified_by=modified_by)
+        after = aa.load_cash_flow_report(client, *days, time_zone=zone) if confirm else before
+    if as_json:
+        print_mapping({"outcomes": outcomes, "before": before.ledgers, "after": after.ledgers}, as_json=True)
+    else:
+        print_frame(outcomes, as_json=False)
+    if not confirm:
+        print_message(f"dry run, nothing was sent: {summarize(outcomes)}; add --confirm to change the books")
+        return
+    changed = aa.verify_report_change(planned, before, after, outcomes=outcomes)
+    if not as_json:
+        print_frame(changed, as_json=False, title=f"Net cash flow, {before.period}, before and after")
+    require_done(outcomes)
+
+
+def _transaction_days(plan: Plan) -> tuple[date, date]:
+    """First and last day of a plan's transactions in any time zone."""
+    instants = plan.frame["datetime"]
+    if instants.empty:
+        msg = "the plan has no items"
+        raise PlanError(msg)
+    return (instants.min() - timedelta(days=1)).date(), (instants.max() + timedelta(days=1)).date()

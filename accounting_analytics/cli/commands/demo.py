@@ -1,0 +1,18 @@
+"""The command ``demo``: the whole loop on the demo company, or JupyterLab connected to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from accounting_analytics.cli.options import OpenLab, Output
+
+
+def demo(output: Output = Path("demo-output"), *, lab: OpenLab = False) -> None:
+    """Run the whole loop on a small company: load, certify, recompute, reconcile, chart, export."""
+    from accounting_analytics.demo_company import open_lab, run_demo
+
+    if lab:
+        raise typer.Exit(open_lab())
+    run_demo(output, echo=typer.echo)

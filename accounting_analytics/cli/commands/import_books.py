@@ -1,0 +1,43 @@
+"""The command ``import``: books from a file into a database of the embedded service."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from accounting_analytics.cli.options import (
+    AsJson,
+    BooksFile,
+    CashAccounts,
+    Commodity,
+    Database,
+    ImportInstance,
+    TimeZone,
+)
+from accounting_analytics.cli.output import print_mapping, print_message
+
+
+def import_books(
+    file: BooksFile,
+    database: Database,
+    instance: ImportInstance = None,
+    cash: CashAccounts = None,
+    commodity: Commodity = None,
+    time_zone: TimeZone = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Import books from a file: either all of it or nothing."""
+    from accounting_analytics.service.bookkeeping.instances import choose_or_create_instance
+    from accounting_analytics.service.imports import import_books as imports
+    from accounting_analytics.service.storage.store import Store
+
+    with Store.open(database) as store:
+        target = choose_or_create_instance(store, instance)
+        summary = imports.import_books(
+            store, target, file, time_zone=time_zone or "UTC", cash=cash or (), commodity=commodity
+        )
+        name = store.name
+    for note in summary.notes:
+        print_message(note)
+    print_message(f"imported; to serve it: accounting-analytics serve --database {name}")
+    print_mapping(asdict(summary), as_json=as_json)

@@ -1,0 +1,62 @@
+"""The command ``report``: the cash flow report of the service."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+import accounting_analytics as aa
+from accounting_analytics.cli.options import AsJson, EndDate, Profile, StartDate, TimeZone, UseDemo
+from accounting_analytics.cli.output import print_frame, print_mapping, print_message
+from accounting_analytics.cli.service_connection import connect_service
+
+if TYPE_CHECKING:
+    from accounting_analytics.schemas import CashFlowReport
+
+
+def report(
+    start_date: StartDate,
+    end_date: EndDate,
+    time_zone: TimeZone = None,
+    profile: Profile = None,
+    *,
+    use_demo: UseDemo = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print the cash flow report of the service."""
+    with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
+        reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=zone)
+    if as_json:
+        _print_json(reported)
+    else:
+        _print_text(reported)
+
+
+def _print_json(report: CashFlowReport) -> None:
+    print_mapping(
+        {
+            "start_date": report.period.start_date,
+            "end_date": report.period.end_date,
+            "time_zone": report.period.time_zone,
+            "starting_cash_balance": report.starting_cash_balance,
+            "ending_cash_balance": report.ending_cash_balance,
+            "ledgers": report.ledgers,
+            "lines": report.lines,
+            "starting_balances": report.starting_balances,
+            "ending_balances": report.ending_balances,
+            "notes": list(report.notes),
+        },
+        as_json=True,
+    )
+
+
+def _print_text(report: CashFlowReport) -> None:
+    from accounting_analytics.money import format_amount
+
+    print_frame(report.ledgers, title=f"Cash flow {report.period}", as_json=False)
+    typer.echo(f"starting cash balance {format_amount(report.starting_cash_balance)}")
+    typer.echo(f"net cash flow         {format_amount(report.net_cash_flow)}")
+    typer.echo(f"ending cash balance   {format_amount(report.ending_cash_balance)}")
+    for note in report.notes:
+        print_message(note)

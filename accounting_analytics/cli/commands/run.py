@@ -1,0 +1,34 @@
+"""The command ``run``: execute a notebook."""
+
+from __future__ import annotations
+
+import accounting_analytics as aa
+from accounting_analytics.cli.options import AsJson, Notebook, Output, Parameters, Profile, Timeout, UseDemo
+from accounting_analytics.cli.output import print_mapping
+from accounting_analytics.cli.service_connection import notebook_environment
+from accounting_analytics.errors import NotebookParametersError
+
+
+def run(
+    notebook: Notebook,
+    output: Output,
+    parameters: Parameters = None,
+    timeout: Timeout = None,
+    profile: Profile = None,
+    *,
+    use_demo: UseDemo = False,
+    as_json: AsJson = False,
+) -> None:
+    """Execute a notebook with parameters; saves the executed notebook and an HTML page with its charts."""
+    values = dict(_parse_parameter(text) for text in parameters or ())
+    with notebook_environment(profile, use_demo=use_demo) as environment:
+        finished = aa.run_notebook(notebook, output, parameters=values, timeout=timeout, environment=environment)
+    print_mapping({"notebook": str(finished.notebook), "html": str(finished.html)}, as_json=as_json)
+
+
+def _parse_parameter(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        msg = f"parameter {name!r} must be written as name=value"
+        raise NotebookParametersError(msg)
+    return name, value

@@ -1,0 +1,50 @@
+"""The commands ``tokens``: access tokens of the embedded service."""
+
+from __future__ import annotations
+
+import typer
+
+from accounting_analytics.cli.database import open_existing, print_rows
+from accounting_analytics.cli.options import AsJson, Database, Instance, Label, Lifetime, TokenFile, TokenKey
+from accounting_analytics.cli.output import print_message
+
+tokens = typer.Typer(help="Access tokens of the embedded service.", no_args_is_help=True)
+
+
+@tokens.command("issue")
+def issue_token(
+    database: Database,
+    token_file: TokenFile,
+    instance: Instance = None,
+    lifetime: Lifetime = None,
+    label: Label = "",
+) -> None:
+    """Issue an access token into a new file that only you can read."""
+    from accounting_analytics.service.auth.secret_files import check_new_file, save_new_token
+    from accounting_analytics.service.bookkeeping.instances import choose_instance
+
+    check_new_file(token_file)
+    with open_existing(database) as store:
+        save_new_token(store, choose_instance(store, instance), token_file, lifetime=lifetime, label=label)
+    print_message(
+        f"the access token is in {token_file}; to use it: export ACCOUNTING_ANALYTICS_TOKEN_FILE={token_file}"
+    )
+
+
+@tokens.command("list")
+def list_tokens(database: Database, instance: Instance = None, *, as_json: AsJson = False) -> None:
+    """List access tokens by their keys; the secrets are not stored."""
+    from accounting_analytics.service.auth import access_tokens
+
+    with open_existing(database) as store:
+        print_rows(access_tokens.list_tokens(store, instance), as_json=as_json)
+
+
+@tokens.command("revoke")
+def revoke_token(database: Database, key: TokenKey) -> None:
+    """Revoke an access token: the next request with it is refused."""
+    from accounting_analytics.service.auth import access_tokens
+
+    with open_existing(database) as store:
+        access_tokens.revoke_token(store, key)
+    print_message(f"token {key.partition('.')[0]} is revoked")

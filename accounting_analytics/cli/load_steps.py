@@ -1,0 +1,127 @@
+"""Loads that several commands share: all books, lines of some ledgers, uncategorized transactions; or a dry run."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+import typer
+
+import accounting_analytics as aa
+from accounting_analytics.cli.output import print_mapping, print_message, print_notes
+from accounting_analytics.errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import date
+    from pathlib import Path
+
+    import pandas as pd
+
+    from accounting_analytics.client import LedgerClient
+    from accounting_analytics.loader import LoadPlan
+    from accounting_analytics.periods import Period
+
+_PLAN_FIELDS = (
+    "calls",
+    "lines",
+    "minutes",
+    "requests_per_minute",
+    "rate_is_known",
+    "kept_lines",
+    "kept_windows",
+    "probes",
+)
+
+
+class LoadOptions(NamedTuple):
+    """Options of the command line that decide how lines are loaded."""
+
+    checkpoint: Path | None
+    dry_run: bool
+    as_json: bool
+    allow_partial: bool = False
+
+
+def load_books(
+    client: LedgerClient, first_day: date, period: Period, options: LoadOptions, *, report_count: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Chart of accounts and line entries of all its ledgers, from `first_day` to the end of the period."""
+    from accounting_analytics.periods import zone
+
+    zone(period.time_zone)  # recomputing needs a zone with a name: refuse "localtime" before the load
+    ledgers = aa.discover_ledgers(client, first_day, period.end_date, time_zone=period.time_zone)
+    print_notes(ledgers)
+    days = (first_day, period.end_date, period.time_zone)
+    lines = load_lines(client, ledgers["id"], days, options, report_count=report_count)
+    print_notes(lines)
+    return ledgers, lines
+
+
+def load_queue(
+    client: LedgerClient, days: tuple[str, str, str], options: LoadOptions, *, ledger_ids: list[str] | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Chart of accounts, and the uncategorized transactions of its cash ledgers or of `ledger_ids`."""
+    ledgers = _discover_with_history(client, *days)
+    cash = ledgers.loc[ledgers["report_cash_flow"] | ledgers["is_required"], "id"]
+    lines = load_lines(client, ledger_ids or cash, days, options)
+    return ledgers, aa.uncategorized_queue(lines, ledgers)
+
+
+def load_lines(
+    client: LedgerClient,
+    ledger_ids: Iterable[str],
+    days: tuple[date | str, date | str, str],
+    options: LoadOptions,
+    *,
+    report_count: int = 0,
+) -> pd.DataFrame:
+    """Load line entries; a dry run ends the command here, with the plan of the load on stdout."""
+    start_date, end_date, time_zone = days
+    checkpoint = options.checkpoint
+    if options.dry_run:
+        plan = aa.plan_load(client, ledger_ids, start_date, end_date, time_zone=time_zone, checkpoint=checkpoint)
+        _print_load_plan(plan, as_json=options.as_json)
+        reports = f"; {report_count} report(s) are extra" if report_count else ""
+        print_message(f"dry run: no lines were loaded, only the chart of accounts was discovered{reports}")
+        raise typer.Exit(0)
+    with _hint_at_checkpoint(checkpoint):
+        return aa.load_line_entries(
+            client,
+            ledger_ids,
+            start_date,
+            end_date,
+            time_zone=time_zone,
+            checkpoint=checkpoint,
+            allow_partial=options.allow_partial,
+        )
+
+
+def _discover_with_history(client: LedgerClient, start_date: str, end_date: str, time_zone: str) -> pd.DataFrame:
+    """Discover ledgers of the year before too, so that categories without lines in the period are known."""
+    from accounting_analytics.periods import parse_date
+
+    first = parse_date(start_date, "start_date")
+    year_before = first.replace(year=max(first.year - 1, 1), day=1)
+    try:
+        return aa.discover_ledgers(client, year_before, end_date, time_zone=time_zone)
+    except InvalidRequestError:  # some deployments refuse days before the start of the books
+        return aa.discover_ledgers(client, start_date, end_date, time_zone=time_zone)
+
+
+@contextmanager
+def _hint_at_checkpoint(checkpoint: Path | None) -> Iterator[None]:
+    """Print how to resume a load that Ctrl-C interrupts."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is not None:
+            print_message(f"finished windows are saved in {checkpoint}: run the same command again to resume")
+        raise
+
+
+def _print_load_plan(plan: LoadPlan, *, as_json: bool) -> None:
+    if as_json:
+        print_mapping({name: getattr(plan, name) for name in _PLAN_FIELDS} | {"ledgers": plan.ledgers}, as_json=True)
+    else:
+        typer.echo(plan.explain())

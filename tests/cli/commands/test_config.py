@@ -1,0 +1,23 @@
+"""The configuration in effect on the command line."""
+
+
+def test_profile_file(run, tmp_path):
+    """`config show` prints which file profiles are read from, and whether it exists."""
+    assert run("config", "show").stderr.endswith("config.toml, which does not exist\n")
+    file = tmp_path / "config" / "accounting-analytics" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('[sandbox]\nbase_url = "http://127.0.0.1:8080"\n')
+    finished = run("config", "show", "--profile", "sandbox")
+    assert f"profile 'sandbox' of {file}\n" in finished.stderr
+    assert "http://127.0.0.1:8080" in finished.stdout
+
+
+def test_a_password_in_an_address_is_masked(run, assert_refused):
+    """A password in the base address is refused, and not repeated."""
+    environment = {"INSTANCE_ID": "i", "TOKEN": "t", "BASE_URL": "http://ana:canary@127.0.0.1:1"}
+    environment = {f"ACCOUNTING_ANALYTICS_{name}": value for name, value in environment.items()}
+    finished = run("report", "--start-date", "2025-03-01", "--end-date", "2025-03-31", **environment)
+    assert_refused(finished, 2, "base_url must not hold a name or password")
+    shown = run("config", "show", **environment)
+    assert "http://***@127.0.0.1:1" in shown.stdout
+    assert "canary" not in finished.stderr + shown.stdout + shown.stderr

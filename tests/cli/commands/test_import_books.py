@@ -1,0 +1,66 @@
+"""Imports of books from the command line."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from accounting_analytics.service.check import check_books
+from accounting_analytics.service.storage.store import Store
+
+PROJECT = Path(__file__).parents[3]
+HEADER = "entry_id,datetime,entry_description,ledger,debit_credit,amount\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        ("e1,2025-01-02,Rent,expenses:rent,debit,12.34\ne1,2025-01-02,Rent,assets:bank,credit,12.35\n", "line 2"),
+        ("e1,2025-01-02,Rent,expenses:rent,debit,12.345\ne1,2025-01-02,Rent,assets:bank,credit,12.345\n", "12.345"),
+    ],
+    ids=["unbalanced", "too many fraction digits"],
+)
+def test_invalid_entries_are_refused(run, assert_refused, tmp_path, rows, text):
+    """A file with an entry that cannot be posted is 2, names the place, and imports nothing."""
+    (tmp_path / "lines.csv").write_text(HEADER + rows, encoding="utf-8")
+    finished = run("import", "lines.csv", "--database", "books.db", "--cash", "assets:bank")
+    assert_refused(finished, 2, text, "lines.csv", "nothing was imported")
+
+
+def test_hledger_csv(run, tmp_path):
+    """The README's import: a new database gets an instance and a token file that only its owner can read."""
+    finished = run(
+        "import", PROJECT / "data/sample_hledger.csv", "--database", "books.db", "--cash", "assets:bank*", "--json"
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert json.loads(finished.stdout)["entries"] > 0
+    (token,) = tmp_path.glob("*.token")
+    assert token.stat().st_mode & 0o777 == 0o600
+    assert token.read_text().strip() not in finished.stdout + finished.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_import_posts_nothing(tmp_path, number):
+    """An import that is stopped prints so, exits with 5, and leaves no partial books."""
+    rows = (f"e{n},2025-01-01,x,assets:bank,debit,1\ne{n},2025-01-01,x,income:sales,credit,1\n" for n in range(200_000))
+    (tmp_path / "books.csv").write_text(HEADER + "".join(rows))
+    command = [sys.executable, "-m", "accounting_analytics", "import", "books.csv", "--database", "books.db"]
+    process = subprocess.Popen([*command, "--cash", "assets:*"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)  # noqa: S603
+    while not (tmp_path / "books.db.token").exists():
+        time.sleep(0.01)
+    process.send_signal(number)
+    _, messages = process.communicate(timeout=60)
+    assert (process.returncode, messages.strip()) == (5, "stopped")
+    with Store.open(tmp_path / "books.db") as store:
+        checked = check_books(store)
+    assert (checked.entries, checked.findings) == (0, [])
+
+
+def test_a_missing_file_creates_no_database(tmp_path, run_on_books):
+    """A misspelt file is refused before a database is created for it."""
+    assert "nofile.csv" in run_on_books("import", "nofile.csv", code=2).stderr
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,58 @@
+"""From rules to changed books on the command line: plan, preview, apply, verify."""
+
+import json
+import re
+from decimal import Decimal
+from pathlib import Path
+
+import accounting_analytics as aa
+
+RULES = ("--rules", Path(__file__).parents[3] / "data/rules.toml")
+PERIOD = ("--start-date", "2026-05-01", "--end-date", "2026-05-31")
+
+
+def test_plan_preview_apply_verify(run):
+    """A dry run sends nothing; a confirmed run changes the report as previewed, and is verified."""
+    with aa.demo() as company:
+        environment = company.environment()
+        planned = run("plan", *PERIOD, *RULES, "--output", "plan.csv", "--json", **environment)
+        assert planned.returncode == 0, planned.stderr
+        items = json.loads(planned.stdout)
+        previewed = run("preview", "plan.csv", *PERIOD, "--json", **environment)
+        changes = [Decimal(row["change"]) for row in json.loads(previewed.stdout)]
+        assert sum(changes) == 0 < len(changes)
+        apply = ("apply", "plan.csv", "--journal", "journal")
+        assert "dry run, nothing was sent" in run(*apply, **environment).stderr
+        unverified = run("verify", "plan.csv", **environment)
+        assert unverified.returncode == 6, unverified.stderr
+        applied = run(*apply, "--confirm", "--modified-by", "ana", "--json", **environment)
+        assert applied.returncode == 0, applied.stderr
+        result = json.loads(applied.stdout)
+        assert [row["outcome"] for row in result["outcomes"]] == ["done"] * len(items)
+        assert result["before"] != result["after"]
+        assert run("verify", "plan.csv", **environment).returncode == 0
+
+
+def test_a_plan_works_with_the_next_demo(run):
+    """The demo's ids are always the same: a later command previews a plan of an earlier demo."""
+    planned = run("plan", "--demo", *PERIOD, *RULES, "--output", "plan.csv", "--json")
+    assert planned.returncode == 0, planned.stderr
+    next_command = re.search(r"accounting-analytics (preview .*)", planned.stderr).group(1)
+    previewed = run(*next_command.split(), "--json")
+    assert sum(Decimal(row["change"]) for row in json.loads(previewed.stdout)) == 0
+    assert "change nothing" not in previewed.stderr
+    assert json.loads(previewed.stdout)
+
+
+def test_preview_of_another_instance(run, assert_refused, tmp_path, demo_company):
+    """A plan of other books is refused before it is previewed; a plan of other days changes nothing, with a note."""
+    march = ("--start-date", "2025-03-01", "--end-date", "2025-03-31")
+    environment = demo_company.environment()
+    planned = run("plan", *march, *RULES, "--output", "plan.csv", **environment)
+    assert planned.returncode == 0, planned.stderr
+    other_days = run("preview", "plan.csv", "--start-date", "2026-01-01", "--end-date", "2026-01-31", **environment)
+    assert other_days.returncode == 0, other_days.stderr
+    assert "change nothing in the report" in other_days.stderr
+    plan = tmp_path / "plan.csv"
+    plan.write_text(plan.read_text().replace("harbor-lane", "other-books"))
+    assert_refused(run("preview", "plan.csv", *march, **environment), 2, "other-books", "harbor-lane")

@@ -1,0 +1,80 @@
+"""The command line run as a process in an empty folder."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return a function that runs the command line in an empty folder with only the given configuration."""
+
+    def run(*arguments, **environment):
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("ACCOUNTING_ANALYTICS_")}
+        return subprocess.run(  # noqa: S603 (our own program)
+            [sys.executable, "-m", "accounting_analytics", *map(str, arguments)],
+            cwd=tmp_path,
+            env=clean | {"XDG_CONFIG_HOME": str(tmp_path / "config")} | environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def run_on_books(run):
+    """Return a function that runs a command on the database books.db and checks its exit code."""
+
+    def run_on_books(*arguments, code=0):
+        finished = run(*arguments, "--database", "books.db")
+        assert finished.returncode == code, finished.stderr
+        return finished
+
+    return run_on_books
+
+
+@pytest.fixture
+def assert_refused():
+    """Return a function that checks for one error line on stderr, the exit code, no traceback and no result."""
+
+    def assert_refused(finished, code, *texts):
+        assert finished.returncode == code, finished.stderr
+        assert "Traceback" not in finished.stderr
+        lines = [line for line in finished.stderr.splitlines() if line.startswith("error: ")]
+        assert len(lines) == 1, finished.stderr
+        for text in texts:
+            assert text in lines[0]
+        assert finished.stdout == ""
+
+    return assert_refused
+
+
+@pytest.fixture
+def request_report():
+    """Return a function that requests a report with a token, and returns the HTTP status."""
+    import httpx  # noqa: PLC0415 (few tests need it)
+
+    def request_report(service, instance, token):
+        return httpx.get(
+            f"{service.base_url}/v0/reports/cash-flow",
+            params={"start_date": "2025-01-01", "end_date": "2025-12-31"},
+            headers={"authorization": f"Bearer {token}", "service-instance-id": instance},
+        ).status_code
+
+    return request_report
+
+
+@pytest.fixture
+def read_secret():
+    """Return a function that reads a secret file and checks that only its owner may read it."""
+
+    def read_secret(path):
+        assert path.stat().st_mode & 0o777 == 0o600
+        return path.read_text().strip()
+
+    return read_secret

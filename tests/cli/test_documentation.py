@@ -1,0 +1,56 @@
+"""Every command appears in a README, and it and its options have a help text."""
+
+import re
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from accounting_analytics.cli import commands
+from accounting_analytics.cli.program import app
+
+PROJECT = Path(__file__).parents[2]
+READMES = ("README.md", "accounting_analytics/service/README.md")
+
+
+def leaf_commands(group, prefix=()):
+    """Yield the words and the click command of every command that does something."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from leaf_commands(command, (*prefix, name))
+        else:
+            yield (*prefix, name), command
+
+
+COMMANDS = dict(leaf_commands(typer.main.get_command(app)))
+
+
+@pytest.fixture(scope="module")
+def documentation():
+    """Return the text of the READMEs that exist."""
+    return "\n".join(path.read_text(encoding="utf-8") for path in map(PROJECT.joinpath, READMES) if path.exists())
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_command_has_help(words):
+    """Each command prints its usage, and it, its options and its arguments have a help text."""
+    result = CliRunner().invoke(app, [*words, "--help"])
+    assert result.exit_code == 0
+    assert "Usage" in result.stdout
+    command = COMMANDS[words]
+    assert command.help
+    assert [parameter.name for parameter in command.params if not parameter.help] == []
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_command_is_in_a_readme(documentation, words):
+    """Each command appears in a README as it is typed: after the program's name, or in backquotes."""
+    assert re.search(rf"(accounting-analytics |`){' '.join(words)}\b", documentation)
+
+
+def test_options_are_defined_in_one_module():
+    """No command defines an option or argument of its own: all are in `cli/options.py`."""
+    sources = {path.name: path.read_text(encoding="utf-8") for path in Path(commands.__file__).parent.glob("*.py")}
+    assert len(sources) > len(COMMANDS) / 2
+    assert [name for name, text in sources.items() if re.search(r"typer\.(Option|Argument)|Annotated", text)] == []

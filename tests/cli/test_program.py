@@ -1,0 +1,66 @@
+"""The command line: one clear line and an exit code for every error, and a hint for usage errors."""
+
+import socket
+
+import pytest
+
+PERIOD = ("--start-date", "2025-03-01", "--end-date", "2025-03-31")
+
+
+def test_wrong_token(run, assert_refused, demo_company):
+    """A wrong token is 4, and the token is not repeated."""
+    environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_TOKEN": "not-the-token"}
+    finished = run("report", *PERIOD, **environment)
+    assert_refused(finished, 4, "401", "token")
+    assert "not-the-token" not in finished.stderr
+
+
+def test_unknown_ledger(run, assert_refused, demo_company):
+    """A ledger the service does not have is 4, with its id."""
+    finished = run("queue", *PERIOD, "--ledger", "no-such-ledger", **demo_company.environment())
+    assert_refused(finished, 4, "404", "no-such-ledger")
+
+
+def test_dead_port(run, assert_refused, demo_company):
+    """A service that does not respond is 4, with its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_BASE_URL": url}
+    finished = run("report", *PERIOD, **environment)
+    assert_refused(finished, 4, url)
+    assert len(finished.stderr.splitlines()) == 1, finished.stderr
+
+
+def test_end_before_start(run, assert_refused, demo_company):
+    """An end before the start is 2."""
+    arguments = ("--start-date", "2025-03-31", "--end-date", "2025-03-01")
+    finished = run("report", *arguments, **demo_company.environment())
+    assert_refused(finished, 2, "2025-03-01 is before start_date 2025-03-31")
+
+
+def test_unknown_zone(run, assert_refused, demo_company):
+    """A zone that the interface does not have is 2."""
+    finished = run("report", *PERIOD, "--time-zone", "Mars/Olympus", **demo_company.environment())
+    assert_refused(finished, 2, "Mars/Olympus")
+
+
+def test_no_configuration(run, assert_refused):
+    """Without any configuration the message says what to set and how to try the demo."""
+    assert_refused(run("report", *PERIOD), 2, "ACCOUNTING_ANALYTICS_BASE_URL", "--demo")
+
+
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        (("report",), "Missing option '--start-date'. See: accounting-analytics report --help"),
+        (("tokens", "revoke"), "See: accounting-analytics tokens revoke --help"),
+        (("reprot",), "Did you mean 'report', 'export'? See: accounting-analytics --help"),
+        (("serve", "--port", "x", "--database", "b.db"), "an integer. See: accounting-analytics serve --help"),
+    ],
+)
+def test_usage_errors_name_the_help(run, assert_refused, command, hint):
+    """A mistyped command line names the help of the command that was meant."""
+    finished = run(*command)
+    assert_refused(finished, 2)
+    assert hint in finished.stderr.replace("unable to parse string as an integer", "an integer")
