@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from accounting_analytics.chart_of_accounts import RequiredLedger
 from accounting_analytics.client import LedgerClient
-from accounting_analytics.demo_company import chart, entry_generator
+from accounting_analytics.demo_company import accounts, entry_generator
 from accounting_analytics.demo_company.calendar import END_DATE, START_DATE
 from accounting_analytics.demo_company.daybook import TIME_ZONE
 from accounting_analytics.service.auth.access_tokens import issue_token
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 INSTANCE_ID = "harbor-lane"
 _KEY_OF_REQUIRED = {
-    RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS: chart.TRANSFERS,
-    RequiredLedger.OPENING_BALANCE: chart.OPENING_BALANCE,
-    RequiredLedger.UNCATEGORIZED_INFLOW: chart.UNCATEGORIZED_INFLOW,
-    RequiredLedger.UNCATEGORIZED_OUTFLOW: chart.UNCATEGORIZED_OUTFLOW,
+    RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS: accounts.TRANSFERS,
+    RequiredLedger.OPENING_BALANCE: accounts.OPENING_BALANCE,
+    RequiredLedger.UNCATEGORIZED_INFLOW: accounts.UNCATEGORIZED_INFLOW,
+    RequiredLedger.UNCATEGORIZED_OUTFLOW: accounts.UNCATEGORIZED_OUTFLOW,
 }
 
 
@@ -42,7 +42,7 @@ class DemoCompany:
     client : LedgerClient
         Connected to the service.
     base_url, instance_id, token : str
-        What any other client needs.
+        Settings for any other client.
     database : Path
         The SQLite file.
     start_date, end_date : datetime.date
@@ -57,17 +57,17 @@ class DemoCompany:
     time_zone: str = TIME_ZONE
 
     def __init__(self, database: Path | None = None) -> None:
-        with ExitStack() as opened:
+        with ExitStack() as stack:
             if database is None:
-                folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="harbor-lane-"))
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="harbor-lane-"))
                 database = Path(folder) / "books.db"
             self.database = database
             self.token = _post_books(database)
-            self.base_url = opened.enter_context(running(database)).base_url
-            self.client = opened.enter_context(
+            self.base_url = stack.enter_context(running(database)).base_url
+            self.client = stack.enter_context(
                 LedgerClient(self.base_url, token=self.token, instance_id=self.instance_id)
             )
-            self._opened = opened.pop_all()
+            self._resources = stack.pop_all()
         atexit.register(self.close)
 
     def environment(self) -> dict[str, str]:
@@ -80,9 +80,9 @@ class DemoCompany:
         }
 
     def close(self) -> None:
-        """Stop the service and delete a temporary database; closing twice is fine."""
+        """Stop the service and delete a temporary database; closing again does nothing."""
         atexit.unregister(self.close)
-        self._opened.close()
+        self._resources.close()
 
     def __enter__(self) -> Self:
         return self
@@ -100,33 +100,34 @@ def demo(*, database: str | Path | None = None) -> DemoCompany:
     Parameters
     ----------
     database : str or Path, optional
-        SQLite file to keep the books in. One that has the company already is served as it stands, with all changes
-        made to it; without a file the books are made anew in a temporary folder and deleted at the end.
+        SQLite file for the books. A file that has the company already is served unchanged; without a file the books
+        are created in a temporary folder and deleted at the end.
 
     Returns
     -------
     DemoCompany
-        With a connected ``client``; close it, use it as a context manager, or leave it to the interpreter's exit.
+        With a connected ``client``. Close it or use it as a context manager; otherwise it closes when the interpreter
+        exits.
     """
     return DemoCompany(None if database is None else Path(database))
 
 
 def _post_books(database: Path) -> str:
-    """Post the company's books unless they are there, and return a new access token."""
+    """Post the company's books unless the database has them, and return a new access token."""
     with Store.open(database) as store:
         if INSTANCE_ID not in {instance.id for instance in store.instances()}:
-            required = {key: chart.ledger_id(key) for key in chart.REQUIRED_LEDGERS}
+            required = {key: accounts.ledger_id(key) for key in accounts.REQUIRED_LEDGERS}
             create_instance(
                 store,
                 NewInstance(
                     name=entry_generator.COMPANY,
                     id=INSTANCE_ID,
                     localtime=TIME_ZONE,
-                    # always the same: a plan made of one demo company fits the next
+                    # fixed ids: a plan made with one demo company applies to the next
                     required_ledger_ids={kind: required[key] for kind, key in _KEY_OF_REQUIRED.items()},
                 ),
             )
-            for ledger in chart.new_ledgers():
+            for ledger in accounts.new_ledgers():
                 create_ledger(store, INSTANCE_ID, ledger)
             post_entries(store, INSTANCE_ID, entry_generator.journal_entries(required))
         return issue_token(store, INSTANCE_ID)

@@ -1,8 +1,8 @@
-"""Eighteen months of Harbor Lane Coffee Roasters, Brooklyn, from a fixed seed.
+"""Eighteen months of journal entries of Harbor Lane Coffee Roasters, Brooklyn, from a fixed seed.
 
-They open 2025 with savings, buy a roaster on credit in spring, lose a summer to roadworks at the door while their
-largest customer does not pay, live on savings and the card until it does in November, sell well before Christmas, and
-grow in 2026 while the bookkeeping falls behind.
+The company starts 2025 with savings, buys a roaster on credit in spring, loses sales to roadworks in summer while its
+largest customer does not pay, lives on savings and the card until that customer pays in November, sells well before
+Christmas, and grows in 2026 while more and more transactions stay uncategorized.
 """
 
 from __future__ import annotations
@@ -10,11 +10,17 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
+from accounting_analytics.demo_company.balance_payments import BalancePayments, Payroll
 from accounting_analytics.demo_company.calendar import days
 from accounting_analytics.demo_company.daybook import Daybook
-from accounting_analytics.demo_company.obligations import Finance, Opening, Payroll, Premises, SmallChange
-from accounting_analytics.demo_company.spending import Spending
-from accounting_analytics.demo_company.trade import Counter, Suppliers, Wholesale
+from accounting_analytics.demo_company.fixed_payments import (
+    OTHER_PAYMENTS,
+    PREMISES,
+    FixedPayments,
+    add_single_entries,
+)
+from accounting_analytics.demo_company.irregular_transactions import IrregularTransactions
+from accounting_analytics.demo_company.sales_and_suppliers import RetailSales, Suppliers, Wholesale
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,26 +38,26 @@ def journal_entries(required: Mapping[str, str]) -> list[NewJournalEntry]:
     ----------
     required : mapping of str to str
         Ids of the instance's four required ledgers, by the keys of
-        :data:`~accounting_analytics.demo_company.chart.REQUIRED_LEDGERS`.
+        :data:`~accounting_analytics.demo_company.accounts.REQUIRED_LEDGERS`.
     """
     book = Daybook()
-    parts = (
-        Opening(book),
-        Counter(book, _chance("counter")),
-        Wholesale(book, _chance("wholesale")),
-        Suppliers(book, _chance("suppliers")),
-        Payroll(book, _chance("payroll")),
-        Premises(book, _chance("premises")),
-        Finance(book),
-        SmallChange(book, _chance("small change")),
-        Spending(book, _chance("spending")),
+    add_single_entries(book)
+    sources = (
+        RetailSales(book, _random("counter")),
+        Wholesale(book, _random("wholesale")),
+        Suppliers(book, _random("suppliers")),
+        Payroll(book, _random("payroll")),
+        FixedPayments(book, _random("premises"), PREMISES),
+        BalancePayments(book),
+        FixedPayments(book, _random("small change"), OTHER_PAYMENTS),
+        IrregularTransactions(book, _random("spending")),
     )
     for day in days():
-        for part in parts:
-            part.day(day)
-    return book.entries(required)
+        for source in sources:
+            source.add_day(day)
+    return book.journal_entries(required)
 
 
-def _chance(name: str) -> Random:
-    """Chance of its own for every part, so that a change in one leaves the others as they were."""
-    return Random(f"{SEED} {name}")  # noqa: S311 (a story, not a secret)
+def _random(name: str) -> Random:
+    """Return a generator of its own for each source, so that a change in one leaves the others unchanged."""
+    return Random(f"{SEED} {name}")  # noqa: S311 (invented figures, not secrets)

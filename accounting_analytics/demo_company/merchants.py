@@ -1,4 +1,4 @@
-"""Where the demo company spends: what the bank prints, and what it really was."""
+"""Counterparties of the demo company: the text on bank statements, and the right category."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ0123456789"
 
 
 class Merchant(NamedTuple):
-    """A counterparty: its text on the statement (``#`` is a digit, ``?`` a letter or digit), its usual category.
+    """A counterparty: its text on the statement (``#`` is a digit, ``?`` a letter or digit) and its category.
 
-    `least` and `most` are cents; `weight` says how often it occurs among its kind.
+    Amounts are `least` to `most` cents; `weight` is its relative frequency.
     """
 
     statement: str
@@ -23,9 +23,9 @@ class Merchant(NamedTuple):
     weight: int = 1
     personal: bool = False
 
-    def printed(self, rng: Random) -> str:
-        """Text of one transaction as the bank prints it."""
-        return "".join(_printed(character, rng) for character in self.statement)
+    def statement_text(self, rng: Random) -> str:
+        """Text of one transaction on the bank statement."""
+        return "".join(_random_character(character, rng) for character in self.statement)
 
 
 CARD = (
@@ -84,7 +84,7 @@ CARD_REFUNDS = (
 """Refunds to the card."""
 
 
-def _printed(character: str, rng: Random) -> str:
+def _random_character(character: str, rng: Random) -> str:
     if character == "#":
         return str(rng.randrange(10))
     return rng.choice(_LETTERS) if character == "?" else character

@@ -1,11 +1,9 @@
-"""The demo company: the same books every time, worth looking at, served for real, and the tour over them."""
+"""The demo company: the same realistic books every time, served by a real service."""
 
 import datetime as dt
 import hashlib
 import itertools
-import json
 import os
-import re
 import subprocess
 import sys
 from collections import Counter
@@ -17,16 +15,15 @@ import httpx
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.demo_company import DemoCompany, open_lab, run_demo
-from accounting_analytics.demo_company.chart import (
+from accounting_analytics.demo_company import DemoCompany
+from accounting_analytics.demo_company.accounts import (
     ACCOUNTS,
     REQUIRED_LEDGERS,
     UNCATEGORIZED_INFLOW,
     UNCATEGORIZED_OUTFLOW,
 )
-from accounting_analytics.demo_company.daybook import Daybook, Leg, local
+from accounting_analytics.demo_company.daybook import Daybook, Posting, local_time
 from accounting_analytics.demo_company.entry_generator import journal_entries
-from accounting_analytics.errors import ConfigurationError, InputError
 from accounting_analytics.service.storage.store import Store
 
 PROJECT = Path(__file__).parents[2]
@@ -34,7 +31,7 @@ NEW_YORK = ZoneInfo("America/New_York")
 CASH = {"led_operating", "led_savings", "led_processor", "led_card"}
 DIGEST = """
 import hashlib
-from accounting_analytics.demo_company.chart import REQUIRED_LEDGERS
+from accounting_analytics.demo_company.accounts import REQUIRED_LEDGERS
 from accounting_analytics.demo_company.entry_generator import journal_entries
 print(hashlib.sha256(repr(journal_entries({key: key for key in REQUIRED_LEDGERS})).encode()).hexdigest())
 """
@@ -46,28 +43,21 @@ def entries():
     return journal_entries({key: key for key in REQUIRED_LEDGERS})
 
 
-@pytest.fixture(scope="module")
-def tour(tmp_path_factory):
-    """Run the tour once; return its summary and what it said."""
-    said = []
-    return run_demo(tmp_path_factory.mktemp("tour") / "made" / "here", echo=said.append), said
-
-
 def signed(line):
     """Signed amount of a posted line."""
     return line.amount if line.debit_credit == "debit" else -line.amount
 
 
-def test_the_story_is_the_same_everywhere(entries):
-    """Another process, with other hashes, tells the same story to the last id and second."""
+def test_entries_are_reproducible(entries):
+    """Another process, with another hash seed and time zone, generates the same entries to the last id and second."""
     environment = os.environ | {"PYTHONHASHSEED": "4711", "TZ": "Asia/Tokyo"}
     arguments = [sys.executable, "-c", DIGEST]
-    told = subprocess.run(arguments, capture_output=True, text=True, check=True, env=environment)  # noqa: S603 (ours)
-    assert told.stdout.strip() == hashlib.sha256(repr(entries).encode()).hexdigest()
+    other = subprocess.run(arguments, capture_output=True, text=True, check=True, env=environment)  # noqa: S603 (ours)
+    assert other.stdout.strip() == hashlib.sha256(repr(entries).encode()).hexdigest()
 
 
-def test_the_books_are_of_the_promised_size(entries):
-    """About three thousand entries from January 2025 to June 2026 on the company's clock, in order, with unique ids."""
+def test_size_of_the_books(entries):
+    """About three thousand entries from January 2025 to June 2026 in the company's zone, in order, with unique ids."""
     assert 2800 <= len(entries) <= 3500
     days = [entry.datetime.astimezone(NEW_YORK).date() for entry in entries]
     assert (days[0], days[-1]) == (dt.date(2025, 1, 1), dt.date(2026, 6, 30))
@@ -77,22 +67,22 @@ def test_the_books_are_of_the_promised_size(entries):
     assert all(sum(map(signed, entry.lines)) == 0 for entry in entries)
 
 
-def test_a_part_is_uncategorized(entries):
-    """Eight to twelve in a hundred transactions of cash accounts stand opposite an uncategorized ledger."""
-    waiting = {UNCATEGORIZED_INFLOW, UNCATEGORIZED_OUTFLOW}
+def test_uncategorized_share(entries):
+    """Eight to twelve percent of the transactions of cash accounts are uncategorized."""
+    suspense = {UNCATEGORIZED_INFLOW, UNCATEGORIZED_OUTFLOW}
     uncategorized = [
-        line.ledger_id in CASH and bool(waiting & {other.ledger_id for other in entry.lines})
+        line.ledger_id in CASH and bool(suspense & {other.ledger_id for other in entry.lines})
         for entry in entries
         for line in entry.lines
         if line.ledger_id in CASH
     ]
     assert 0.08 <= sum(uncategorized) / len(uncategorized) <= 0.12
-    sides = Counter(line.ledger_id for entry in entries for line in entry.lines if line.ledger_id in waiting)
+    sides = Counter(line.ledger_id for entry in entries for line in entry.lines if line.ledger_id in suspense)
     assert min(sides.values()) >= 15
 
 
-def test_the_uncategorized_look_real(entries):
-    """Their descriptions are as noisy as a bank's: nearly all differ, in capitals, with digits and asterisks."""
+def test_uncategorized_descriptions_are_noisy(entries):
+    """Descriptions of uncategorized transactions differ nearly always, with digits and asterisks, as a bank's do."""
     texts = [
         line.transaction.description
         for entry in entries
@@ -104,8 +94,8 @@ def test_the_uncategorized_look_real(entries):
     assert sum("*" in text for text in texts) > 0.3 * len(texts)
 
 
-def test_days_are_hard(entries):
-    """There are entries within a minute of midnight, on both sides, and in the hours that clocks skip or repeat."""
+def test_dates_cover_edge_cases(entries):
+    """There are entries within a minute of midnight, on both sides, and in hours that clocks skip or repeat."""
     clocks = [entry.datetime.astimezone(NEW_YORK) for entry in entries]
     assert sum(clock.time() <= dt.time(0, 1) for clock in clocks) >= 5
     assert sum(clock.time() >= dt.time(23, 59) for clock in clocks) >= 20
@@ -117,7 +107,7 @@ def test_days_are_hard(entries):
     assert {clock.date() for clock in clocks} >= {dt.date(2025, 3, 9), dt.date(2026, 3, 8)}
 
 
-def test_there_is_something_of_everything(entries):
+def test_all_kinds_of_entries_occur(entries):
     """Splits, transfers in transit and inside cash, entries without cash, tags, personal purchases, reviewed ones."""
     touched = [{line.ledger_id for line in entry.lines} for entry in entries]
     assert sum(len(ledgers) > 2 for ledgers in touched) > 300
@@ -143,7 +133,7 @@ def test_there_is_something_of_everything(entries):
 
 
 def test_cash_dips_and_recovers(entries):
-    """Cash falls to a tenth by autumn 2025 and recovers to most of what it was; transfers and stock never go astray."""
+    """Cash falls to a tenth by autumn 2025 and recovers; transfers end at zero, the inventory stays positive."""
     balance, by_day = Decimal(0), {}
     for entry in entries:
         balance += sum(signed(line) for line in entry.lines if line.ledger_id in CASH)
@@ -161,11 +151,11 @@ def test_cash_dips_and_recovers(entries):
     assert ending["led_loan"] < 0
 
 
-def test_a_daybook_keeps_no_unbalanced_note():
-    """A slip in the story stops it at once, by name and time."""
+def test_unbalanced_entries_are_refused():
+    """An entry that does not balance is refused with its description and time."""
     book = Daybook()
     with pytest.raises(ValueError, match="'slip' of 2025-01-02 10:00:00-05:00 does not balance"):
-        book.note(local(dt.date(2025, 1, 2), "10:00"), "slip", Leg("rent", 100), Leg("operating", -99))
+        book.add(local_time(dt.date(2025, 1, 2), "10:00"), "slip", Posting("rent", 100), Posting("operating", -99))
 
 
 def test_the_company_is_served(demo_company):
@@ -183,7 +173,7 @@ def test_the_company_is_served(demo_company):
 
 
 def test_closing_stops_it():
-    """A closed company answers no more and leaves no database; closing twice is fine."""
+    """A closed company refuses connections and leaves no database; closing again does nothing."""
     company = aa.demo()
     assert company.database.exists()
     company.close()
@@ -193,8 +183,8 @@ def test_closing_stops_it():
         httpx.get(company.base_url)
 
 
-def test_it_stops_itself_with_the_interpreter(tmp_path):
-    """A script that forgets to close ends at once, and its temporary database is gone."""
+def test_it_closes_when_the_interpreter_exits(tmp_path):
+    """A script that does not close the company ends without a hang, and the temporary database is deleted."""
     code = "import accounting_analytics as aa; print(aa.demo().database)"
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     arguments = [sys.executable, "-W", "error", "-c", code]
@@ -203,8 +193,8 @@ def test_it_stops_itself_with_the_interpreter(tmp_path):
     assert not Path(ended.stdout.strip()).parent.exists()
 
 
-def test_a_database_of_ones_own_is_kept(tmp_path):
-    """In a given file the books are made once, and served again with the changes made to them."""
+def test_a_given_database_is_kept(tmp_path):
+    """In a given file the books are created once, and served again with later changes."""
     database = tmp_path / "company.db"
     with aa.demo(database=database) as company:
         page = company.client.list_line_entries("led_card", "2025-01-02", "2025-01-31", time_zone="America/New_York")
@@ -221,8 +211,8 @@ def test_a_database_of_ones_own_is_kept(tmp_path):
         assert [instance.id for instance in store.instances()] == ["harbor-lane"]
 
 
-def test_the_rules_categorize_a_good_part(demo_company):
-    """The shipped rules give a category to most of the queue, not to all of it, and every rule has some use."""
+def test_the_rules_categorize_most_transactions(demo_company):
+    """The sample rules give a category to most of the queue, not all of it, and most rules match something."""
     days = (demo_company.start_date, demo_company.end_date)
     ledgers = aa.discover_ledgers(demo_company.client, *days, time_zone=demo_company.time_zone, progress=False)
     lines = aa.load_line_entries(
@@ -234,53 +224,3 @@ def test_the_rules_categorize_a_good_part(demo_company):
     assert 0.6 <= len(proposals) / len(queue) <= 0.9
     assert len(set(proposals["rule"])) >= 0.8 * len(rules)
     assert ledgers["parent_known"].all()
-
-
-def test_the_tour_reconciles_every_month(tour):
-    """Eighteen months tie in UTC and in New York, against reports that hold lines, with no difference at all."""
-    summary, said = tour
-    table = summary.reconciliations
-    assert Counter(table["time_zone"]) == {"UTC": 18, "America/New_York": 18}
-    assert set(table["differences"]) == {0}
-    assert (table["ending"] - table["starting"] == table["net_cash_flow"]).all()
-    assert len(set(table["net_cash_flow"])) == 36
-    assert summary.certificate.complete
-    assert summary.uncategorized > 250
-    assert summary.seconds < 60
-    assert any("Reconciled 36 monthly reports" in line for line in said)
-
-
-def test_the_tour_leaves_a_page_and_parquet(tour):
-    """The page needs nothing but a browser and holds three charts; the manifest counts what was loaded."""
-    summary, said = tour
-    page = summary.page.read_text(encoding="utf-8")
-    assert not re.search(r"""<(script|link|img)[^>]+(src|href)=["']?(https?:)?//""", page)
-    assert page.count("Plotly.newPlot(") >= 3
-    assert "Harbor Lane Coffee Roasters" in page
-    manifest = json.loads((summary.parquet.folder / "manifest.json").read_text(encoding="utf-8"))
-    rows = {file["name"]: file["rows"] for file in manifest["files"]}
-    assert rows["fact_line_entry.parquet"] == summary.certificate.lines
-    assert str(summary.page) in "\n".join(said)
-    assert str(summary.parquet.folder) in "\n".join(said)
-
-
-def test_the_tour_can_be_taken_again(tour):
-    """A second run replaces what the first wrote."""
-    summary, _ = tour
-    again = run_demo(summary.page.parent, echo=lambda _: None)
-    assert again.page == summary.page
-    figures = [[(file.name, file.rows, file.sums) for file in one.parquet.files] for one in (summary, again)]
-    assert figures[0] == figures[1]
-
-
-def test_the_tour_needs_a_folder(tmp_path):
-    """Where no folder can be made, the message says so before anything else happens."""
-    (tmp_path / "file").write_text("here first", encoding="utf-8")
-    with pytest.raises(InputError, match=r"the folder .* cannot be made"):
-        run_demo(tmp_path / "file" / "below", echo=lambda _: None)
-
-
-def test_lab_needs_notebooks(tmp_path):
-    """Without notebooks there is nothing to open."""
-    with pytest.raises(ConfigurationError, match="there is no folder"):
-        open_lab(tmp_path / "notebooks")

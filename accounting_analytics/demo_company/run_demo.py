@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from accounting_analytics.schemas import CashFlowReport
 
 _DAY = dt.timedelta(days=1)
-_SHOWN = 15
+_QUEUE_ROWS = 15
 
 
 @dataclass(frozen=True)
 class DemoSummary:
-    """What the tour did.
+    """Results of :func:`run_demo`.
 
     Attributes
     ----------
@@ -49,13 +49,13 @@ class DemoSummary:
     parquet : Manifest
         The exported files.
     certificate : Certificate
-        That nothing is missing, and debits equal credits.
+        Whether lines are missing, and debits equal credits.
     reconciliations : DataFrame
         One row a month and zone: month, time_zone, starting, net_cash_flow, ending, differences.
     uncategorized : int
-        Transactions that wait for a category.
+        Number of uncategorized transactions.
     seconds : float
-        Time it took.
+        Duration.
     """
 
     page: Path
@@ -67,7 +67,7 @@ class DemoSummary:
 
 
 class _Books(NamedTuple):
-    """What was loaded."""
+    """Loaded books."""
 
     ledgers: pd.DataFrame
     line_entries: pd.DataFrame
@@ -75,7 +75,7 @@ class _Books(NamedTuple):
 
 
 class _Month(NamedTuple):
-    """A month's report and how it compares with the recomputed one."""
+    """A month's report, and its reconciliation with the recomputed one."""
 
     reported: CashFlowReport
     reconciliation: Reconciliation
@@ -87,7 +87,7 @@ def run_demo(output: str | Path, *, echo: Callable[[str], object] = print) -> De
     Parameters
     ----------
     output : str or Path
-        Folder for ``cash_flow.html`` and ``parquet/``; made when there is none.
+        Folder for ``cash_flow.html`` and ``parquet/``; created if missing.
     echo : callable
         Prints one line of the summary.
 
@@ -99,10 +99,10 @@ def run_demo(output: str | Path, *, echo: Callable[[str], object] = print) -> De
     Raises
     ------
     IncompleteLoadError, BooksDoNotTieError
-        The books that came back are not the ones that were posted.
+        The loaded books differ from the posted ones.
     """
-    began = time.monotonic()
-    folder = _folder(Path(output))
+    started = time.monotonic()
+    folder = _create_folder(Path(output))
     with demo() as company:
         dates = f"{company.start_date} to {company.end_date}"
         echo(f"{entry_generator.COMPANY}: books from {dates}, served at {company.base_url}")
@@ -111,7 +111,7 @@ def run_demo(output: str | Path, *, echo: Callable[[str], object] = print) -> De
         months = [month for zone in ("UTC", company.time_zone) for month in _reconcile_months(company, books, zone)]
         table = _require_ties(months)
         echo(f"Reconciled {len(months)} monthly reports (in UTC and in {company.time_zone}): every difference is 0.00")
-        # the opening balances stand on the first day; from the second on, every flow is business
+        # without the first day, which has the opening balances
         days = (company.start_date + _DAY, company.end_date)
         report = load_cash_flow_report(company.client, *days, time_zone=company.time_zone)
         manifest = export_parquet(
@@ -119,23 +119,23 @@ def run_demo(output: str | Path, *, echo: Callable[[str], object] = print) -> De
         )
         queue = uncategorized_queue(books.line_entries, books.ledgers)
         page = _write_page(folder / "cash_flow.html", report, books, table, queue)
-    seconds = time.monotonic() - began
-    for line in _closing_words(report, manifest, page, len(queue), seconds):
+    seconds = time.monotonic() - started
+    for line in _summary_lines(report, manifest, page, len(queue), seconds):
         echo(line)
     return DemoSummary(page, manifest, books.certificate, table, len(queue), seconds)
 
 
-def _folder(output: Path) -> Path:
+def _create_folder(output: Path) -> Path:
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        msg = f"the folder {output} cannot be made: {error.strerror}; nothing was written"
+        msg = f"the folder {output} cannot be created: {error.strerror}; nothing was written"
         raise InputError(msg) from error
     return output
 
 
 def _load(company: DemoCompany) -> _Books:
-    """All ledgers and lines; a day more on either side holds every line in whichever zone days are counted."""
+    """All ledgers and lines; one more day at each end covers the period in every time zone."""
     days = (company.start_date - _DAY, company.end_date + _DAY)
     ledgers = discover_ledgers(company.client, *days)
     line_entries = load_line_entries(company.client, ledgers["id"], *days)
@@ -186,17 +186,17 @@ def _write_page(
         sections=(
             Section(
                 "Inflow and outflow",
-                "A slow summer with roadworks at the door, and a strong Christmas.",
+                "A slow summer with roadworks outside the cafe, and a strong Christmas.",
                 figure=charts.inflow_outflow(report),
             ),
             Section(
                 "Cash",
-                "It runs low in the autumn of 2025, until a late customer pays in November.",
+                "Cash is low in the autumn of 2025, until a late customer pays in November.",
                 figure=charts.running_balance(report),
             ),
             Section(
                 "From starting to ending cash",
-                "Which ledgers brought cash, and which took it.",
+                "Inflow and outflow by ledger.",
                 figure=charts.waterfall(report),
             ),
             Section(
@@ -205,27 +205,29 @@ def _write_page(
                 table=reconciliations,
             ),
             Section(
-                "Waiting for a category",
+                "Uncategorized transactions",
                 f"The largest of {len(queue)} uncategorized transactions.",
-                table=_waiting(queue, report.period.time_zone),
+                table=_largest(queue, report.period.time_zone),
             ),
             Section("Cash flow by ledger", "", table=by_size[["name", "net_cash_flow", "total_net_cash_flow"]]),
         ),
     )
 
 
-def _waiting(queue: pd.DataFrame, time_zone: str) -> pd.DataFrame:
-    """Largest transactions of the queue, as an analyst wants to see them."""
-    shown = queue.head(_SHOWN)
-    local = shown["datetime"].dt.tz_convert(time_zone).dt.tz_localize(None)
-    return shown.assign(local_time=local)[["local_time", "ledger_name", "description", "amount"]]
+def _largest(queue: pd.DataFrame, time_zone: str) -> pd.DataFrame:
+    """Largest transactions of the queue, in local time."""
+    rows = queue.head(_QUEUE_ROWS)
+    local_time = rows["datetime"].dt.tz_convert(time_zone).dt.tz_localize(None)
+    return rows.assign(local_time=local_time)[["local_time", "ledger_name", "description", "amount"]]
 
 
-def _closing_words(report: CashFlowReport, manifest: Manifest, page: Path, waiting: int, seconds: float) -> list[str]:
+def _summary_lines(
+    report: CashFlowReport, manifest: Manifest, page: Path, queue_size: int, seconds: float
+) -> list[str]:
     days = f"--start-date {START_DATE} --end-date {END_DATE}"
     starting, ending = format_amount(report.starting_cash_balance), format_amount(report.ending_cash_balance)
     return [
-        f"Cash went from {starting} to {ending}; {waiting} transactions wait for a category",
+        f"Cash went from {starting} to {ending}; {queue_size} transactions are uncategorized",
         f"Charts:  {page}",
         f"Parquet: {manifest.folder} ({', '.join(f'{file.name} {file.rows:,} rows' for file in manifest.files)})",
         f"Done in {seconds:.0f} s. Try next:",

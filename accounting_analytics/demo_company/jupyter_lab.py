@@ -22,19 +22,19 @@ def open_lab(folder: str | Path = "notebooks") -> int:
     Raises
     ------
     ConfigurationError
-        There is no such folder.
+        The folder does not exist.
     """
     notebooks = Path(folder)
     if not notebooks.is_dir():
-        msg = f"there is no folder {str(notebooks)!r} here; run this from a checkout of the project"
+        msg = f"folder {str(notebooks)!r} does not exist; run this in a checkout of the project"
         raise ConfigurationError(msg)
     with demo() as company:
         command = [sys.executable, "-m", "jupyterlab", str(notebooks), "--ServerApp.ip=127.0.0.1"]
         if os.name == "posix" and os.geteuid() == 0:
-            command.append("--allow-root")  # in a container there is often nobody else; it listens on loopback only
+            command.append("--allow-root")  # containers often have no other user; JupyterLab listens on loopback only
         lab = subprocess.Popen(command, env=os.environ | company.environment())  # noqa: S603 (our own interpreter)
         while True:
             try:
                 return lab.wait()
             except KeyboardInterrupt:
-                continue  # JupyterLab got it too, and asks whether to stop
+                continue  # JupyterLab receives it too, and asks for confirmation

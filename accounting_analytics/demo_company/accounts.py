@@ -1,7 +1,7 @@
 """Chart of accounts of the demo company: three levels, and most kinds of financial account.
 
-Under each of the five roots one ledger of the second level has lines of its own: a nested ledger carries no parent, so
-that is how a client that sees only nested ledgers learns that a root is one.
+Nested ledgers in responses carry no parent. One second-level ledger under each of the five roots has lines of its own,
+so that a client that sees only nested ledgers can find the roots.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ OPENING_BALANCE = "opening_balance"
 UNCATEGORIZED_INFLOW = "uncategorized_inflow"
 UNCATEGORIZED_OUTFLOW = "uncategorized_outflow"
 REQUIRED_LEDGERS = (TRANSFERS, OPENING_BALANCE, UNCATEGORIZED_INFLOW, UNCATEGORIZED_OUTFLOW)
-"""Keys of the four ledgers that every instance has; the company does not make them."""
+"""Keys of the four ledgers that every instance has from the start."""
 
 
 class Account(NamedTuple):
-    """A ledger of the company: a short key for the story, and how it is created."""
+    """A ledger of the company, with a short key for use in this package."""
 
     key: str
     sort_code: str
@@ -34,7 +34,7 @@ class Account(NamedTuple):
     contra: bool = False
 
     def new_ledger(self) -> NewLedger:
-        """Return what to create; the defaults of a financial account are left to the service."""
+        """Return the ledger to create; the service fills in the defaults of a financial account."""
         kind = TYPE_OF_SUB_TYPE[SubType(self.sub_type)]
         if self.financial_account_type is not None:
             return NewLedger(

@@ -1,0 +1,60 @@
+"""The whole loop on the demo company."""
+
+import json
+import re
+from collections import Counter
+
+import pytest
+
+from accounting_analytics.demo_company import run_demo
+from accounting_analytics.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def demo_run(tmp_path_factory):
+    """Run the loop once; return its summary and its messages."""
+    messages = []
+    return run_demo(tmp_path_factory.mktemp("demo") / "new" / "folder", echo=messages.append), messages
+
+
+def test_every_month_ties(demo_run):
+    """Eighteen months tie in UTC and in New York, against reports that hold lines, with no difference at all."""
+    summary, messages = demo_run
+    table = summary.reconciliations
+    assert Counter(table["time_zone"]) == {"UTC": 18, "America/New_York": 18}
+    assert set(table["differences"]) == {0}
+    assert (table["ending"] - table["starting"] == table["net_cash_flow"]).all()
+    assert len(set(table["net_cash_flow"])) == 36
+    assert summary.certificate.complete
+    assert summary.uncategorized > 250
+    assert any("Reconciled 36 monthly reports" in line for line in messages)
+
+
+def test_page_and_parquet(demo_run):
+    """The page is self-contained and has three charts; the manifest counts the loaded lines."""
+    summary, messages = demo_run
+    page = summary.page.read_text(encoding="utf-8")
+    assert not re.search(r"""<(script|link|img)[^>]+(src|href)=["']?(https?:)?//""", page)
+    assert page.count("Plotly.newPlot(") >= 3
+    assert "Harbor Lane Coffee Roasters" in page
+    manifest = json.loads((summary.parquet.folder / "manifest.json").read_text(encoding="utf-8"))
+    rows = {file["name"]: file["rows"] for file in manifest["files"]}
+    assert rows["fact_line_entry.parquet"] == summary.certificate.lines
+    assert str(summary.page) in "\n".join(messages)
+    assert str(summary.parquet.folder) in "\n".join(messages)
+
+
+def test_a_second_run_replaces_the_first(demo_run):
+    """A second run writes the same files with the same figures."""
+    summary, _ = demo_run
+    again = run_demo(summary.page.parent, echo=lambda _: None)
+    assert again.page == summary.page
+    figures = [[(file.name, file.rows, file.sums) for file in one.parquet.files] for one in (summary, again)]
+    assert figures[0] == figures[1]
+
+
+def test_an_impossible_folder_is_refused(tmp_path):
+    """A folder that cannot be created is refused first."""
+    (tmp_path / "file").write_text("a file", encoding="utf-8")
+    with pytest.raises(InputError, match=r"the folder .* cannot be created"):
+        run_demo(tmp_path / "file" / "below", echo=lambda _: None)
