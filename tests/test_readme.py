@@ -1,4 +1,4 @@
-"""The README is held against the program: every Python and shell block of it runs."""
+"""The READMEs are tested against the program: their blocks run, and every command is documented."""
 
 import re
 import shutil
@@ -8,34 +8,39 @@ from pathlib import Path
 
 import pytest
 
+from accounting_analytics.cli.program import app
+from accounting_analytics.service.faults.fault_plan import KINDS
+
 PROJECT = Path(__file__).parent.parent
-BLOCKS = re.findall(
-    r"^```(\w+)\n(.*?)^```", (PROJECT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-)
-TOURS = [
-    [
-        line
-        for line in block.splitlines()
-        if line.startswith("accounting-analytics") and (" serve " not in line or "--check" in line)
-    ]
-    for language, block in BLOCKS
-    if language == "sh"
-]
+README = (PROJECT / "README.md").read_text(encoding="utf-8")
+SERVICE_README = (PROJECT / "accounting_analytics" / "service" / "README.md").read_text(encoding="utf-8")
+PROGRAM = "accounting-analytics"
+MAX_README_LINES = 110
+
+
+def blocks(text, language):
+    """Return the code blocks of a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def commands(text):
+    """Return the commands of all shell blocks that end by themselves."""
+    lines = [line for block in blocks(text, "sh") for line in block.splitlines() if line.startswith(PROGRAM)]
+    return [line for line in lines if " serve " not in line or "--check" in line]
 
 
 @pytest.fixture
 def checkout(tmp_path):
-    """Return a folder that holds what the README's commands name."""
+    """Return a folder with the files that the commands use."""
     for folder in ("data", "notebooks"):
         shutil.copytree(PROJECT / folder, tmp_path / folder)
     return tmp_path
 
 
-def test_python_tour_runs(checkout):
-    """The Python blocks, one after the other, run as they stand."""
-    code = "\n".join(block for language, block in BLOCKS if language == "python")
-    finished = subprocess.run(  # noqa: S603 (our own words)
-        [sys.executable, "-W", "error", "-c", code],
+def test_python_blocks_run(checkout):
+    """The Python blocks run as they are, one after the other."""
+    finished = subprocess.run(  # noqa: S603 (our own code)
+        [sys.executable, "-W", "error", "-c", "\n".join(blocks(README, "python"))],
         cwd=checkout,
         capture_output=True,
         text=True,
@@ -46,18 +51,39 @@ def test_python_tour_runs(checkout):
     assert "agree to the last digit" in finished.stdout
 
 
-@pytest.mark.parametrize("commands", [pytest.param(tour, id=tour[0][21:60]) for tour in TOURS if tour])
-def test_shell_tour_runs(checkout, commands):
-    """The commands of a shell block run as they stand, one after the other in one folder."""
-    for command in commands:
-        program = command.replace("accounting-analytics", f"{sys.executable} -m accounting_analytics", 1)
-        finished = subprocess.run(  # noqa: S602 (our own words, with their quotes)
+@pytest.mark.parametrize("text", [README, SERVICE_README], ids=["README.md", "service/README.md"])
+def test_shell_commands_run(checkout, text):
+    """The commands run as they are, one after the other in one folder."""
+    for command in commands(text):
+        program = command.replace(PROGRAM, f"{sys.executable} -m accounting_analytics", 1)
+        finished = subprocess.run(  # noqa: S602 (our own commands, with their quotes)
             program, shell=True, cwd=checkout, capture_output=True, text=True, check=False, timeout=300
         )
-        assert finished.returncode == 0, finished.stderr
+        assert finished.returncode == 0, f"{command}\n{finished.stderr}"
 
 
-def test_there_is_something_to_run():
-    """The README has Python blocks and at least ten commands."""
-    assert sum(map(len, TOURS)) >= 10
-    assert any(language == "python" for language, _ in BLOCKS)
+def test_blocks_are_found():
+    """Both READMEs have commands to run, and the first has Python blocks."""
+    assert len(commands(README)) >= 10
+    assert len(commands(SERVICE_README)) >= 5
+    assert len(blocks(README, "python")) >= 2
+
+
+def test_every_command_is_documented():
+    """Each command of the program, and each command of a group, is named in a README."""
+    names = [command.name for command in app.registered_commands]
+    for group in app.registered_groups:
+        names += [f"{group.name} {command.name}" for command in group.typer_instance.registered_commands]
+    text = README + SERVICE_README
+    assert [name for name in names if not re.search(rf"({PROGRAM} |`|also: |# ){name}\b", text)] == []
+
+
+def test_every_fault_is_documented():
+    """The README of the service lists exactly the faults that can be injected."""
+    listed = SERVICE_README.partition("The names are ")[2].partition(". The same seed")[0]
+    assert set(re.findall(r"`(\w+)`", listed)) == KINDS.keys()
+
+
+def test_readme_is_short():
+    """The README stays readable in five minutes."""
+    assert len(README.splitlines()) <= MAX_README_LINES
