@@ -27,6 +27,7 @@ from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, crea
 from accounting_analytics.service.bookkeeping.posted_journal import post_entries
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
+from accounting_analytics.service.web.service_options import ServiceOptions
 
 START, END, ZONE = "2025-01-01", "2025-03-31", "America/New_York"
 FLEETING = [
@@ -150,7 +151,10 @@ def test_fleeting_faults_end_exact_or_clear(world, truth, soak_count):
     with stamina.set_testing(testing=True, attempts=10, cap=True):
         for seed in range(soak_count(500)):
             faults = ",".join(random.Random(seed).sample(FLEETING, 2))  # noqa: S311 (it replays)
-            with running(world.path, faults=faults, seed=seed) as service, client_of(world, service) as client:
+            with (
+                running(world.path, ServiceOptions(faults=faults, fault_seed=seed)) as service,
+                client_of(world, service) as client,
+            ):
                 verdicts.append(verdict(world, client, truth))
                 clear += [(seed, faults)] * (verdicts[-1] != "EXACT")
     # tries are bounded, so an unlucky run may end CLEAR
@@ -161,7 +165,7 @@ def test_fleeting_faults_end_exact_or_clear(world, truth, soak_count):
 def test_lasting_faults_end_clear(world, truth, fault):
     """A fault that never ends is one clear error within bounded tries."""
     with (
-        running(world.path, faults=fault) as service,
+        running(world.path, ServiceOptions(faults=fault)) as service,
         client_of(world, service) as client,
         stamina.set_testing(testing=True, attempts=4, cap=True),
     ):
@@ -173,7 +177,7 @@ def test_lasting_faults_end_clear(world, truth, fault):
 
 def test_a_wrong_token_that_cannot_be_renewed_is_clear(world, truth):
     """A bearer token that expires in mid-run ends the run with who refused it."""
-    with running(world.path, faults="expired_token:after=4") as service:
+    with running(world.path, ServiceOptions(faults="expired_token:after=4")) as service:
         client = aa.LedgerClient(service.base_url, token=world.token, instance_id=world.instance)
         with client:
             assert verdict(world, client, truth) == "CLEAR"
@@ -184,12 +188,15 @@ def test_books_that_change_while_they_are_read(world, truth, tmp_path, soak_coun
     """Entries that are posted in mid-run never make a wrong result: the books as they then are, or a clear error."""
     for seed in range(soak_count(50)):
         path = shutil.copy(world.path, tmp_path / f"{seed}.db")
-        with running(path, faults="late_entry:p=0.2", seed=seed) as service, client_of(world, service) as client:
+        with (
+            running(path, ServiceOptions(faults="late_entry:p=0.2", fault_seed=seed)) as service,
+            client_of(world, service) as client,
+        ):
             try:
                 run = whole_run(client)
             except AccountingAnalyticsError:
                 continue
-        played = service.faults.played["late_entry"]
+        played = service.faults.injected["late_entry"]
         if run.complete and run.ties and played:
             assert set(run.lines["id"]) >= set(truth.lines["id"])
         if played and not run.lines.equals(truth.lines):
@@ -272,7 +279,10 @@ def test_the_nth_request_fails(world, truth, way):
 
 def test_a_clear_error_names_its_operation(world):
     """The message says what was asked, of which ledger, and what to do."""
-    with running(world.path, faults="http_500") as service, client_of(world, service, max_attempts=1) as client:
+    with (
+        running(world.path, ServiceOptions(faults="http_500")) as service,
+        client_of(world, service, max_attempts=1) as client,
+    ):
         with pytest.raises(ServiceError, match="cash flow report"):
             aa.load_cash_flow_report(client, START, END)
         with pytest.raises(ServiceError, match=r"list line entries.*led_1"):

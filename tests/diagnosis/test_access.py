@@ -19,6 +19,7 @@ from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, crea
 from accounting_analytics.service.bookkeeping.posted_journal import post_entries
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
+from accounting_analytics.service.web.service_options import ServiceOptions
 
 PERIOD = Period.of("2025-01-01", "2025-02-10")
 
@@ -146,7 +147,10 @@ def test_the_way_in_clear_text():
 
 def test_the_rate_limit(books, found):
     """What the service says of its rate limit is told."""
-    with running(books.database, requests_per_minute=320) as service, books.connected(service.base_url) as client:
+    with (
+        running(books.database, ServiceOptions(requests_per_minute=320)) as service,
+        books.connected(service.base_url) as client,
+    ):
         diagnosis = aa.Diagnosis("", None, _examine(client, Period.of("2025-02-05", "2025-02-05"), "UTC").findings)
     assert "320 requests a minute" in found(diagnosis, "rate limit").said
 

@@ -53,10 +53,10 @@ def sent(world, operation, parts):
     return world.http.request(one["method"], path, params=parts["query"], headers=parts["header"], **body)
 
 
-def named_wrong(answer, row):
-    """Whether an answer is 422 and names the field of a row."""
-    return answer.status_code == 422 and [row["in"], row["name"]] in [
-        detail["loc"][:2] for detail in answer.json()["detail"]
+def named_wrong(response, row):
+    """Whether an response is 422 and names the field of a row."""
+    return response.status_code == 422 and [row["in"], row["name"]] in [
+        detail["loc"][:2] for detail in response.json()["detail"]
     ]
 
 
@@ -137,11 +137,11 @@ def test_what_is_required(world, operation, row):
     """Without what is required the request is refused, naming it; without anything else it is answered."""
     status, parts = TABLE["operation"][operation]["status"], plain(operation, world)
     fields = {name: value for name, value in parts[row["in"]].items() if name != row["name"]}
-    answer = sent(world, operation, parts | {row["in"]: fields})
+    response = sent(world, operation, parts | {row["in"]: fields})
     if row["name"] == "authorization":
-        assert answer.status_code == 401
+        assert response.status_code == 401
     else:
-        assert answer.status_code == status if row["required"] == "no" else named_wrong(answer, row)
+        assert response.status_code == status if row["required"] == "no" else named_wrong(response, row)
 
 
 @rows(lambda row: not is_credential(row))
@@ -149,8 +149,8 @@ def test_what_is_allowed(world, operation, row):
     """Every value of an enumeration, both ends of a range and either boolean is taken; anything else is refused."""
     status, parts = TABLE["operation"][operation]["status"], plain(operation, world)
     for value in right_values(row, world):
-        answer = sent(world, operation, with_value(parts, row, value, world))
-        assert answer.status_code == status, (value, answer.text)
+        response = sent(world, operation, with_value(parts, row, value, world))
+        assert response.status_code == status, (value, response.text)
     for value in wrong_values(row):
         assert named_wrong(sent(world, operation, with_value(parts, row, value, world)), row), value
 
@@ -158,12 +158,12 @@ def test_what_is_allowed(world, operation, row):
 @rows(lambda row: row["in"] == "body")
 def test_null_is_as_left_out(world, operation, row):
     """In a body null says what leaving out says: fine where it may be null, and refused where it is required."""
-    answer = sent(world, operation, with_value(plain(operation, world), row, None, world))
+    response = sent(world, operation, with_value(plain(operation, world), row, None, world))
     if row["required"] == "no":
         assert row["nullable"]
-        assert answer.status_code == TABLE["operation"][operation]["status"]
+        assert response.status_code == TABLE["operation"][operation]["status"]
     else:
-        assert named_wrong(answer, row)
+        assert named_wrong(response, row)
 
 
 @rows(lambda row: row["required"] == "conditional")
@@ -174,25 +174,25 @@ def test_what_a_financial_account_makes_needless(world, operation, row):
     complete |= {"sub_type": "current_assets"}
     lacking = {name: value for name, value in complete.items() if name != row["name"]}
     for body in (account, account | {row["name"]: None}, lacking, lacking | {row["name"]: None}):
-        answer = sent(world, operation, plain(operation, world) | {"body": body})
-        assert answer.status_code == TABLE["operation"][operation]["status"]
-        assert answer.json()[row["name"]] is not None
+        response = sent(world, operation, plain(operation, world) | {"body": body})
+        assert response.status_code == TABLE["operation"][operation]["status"]
+        assert response.json()[row["name"]] is not None
 
 
 @rows(lambda row: "default" in row)
 def test_the_default_is_what_left_out_means(world, operation, row):
-    """Sent or left out, the default answers the same, and differently from another value."""
+    """Sent or left out, the default responses the same, and differently from another value."""
     for number in range(60):
         world.post("2025-12-31T23:30:00Z", ("bank", number), ("food", -number))
     parts = plain(operation, world)
-    answers = [
+    responses = [
         sent(world, operation, with_value(parts, row, value, world)).json()
         for value in (row["default"], {"limit": 51, "time_zone": "Asia/Tokyo"}[row["name"]])
     ]
     left_out = sent(world, operation, parts).json()
-    for answer in (left_out, *answers):
-        answer.pop("next_page_token", None)  # is bound to the query as it was sent
-    assert left_out == answers[0] != answers[1]
+    for response in (left_out, *responses):
+        response.pop("next_page_token", None)  # is bound to the query as it was sent
+    assert left_out == responses[0] != responses[1]
 
 
 @pytest.mark.parametrize("value", ["debit", "credit"])
@@ -208,8 +208,8 @@ def test_every_kind_of_ledger_is_made_as_asked(world, value):
         }  # fmt: skip
         assert {name: world.create(**body)[name] for name in body} == body
     for account in ENUM["financial_account_type"]:
-        answer = world.create(name="x", editable=True, financial_account_type=account, debit_credit=value)
-        assert (answer["financial_account_type"], answer["debit_credit"]) == (account, value)
+        response = world.create(name="x", editable=True, financial_account_type=account, debit_credit=value)
+        assert (response["financial_account_type"], response["debit_credit"]) == (account, value)
 
 
 def test_names_are_free(world):
@@ -271,5 +271,5 @@ def test_other_time_zones_are_refused(world, operation):
     row = next(row for row in REQUESTS[operation] if row["name"] == "time_zone")
     database = resources.files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
     for name in {*TABLE["time_zone"]["others"], *database} - time_zones():
-        answer = sent(world, operation, with_value(plain(operation, world), row, name, world))
-        assert named_wrong(answer, row), name
+        response = sent(world, operation, with_value(plain(operation, world), row, name, world))
+        assert named_wrong(response, row), name

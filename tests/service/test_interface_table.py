@@ -167,5 +167,5 @@ def test_document_has_the_fields_of_the_answers(document):
         assert found == {row["name"]: in_table(row) | {"required": row["required"]} for row in rows}, name
     for name, operation in TABLE["operation"].items():
         responses = document["paths"][operation["path"]][operation["method"].lower()]["responses"]
-        answer = responses[str(operation["status"])]["content"]["application/json"]["schema"]["$ref"]
-        assert snake(answer.rpartition("/")[2]) == operation["answer"], name
+        response = responses[str(operation["status"])]["content"]["application/json"]["schema"]["$ref"]
+        assert snake(response.rpartition("/")[2]) == operation["response"], name

@@ -1,4 +1,4 @@
-"""Any sequence of operations answers as a naive reading of the rules does: a few lists, `zoneinfo`, and loops."""
+"""Any sequence of operations responses as a naive reading of the rules does: a few lists, `zoneinfo`, and loops."""
 
 import datetime as dt
 import itertools
@@ -333,7 +333,9 @@ class Machine(RuleBasedStateMachine):
             status = 200
         who = f"user {len(self.changes)}"
         headers = {"modified-by": who}
-        answer = self.books.recategorize(own.ledger, own.transaction, target, category, status=status, headers=headers)
+        response = self.books.recategorize(
+            own.ledger, own.transaction, target, category, status=status, headers=headers
+        )
         if status == 200:
             before = {line.id: line.ledger for line in chosen if line.ledger != target}
             self.seen["change" if before else "no change", category is None, len(opposing) > len(chosen)] += 1
@@ -341,11 +343,11 @@ class Machine(RuleBasedStateMachine):
                 self.changes.append((own.transaction, who, before, dict.fromkeys(before, target)))
             for line in chosen:
                 line.ledger = target
-            assert [at["ledger_id"] for at in answer["categories"]] == list(
+            assert [at["ledger_id"] for at in response["categories"]] == list(
                 dict.fromkeys(line.ledger for line in opposing)
             )
-            assert answer["transaction"]["opposing_line_entry_ids"] == [line.id for line in opposing]
-            assert answer["transaction"]["amount"] == own.signed
+            assert response["transaction"]["opposing_line_entry_ids"] == [line.id for line in opposing]
+            assert response["transaction"]["amount"] == own.signed
 
     # what is seen
 
@@ -353,8 +355,8 @@ class Machine(RuleBasedStateMachine):
         return self.start is not None and day < self.start
 
     @staticmethod
-    def refused(answer):
-        assert [wrong["loc"] for wrong in answer["detail"]] == [["query", "start_date"]]
+    def refused(response):
+        assert [wrong["loc"] for wrong in response["detail"]] == [["query", "start_date"]]
 
     def list_backward(self, ledger, start, end, zone, limit, **params):
         """Go to the last page, and back from there by what each page says comes before."""

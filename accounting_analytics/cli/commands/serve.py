@@ -49,11 +49,11 @@ def serve(
         raise typer.BadParameter(msg)
     from accounting_analytics.service.web.request_guard import show_access_log
     from accounting_analytics.service.web.server import serve as serve_books
+    from accounting_analytics.service.web.service_options import ServiceOptions
 
     if access_log:
         show_access_log()
-    serve_books(
-        database,
+    options = ServiceOptions(
         host=host,
         port=port,
         localtime=localtime,
@@ -62,9 +62,9 @@ def serve(
         token_lifetime=token_lifetime,
         public_hosts=public_host or (),
         faults=faults,
-        seed=fault_seed,
-        echo=typer.echo,
+        fault_seed=fault_seed,
     )
+    serve_books(database, options, echo=typer.echo)
 
 
 def _check_database(database: str, *, as_json: bool) -> None:

@@ -1,1 +1,1 @@
-"""Faults on purpose: the service, played badly, so that what reads it can be tested."""
+"""Fault injection: the service with faults on purpose, so that clients can be tested against them."""

@@ -1,11 +1,11 @@
-"""The fault dial: which faults are played, how often, and on which requests.
+"""The fault plan: which faults are injected, how often, and into which requests.
 
-A dial is written as ``name:setting=value:setting=value``, several separated by commas::
+A plan is written as ``name:setting=value:setting=value``, several separated by commas::
 
     http_503:p=0.1,rate_limit:per_minute=320,latency:ms=20,empty_page:every=5,expired_token:after=3,late_entry:every=50
 
-When a fault is played follows from the seed and from the number of the request among those the fault is for, so that a
-run replays.
+The seed and the number of a request, among those a fault applies to, decide whether the fault is injected. So a run can
+be repeated.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ LISTING = frozenset({"list_line_entries"})
 
 @dataclass(frozen=True)
 class Setting:
-    """What a setting of a fault may be: a number within bounds."""
+    """A setting of a fault: a number within bounds."""
 
-    kind: Callable[[str], float]
+    convert: Callable[[str], float]
     least: float
     most: float
-    wanted: str
+    allowed: str
 
-    def read(self, where: str, text: str) -> float:
-        """Value of a setting as it was written."""
+    def parse(self, name: str, text: str) -> float:
+        """Value of a setting from its text."""
         try:
-            value = self.kind(text)
+            value = self.convert(text)
         except ValueError:
             value = float("nan")
         if not self.least <= value <= self.most:
-            msg = f"fault {where}={text!r} must be {self.wanted}"
+            msg = f"fault {name}={text!r} must be {self.allowed}"
             raise ConfigurationError(msg)
         return value
 
@@ -59,69 +59,69 @@ _WHEN = {
 
 
 @dataclass(frozen=True)
-class Kind:
-    """What there is to know of a fault.
+class FaultKind:
+    """The operations and settings of a fault.
 
     Attributes
     ----------
     operations : frozenset of str
-        Operations it can be played on.
+        Operations it can be injected into.
     settings : mapping
         Its own settings.
     required : tuple of str
-        Those of them that must be given.
+        Those of them that are required.
     when : mapping
-        Settings that say when it is played.
-    chosen : bool
-        Whether it may be played on one of its operations only.
+        Settings that decide when it is injected.
+    has_operation : bool
+        Whether ``on=`` can limit it to one of its operations.
     """
 
     operations: frozenset[str] = OPERATIONS
     settings: Mapping[str, Setting] = field(default_factory=dict)
     required: tuple[str, ...] = ()
     when: Mapping[str, Setting] = field(default_factory=lambda: _WHEN)
-    chosen: bool = True
+    has_operation: bool = True
 
 
-_STATUS = Kind(settings={"retry_after": Setting(float, 0, 86_400, "seconds, 0 to 86400")})
-KINDS: Mapping[str, Kind] = {
-    "drop_connection": Kind(),
-    "duplicate_record": Kind(LISTING),
-    "empty_page": Kind(LISTING),
-    "expired_page_token": Kind(LISTING),
-    "expired_token": Kind(settings={"after": _COUNT_OR_NONE}, required=("after",), when={}),
-    "garbage_body": Kind(),
-    "html_200": Kind(),
+_STATUS = FaultKind(settings={"retry_after": Setting(float, 0, 86_400, "seconds, 0 to 86400")})
+FAULT_KINDS: Mapping[str, FaultKind] = {
+    "drop_connection": FaultKind(),
+    "duplicate_record": FaultKind(LISTING),
+    "empty_page": FaultKind(LISTING),
+    "expired_page_token": FaultKind(LISTING),
+    "expired_token": FaultKind(settings={"after": _COUNT_OR_NONE}, required=("after",), when={}),
+    "garbage_body": FaultKind(),
+    "html_200": FaultKind(),
     "http_408": _STATUS,
     "http_500": _STATUS,
     "http_502": _STATUS,
     "http_503": _STATUS,
     "http_504": _STATUS,
-    "late_entry": Kind(LISTING),
-    "latency": Kind(settings={"ms": _MILLISECONDS}, required=("ms",)),
-    "lost_answer": Kind(CHANGES),
-    "rate_limit": Kind(settings={"per_minute": _COUNT}, required=("per_minute",), when={}, chosen=False),
-    "repeated_page_token": Kind(LISTING),
-    "short_page": Kind(LISTING, {"keep": _COUNT}),
-    "slow_drip": Kind(settings={"ms": _MILLISECONDS, "bytes": _COUNT}, required=("ms",)),
-    "stall": Kind(settings={"ms": _MILLISECONDS}),
-    "truncated_body": Kind(),
+    "late_entry": FaultKind(LISTING),
+    "latency": FaultKind(settings={"ms": _MILLISECONDS}, required=("ms",)),
+    "lost_answer": FaultKind(CHANGES),
+    "rate_limit": FaultKind(settings={"per_minute": _COUNT}, required=("per_minute",), when={}, has_operation=False),
+    "repeated_page_token": FaultKind(LISTING),
+    "short_page": FaultKind(LISTING, {"keep": _COUNT}),
+    "slow_drip": FaultKind(settings={"ms": _MILLISECONDS, "bytes": _COUNT}, required=("ms",)),
+    "stall": FaultKind(settings={"ms": _MILLISECONDS}),
+    "truncated_body": FaultKind(),
 }
 """Every fault there is."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault as it was asked for.
+    """A fault of a plan.
 
     Attributes
     ----------
     name : str
-        One of :data:`KINDS`.
+        One of :data:`FAULT_KINDS`.
     operations : frozenset of str
-        Operations it is played on.
+        Operations it is injected into.
     settings : mapping of str to float
-        As they were given.
+        Settings as written.
     """
 
     name: str
@@ -129,39 +129,39 @@ class Fault:
     settings: Mapping[str, float]
 
     def __str__(self) -> str:
-        on = [f"on={'+'.join(sorted(self.operations))}"] if self.operations != KINDS[self.name].operations else []
+        on = [f"on={'+'.join(sorted(self.operations))}"] if self.operations != FAULT_KINDS[self.name].operations else []
         return ":".join([self.name, *(f"{name}={value:g}" for name, value in self.settings.items()), *on])
 
 
-class FaultDial:
-    """Faults that are played, and the count that decides when.
+class FaultPlan:
+    """Faults to inject, and the counts that decide when.
 
     Parameters
     ----------
     text : str
-        The dial as it is written, see above.
+        The plan as it is written, see above.
     seed : int
-        Same seed, same requests: same faults.
+        The same seed and requests give the same faults.
 
     Attributes
     ----------
     faults : list of Fault
-        What was asked for.
-    played : Counter
-        How often each fault was really played, by name.
+        The faults of the plan.
+    injected : Counter
+        How often each fault was injected, by name.
 
     Raises
     ------
     ConfigurationError
-        An unknown fault or setting, or a value that is none; the message names it.
+        An unknown fault or setting, or a wrong value; the message names it.
     """
 
     def __init__(self, text: str, seed: int = 1) -> None:
-        self.faults = [_fault(part) for part in text.split(",")]
+        self.faults = [_parse_fault(part) for part in text.split(",")]
         self.seed = seed
-        self.played: Counter[str] = Counter()
+        self.injected: Counter[str] = Counter()
         self._requests: Counter[int] = Counter()
-        self._played: Counter[int] = Counter()
+        self._injected: Counter[int] = Counter()
         self._tokens: Counter[bytes] = Counter()
 
     def __str__(self) -> str:
@@ -169,71 +169,73 @@ class FaultDial:
 
     @property
     def requests_per_minute(self) -> int | None:
-        """What ``rate_limit`` allows, if it is on."""
+        """Limit of the fault ``rate_limit``, if it is in the plan."""
         limits = [int(fault.settings["per_minute"]) for fault in self.faults if fault.name == "rate_limit"]
         return min(limits, default=None)
 
-    def due(self, operation: str, token: bytes, *, names: Iterable[str]) -> list[Fault]:
-        """Faults that are due on the next request of an operation, among `names`, in the order they were written.
+    def next_faults(self, operation: str, token: bytes, *, names: Iterable[str]) -> list[Fault]:
+        """Faults to inject into the next request of an operation, among `names`, in the order of the plan.
 
         Parameters
         ----------
         operation : str
-            Which operation is asked for.
+            Operation of the request.
         token : bytes
             The access token of the request, or a hash of it.
         names : iterable of str
-            Faults that this request can show.
+            Faults that can be injected into this request.
         """
-        wanted = set(names)
+        possible = set(names)
         return [
             fault
-            for place, fault in enumerate(self.faults)
-            if fault.name in wanted and operation in fault.operations and self._is_due(place, fault, token)
+            for index, fault in enumerate(self.faults)
+            if fault.name in possible and operation in fault.operations and self._is_next(index, fault, token)
         ]
 
-    def note(self, fault: Fault) -> None:
-        """Count a fault that was really played."""
-        self.played[fault.name] += 1
-        self._played[self.faults.index(fault)] += 1
+    def count(self, fault: Fault) -> None:
+        """Count a fault that was injected."""
+        self.injected[fault.name] += 1
+        self._injected[self.faults.index(fault)] += 1
 
-    def chance(self, *about: object) -> random.Random:
-        """Randomness that depends on the seed, and on what it is about."""
-        return random.Random(":".join(map(str, (self.seed, *about))))  # noqa: S311 (nothing secret)
+    def random_for(self, *key: object) -> random.Random:
+        """Random numbers that depend on the seed and on a key."""
+        return random.Random(":".join(map(str, (self.seed, *key))))  # noqa: S311 (nothing secret)
 
-    def _is_due(self, place: int, fault: Fault, token: bytes) -> bool:
+    def _is_next(self, index: int, fault: Fault, token: bytes) -> bool:
         if fault.name == "expired_token":
             self._tokens[token] += 1
             return self._tokens[token] > fault.settings["after"]
-        self._requests[place] += 1
-        number = self._requests[place] - int(fault.settings.get("after", 0))
-        if number <= 0 or self._played[place] >= fault.settings.get("times", float("inf")):
+        self._requests[index] += 1
+        number = self._requests[index] - int(fault.settings.get("after", 0))
+        if number <= 0 or self._injected[index] >= fault.settings.get("times", float("inf")):
             return False
         if "every" in fault.settings and number % int(fault.settings["every"]):
             return False
-        return self.chance(place, fault.name, number).random() < fault.settings.get("p", 1)
+        return self.random_for(index, fault.name, number).random() < fault.settings.get("p", 1)
 
 
-def _fault(text: str) -> Fault:
+def _parse_fault(text: str) -> Fault:
     name, *settings = [part.strip() for part in text.split(":")]
-    kind = KINDS.get(name)
+    kind = FAULT_KINDS.get(name)
     if kind is None:
-        msg = f"there is no fault {name!r}; there are: {', '.join(KINDS)}"
+        msg = f"unknown fault {name!r}; the faults are: {', '.join(FAULT_KINDS)}"
         raise ConfigurationError(msg)
     known = {**kind.when, **kind.settings}
     values: dict[str, float] = {}
     operations = kind.operations
     for setting in settings:
         key, equals, value = setting.partition("=")
-        if key == "on" and kind.chosen and value in kind.operations:
+        if key == "on" and kind.has_operation and value in kind.operations:
             operations = frozenset({value})
         elif not equals or key not in known or key in values:
-            on = [f"on={'|'.join(sorted(kind.operations))}"] if kind.chosen else []
-            has = ", ".join([*known, *on])
-            msg = f"fault {name}: {setting!r} is no setting of it, or given twice; it has: {has}"
+            on = [f"on={'|'.join(sorted(kind.operations))}"] if kind.has_operation else []
+            settings_of_fault = ", ".join([*known, *on])
+            msg = (
+                f"fault {name}: {setting!r} is not one of its settings, or is given twice; it has: {settings_of_fault}"
+            )
             raise ConfigurationError(msg)
         else:
-            values[key] = known[key].read(f"{name}:{key}", value)
+            values[key] = known[key].parse(f"{name}:{key}", value)
     missing = [key for key in kind.required if key not in values]
     if missing:
         msg = f"fault {name} needs {missing[0]}: write {name}:{missing[0]}=..."

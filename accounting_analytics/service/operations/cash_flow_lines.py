@@ -1,7 +1,7 @@
-"""Cash flow lines of a period, read and written out column by column: a year of books has hundreds of thousands.
+"""Cash flow lines of a period, read and rendered column by column: a year of books has hundreds of thousands.
 
-Reading a row at a time costs more than all the rest of a report. So the database is asked for each ledger's lines as
-one text a column, for some thousand lines at a time, and Arrow takes those texts apart.
+Reading a row at a time costs more than all the rest of a report. So the database concatenates each ledger's lines to
+one text per column, for some thousand lines at a time, and Arrow splits those texts.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, Connection, String, bindparam, cast, func,
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.streamed_rows import plain_rows
 from accounting_analytics.service.wire import json_columns
+from accounting_analytics.service.wire.response_models import CashFlowLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,25 +35,25 @@ _COLUMNS = (
     _ENTRIES.description,
 )
 _SEPARATOR = "\x1f"
-LINES_AT_ONCE = 40_000
+BATCH_SIZE = 40_000
 
 
-class Wanted(NamedTuple):
-    """Which lines are read.
+class CashFlowLineFilter(NamedTuple):
+    """Which lines of cash entries are read.
 
     Attributes
     ----------
     ledger_keys : Select
-        Those of these ledgers,
+        Their ledgers.
     in_period : callable
-        whose instant, as a column, meets this condition,
-    further : sequence of conditions
-        and that meet these too.
+        Condition on the instant of a line, as a column.
+    conditions : sequence of conditions
+        Further conditions on the line.
     """
 
     ledger_keys: Select[int]
     in_period: Callable[[ColumnElement[int]], ColumnElement[bool]]
-    further: Sequence[ColumnElement[bool]]
+    conditions: Sequence[ColumnElement[bool]]
 
 
 class LedgerLines(NamedTuple):
@@ -63,9 +64,9 @@ class LedgerLines(NamedTuple):
     ledger_key : int
         The ledger.
     units : int
-        Their sum, positive into cash.
+        Sum of the lines in minor units, positive into cash.
     rendered : Buffer
-        The lines as the inside of a JSON array.
+        The lines as JSON, separated by commas.
     """
 
     ledger_key: int
@@ -73,8 +74,8 @@ class LedgerLines(NamedTuple):
     rendered: pa.Buffer
 
 
-class Read(NamedTuple):
-    """Lines by ascending key of their ledger: how many each has, and a column each for what is shown of them."""
+class LineColumns(NamedTuple):
+    """Lines by ascending key of their ledger: how many each ledger has, and the columns of the query as text."""
 
     keys: Sequence[int]
     counts: Sequence[int]
@@ -82,17 +83,17 @@ class Read(NamedTuple):
 
     @property
     def ledgers(self) -> pa.Array:
-        """Key of its ledger for each line."""
+        """Key of the ledger of each line."""
         return pa.array(np.repeat(self.keys, self.counts))
 
 
-def flow_lines(
+def read_cash_flow_lines(
     connection: Connection,
-    wanted: Wanted,
+    line_filter: CashFlowLineFilter,
     cash_names: Mapping[int, str],
     scale: int,
     *,
-    lines_at_once: int = LINES_AT_ONCE,
+    batch_size: int = BATCH_SIZE,
 ) -> Iterator[LedgerLines]:
     """Lines of journal entries that touch a cash ledger; those of a ledger may come in several parts, in order.
 
@@ -100,85 +101,80 @@ def flow_lines(
     ----------
     connection : Connection
         A snapshot of the database.
-    wanted : Wanted
+    line_filter : CashFlowLineFilter
         Which lines.
     cash_names : mapping of int to str
-        Names of the cash ledgers as JSON, by key.
+        Names of the cash ledgers, by key.
     scale : int
         Fraction digits of amounts.
-    lines_at_once : int
-        About how many lines to read at once.
+    batch_size : int
+        About how many lines to read at a time.
     """
-    of_ledgers = _LINES.ledger_pk.in_(wanted.ledger_keys)
-    # the period's bounds may be several: they leave the index to those of what is read at once
+    of_ledgers = _LINES.ledger_pk.in_(line_filter.ledger_keys)
+    # the index serves the bounds of the batch: those of the period may be several, so 0 is added to hide them from it
     lines = (
         select(_LINES.ledger_pk)
         .join_from(tables.line_entries, tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
-        .where(of_ledgers, _ENTRIES.cash_ledger_pk.is_not(None), *wanted.further)
-        .where(wanted.in_period(_LINES.datetime + 0))
+        .where(of_ledgers, _ENTRIES.cash_ledger_pk.is_not(None), *line_filter.conditions)
+        .where(line_filter.in_period(_LINES.datetime + 0))
         .where(_LINES.datetime >= bindparam("since"), _LINES.datetime < bindparam("until"))
         .order_by(_LINES.ledger_pk)
     )
-    for stretch in _stretches(connection, of_ledgers & wanted.in_period(_LINES.datetime), lines_at_once):
-        read = _read(connection, lines, stretch)
-        if read is not None:
-            yield from _rendered(in_order(read), cash_names, scale)
+    for bounds in _time_slices(connection, of_ledgers & line_filter.in_period(_LINES.datetime), batch_size):
+        columns = _read(connection, lines, bounds)
+        if columns is not None:
+            yield from _rendered(sorted_lines(columns), cash_names, scale)
 
 
-def _stretches(connection: Connection, within: ColumnElement[bool], lines_at_once: int) -> Iterator[dict[str, int]]:
-    """Stretches of time that would have as many lines each, were all lines spread evenly."""
-    moments = (func.count(), func.min(_LINES.datetime), func.max(_LINES.datetime))
-    count, first, last = connection.execute(select(*moments).where(within)).one()
-    stretches = -(-count // lines_at_once)
-    for number in range(stretches):
-        width = (last - first) // stretches + 1
+def _time_slices(connection: Connection, selected: ColumnElement[bool], batch_size: int) -> Iterator[dict[str, int]]:
+    """Equal slices of time that would have `batch_size` lines each if the lines were spread evenly."""
+    statistics = (func.count(), func.min(_LINES.datetime), func.max(_LINES.datetime))
+    count, first, last = connection.execute(select(*statistics).where(selected)).one()
+    slices = -(-count // batch_size)
+    for number in range(slices):
+        width = (last - first) // slices + 1
         yield {"since": first + number * width, "until": first + (number + 1) * width}
 
 
-def _read(connection: Connection, lines: Select[Any], stretch: Mapping[str, int]) -> Read | None:
-    """Read the lines of a stretch; None where there are none."""
+def _read(connection: Connection, lines: Select[Any], bounds: Mapping[str, int]) -> LineColumns | None:
+    """Read the lines of a slice of time; None if there are none."""
     texts = [func.aggregate_strings(cast(column, String), _SEPARATOR) for column in _COLUMNS]
-    grouped = connection.execute(lines.add_columns(func.count(), *texts).group_by(_LINES.ledger_pk), stretch).all()
+    grouped = connection.execute(lines.add_columns(func.count(), *texts).group_by(_LINES.ledger_pk), bounds).all()
     if not grouped:
         return None
     keys, counts, *columns = zip(*grouped, strict=True)
-    apart = [pc.split_pattern(pa.array([_SEPARATOR.join(column)]), _SEPARATOR).values for column in columns]
-    if any(len(column) != sum(counts) for column in apart):  # a text has the separator in it
-        rows = plain_rows(connection, lines.add_columns(*_COLUMNS), stretch)
+    # A text that contains the separator splits into too many values. Then the same lines are read as rows instead.
+    values = [pc.split_pattern(pa.array([_SEPARATOR.join(column)]), _SEPARATOR).values for column in columns]
+    if any(len(column) != sum(counts) for column in values):
+        rows = plain_rows(connection, lines.add_columns(*_COLUMNS), bounds)
         _, *columns = zip(*rows, strict=True)
-        apart = [pa.array(map(str, column), pa.string()) for column in columns]
-    return Read(keys, counts, apart)
+        values = [pa.array(map(str, column), pa.string()) for column in columns]
+    return LineColumns(keys, counts, values)
 
 
-def in_order(read: Read) -> Read:
-    """Put lines in order: a database puts texts together in the order it meets them, and promises none."""
-    line_ids, _, _, moments, *_ = read.columns
-    places = pa.table({"ledger": read.ledgers, "datetime": moments.cast(pa.int64()), "id": line_ids})
-    order = pc.sort_indices(places, sort_keys=[(name, "ascending") for name in places.column_names])
-    return read._replace(columns=[column.take(order) for column in read.columns])
+def sorted_lines(lines: LineColumns) -> LineColumns:
+    """Lines of each ledger in (datetime, id) order: a database guarantees no order within a concatenated text."""
+    line_ids, _, _, instants, *_ = lines.columns
+    keys = pa.table({"ledger": lines.ledgers, "datetime": instants.cast(pa.int64()), "id": line_ids})
+    order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in keys.column_names])
+    return lines._replace(columns=[column.take(order) for column in lines.columns])
 
 
-def _rendered(read: Read, cash_names: Mapping[int, str], scale: int) -> Iterator[LedgerLines]:
-    line_ids, highs, lows, moments, cash_keys, entry_ids, descriptions = read.columns
+def _rendered(lines: LineColumns, cash_names: Mapping[int, str], scale: int) -> Iterator[LedgerLines]:
+    line_ids, highs, lows, instants, cash_keys, entry_ids, descriptions = lines.columns
     units = pc.negate(json_columns.units(highs.cast(pa.int64()), lows.cast(pa.int64())))
     cash = cash_keys.dictionary_encode()
-    names = pa.array([cash_names[int(key)] for key in cash.dictionary.to_pylist()], pa.string())
-    lines = json_columns.joined(
-        '{"line_id":"',
-        json_columns.texts(line_ids),
-        '","amount":',
-        json_columns.numbers(units, scale),
-        ',"datetime":"',
-        json_columns.timestamps(moments.cast(pa.int64())),
-        '","cash_flow_ledger_name":',
-        names.take(cash.indices),
-        ',"journal_entry_id":"',
-        json_columns.texts(entry_ids),
-        '","journal_entry_description":"',
-        json_columns.texts(descriptions),
-        '"},',
-    )
-    nets = pa.table({"ledger": read.ledgers, "units": units}).group_by("ledger", use_threads=False)
-    units_of = nets.aggregate([("units", "sum")])["units_sum"].to_pylist()
-    for key, net, own in zip(read.keys, units_of, json_columns.elements(lines, read.counts), strict=True):
-        yield LedgerLines(key, int(net), own)
+    names = json_columns.texts([cash_names[int(key)] for key in cash.dictionary.to_pylist()])
+    columns = {
+        "line_id": json_columns.texts(line_ids),
+        "amount": json_columns.numbers(units, scale),
+        "datetime": json_columns.timestamps(instants.cast(pa.int64())),
+        "cash_flow_ledger_name": names.take(cash.indices),
+        "journal_entry_id": json_columns.texts(entry_ids),
+        "journal_entry_description": json_columns.texts(descriptions),
+    }
+    rendered = json_columns.slices(json_columns.objects(CashFlowLine, columns), lines.counts)
+    sums = pa.table({"ledger": lines.ledgers, "units": units}).group_by("ledger", use_threads=False)
+    nets = sums.aggregate([("units", "sum")])["units_sum"].to_pylist()
+    for key, net, part in zip(lines.keys, nets, rendered, strict=True):
+        yield LedgerLines(key, int(net), part)

@@ -1,4 +1,4 @@
-"""Pages of a ledger's lines in (datetime, id) order, each found by where it starts and not by its number."""
+"""Pages of a ledger's lines in (datetime, id) order, each found by its position and not by its number."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 _LINES = tables.line_entries.c
 _ENTRIES = tables.journal_entries.c
-_PLACE = tuple_(_LINES.datetime, _LINES.id)
+_POSITION = tuple_(_LINES.datetime, _LINES.id)
 _UNINDEXED = _LINES.datetime + 0
 _EXCLUSIVE = False
 
 
-class Matching(NamedTuple):
+class LedgerLineFilter(NamedTuple):
     """Which lines of a ledger are listed.
 
     Attributes
@@ -28,26 +28,25 @@ class Matching(NamedTuple):
     ledger_key : int
         The ledger.
     start, end : Boundary
-        Where the first day begins, and where the day after the last one does.
-    further : list of conditions
-        Whatever else must hold of the line.
+        Start of the first day, and of the day after the last one.
+    conditions : list of conditions
+        Further conditions on the line.
     is_cashflow : bool or None
-        Whether its journal entry must touch a cash ledger, or must not.
+        Whether its journal entry must touch a cash ledger, or must not; None for either.
     """
 
     ledger_key: int
     start: Boundary
     end: Boundary | None
-    further: list[ColumnElement[bool]]
+    conditions: list[ColumnElement[bool]]
     is_cashflow: bool | None
 
-    def conditions(self, cursor: Cursor | None) -> list[ColumnElement[bool]]:
-        """Conditions on the lines beyond a cursor.
-
-        An index seeks by one bound an end. That must be the cursor's, or a page would cost more the later it comes;
-        so the period's bound on the same end is written such that no index serves it.
-        """
-        conditions = [_LINES.ledger_pk == self.ledger_key, *self.further]
+    def after(self, cursor: Cursor | None) -> list[ColumnElement[bool]]:
+        """Conditions on the lines after a cursor, in its direction."""
+        # An index seeks with one bound at each end. At the end where the cursor is, that has to be the cursor, or later
+        # pages would take longer than earlier ones: SQLite would start at the period's bound and skip all lines up to
+        # the cursor. Adding 0 to the column hides the period's bound from the index.
+        conditions = [_LINES.ledger_pk == self.ledger_key, *self.conditions]
         seeking_up = cursor is not None and not cursor.backward
         seeking_down = cursor is not None and cursor.backward
         conditions.append(self.start.reached(_UNINDEXED if seeking_up else _LINES.datetime))
@@ -56,18 +55,18 @@ class Matching(NamedTuple):
         if self.is_cashflow is not None:
             touches = _ENTRIES.cash_ledger_pk.is_not(None)
             conditions.append(touches if self.is_cashflow else ~touches)
-        return conditions if cursor is None else [*conditions, _beyond(cursor)]
+        return conditions if cursor is None else [*conditions, _after(cursor)]
 
 
-class Page(NamedTuple):
-    """Where a page lies.
+class PageLocation(NamedTuple):
+    """The lines of a page, and where its neighbours start.
 
     Attributes
     ----------
     lines : Select
         Selects `pk` and `journal_entry_pk` of its lines.
     before, after : Cursor or None
-        Where the previous and the next page lie; None at the ends.
+        Positions of the previous and the next page; None at the ends.
     """
 
     lines: Select[*tuple[Any, ...]]
@@ -75,41 +74,41 @@ class Page(NamedTuple):
     after: Cursor | None
 
 
-def find_page(connection: Connection, matching: Matching, limit: int, cursor: Cursor | None) -> Page:
-    """Page of at most `limit` lines that match, at a cursor or at the start."""
-    ordered = _ordered(matching, cursor)
-    places = [tuple(place) for place in connection.execute(ordered.limit(limit + 1))]
-    more, places = len(places) > limit, places[:limit]
+def find_page(connection: Connection, line_filter: LedgerLineFilter, limit: int, cursor: Cursor | None) -> PageLocation:
+    """Page of at most `limit` lines that pass the filter, at a cursor or at the start."""
+    ordered = _ordered(line_filter, cursor)
+    positions = [tuple(position) for position in connection.execute(ordered.limit(limit + 1))]
+    more, positions = len(positions) > limit, positions[:limit]
     lines = ordered.with_only_columns(_LINES.pk, _LINES.journal_entry_pk).limit(limit)
     backward = cursor is not None and cursor.backward
-    onward = Cursor(backward, _EXCLUSIVE, *places[-1]) if more else None
-    back = _if_any(connection, matching, _back(places, cursor)) if cursor else None
-    return Page(lines, onward, back) if backward else Page(lines, back, onward)
+    onward = Cursor(backward, _EXCLUSIVE, *positions[-1]) if more else None
+    back = _if_lines(connection, line_filter, _reverse(positions, cursor)) if cursor else None
+    return PageLocation(lines, onward, back) if backward else PageLocation(lines, back, onward)
 
 
-def _back(places: list[tuple[Any, ...]], cursor: Cursor) -> Cursor:
-    """Cursor to the side that `cursor` came from."""
-    if places:
-        return Cursor(not cursor.backward, _EXCLUSIVE, *places[0])
+def _reverse(positions: list[tuple[Any, ...]], cursor: Cursor) -> Cursor:
+    """Cursor in the opposite direction: before the first line of the page, or at `cursor` if there is none."""
+    if positions:
+        return Cursor(not cursor.backward, _EXCLUSIVE, *positions[0])
     return cursor._replace(backward=not cursor.backward, inclusive=not cursor.inclusive)
 
 
-def _if_any(connection: Connection, matching: Matching, cursor: Cursor) -> Cursor | None:
-    """Cursor if there are lines where it leads: those it came from may have moved away since."""
-    return cursor if connection.execute(_ordered(matching, cursor).limit(1)).first() else None
+def _if_lines(connection: Connection, line_filter: LedgerLineFilter, cursor: Cursor) -> Cursor | None:
+    """Cursor if it leads to lines: they may have been moved to another ledger since."""
+    return cursor if connection.execute(_ordered(line_filter, cursor).limit(1)).first() else None
 
 
-def _ordered(matching: Matching, cursor: Cursor | None) -> Select[*tuple[Any, ...]]:
-    query = select(_LINES.datetime, _LINES.id).where(*matching.conditions(cursor))
-    if matching.is_cashflow is not None:
+def _ordered(line_filter: LedgerLineFilter, cursor: Cursor | None) -> Select[*tuple[Any, ...]]:
+    query = select(_LINES.datetime, _LINES.id).where(*line_filter.after(cursor))
+    if line_filter.is_cashflow is not None:
         query = query.join(tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
     if cursor is not None and cursor.backward:
         return query.order_by(_LINES.datetime.desc(), _LINES.id.desc())
     return query.order_by(_LINES.datetime, _LINES.id)
 
 
-def _beyond(cursor: Cursor) -> ColumnElement[bool]:
+def _after(cursor: Cursor) -> ColumnElement[bool]:
     compare = {(True, True): le, (True, False): lt, (False, True): ge, (False, False): gt}
-    there = tuple_(literal(cursor.datetime), literal(cursor.line_entry_id))
-    condition: ColumnElement[bool] = compare[cursor.backward, cursor.inclusive](_PLACE, there)
+    position = tuple_(literal(cursor.datetime), literal(cursor.line_entry_id))
+    condition: ColumnElement[bool] = compare[cursor.backward, cursor.inclusive](_POSITION, position)
     return condition

@@ -10,113 +10,127 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import Connection, func, select, true, union_all
 
 from accounting_analytics.errors import OperationRefusedError
-from accounting_analytics.service.operations.cash_flow_lines import Wanted, flow_lines
-from accounting_analytics.service.operations.requested_records import carries_all, refuse_before_start, zone_name
+from accounting_analytics.service.operations.cash_flow_lines import CashFlowLineFilter, read_cash_flow_lines
+from accounting_analytics.service.operations.line_filters import has_all_tags, period_boundaries
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.local_dates import Boundary, boundary, boundary_after
 from accounting_analytics.service.storage.store import read_ledgers
-from accounting_analytics.service.wire.rendering import encode, number, quoted
+from accounting_analytics.service.wire.json_values import encode, number
+from accounting_analytics.service.wire.response_models import CashFlowLedger, CashFlowReport, CashLedgerBalance
 from accounting_analytics.service.wire.stored_records import MICROSECONDS_A_DAY
 from accounting_analytics.service.wire.units import joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement
-
+    from accounting_analytics.service.storage.local_dates import Boundary
     from accounting_analytics.service.wire.requests import CashFlowReportQuery
     from accounting_analytics.service.wire.stored_records import Instance, StoredLedger
 
 TIER_FOR_TAGS = 3
 _LINES = tables.line_entries.c
-_LINES_IN_MEMORY = 4 * 1024 * 1024
-_PART = 1024 * 1024
-_HEAD = b'{"cash_flow_ledgers":['
-_LINES_FOLLOW = b',"lines":['
-_LEDGER_END = b"]}"
+_BYTES_IN_MEMORY = 4 * 1024 * 1024
+_CHUNK_SIZE = 1024 * 1024
 
 
-class _Flow(NamedTuple):
-    """What one category ledger moved: its own net cash flow in units, and from where to where its lines are written."""
+class _LedgerFlow(NamedTuple):
+    """Net cash flow of one category ledger in units, and the spans of the lines file with its lines."""
 
-    net: int
-    parts: tuple[tuple[int, int], ...]
+    net: int = 0
+    spans: tuple[tuple[int, int], ...] = ()
 
 
-class Report(NamedTuple):
+class _Ledger(NamedTuple):
+    """JSON of a ledger of the report up to its lines, the spans of those, and the JSON after them."""
+
+    head: bytes
+    spans: tuple[tuple[int, int], ...]
+    tail: bytes
+
+
+class StreamedReport(NamedTuple):
     """A rendered report, its lines in a temporary file: close it after use.
 
     Attributes
     ----------
     length : int
         Bytes in all.
-    parts : iterator of bytes
-        The report, part by part.
+    chunks : iterator of bytes
+        The report, in chunks of about a megabyte.
     close : callable
-        Lets go of the file.
+        Deletes the file.
     """
 
     length: int
-    parts: Iterator[bytes]
+    chunks: Iterator[bytes]
     close: Callable[[], None]
 
 
-def retrieve_cash_flow_report(connection: Connection, instance: Instance, query: CashFlowReportQuery) -> Report:
+def retrieve_cash_flow_report(connection: Connection, instance: Instance, query: CashFlowReportQuery) -> StreamedReport:
     """Cash flow report of a period, as JSON.
 
     Parameters
     ----------
     connection : Connection
-        A snapshot of the database; not needed any more when the report is returned.
+        A snapshot of the database; it may be closed before the report is sent.
     instance : Instance
-        Whose books.
+        The books.
     query : CashFlowReportQuery
         The period and the tags.
     """
     if query.tag_ids and instance.tier < TIER_FOR_TAGS:
         msg = f"filtering the cash flow report by tags needs a Tier {TIER_FOR_TAGS} subscription"
         raise OperationRefusedError(msg, status=403, error_code="tier_required")
-    refuse_before_start(instance, query.start_date)
+    start, end = period_boundaries(instance, query)
+    line_filter = CashFlowLineFilter(
+        _ledger_keys(instance, report_cash_flow=False),
+        lambda moment: start.reached(moment) & (end.before(moment) if end else true()),
+        has_all_tags(connection, instance, query.tag_ids),
+    )
     ledgers = read_ledgers(connection, instance)
-    start, end = _boundaries(instance, query)
-    balances = {
-        "starting": _balances(connection, instance, start),
-        "ending": _balances(connection, instance, end),
-    }
-    with ExitStack() as unless_returned:
-        lines = unless_returned.enter_context(SpooledTemporaryFile(max_size=_LINES_IN_MEMORY))
-        flows = _flows(connection, instance, ledgers, query, lines)
-        unless_returned.pop_all()
-    shown = {f"{when}_balances": _balance_ledgers(ledgers, at, instance.scale) for when, at in balances.items()}
-    totals = {f"{when}_cash_balance": number(sum(at.values()), instance.scale) for when, at in balances.items()}
-    heads = _flow_heads(ledgers, flows, instance.scale)
-    tail = b"]," + encode(shown | totals)[1:]
-    framing = sum(len(head) + max(len(flow.parts) - 1, 0) + len(_LEDGER_END) for head, flow in heads)
-    length = len(_HEAD) + framing + max(len(heads) - 1, 0) + lines.tell() + len(tail)
-    return Report(length, _parts(heads, lines, tail), lines.close)
+    starting, ending = _balances(connection, instance, start), _balances(connection, instance, end)
+    report = CashFlowReport(
+        cash_flow_ledgers=[],
+        starting_balances=_ledger_balances(ledgers, starting, instance.scale),
+        ending_balances=_ledger_balances(ledgers, ending, instance.scale),
+        starting_cash_balance=number(sum(starting.values()), instance.scale),
+        ending_cash_balance=number(sum(ending.values()), instance.scale),
+    )
+    with ExitStack() as on_error:
+        lines = on_error.enter_context(SpooledTemporaryFile(max_size=_BYTES_IN_MEMORY))
+        flows = _write_lines(connection, line_filter, ledgers, instance.scale, lines)
+        on_error.pop_all()
+    return _streamed(encode(report), _flow_ledgers(ledgers, flows, instance.scale), lines)
 
 
-def _parts(heads: Sequence[tuple[bytes, _Flow]], lines: SpooledTemporaryFile[bytes], tail: bytes) -> Iterator[bytes]:
-    """Put the report together, about a megabyte at a time."""
-    part = bytearray(_HEAD)
-    comma = b""
-    for head, flow in heads:
-        part += comma + head
-        comma = b","
-        for start, end in flow.parts:
+def _streamed(report: bytes, ledgers: Sequence[_Ledger], lines: SpooledTemporaryFile[bytes]) -> StreamedReport:
+    """Insert the ledgers into the empty list of an encoded report, and their lines into theirs."""
+    head, _, tail = report.partition(b"[]")
+    commas = max(len(ledgers) - 1, 0) + sum(max(len(ledger.spans) - 1, 0) for ledger in ledgers)
+    length = len(head) + len(tail) + len(b"[]") + commas + lines.tell()
+    length += sum(len(ledger.head) + len(ledger.tail) for ledger in ledgers)
+    return StreamedReport(length, _chunks(head + b"[", ledgers, lines, b"]" + tail), lines.close)
+
+
+def _chunks(
+    head: bytes, ledgers: Sequence[_Ledger], lines: SpooledTemporaryFile[bytes], tail: bytes
+) -> Iterator[bytes]:
+    chunk = bytearray(head)
+    for number_of_ledger, ledger in enumerate(ledgers):
+        chunk += (b"," if number_of_ledger else b"") + ledger.head
+        for number_of_span, (start, end) in enumerate(ledger.spans):
             lines.seek(start)
-            part += (b"," if start != flow.parts[0][0] else b"") + lines.read(end - start)
-            if len(part) >= _PART:
-                yield bytes(part)
-                part.clear()
-        part += _LEDGER_END
-    yield bytes(part + tail)
+            chunk += (b"," if number_of_span else b"") + lines.read(end - start)
+            if len(chunk) >= _CHUNK_SIZE:
+                yield bytes(chunk)
+                chunk.clear()
+        chunk += ledger.tail
+    yield bytes(chunk + tail)
 
 
 def _balances(connection: Connection, instance: Instance, until: Boundary | None) -> dict[int, int]:
-    """Units on every cash ledger with lines, before the local day of a boundary; None is after all days.
+    """Units on every cash ledger with lines, before the local day of a boundary; None is after the last day.
 
-    Whole days (in UTC) come summed; only the lines of the days around the boundary are read.
+    Whole days (in UTC) are stored as sums; lines are read only from the days around the boundary.
     """
     days, keys = tables.cash_days.c, _ledger_keys(instance, report_cash_flow=True)
     first = until.turns[0] // MICROSECONDS_A_DAY if until else None
@@ -134,34 +148,22 @@ def _balances(connection: Connection, instance: Instance, until: Boundary | None
     return {key: joined(high, low) for key, high, low in connection.execute(sums)}
 
 
-def _flows(
+def _write_lines(
     connection: Connection,
-    instance: Instance,
+    line_filter: CashFlowLineFilter,
     ledgers: list[StoredLedger],
-    query: CashFlowReportQuery,
-    rendered: SpooledTemporaryFile[bytes],
-) -> dict[int, _Flow]:
-    """Write the lines outside the cash ledgers, of entries that touch one; where those of each ledger lie."""
-    start, end = _boundaries(instance, query)
-
-    def in_period(moment: ColumnElement[int]) -> ColumnElement[bool]:
-        return start.reached(moment) & (end.before(moment) if end else true())
-
-    names = {ledger.pk: quoted(ledger.name) for ledger in ledgers if ledger.report_cash_flow}
-    keys = _ledger_keys(instance, report_cash_flow=False)
-    flows: defaultdict[int, _Flow] = defaultdict(lambda: _Flow(0, ()))
-    wanted = Wanted(keys, in_period, carries_all(connection, instance, query.tag_ids))
-    for lines in flow_lines(connection, wanted, names, instance.scale):
-        begun = rendered.tell()
-        rendered.write(lines.rendered)
-        known = flows[lines.ledger_key]
-        flows[lines.ledger_key] = _Flow(known.net + lines.units, (*known.parts, (begun, rendered.tell())))
+    scale: int,
+    lines: SpooledTemporaryFile[bytes],
+) -> dict[int, _LedgerFlow]:
+    """Write the rendered lines to the file; return the flow of each ledger by its key."""
+    cash_names = {ledger.pk: ledger.name for ledger in ledgers if ledger.report_cash_flow}
+    flows: defaultdict[int, _LedgerFlow] = defaultdict(_LedgerFlow)
+    for part in read_cash_flow_lines(connection, line_filter, cash_names, scale):
+        start = lines.tell()
+        lines.write(part.rendered)
+        known = flows[part.ledger_key]
+        flows[part.ledger_key] = _LedgerFlow(known.net + part.units, (*known.spans, (start, lines.tell())))
     return flows
-
-
-def _boundaries(instance: Instance, query: CashFlowReportQuery) -> tuple[Boundary, Boundary | None]:
-    zone = zone_name(instance, query.time_zone)
-    return boundary(query.start_date, zone), boundary_after(query.end_date, zone)
 
 
 def _ledger_keys(instance: Instance, *, report_cash_flow: bool) -> Any:  # noqa: ANN401 (a subquery)
@@ -169,35 +171,42 @@ def _ledger_keys(instance: Instance, *, report_cash_flow: bool) -> Any:  # noqa:
     return select(ledgers.pk).where(ledgers.instance_pk == instance.pk, ledgers.report_cash_flow.is_(report_cash_flow))
 
 
-def _flow_heads(ledgers: list[StoredLedger], flows: Mapping[int, _Flow], scale: int) -> list[tuple[bytes, _Flow]]:
-    """Ledgers that have lines, and their ancestors, in display order: each rendered up to its lines."""
+def _flow_ledgers(ledgers: list[StoredLedger], flows: Mapping[int, _LedgerFlow], scale: int) -> list[_Ledger]:
+    """Ledgers that have lines, and their ancestors, in display order."""
     totals = _totals(ledgers, {key: flow.net for key, flow in flows.items()})
-    nothing = _Flow(0, ())
-    heads = []
-    for ledger in ledgers:
-        if ledger.pk in totals:
-            flow = flows.get(ledger.pk, nothing)
-            fields = {
-                "ledger_id": ledger.id,
-                "name": ledger.name,
-                "net_cash_flow": number(flow.net, scale),
-                "total_net_cash_flow": number(totals[ledger.pk], scale),
-            }
-            heads.append((encode(fields)[:-1] + _LINES_FOLLOW, flow))
-    return heads
+    return [
+        _flow_ledger(ledger, flows.get(ledger.pk, _LedgerFlow()), totals[ledger.pk], scale)
+        for ledger in ledgers
+        if ledger.pk in totals
+    ]
 
 
-def _balance_ledgers(ledgers: list[StoredLedger], balances: Mapping[int, int], scale: int) -> list[dict[str, Any]]:
-    """All cash ledgers, zero or not, in display order; only cash ledgers count into a total."""
+def _flow_ledger(ledger: StoredLedger, flow: _LedgerFlow, total: int, scale: int) -> _Ledger:
+    # encoded with an empty list of lines, which is its last field: the lines of the file are inserted there
+    encoded = encode(
+        CashFlowLedger(
+            ledger_id=ledger.id,
+            name=ledger.name,
+            net_cash_flow=number(flow.net, scale),
+            total_net_cash_flow=number(total, scale),
+            lines=[],
+        )
+    )
+    head, _, tail = encoded.rpartition(b"]")
+    return _Ledger(head, flow.spans, b"]" + tail)
+
+
+def _ledger_balances(ledgers: list[StoredLedger], balances: Mapping[int, int], scale: int) -> list[CashLedgerBalance]:
+    """All cash ledgers, zero or not, in display order; only cash ledgers count in a total."""
     totals = _totals(ledgers, balances)
     return [
-        {
-            "ledger_id": ledger.id,
-            "ledger_name": ledger.name,
-            "sort_code": ledger.sort_code,
-            "cash_balance": number(balances.get(ledger.pk, 0), scale),
-            "total_cash_balance": number(totals.get(ledger.pk, 0), scale),
-        }
+        CashLedgerBalance(
+            ledger_id=ledger.id,
+            ledger_name=ledger.name,
+            sort_code=ledger.sort_code,
+            cash_balance=number(balances.get(ledger.pk, 0), scale),
+            total_cash_balance=number(totals.get(ledger.pk, 0), scale),
+        )
         for ledger in ledgers
         if ledger.report_cash_flow
     ]
@@ -209,8 +218,8 @@ def _totals(ledgers: list[StoredLedger], own: Mapping[int, int]) -> dict[int, in
     totals: defaultdict[int, int] = defaultdict(int)
     for ledger in ledgers:
         if ledger.pk in own:
-            at: StoredLedger | None = ledger
-            while at is not None:
-                totals[at.pk] += own[ledger.pk]
-                at = by_id[at.parent_id] if at.parent_id is not None else None
+            ancestor: StoredLedger | None = ledger
+            while ancestor is not None:
+                totals[ancestor.pk] += own[ledger.pk]
+                ancestor = by_id[ancestor.parent_id] if ancestor.parent_id is not None else None
     return totals

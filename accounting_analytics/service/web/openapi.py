@@ -1,15 +1,16 @@
-"""The OpenAPI 3.1 document of the service, made from the models that requests are parsed with."""
+"""The OpenAPI 3.1 document of the service, from the models that parse the requests and encode the responses."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from pydantic.json_schema import models_json_schema
 
 from accounting_analytics.service.web.token_endpoint import FORM, TOKEN_PATH
 from accounting_analytics.service.wire import requests, response_models
-from accounting_analytics.service.wire.rendering import encode
+from accounting_analytics.service.wire.json_values import encode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,25 +20,25 @@ if TYPE_CHECKING:
 INSTANCE_HEADER = "service-instance-id"
 _SCHEMAS = "#/components/schemas/"
 _REFUSALS = {
-    400: "The page token is not one of this query, or the request is not addressed to this service.",
+    400: "The page token belongs to another query, or the request names another host.",
     401: "The access token is missing or not valid.",
     403: "The subscription tier does not allow this.",
-    404: "Something named does not exist in this instance.",
+    404: "A resource does not exist in this instance.",
     409: "The books do not allow this.",
-    408: "The body did not come in time.",
+    408: "The body did not arrive in time.",
     413: "The body is too large.",
     414: "The path or the query is too long.",
-    415: "The body is of another media type.",
-    429: "Too many requests in this minute; `retry-after` says when to ask again.",
+    415: "The body has another media type.",
+    429: "Too many requests in this minute; retry after `retry-after` seconds.",
     431: "The headers are too many or too large.",
-    503: "The books are busy and nothing was changed, or they cannot be reached, as the message says; ask again after "
+    503: "The books are busy and nothing was changed, or they cannot be reached, as the message says; retry after "
     "`retry-after` seconds.",
 }
-_ANYWHERE = (400, 401, 404, 414, 429, 431, 503)
+_ALWAYS = (400, 401, 404, 414, 429, 431, 503)
 _WITH_BODY = (408, 413, 415)
-_QUOTA_HEADERS = {
-    "x-ratelimit-limit": "Requests a minute that the instance may make; absent where there is no limit.",
-    "x-ratelimit-remaining": "Requests that are left of this minute.",
+_RATE_LIMIT_HEADERS = {
+    "x-ratelimit-limit": "Requests per minute that the instance may make; absent if there is no limit.",
+    "x-ratelimit-remaining": "Requests that are left in this minute.",
     "x-ratelimit-reset": "Seconds until the next minute begins.",
 }
 
@@ -70,7 +71,7 @@ _PAGE_LINKS = {
     },
     "recategorize_first": {
         "operationId": "recategorize_transaction",
-        "description": "Keep the first transaction where it is; needs expand=opposing_ledger_ids.",
+        "description": "Set the category of the first transaction to what it is; needs expand=opposing_ledger_ids.",
         "parameters": {
             "path.ledger_id": "$request.path.ledger_id",
             "path.transaction_id": "$response.body#/records/0/transaction_id",
@@ -125,9 +126,9 @@ def _paths() -> dict[str, Any]:
                 "Create a ledger",
                 query=requests.CreateLedgerQuery,
                 body=requests.CreateLedgerBody,
-                answer=(201, response_models.Ledger),
+                response=(201, response_models.Ledger),
                 links=_LEDGER_LINKS,
-                refusals=(*_ANYWHERE, *_WITH_BODY, 409),
+                refusals=(*_ALWAYS, *_WITH_BODY, 409),
             )
         },
         "/v0/ledgers/{ledger_id}/transactions/{transaction_id}/categories": {
@@ -135,11 +136,11 @@ def _paths() -> dict[str, Any]:
                 "recategorize_transaction",
                 "Recategorize a ledger transaction",
                 path=("ledger_id", "transaction_id"),
-                headers=[_header("modified-by", "Who changes it, for the audit log.", required=False)],
+                headers=[_header("modified-by", "User who makes the change, for the audit log.", required=False)],
                 body=requests.RecategorizeTransactionBody,
-                answer=(200, response_models.RecategorizedTransaction),
+                response=(200, response_models.RecategorizedTransaction),
                 links=_CATEGORY_LINKS,
-                refusals=(*_ANYWHERE, *_WITH_BODY),
+                refusals=(*_ALWAYS, *_WITH_BODY),
             )
         },
         "/v0/ledgers/{ledger_id}/line-entries": {
@@ -148,9 +149,9 @@ def _paths() -> dict[str, Any]:
                 "List line entries of a ledger",
                 path=("ledger_id",),
                 query=requests.ListLineEntriesQuery,
-                answer=(200, response_models.LineEntryPage),
+                response=(200, response_models.LineEntryPage),
                 links=_PAGE_LINKS,
-                refusals=_ANYWHERE,
+                refusals=_ALWAYS,
             )
         },
         "/v0/reports/cash-flow": {
@@ -158,8 +159,8 @@ def _paths() -> dict[str, Any]:
                 "retrieve_cash_flow_report",
                 "Retrieve the cash flow report",
                 query=requests.CashFlowReportQuery,
-                answer=(200, response_models.CashFlowReport),
-                refusals=(*_ANYWHERE, 403),
+                response=(200, response_models.CashFlowReport),
+                refusals=(*_ALWAYS, 403),
             )
         },
         TOKEN_PATH: {"post": _token_operation()},
@@ -167,9 +168,9 @@ def _paths() -> dict[str, Any]:
 
 
 def _token_operation() -> dict[str, Any]:
-    """Describe the token endpoint, whose errors have a form of their own."""
+    """Describe the token endpoint, which has errors of another form."""
     form = {"schema": {"$ref": f"{_SCHEMAS}{requests.TokenForm.__name__}"}}
-    refused = {"description": "No token was issued.", "content": _content(response_models.TokenRefusal)}
+    refused = {"description": "No token was issued.", "content": _content(response_models.TokenError)}
     other = (408, 413, 414, 431, 503)
     return {
         "operationId": "issue_token",
@@ -192,7 +193,7 @@ def _operation(
     name: str,
     summary: str,
     *,
-    answer: tuple[int, type[BaseModel]],
+    response: tuple[int, type[msgspec.Struct]],
     refusals: tuple[int, ...],
     path: tuple[str, ...] = (),
     query: type[BaseModel] | None = None,
@@ -200,8 +201,8 @@ def _operation(
     body: type[BaseModel] | None = None,
     links: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    status, model = answer
-    described = {
+    status, model = response
+    operation = {
         "operationId": name,
         "summary": summary,
         "parameters": [
@@ -214,7 +215,7 @@ def _operation(
             str(status): {
                 "description": "Done.",
                 "content": _content(model),
-                "headers": _quota_headers(),
+                "headers": _rate_limit_headers(),
                 "links": links or {},
             },
             **{
@@ -224,12 +225,12 @@ def _operation(
             "422": {"description": "A value cannot be used.", "content": _content(response_models.ValidationError)},
         },
     }
-    return described | ({"requestBody": {"required": True, "content": _content(body)}} if body else {})
+    return operation | ({"requestBody": {"required": True, "content": _content(body)}} if body else {})
 
 
-def _quota_headers() -> dict[str, Any]:
-    whole = {"type": "integer", "minimum": 0}
-    return {name: {"description": text, "schema": whole} for name, text in _QUOTA_HEADERS.items()}
+def _rate_limit_headers() -> dict[str, Any]:
+    integer = {"type": "integer", "minimum": 0}
+    return {name: {"description": text, "schema": integer} for name, text in _RATE_LIMIT_HEADERS.items()}
 
 
 def _header(name: str, description: str, *, required: bool) -> dict[str, Any]:
@@ -254,7 +255,7 @@ def _query_parameters(model: type[BaseModel]) -> list[dict[str, Any]]:
 
 
 def _parameter_schema(described: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe one query parameter: a query cannot say null, and an absent list is simply not sent."""
+    """Return the schema of a query parameter: a query has no null, and an empty list is not sent."""
     schema = {key: value for key, value in described.items() if key not in {"title", "default"}}
     if "anyOf" in schema:
         (only,) = [kind for kind in schema.pop("anyOf") if kind != {"type": "null"}]
@@ -264,28 +265,27 @@ def _parameter_schema(described: Mapping[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def _content(model: type[BaseModel]) -> dict[str, Any]:
+def _content(model: type[BaseModel | msgspec.Struct]) -> dict[str, Any]:
     return {"application/json": {"schema": {"$ref": f"{_SCHEMAS}{model.__name__}"}}}
 
 
 def _schemas() -> dict[str, Any]:
+    """Schemas of all bodies; requests and responses share their enumerations."""
     bodies: list[type[BaseModel]] = [
         requests.CreateLedgerBody,
         requests.RecategorizeTransactionBody,
         requests.TokenForm,
     ]
-    answers: list[type[BaseModel]] = [
+    responses = [
         response_models.Ledger,
         response_models.RecategorizedTransaction,
         response_models.LineEntryPage,
         response_models.CashFlowReport,
         response_models.AccessToken,
         response_models.Error,
-        response_models.TokenRefusal,
+        response_models.TokenError,
         response_models.ValidationError,
     ]
-    _, schema = models_json_schema(
-        [*((model, "validation") for model in bodies), *((model, "serialization") for model in answers)],
-        ref_template=f"{_SCHEMAS}{{model}}",
-    )
-    return dict(schema["$defs"])
+    _, of_bodies = models_json_schema([(body, "validation") for body in bodies], ref_template=f"{_SCHEMAS}{{model}}")
+    _, of_responses = msgspec.json.schema_components(responses, ref_template=f"{_SCHEMAS}{{name}}")
+    return {**of_bodies["$defs"], **of_responses}

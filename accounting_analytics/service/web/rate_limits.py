@@ -1,4 +1,4 @@
-"""How many requests a minute an instance may make, and what its answers say about it."""
+"""Rate limits: requests per minute and instance, and the response headers about them."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 DOCUMENTED_RATE = 320
-"""Requests a minute and instance that the documentation names as the ceiling."""
+"""Requests per minute and instance: the limit in the documentation of the interface."""
 
 _WINDOW = 60.0
 
 
 @dataclass(frozen=True)
-class Quota:
-    """What is left after a request.
+class RateLimitStatus:
+    """Requests that are left after a request.
 
     Attributes
     ----------
     allowed : bool
-        Whether the request may go on.
+        Whether the request is within the limit.
     limit, remaining : int
-        Requests a minute, and how many are left of this one.
+        Requests per minute, and how many are left of the current one.
     reset : int
-        Whole seconds, rounded up, until all of them are there again.
+        Whole seconds, rounded up, until the next minute begins.
     """
 
     allowed: bool
@@ -39,40 +39,40 @@ class Quota:
     reset: int
 
     def headers(self) -> dict[str, str]:
-        """Headers of the answer."""
-        shown = {
+        """Headers of the response."""
+        headers = {
             "x-ratelimit-limit": str(self.limit),
             "x-ratelimit-remaining": str(self.remaining),
             "x-ratelimit-reset": str(self.reset),
         }
-        return shown if self.allowed else shown | {"retry-after": str(self.reset)}
+        return headers if self.allowed else headers | {"retry-after": str(self.reset)}
 
 
-class Quotas:
-    """Counts the requests of every instance, a minute at a time; may be used from any thread.
+class RateLimits:
+    """Counts the requests of every instance by the minute; safe to use from any thread.
 
-    An instance's minute begins with its first request. Refused requests do not count: whoever waits as long as told is
-    served.
+    An instance's minute begins with its first request. Refused requests do not count, so a client that waits for
+    ``reset`` seconds is served.
 
     Parameters
     ----------
     requests_per_minute : int
-        Requests a minute and instance.
+        Requests per minute and instance.
     clock : callable
         Monotonic seconds.
     """
 
     def __init__(self, requests_per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         if requests_per_minute < 1:
-            msg = f"requests per minute must be 1 or more, not {requests_per_minute}; leave it out for no limit"
+            msg = f"requests per minute must be 1 or more, not {requests_per_minute}; omit it for no limit"
             raise ConfigurationError(msg)
         self._limit = requests_per_minute
         self._clock = clock
         self._lock = threading.Lock()
         self._minutes: dict[int, tuple[float, int]] = {}
 
-    def take(self, instance_pk: int) -> Quota:
-        """Count one request of an instance, if there is one left."""
+    def acquire(self, instance_pk: int) -> RateLimitStatus:
+        """Count a request of an instance, if one is left."""
         with self._lock:
             moment = self._clock()
             ends, used = self._minutes.get(instance_pk, (0.0, 0))
@@ -81,4 +81,4 @@ class Quotas:
             allowed = used < self._limit
             used += allowed
             self._minutes[instance_pk] = (ends, used)
-        return Quota(allowed, self._limit, self._limit - used, math.ceil(ends - moment))
+        return RateLimitStatus(allowed, self._limit, self._limit - used, math.ceil(ends - moment))

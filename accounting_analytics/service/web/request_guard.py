@@ -1,4 +1,4 @@
-"""The front door: what every request must look like before anything reads it, and what every answer carries."""
+"""The request guard: checks the form of every request, and adds headers and a log line to every response."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from starlette.responses import Response
-
 from accounting_analytics.errors import ConfigurationError
-from accounting_analytics.service.wire.rendering import encode, error_fields
+from accounting_analytics.service.wire.response_models import Error
+from accounting_analytics.service.wire.responses import json_response
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_HEADERS = 64
@@ -41,30 +41,30 @@ _log = logging.getLogger("accounting_analytics.service.access")
 
 
 def show_access_log() -> None:
-    """Write a line on stderr for every answer."""
-    shown = logging.StreamHandler()
-    shown.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    _log.addHandler(shown)
+    """Write a line on stderr for every response."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    _log.addHandler(handler)
     _log.setLevel(logging.INFO)
 
 
-class Hosts:
-    """Names a request may call this service by: a page that rebinds its own name to this address is not one.
+class AllowedHosts:
+    """Host names that requests may use; they keep out a web page that rebinds its own name to this address.
 
     Parameters
     ----------
     public : iterable of str
-        Host names that a proxy or a name server sends here, besides the names of loopback.
+        Host names that a proxy or a name server directs to this service, besides the names of loopback.
     any_address : bool
-        Whether a bare IP address is fine too: an address cannot be rebound.
+        Whether any IP address is allowed too: an address cannot be rebound.
     """
 
     def __init__(self, public: Iterable[str] = (), *, any_address: bool = False) -> None:
-        self._names = _LOOPBACK_NAMES | {_checked(name) for name in public}
+        self._names = _LOOPBACK_NAMES | {_check_host_name(name) for name in public}
         self._any_address = any_address
 
-    def allow(self, host: str) -> bool:
-        """Whether a Host header names this service."""
+    def allows(self, host: str) -> bool:
+        """Whether a Host header is allowed."""
         match = _HOST.fullmatch(host)
         if match is None:
             return False
@@ -72,8 +72,8 @@ class Hosts:
         return name in self._names or _is_loopback(name) or (self._any_address and _is_address(name))
 
 
-class FrontDoor:
-    """ASGI application that checks the form of a request, marks it with an id, and logs its answer.
+class RequestGuard:
+    """ASGI application that checks the form of a request, gives it an id, and logs its response.
 
     The log line has the method, the route as a template, the status, milliseconds, the request id and the instance;
     never an id of the books, a query or a token.
@@ -81,48 +81,52 @@ class FrontDoor:
     Parameters
     ----------
     app : ASGIApp
-        The application behind the door.
-    hosts : Hosts
-        Names the service answers to.
+        The application that it guards.
+    hosts : AllowedHosts
+        Hosts that requests may name.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Hosts) -> None:
+    def __init__(self, app: ASGIApp, hosts: AllowedHosts) -> None:
         self._app = app
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Respond to one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         state = scope.setdefault("state", {})
         state["request_id"] = secrets.token_hex(8)
-        visit = _Visit(scope, send)
+        response = _LoggedResponse(scope, send)
         try:
-            refusal = self._refusal(scope)
-            await (refusal or self._app)(scope, receive, visit.send)
+            await (self._refused(scope) or self._app)(scope, receive, response.send)
         finally:
-            visit.log()
+            response.log()
 
-    def _refusal(self, scope: Scope) -> Response | None:
+    def _refused(self, scope: Scope) -> Response | None:
+        """Error response to a request of the wrong form."""
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         names = [name for name, _ in headers]
         if len(headers) > MAX_HEADERS or sum(len(name) + len(value) for name, value in headers) > MAX_HEADER_BYTES:
-            return _refuse(431, f"the headers are more than {MAX_HEADERS}, or larger than {MAX_HEADER_BYTES} bytes")
+            return _refuse(
+                431, f"there are more than {MAX_HEADERS} headers, or more than {MAX_HEADER_BYTES} bytes of them"
+            )
         if len(scope.get("raw_path") or b"") > MAX_PATH or len(scope["query_string"]) > MAX_QUERY:
             return _refuse(414, f"the path is longer than {MAX_PATH} bytes, or the query longer than {MAX_QUERY}")
         if scope["http_version"] not in {"1.0", "1.1"}:
-            return _refuse(400, "this service speaks HTTP/1.1")
+            return _refuse(400, "this service supports HTTP/1.1 only")
         if b"transfer-encoding" in names and b"content-length" in names:
-            return _refuse(400, "a body has either a length or chunks, not both")
+            return _refuse(400, "a body has either a content-length or a transfer-encoding, not both")
         hosts = [value for name, value in headers if name == b"host"]
-        if len(hosts) != 1 or not self._hosts.allow(hosts[0].decode("latin-1")):
-            return _refuse(400, "this service is not known by the name in the Host header")
+        if len(hosts) != 1 or not self._hosts.allows(hosts[0].decode("latin-1")):
+            return _refuse(
+                400, "the Host header does not name this service; allow the name with public_hosts (--public-host)"
+            )
         return None
 
 
-class _Visit:
-    """One request on its way out: adds what every answer carries, and remembers what the log says."""
+class _LoggedResponse:
+    """Adds the headers that every response has, and keeps what the log needs."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self._scope = scope
@@ -134,12 +138,12 @@ class _Visit:
         if message["type"] == "http.response.start":
             self._status = message["status"]
             state: dict[str, Any] = self._scope["state"]
-            more = [(name.encode(), value.encode()) for name, value in state.get("answer_headers", {}).items()]
-            more.append((b"x-request-id", state["request_id"].encode()))
-            given = message.get("headers", [])
-            there = {name.lower() for name, _ in given}
-            more += [header for header in SECURITY_HEADERS if header[0] not in there]
-            message = {**message, "headers": [*given, *more]}
+            added = [(name.encode(), value.encode()) for name, value in state.get("response_headers", {}).items()]
+            added.append((b"x-request-id", state["request_id"].encode()))
+            headers = message.get("headers", [])
+            present = {name.lower() for name, _ in headers}
+            added += [header for header in SECURITY_HEADERS if header[0] not in present]
+            message = {**message, "headers": [*headers, *added]}
         await self._send(message)
 
     def log(self) -> None:
@@ -150,7 +154,7 @@ class _Visit:
             "%s %s %s %.1f ms, request %s, instance %s",
             _known_method(self._scope["method"]),
             getattr(route, "path", "-"),
-            self._status or "no answer",
+            self._status or "no response",
             (time.perf_counter() - self._started) * 1000,
             state["request_id"],
             instance.id if instance else "-",
@@ -159,10 +163,10 @@ class _Visit:
 
 def _refuse(status: int, message: str) -> Response:
     code = HTTPStatus(status).phrase.lower().replace(" ", "_").replace("-", "_")
-    return Response(encode(error_fields(message, code)), status, {"connection": "close"}, media_type="application/json")
+    return json_response(Error.from_message(message, code), status, {"connection": "close"})
 
 
-def _checked(name: str) -> str:
+def _check_host_name(name: str) -> str:
     lowered = name.lower().removesuffix(".")
     if not (_HOST_NAME.fullmatch(lowered) or _is_address(lowered)):
         msg = f"public host {name!r} must be a bare host name such as 'books.example.org', without scheme, port or path"

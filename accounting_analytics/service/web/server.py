@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
-import logging
 import shlex
 import socket
 import threading
@@ -14,45 +12,41 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from accounting_analytics.errors import ConfigurationError
-from accounting_analytics.periods import zone
 from accounting_analytics.service.auth.secret_files import token_path
 from accounting_analytics.service.bookkeeping.instances import create_first_instance
-from accounting_analytics.service.faults.fault_plan import FaultDial
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.app import create_app
-from accounting_analytics.service.web.connection_limits import MAX_HEAD, SEND_BUFFER, GuardedConnection
-from accounting_analytics.service.web.request_guard import Hosts
-from accounting_analytics.service.web.token_endpoint import DEFAULT_LIFETIME
+from accounting_analytics.service.web.connection_limits import MAX_HEAD, SEND_BUFFER, LimitedConnection
+from accounting_analytics.service.web.service_options import ServiceOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from starlette.types import ASGIApp
 
-_log = logging.getLogger(__name__)
+    from accounting_analytics.service.faults.fault_plan import FaultPlan
 
-LOOPBACK = "127.0.0.1"
+_DEFAULTS = ServiceOptions()
 _GRACE = 2
-"""Seconds that requests under way have to finish, and their clients to read the answers, once the service stops."""
+"""Seconds that requests in progress have to finish, and their clients to read the responses, once the service stops."""
 _BACKLOG = 1024
-_MAX_PORT = 65535
 
 
 class RunningService:
-    """A service that answers in a thread of this process.
+    """A service that runs in a thread of this process.
 
     Attributes
     ----------
     base_url : str
-        Where it answers; paths such as ``/v0/ledgers`` follow it.
-    faults : FaultDial or None
-        Faults that are played on purpose; its ``played`` counts them.
+        Its URL; paths such as ``/v0/ledgers`` follow it.
+    faults : FaultPlan or None
+        Faults that it injects; ``faults.injected`` counts them.
     """
 
-    def __init__(self, app: ASGIApp, host: str, port: int, faults: FaultDial | None = None) -> None:
+    def __init__(self, app: ASGIApp, options: ServiceOptions = _DEFAULTS, faults: FaultPlan | None = None) -> None:
         self.faults = faults
-        listener = _listener(host, port)
+        listener = _listen(options)
         self.base_url = _url(listener)
         self._server = _server(app)
         self._thread = threading.Thread(
@@ -61,141 +55,73 @@ class RunningService:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop answering; requests under way are finished first. Stopping twice is fine."""
+        """Stop the service; requests in progress are finished first. Stopping twice is fine."""
         self._server.should_exit = True
         self._thread.join()
 
 
 @contextmanager
-def running(
-    database: str | Path,
-    *,
-    host: str = LOOPBACK,
-    port: int = 0,
-    allow_remote: bool = False,
-    requests_per_minute: int | None = None,
-    token_lifetime: float = DEFAULT_LIFETIME,
-    public_hosts: Sequence[str] = (),
-    faults: str | None = None,
-    seed: int = 1,
-) -> Iterator[RunningService]:
+def running(database: str | Path, options: ServiceOptions = _DEFAULTS) -> Iterator[RunningService]:
     """Serve the books of a database in the background while the block runs.
 
     Parameters
     ----------
     database : str or Path
-        SQLite file; made when there is none.
-    host : str
-        Address to bind to; one that other machines reach needs `allow_remote`.
-    port : int
-        Port; 0 takes a free one.
-    allow_remote : bool
-        Whether other machines may reach the service.
-    requests_per_minute : int, optional
-        How often a minute an instance may ask; as often as it likes when left out.
-    token_lifetime : float
-        Seconds that a token lives that a client gets from ``/oauth/token``.
-    public_hosts : sequence of str
-        Names that requests may call the service by, besides those of loopback.
-    faults : str, optional
-        Faults that are played on purpose, see :mod:`accounting_analytics.service.faults.fault_plan`; on loopback only.
-    seed : int
-        Which of the requests they hit.
+        SQLite file, created if missing; or the address of a PostgreSQL database.
+    options : ServiceOptions
+        How to run the service.
 
     Yields
     ------
     RunningService
-        With ``base_url``, ``stop()`` and ``faults``. It answers when the block starts.
+        With ``base_url``, ``stop()`` and ``faults``. It accepts requests when the block starts.
     """
-    hosts = _hosts(host, public_hosts, allow_remote=allow_remote)
-    dial = _dial(faults, seed, host)
+    faults = options.fault_plan()
     with Store.open(database) as store:
-        app = create_app(
-            store, requests_per_minute=requests_per_minute, token_lifetime=token_lifetime, hosts=hosts, faults=dial
-        )
-        service = RunningService(app, host, port, dial)
+        service = RunningService(create_app(store, options, faults), options, faults)
         try:
             yield service
         finally:
             service.stop()
 
 
-def serve(
-    database: str | Path,
-    *,
-    host: str = LOOPBACK,
-    port: int = 0,
-    localtime: str | None = None,
-    allow_remote: bool = False,
-    requests_per_minute: int | None = None,
-    token_lifetime: float = DEFAULT_LIFETIME,
-    public_hosts: Sequence[str] = (),
-    faults: str | None = None,
-    seed: int = 1,
-    echo: Callable[[str], object] = print,
-) -> None:
+def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Callable[[str], object] = print) -> None:
     """Serve the books of a database until interrupted.
 
-    A database without an instance gets one, and a token in a file beside it that only its owner may read; not so where
-    other machines reach the service.
+    A database without an instance gets one, and a token in a file beside it that only its owner can read; not if other
+    machines can reach the service.
 
     Parameters
     ----------
     database : str or Path
-        SQLite file; made when there is none.
-    host : str
-        Address to bind to; one that other machines reach needs `allow_remote`.
-    port : int
-        Port; 0 takes a free one.
-    localtime : str, optional
-        Time zone that ``localtime`` means in every instance, instead of the one it was created with.
-    allow_remote : bool
-        Whether other machines may reach the service.
-    requests_per_minute : int, optional
-        How often a minute an instance may ask; as often as it likes when left out.
-    token_lifetime : float
-        Seconds that a token lives that a client gets from ``/oauth/token``.
-    public_hosts : sequence of str
-        Names that requests may call the service by, besides those of loopback.
-    faults : str, optional
-        Faults that are played on purpose, see :mod:`accounting_analytics.service.faults.fault_plan`; on loopback only.
-    seed : int
-        Which of the requests they hit.
+        SQLite file, created if missing; or the address of a PostgreSQL database.
+    options : ServiceOptions
+        How to run the service.
     echo : callable
-        Prints a line: where the service answers and how to reach it; never a token.
+        Prints a line: the URL of the service and how to use it; never a token.
     """
-    hosts = _hosts(host, public_hosts, allow_remote=allow_remote)
-    dial = _dial(faults, seed, host)
-    if localtime is not None:
-        zone(localtime)
+    faults = options.fault_plan()
     with Store.open(database) as store:
-        made = None if _is_remote(host) else create_first_instance(store, localtime=localtime or "UTC")
+        created = None if options.is_remote else create_first_instance(store, localtime=options.localtime or "UTC")
         if not store.instances():
             msg = (
-                f"{store.name} has no instance, and none is made where other machines reach it: make one first with "
-                "'accounting-analytics instances create', or import books into it"
+                f"{store.name} has no instance, and none is created while other machines can reach the service: create "
+                "one first with 'accounting-analytics instances create', or import books into it"
             )
             raise ConfigurationError(msg)
-        app = create_app(
-            store,
-            localtime=localtime,
-            requests_per_minute=requests_per_minute,
-            token_lifetime=token_lifetime,
-            hosts=hosts,
-            faults=dial,
-        )
-        with _listener(host, port) as listener, suppress(KeyboardInterrupt):
-            _announce(store, _url(listener), new=made is not None, echo=echo)
-            if dial is not None:
-                echo(f"FAULTS ARE ON, answers are wrong on purpose: {dial}")
+        app = create_app(store, options, faults)
+        with _listen(options) as listener, suppress(KeyboardInterrupt):
+            _announce(store, _url(listener), new=created is not None, echo=echo)
+            if faults is not None:
+                echo(f"FAULTS ARE ON, responses are wrong on purpose: {faults}")
             _server(app).run(sockets=[listener])
 
 
 def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], object]) -> None:
     token_file = token_path(store.path).absolute() if store.path else None
     instances = store.instances()
-    made = ", new: one instance and its access token were made" if new else ""
-    echo(f"Serving {store.name} at {base_url} (stop with Ctrl-C{made})")
+    created = ", new: an instance and its access token were created" if new else ""
+    echo(f"Serving {store.name} at {base_url} (stop with Ctrl-C{created})")
     for instance in instances:
         echo(f"instance {instance.id} ({instance.name}), tier {instance.tier}, scale {instance.scale}")
     if new:
@@ -209,10 +135,10 @@ def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], o
 
 
 class _Server(uvicorn.Server):
-    """A server that waits for no client when it stops."""
+    """A server that does not wait for clients when it stops."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop listening, finish what is under way, and cut whoever is still connected when the grace is over."""
+        """Stop listening, finish requests in progress, and cut the connections that remain after the grace period."""
         end = asyncio.get_running_loop().call_later(_GRACE, self._cut)
         try:
             await super().shutdown(sockets)
@@ -222,14 +148,14 @@ class _Server(uvicorn.Server):
 
     def _cut(self) -> None:
         for connection in list(self.server_state.connections):
-            if isinstance(connection, GuardedConnection):
+            if isinstance(connection, LimitedConnection):
                 connection.transport.abort()
 
 
 def _server(app: ASGIApp) -> uvicorn.Server:
     config = uvicorn.Config(
         app,
-        http=GuardedConnection,
+        http=LimitedConnection,
         h11_max_incomplete_event_size=MAX_HEAD,
         log_config=None,
         access_log=False,
@@ -242,43 +168,9 @@ def _server(app: ASGIApp) -> uvicorn.Server:
     return _Server(config)
 
 
-def _hosts(host: str, public: Sequence[str], *, allow_remote: bool) -> Hosts:
-    """Names the service answers to; refuses to listen where other machines reach it unless that is allowed."""
-    remote = _is_remote(host)
-    if remote and not allow_remote:
-        msg = (
-            f"host {host!r} can be reached by other machines, and this service speaks plain HTTP: "
-            f"use {LOOPBACK}, or allow it with allow_remote (--allow-remote)"
-        )
-        raise ConfigurationError(msg)
-    return Hosts(public, any_address=remote)
-
-
-def _dial(faults: str | None, seed: int, host: str) -> FaultDial | None:
-    """Faults to play; never where other machines reach them, and never quietly."""
-    if faults is None:
-        return None
-    if _is_remote(host):
-        msg = f"faults are played on loopback only, not on {host!r}, where other machines reach the service"
-        raise ConfigurationError(msg)
-    dial = FaultDial(faults, seed)
-    _log.warning("FAULTS ARE ON, answers are wrong on purpose: %s", dial)
-    return dial
-
-
-def _is_remote(host: str) -> bool:
-    """Whether other machines may reach an address to bind to."""
-    try:
-        return host != "localhost" and not ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return True
-
-
-def _listener(host: str, port: int) -> socket.socket:
-    """Listen before the server runs, so that whoever connects at once is not turned away."""
-    if not 0 <= port <= _MAX_PORT:
-        msg = f"port {port} is not a port; give one from 0 (any free one) to {_MAX_PORT}"
-        raise ConfigurationError(msg)
+def _listen(options: ServiceOptions) -> socket.socket:
+    """Listen before the server runs, so that a client can connect immediately."""
+    host, port = options.host, options.port
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
@@ -292,7 +184,7 @@ def _listener(host: str, port: int) -> socket.socket:
         listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
-        msg = f"cannot listen on {host} port {port}: {error.strerror}; give another, or port 0 for any free one"
+        msg = f"cannot listen on {host} port {port}: {error.strerror}; use another port, or 0 for any free one"
         raise ConfigurationError(msg) from error
     return listener
 

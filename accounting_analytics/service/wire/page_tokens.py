@@ -16,18 +16,18 @@ _SIGNING = {"digest_method": sha256, "key_derivation": "hmac"}
 
 
 class Cursor(NamedTuple):
-    """A place between two line entries in (datetime, id) order, and the direction to read from there.
+    """A position in the (datetime, id) order of line entries, and the direction to read from there.
 
     Attributes
     ----------
     backward : bool
-        Whether the page is the one that ends here, not the one that starts here.
+        Whether the page ends at the position instead of starting there.
     inclusive : bool
-        Whether the line named belongs to the page.
+        Whether the line at the position belongs to the page.
     datetime : int
-        Microseconds since 1970 of the line named.
+        Microseconds since 1970 of the line at the position.
     line_entry_id : str
-        The line named; it need not exist any more.
+        That line; it may have been moved to another ledger since.
     """
 
     backward: bool
@@ -37,14 +37,14 @@ class Cursor(NamedTuple):
 
 
 class PageTokens:
-    """Writes and reads page tokens of one query.
+    """Writes and reads the page tokens of one query.
 
     Parameters
     ----------
     key : bytes
         Secret of the database.
     query : sequence of str
-        Everything the token is bound to: instance, ledger and every parameter but the token itself.
+        What a token is bound to: instance, ledger and every parameter except the token.
     """
 
     def __init__(self, key: bytes, query: Sequence[str]) -> None:
@@ -56,9 +56,9 @@ class PageTokens:
         return str(self._serializer.dumps(list(cursor)))
 
     def read(self, token: str) -> Cursor:
-        """Cursor of a token; 400 for one that was altered, or made for another query or instance."""
+        """Cursor of a token; 400 for one that was modified, or belongs to another query or instance."""
         try:
             return Cursor(*self._serializer.loads(token))
         except BadData as error:
-            msg = "the page token is not one of this query; repeat every parameter with it, or start without a token"
+            msg = "the page token belongs to another query; repeat every parameter with it, or start without a token"
             raise OperationRefusedError(msg, status=400, error_code="invalid_page_token") from error

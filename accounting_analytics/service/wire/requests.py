@@ -1,4 +1,4 @@
-"""What a request may carry: query parameters and bodies of the four operations, parsed once and then trusted."""
+"""Query parameters and bodies of the requests: one model each, parsed once and then trusted."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 MAX_LIMIT = 1000
 MAX_DEPTH = 32
-"""How deep a body may nest; those of the interface do not nest at all."""
+"""Levels that a body may be nested; the bodies of the interface are flat."""
 
-_MAX_LIMIT_DIGITS = 9
-_MAX_DETAIL = 50
-_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)  # a string as a whole, or one bracket
+_MAX_DIGITS = 9
+_MAX_ERRORS = 50
+_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)  # a whole string, or one bracket
 _BOOLEANS = {"true": True, "false": False}
 
 LedgerPath = Literal["parent", "parent.parent"]
@@ -41,7 +41,7 @@ LineEntryPath = Literal[
 ]
 
 
-def _date(text: str) -> dt.date:
+def _parse_date(text: str) -> dt.date:
     try:
         return parse_date(text)
     except PeriodError as error:
@@ -49,100 +49,108 @@ def _date(text: str) -> dt.date:
         raise PydanticCustomError(kind, message) from error
 
 
-def _boolean(text: str) -> bool:
+def _parse_boolean(text: str) -> bool:
     if text not in _BOOLEANS:
         kind, message = "bool_parsing", "must be true or false"
         raise PydanticCustomError(kind, message)
     return _BOOLEANS[text]
 
 
-def _whole_number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= _MAX_LIMIT_DIGITS):
+def _parse_integer(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
         kind, message = "int_parsing", "must be a whole number"
         raise PydanticCustomError(kind, message)
     return int(text)
 
 
-def _time_zone(text: str) -> str:
+def _check_time_zone(text: str) -> str:
     if text not in time_zone_names():
         kind, message = "enum", "must be a time zone name of the interface, such as America/New_York, UTC or localtime"
         raise PydanticCustomError(kind, message)
     return text
 
 
-def _parts(text: str) -> tuple[str, ...]:
+def _split(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text.split(",")))
 
 
-CalendarDate = Annotated[dt.date, BeforeValidator(_date), WithJsonSchema({"type": "string", "format": "date"})]
-Boolean = Annotated[bool, BeforeValidator(_boolean)]
-Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT), BeforeValidator(_whole_number)]
+CalendarDate = Annotated[dt.date, BeforeValidator(_parse_date), WithJsonSchema({"type": "string", "format": "date"})]
+Boolean = Annotated[bool, BeforeValidator(_parse_boolean)]
+Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT), BeforeValidator(_parse_integer)]
 TimeZoneName = Annotated[
     str,
-    BeforeValidator(_time_zone),
+    BeforeValidator(_check_time_zone),
     WithJsonSchema({"type": "string", "enum": sorted(time_zone_names()), "default": "UTC"}),
 ]
-LedgerPaths = Annotated[tuple[LedgerPath, ...], Field(min_length=1), BeforeValidator(_parts)]
-LineEntryPaths = Annotated[tuple[LineEntryPath, ...], Field(min_length=1), BeforeValidator(_parts)]
-TagIds = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1), BeforeValidator(_parts)]
+LedgerPaths = Annotated[tuple[LedgerPath, ...], Field(min_length=1), BeforeValidator(_split)]
+LineEntryPaths = Annotated[tuple[LineEntryPath, ...], Field(min_length=1), BeforeValidator(_split)]
+TagIds = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1), BeforeValidator(_split)]
 Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]+$")]
 
 
-class _Query(BaseModel):
+class Query(BaseModel):
+    """Query parameters of an operation; unknown ones are refused."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class CreateLedgerQuery(_Query):
+class CreateLedgerQuery(Query):
     """Query of creating a ledger."""
 
     expand: LedgerPaths = Field(default=(), description="Ledger expand paths, comma-separated.")
 
 
-class RecategorizeTransactionQuery(_Query):
-    """Query of recategorizing a transaction: it has none."""
+class RecategorizeTransactionQuery(Query):
+    """Query of recategorizing a transaction: it has no parameters."""
 
 
-class _PeriodQuery(_Query):
+class PeriodQuery(Query):
+    """Parameters that listing line entries and the cash flow report share."""
+
     start_date: CalendarDate = Field(description="First day, inclusive.")
     end_date: CalendarDate = Field(description="Last day, inclusive; not before start_date.")
-    time_zone: TimeZoneName = Field(default="UTC", description="Zone that days are counted in.")
-    tag_ids: TagIds = Field(default=(), description="Tags, comma-separated; only lines that carry all of them.")
+    time_zone: TimeZoneName = Field(default="UTC", description="Time zone of the dates.")
+    tag_ids: TagIds = Field(default=(), description="Tags, comma-separated; only lines that have all of them.")
 
     @field_validator("end_date")
     @classmethod
-    def _not_before_start(cls, end: dt.date, given: ValidationInfo) -> dt.date:
-        start = given.data.get("start_date")
+    def _check_order(cls, end: dt.date, fields: ValidationInfo) -> dt.date:
+        start = fields.data.get("start_date")
         if start is not None and end < start:
             kind, message = "value_error", "end_date is before start_date"
             raise PydanticCustomError(kind, message)
         return end
 
 
-class ListLineEntriesQuery(_PeriodQuery):
+class ListLineEntriesQuery(PeriodQuery):
     """Query of listing the line entries of a ledger."""
 
     is_cashflow: Boolean | None = Field(
         default=None,
-        description="Only lines whose journal entry touches a ledger that reports cash flow, or only others.",
+        description="Only lines whose journal entry touches a ledger that reports cash flow, or only the others.",
     )
     expand: LineEntryPaths = Field(default=(), description="Line entry expand paths, comma-separated.")
-    limit: Limit = Field(default=50, description="Records a page.")
+    limit: Limit = Field(default=50, description="Records per page.")
     page_token: str | None = Field(default=None, description="Token of a previous page; repeat every other parameter.")
 
 
-class CashFlowReportQuery(_PeriodQuery):
+class CashFlowReportQuery(PeriodQuery):
     """Query of the cash flow report."""
 
 
-def _fields_that_agree() -> list[Any]:
-    """Say in JSON Schema which fields a new ledger needs, and which types and sub_types go together."""
-    sub_types = {kind: [sub for sub, of in TYPE_OF_SUB_TYPE.items() if of == kind] for kind in LedgerType}
-    both = [
-        {"required": ["type", "sub_type"], "properties": {"type": {"const": kind}, "sub_type": {"enum": subs}}}
-        for kind, subs in sub_types.items()
+def _valid_combinations() -> list[Any]:
+    """JSON Schema of the fields a new ledger needs, and of the types and sub_types that belong together."""
+    sub_types = {
+        kind: [sub_type for sub_type, its_type in TYPE_OF_SUB_TYPE.items() if its_type == kind] for kind in LedgerType
+    }
+    explicit_type = [
+        {"required": ["type", "sub_type"], "properties": {"type": {"const": kind}, "sub_type": {"enum": values}}}
+        for kind, values in sub_types.items()
     ]
-    account_types = {kind: [account for account, of in DEFAULTS.items() if of.type == kind] for kind in LedgerType}
-    with_defaults = [
+    account_types = {
+        kind: [account for account, defaults in DEFAULTS.items() if defaults.type == kind] for kind in LedgerType
+    }
+    default_type = [
         {
             "required": ["financial_account_type"],
             "properties": {
@@ -154,20 +162,20 @@ def _fields_that_agree() -> list[Any]:
         for kind, accounts in account_types.items()
         if accounts
     ]
-    needed = {"debit_credit": "string", "report_cash_flow": "boolean", "sort_code": "string"}
-    without = {"required": list(needed), "properties": {name: {"type": kind} for name, kind in needed.items()}}
+    required = {"debit_credit": "string", "report_cash_flow": "boolean", "sort_code": "string"}
+    no_account = {"required": list(required), "properties": {name: {"type": kind} for name, kind in required.items()}}
     account = {
         "required": ["financial_account_type"],
         "properties": {"financial_account_type": {"type": "string"}},
     }
-    return [*with_defaults, {**account, "anyOf": both}, {**without, "anyOf": both}]
+    return [*default_type, {**account, "anyOf": explicit_type}, {**no_account, "anyOf": explicit_type}]
 
 
 class CreateLedgerBody(BaseModel):
     """Body of creating a ledger."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, json_schema_extra={"anyOf": _fields_that_agree()}
+        extra="forbid", frozen=True, strict=True, json_schema_extra={"anyOf": _valid_combinations()}
     )
 
     name: Text
@@ -191,56 +199,59 @@ class RecategorizeTransactionBody(BaseModel):
 
 
 class TokenForm(BaseModel):
-    """Form of asking for an access token; the credentials may come by HTTP Basic instead."""
+    """Form that requests an access token; the credentials may be sent by HTTP Basic instead."""
 
     grant_type: Literal["client_credentials"]
     client_id: Annotated[str, Field(min_length=1)]
     client_secret: Annotated[str, Field(min_length=1)]
 
 
-Query = TypeVar("Query", bound=_Query)
-Body = TypeVar("Body", bound=BaseModel)
+AnyQuery = TypeVar("AnyQuery", bound=Query)
+AnyBody = TypeVar("AnyBody", bound=BaseModel)
 
 
-def parse_query(model: type[Query], given: Iterable[tuple[str, str]]) -> Query:
-    """Query of name-value pairs; 422 for what is missing, unknown, wrong, or given twice."""
+def parse_query(model: type[AnyQuery], parameters: Iterable[tuple[str, str]]) -> AnyQuery:
+    """Query of name-value pairs; 422 for a missing, unknown, wrong or repeated parameter."""
     values: dict[str, str] = {}
-    for name, value in given:
+    for name, value in parameters:
         if name in values:
             _refuse([{"loc": ["query", name], "msg": "given more than once", "type": "repeated"}])
         values[name] = value
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        _refuse(_detail("query", error), error)
+        _refuse(_bad_values("query", error), error)
 
 
-def parse_body(model: type[Body], given: bytes) -> Body:
-    """Body of JSON; 422 for what is not JSON, too deep, missing, unknown or wrong."""
-    if _too_deep(given):
+def parse_body(model: type[AnyBody], body: bytes) -> AnyBody:
+    """Body of JSON; 422 if it is not JSON or nested too deeply, and for a missing, unknown or wrong field."""
+    if _is_too_deep(body):
         _refuse([{"loc": ["body"], "msg": f"nested deeper than {MAX_DEPTH}", "type": "json_too_deep"}])
     try:
-        return model.model_validate_json(given)
+        return model.model_validate_json(body)
     except ValidationError as error:
-        _refuse(_detail("body", error), error)
+        _refuse(_bad_values("body", error), error)
 
 
-def _too_deep(given: bytes) -> bool:
-    """Whether more brackets are open at once than a body may nest; those within strings do not count."""
-    if given.count(b"[") + given.count(b"{") <= MAX_DEPTH:
+def _is_too_deep(body: bytes) -> bool:
+    """Whether a body is nested more deeply than allowed; brackets within strings do not count."""
+    if body.count(b"[") + body.count(b"{") <= MAX_DEPTH:
         return False
     depth = deepest = 0
-    for bracket in _BRACKETS.findall(given):
+    for bracket in _BRACKETS.findall(body):
         depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(bracket, 0)
         deepest = max(deepest, depth)
     return deepest > MAX_DEPTH
 
 
-def _detail(where: str, error: ValidationError) -> list[dict[str, Any]]:
-    wrong = error.errors(include_url=False, include_context=False, include_input=False)
-    return [{"loc": [where, *one["loc"]], "msg": one["msg"], "type": one["type"]} for one in wrong[:_MAX_DETAIL]]
+def _bad_values(part: str, error: ValidationError) -> list[dict[str, Any]]:
+    """Values of a part of the request that failed validation."""
+    errors = error.errors(include_url=False, include_context=False, include_input=False)
+    return [
+        {"loc": [part, *value["loc"]], "msg": value["msg"], "type": value["type"]} for value in errors[:_MAX_ERRORS]
+    ]
 
 
 def _refuse(detail: list[dict[str, Any]], error: Exception | None = None) -> NoReturn:
-    msg = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in detail)
+    msg = "; ".join(f"{'.'.join(map(str, value['loc']))}: {value['msg']}" for value in detail)
     raise OperationRefusedError(msg, status=422, error_code="validation_error", detail=detail) from error

@@ -1,10 +1,14 @@
-"""Shapes of what the service answers, for its OpenAPI document; the answers themselves are rendered by hand."""
+"""Bodies of the responses: one struct per resource, which is encoded as JSON and defines its OpenAPI schema.
+
+A field that a response may omit is ``UNSET`` there. Amounts are :func:`~..json_values.number`, never floats.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import datetime as dt
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from accounting_analytics.chart_of_accounts import (
     MAX_SORT_CODE_LENGTH,
@@ -14,25 +18,24 @@ from accounting_analytics.chart_of_accounts import (
     SubType,
 )
 
+if TYPE_CHECKING:
+    from accounting_analytics.service.wire.stored_records import StoredLedger
 
-def _without_default(schema: dict[str, Any]) -> None:
-    schema.pop("default")
-
-
-def _maybe(description: str | None = None) -> Any:  # noqa: ANN401 (the default of a field of any type)
-    """Field that an answer may leave out."""
-    return Field(default=None, description=description, json_schema_extra=_without_default)
-
-
-Number = Annotated[float, Field(json_schema_extra={"description": "Exact decimal number; read it as a decimal."})]
-DateTime = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+_EXACT = "Exact decimal number; read it as a decimal."
+Number: TypeAlias = Annotated[Raw, Meta(description=_EXACT, extra_json_schema={"type": "number"})]
+Magnitude: TypeAlias = Annotated[Raw, Meta(description=_EXACT, extra_json_schema={"type": "number", "minimum": 0})]
+Instant: TypeAlias = Annotated[dt.datetime, Meta(tz=True)]
+LocalInstant: TypeAlias = Annotated[dt.datetime, Meta(tz=False)]
 
 
-class _Resource(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class Resource(Struct, forbid_unknown_fields=True, gc=False):
+    """A JSON object of the interface."""
 
 
-class NestedLedger(_Resource):
+AnyLedger = TypeVar("AnyLedger", bound="NestedLedger")
+
+
+class NestedLedger(Resource, kw_only=True):
     """A ledger inside another object; `created_at` is UTC without zone designator."""
 
     id: str
@@ -42,26 +45,42 @@ class NestedLedger(_Resource):
     financial_account_type: FinancialAccountType | None
     is_required: bool
     report_cash_flow: bool
-    sort_code: Annotated[str, Field(max_length=MAX_SORT_CODE_LENGTH)]
+    sort_code: Annotated[str, Meta(max_length=MAX_SORT_CODE_LENGTH)]
     sub_type: SubType
     type: LedgerType
-    created_at: str
-    parent: NestedLedger | None = _maybe("Only where it was asked for; null above a root.")
+    created_at: LocalInstant
+    parent: Annotated[NestedLedger | UnsetType | None, Meta(description="Only if expanded; null above a root.")] = UNSET
+
+    @classmethod
+    def from_stored(cls, ledger: StoredLedger, parent: NestedLedger | UnsetType | None = UNSET) -> NestedLedger:
+        """Ledger as the store has it, with its expanded parent."""
+        return cls(**_common_fields(ledger), created_at=ledger.created_at.replace(tzinfo=None), parent=parent)
 
 
-class Ledger(NestedLedger):
+class Ledger(NestedLedger, kw_only=True):
     """A ledger."""
 
     parent_id: str | None
-    created_at: DateTime
+    created_at: Instant
+
+    @classmethod
+    def from_stored(cls, ledger: StoredLedger, parent: NestedLedger | UnsetType | None = UNSET) -> Ledger:
+        """Ledger as the store has it, with its expanded parent."""
+        return cls(**_common_fields(ledger), created_at=ledger.created_at, parent_id=ledger.parent_id, parent=parent)
 
 
-class Transaction(_Resource):
+def _common_fields(ledger: StoredLedger) -> dict[str, Any]:
+    """Fields that a ledger has by the same name in the store, nested, and on its own."""
+    different = {"created_at", "parent"}
+    return {name: getattr(ledger, name) for name in NestedLedger.__struct_fields__ if name not in different}
+
+
+class Transaction(Resource, kw_only=True):
     """A line entry on the ledger of a financial account, seen as its transaction; the amount is signed."""
 
     id: str
     amount: Number
-    datetime: DateTime
+    datetime: Instant
     description: str
     journal_entry_id: str
     ledger_id: str
@@ -69,17 +88,17 @@ class Transaction(_Resource):
     personal: bool
     posted_status: str
     review_status: str
-    source_account_id: str = _maybe()
+    source_account_id: str | UnsetType = UNSET
 
 
-class CategorizedTransaction(Transaction):
-    """A transaction with what opposes it."""
+class CategorizedTransaction(Transaction, kw_only=True):
+    """A transaction with its opposing lines."""
 
     opposing_line_entry_ids: list[str]
     categorization_method: str
 
 
-class Category(_Resource):
+class Category(Resource, kw_only=True):
     """A category ledger of a transaction."""
 
     ledger_id: str
@@ -87,7 +106,7 @@ class Category(_Resource):
     editable: bool
 
 
-class RecategorizedTransaction(_Resource):
+class RecategorizedTransaction(Resource, kw_only=True):
     """A transaction after it was recategorized."""
 
     transaction: CategorizedTransaction
@@ -96,16 +115,16 @@ class RecategorizedTransaction(_Resource):
     journal_entry_id: str | None
 
 
-class JournalEntry(_Resource):
+class JournalEntry(Resource, kw_only=True):
     """The journal entry of a line."""
 
-    datetime: DateTime
+    datetime: Instant
     description: str
     id: str
     line_entry_ids: list[str]
 
 
-class Tag(_Resource):
+class Tag(Resource, kw_only=True):
     """A tag of a line."""
 
     id: str
@@ -113,29 +132,29 @@ class Tag(_Resource):
     tag_group_id: str
 
 
-class LineEntry(_Resource):
-    """A line entry; expandable objects only where they were asked for."""
+class LineEntry(Resource, kw_only=True):
+    """A line entry; expandable objects only if expanded."""
 
     id: str
-    amount: Annotated[Number, Field(ge=0)]
+    amount: Magnitude
     debit_credit: DebitCredit
     description: str
-    datetime: DateTime
+    datetime: Instant
     editable: bool
     ledger_id: str
     ledger_name: str
-    ledger: NestedLedger = _maybe()
-    related_line_entry_id: str = _maybe()
-    transaction_id: str = _maybe()
-    transaction: Transaction = _maybe()
+    ledger: NestedLedger | UnsetType = UNSET
+    related_line_entry_id: str | UnsetType = UNSET
+    transaction_id: str | UnsetType = UNSET
+    transaction: Transaction | UnsetType = UNSET
     journal_entry_id: str
     journal_entry_description: str
-    journal_entry: JournalEntry = _maybe()
-    opposing_ledger_ids: list[str] = _maybe()
+    journal_entry: JournalEntry | UnsetType = UNSET
+    opposing_ledger_ids: list[str] | UnsetType = UNSET
     tags: list[Tag]
 
 
-class LineEntryPage(_Resource):
+class LineEntryPage(Resource, kw_only=True):
     """A page of line entries in (datetime, id) order."""
 
     records: list[LineEntry]
@@ -143,28 +162,28 @@ class LineEntryPage(_Resource):
     prev_page_token: str | None
 
 
-class CashFlowLine(_Resource):
+class CashFlowLine(Resource, kw_only=True):
     """A category line: positive into cash, negative out of cash."""
 
     line_id: str
     amount: Number
-    datetime: DateTime
+    datetime: Instant
     cash_flow_ledger_name: str
     journal_entry_id: str
     journal_entry_description: str
 
 
-class CashFlowLedger(_Resource):
+class CashFlowLedger(Resource, kw_only=True):
     """A ledger that moved cash; the total includes all its descendants."""
 
     ledger_id: str
     name: str
-    lines: list[CashFlowLine]
     net_cash_flow: Number
     total_net_cash_flow: Number
+    lines: list[CashFlowLine]
 
 
-class CashLedgerBalance(_Resource):
+class CashLedgerBalance(Resource, kw_only=True):
     """Debit balance of a ledger that reports cash flow; the total includes its descendants that do."""
 
     ledger_id: str
@@ -174,7 +193,7 @@ class CashLedgerBalance(_Resource):
     total_cash_balance: Number
 
 
-class CashFlowReport(_Resource):
+class CashFlowReport(Resource, kw_only=True):
     """The cash flow report of a period."""
 
     cash_flow_ledgers: list[CashFlowLedger]
@@ -184,7 +203,7 @@ class CashFlowReport(_Resource):
     ending_cash_balance: Number
 
 
-class Error(_Resource):
+class Error(Resource, kw_only=True):
     """Why a request was refused."""
 
     message: str
@@ -192,30 +211,40 @@ class Error(_Resource):
     display_message: str
     error_code: str
 
+    @classmethod
+    def from_message(cls, message: str, error_code: str) -> Error:
+        """Error that shows its message as it is."""
+        return cls(message=message, data=None, display_message=message, error_code=error_code)
 
-class WrongValue(_Resource):
-    """One value that cannot be used, and where it stands."""
+
+class WrongValue(Resource, kw_only=True):
+    """A value that cannot be used, and its location in the request."""
 
     loc: list[str | int]
     msg: str
     type: str
 
 
-class ValidationError(_Resource):
+class ValidationError(Resource, kw_only=True):
     """What is wrong with the values of a request."""
 
     detail: list[WrongValue]
 
 
-class AccessToken(_Resource):
+class AccessToken(Resource, kw_only=True):
     """A new access token."""
 
     access_token: str
     token_type: Literal["Bearer"]
-    expires_in: Annotated[int, Field(ge=0, description="Seconds it lives.")]
+    expires_in: Annotated[int, Meta(ge=0, description="Seconds until it expires.")]
+
+    @classmethod
+    def from_token(cls, token: str, lifetime: float) -> AccessToken:
+        """Token with its lifetime in whole seconds, rounded down."""
+        return cls(access_token=token, token_type="Bearer", expires_in=int(lifetime))  # noqa: S106 (a type)
 
 
-class TokenRefusal(_Resource):
+class TokenError(Resource, kw_only=True):
     """Why no access token was issued (RFC 6749, 5.2)."""
 
     error: Literal["invalid_request", "invalid_client", "unsupported_grant_type", "invalid_scope"]

@@ -13,8 +13,9 @@ from accounting_analytics.service.auth.access_tokens import issue_token, list_to
 from accounting_analytics.service.auth.oauth_clients import issue_client, list_clients, revoke_client
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web import app
+from accounting_analytics.service.web import concurrency_limits
 from accounting_analytics.service.web.server import running
+from accounting_analytics.service.web.service_options import ServiceOptions
 
 DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
 GRANT = {"grant_type": "client_credentials"}
@@ -113,7 +114,7 @@ def test_client_credentials_by_header_and_by_body(books):
 def test_tokens_of_a_client_expire_and_are_forgotten(tmp_path):
     """They live as long as the service is told; a new one replaces expired ones in the database."""
     path = tmp_path / "books.db"
-    with Store.open(path) as store, running(path, token_lifetime=1) as service:
+    with Store.open(path) as store, running(path, ServiceOptions(token_lifetime=1)) as service:
         instance = create_instance(store)
         credentials = GRANT | issue_client(store, instance)._asdict()
         first = httpx.post(f"{service.base_url}/oauth/token", data=credentials).json()
@@ -220,7 +221,7 @@ def test_wrong_credentials_wait_for_no_writer(tmp_path):
 
 def test_waiting_tokens_take_no_turn_of_a_change(tmp_path, monkeypatch):
     """Requests for tokens queue apart from changes: a change is tried while many of them wait for the write lock."""
-    monkeypatch.setattr(app, "_TURN", 0.2)
+    monkeypatch.setattr(concurrency_limits, "WRITE_WAIT", 0.2)
     path = tmp_path / "books.db"
     with Store.open(path) as store, Store.open(path) as other, running(path) as service, ThreadPoolExecutor(8) as pool:
         instance = create_instance(store)

@@ -1,4 +1,4 @@
-"""The fault dial: every fault, played by a real server, does what it is named after, and replays from its seed."""
+"""Fault injection: every fault of a real server does what its name says, and repeats with its seed."""
 
 import time
 from contextlib import contextmanager
@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.service.auth.oauth_clients import issue_client
 from accounting_analytics.service.bookkeeping.new_entries import NewTransaction
-from accounting_analytics.service.faults.fault_plan import KINDS, FaultDial
+from accounting_analytics.service.faults.fault_plan import FAULT_KINDS, FaultPlan
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running, serve
+from accounting_analytics.service.web.service_options import ServiceOptions
 
 DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
 LINES = 23
@@ -27,8 +28,9 @@ def served_with(tmp_path, make_own_books):
 
     @contextmanager
     def serving(faults, **options):
+        options = ServiceOptions(faults=faults, **options)
         path = tmp_path / "books.db"
-        with running(path, faults=faults, **options) as service, make_own_books(path, service.base_url) as books:
+        with running(path, options) as service, make_own_books(path, service.base_url) as books:
             books.faults = service.faults
             books.bank(id="bank")
             books.category(id="rent")
@@ -41,8 +43,8 @@ def served_with(tmp_path, make_own_books):
     return serving
 
 
-def scan(books, limit=5, most=200):
-    """Return the pages of a scan of the bank ledger, following tokens as they come."""
+def read_pages(books, limit=5, most=200):
+    """Return the pages of the bank ledger, following the tokens."""
     pages, token = [], {}
     while token is not None and len(pages) < most:
         pages.append(books.lines("bank", limit=limit, **token))
@@ -57,29 +59,29 @@ def ids(pages):
 
 
 def report(books):
-    """Return the raw answer of a report."""
+    """Return the response of a report."""
     return books.request("GET", "/v0/reports/cash-flow", params=DAYS)
 
 
 @pytest.mark.parametrize("status", [408, 500, 502, 503, 504])
 def test_statuses(served_with, status):
-    """Every second request gets the status, with retry-after where it was asked for, and is not carried out."""
+    """Every second request gets the status, with retry-after if set, and its operation is not run."""
     with served_with(f"http_{status}:every=2:retry_after=1.5") as books:
-        answers = [
+        responses = [
             books.request("POST", "/v0/ledgers", json={"name": "x", "editable": True, "financial_account_type": "loan"})
             for _ in range(4)
         ]
-        assert [answer.status_code for answer in answers] == [201, status, 201, status]
-        assert answers[1].json()["error_code"] == f"http_{status}"
-        assert answers[1].headers["retry-after"] == "1.5"
-        assert answers[1].headers["x-injected-fault"] == f"http_{status}"
-        assert "x-injected-fault" not in answers[0].headers
+        assert [response.status_code for response in responses] == [201, status, 201, status]
+        assert responses[1].json()["error_code"] == f"http_{status}"
+        assert responses[1].headers["retry-after"] == "1.5"
+        assert responses[1].headers["x-injected-fault"] == f"http_{status}"
+        assert "x-injected-fault" not in responses[0].headers
         assert len([one for one in books.store.ledgers(books.instance_id) if one.name == "x"]) == 2
-        assert books.faults.played == {f"http_{status}": 2}
+        assert books.faults.injected == {f"http_{status}": 2}
 
 
 def test_latency(served_with):
-    """An answer comes no earlier than it is told to."""
+    """An response comes no earlier than the latency."""
     with served_with("latency:ms=150") as books:
         started = time.monotonic()
         assert report(books).status_code == 200
@@ -89,66 +91,66 @@ def test_latency(served_with):
 def test_rate_limit(served_with):
     """The limit is the one of the service itself."""
     with served_with("rate_limit:per_minute=3") as books:
-        answers = [report(books) for _ in range(4)]
-        assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
-        assert answers[3].headers["x-ratelimit-limit"] == "3"
-        assert int(answers[3].headers["retry-after"]) > 0
+        responses = [report(books) for _ in range(4)]
+        assert [response.status_code for response in responses] == [200, 200, 200, 429]
+        assert responses[3].headers["x-ratelimit-limit"] == "3"
+        assert int(responses[3].headers["retry-after"]) > 0
 
 
 @pytest.mark.parametrize(("wanted", "allowed"), [(100, 2), (1, 1)])
 def test_the_smaller_limit_holds(served_with, wanted, allowed):
-    """A limit that is played beside the one of the service: the smaller of them is the limit."""
+    """With a limit of the service and one of the plan, the smaller one applies."""
     with served_with("rate_limit:per_minute=2", requests_per_minute=wanted) as books:
         assert [report(books).status_code for _ in range(3)].count(200) == allowed
 
 
 def test_empty_page(served_with):
-    """A page without records leads on, and the scan is whole."""
+    """A page without records has a next page, and no line is lost."""
     with served_with("empty_page:every=2") as books:
-        pages = scan(books)
-        assert sum(not page["records"] for page in pages) == books.faults.played["empty_page"] >= 2
+        pages = read_pages(books)
+        assert sum(not page["records"] for page in pages) == books.faults.injected["empty_page"] >= 2
         assert len(ids(pages)) == len(set(ids(pages))) == LINES
         tokens = [page["next_page_token"] for page in pages]
         assert len(tokens) == len(set(tokens))
 
 
 def test_empty_page_always(served_with):
-    """Even when every page is empty at first, the scan ends and is whole."""
+    """Even if every page is empty at first, paging ends and no line is lost."""
     with served_with("empty_page") as books:
-        pages = scan(books)
+        pages = read_pages(books)
         assert [len(page["records"]) for page in pages] == [0, 5, 0, 5, 0, 5, 0, 5, 0, 3]
         assert len(set(ids(pages))) == LINES
 
 
 def test_short_page(served_with):
-    """Pages are short, or have as many records as told; the scan is whole."""
+    """Pages are short, or have the number of records that is set; no line is lost."""
     with served_with("short_page:p=0.5") as books:
-        pages = scan(books)
+        pages = read_pages(books)
         assert 2 in {len(page["records"]) for page in pages}
         assert len(ids(pages)) == len(set(ids(pages))) == LINES
     with served_with("short_page:keep=1") as books:
-        assert [len(page["records"]) for page in scan(books)] == [1] * LINES
+        assert [len(page["records"]) for page in read_pages(books)] == [1] * LINES
 
 
 def test_duplicate_record(served_with):
     """A page begins with the last record of the one before, with the same content; nothing is missing."""
     with served_with("duplicate_record") as books:
-        pages = scan(books)
+        pages = read_pages(books)
         assert len(set(ids(pages))) == LINES
-        assert len(ids(pages)) == LINES + books.faults.played["duplicate_record"] > LINES
+        assert len(ids(pages)) == LINES + books.faults.injected["duplicate_record"] > LINES
         for before, after in pairwise(pages):
             assert before["records"][-1] == after["records"][0]
 
 
 def test_repeated_page_token(served_with):
-    """The token leads to the same page for ever."""
+    """The token repeats the same page for ever."""
     with served_with("repeated_page_token:after=2") as books:
-        pages = scan(books, most=10)
+        pages = read_pages(books, most=10)
         assert len(pages) == 10
         assert pages[2]["records"] == pages[3]["records"] == pages[9]["records"]
         assert len({page["next_page_token"] for page in pages[2:]}) == 1
     with served_with("repeated_page_token") as books:
-        assert len({page["next_page_token"] for page in scan(books, most=5)}) == 1
+        assert len({page["next_page_token"] for page in read_pages(books, most=5)}) == 1
 
 
 def test_expired_page_token(served_with):
@@ -161,52 +163,51 @@ def test_expired_page_token(served_with):
 
 
 def test_expired_token(served_with):
-    """Each token is good for three requests; a new one from the token endpoint for three more."""
+    """Each token is valid for three requests; a new one from the token endpoint for three more."""
     with served_with("expired_token:after=3") as books:
         assert [report(books).status_code for _ in range(5)] == [200, 200, 200, 401, 401]
         credentials = issue_client(books.store, books.instance_id)
         body = {"grant_type": "client_credentials"} | credentials._asdict()
         books.token = books.http.post("/oauth/token", data=body).json()["access_token"]
-        answers = [report(books) for _ in range(4)]
-        assert [answer.status_code for answer in answers] == [200, 200, 200, 401]
-        assert answers[3].headers["www-authenticate"] == 'Bearer realm="accounting-analytics", error="invalid_token"'
+        responses = [report(books) for _ in range(4)]
+        assert [response.status_code for response in responses] == [200, 200, 200, 401]
+        assert responses[3].headers["www-authenticate"] == 'Bearer realm="accounting-analytics", error="invalid_token"'
 
 
 def test_late_entry(served_with):
-    """While pages are read, balanced entries are posted into the period: a later scan finds them."""
+    """While pages are read, balanced entries are posted into the period: later pages have them."""
     with served_with("late_entry:every=2") as books:
-        before = set(ids(scan(books)))
-        played = books.faults.played["late_entry"]
-        assert played >= 2
-        late = [line for page in scan(books) for line in page["records"] if line["id"] not in before]
+        before = set(ids(read_pages(books)))
+        assert books.faults.injected["late_entry"] >= 2
+        late = [line for page in read_pages(books) for line in page["records"] if line["id"] not in before]
         assert {line["journal_entry_description"] for line in late} <= {f"late entry {n}" for n in range(1, 20)}
         read = books.report()
         assert sum(one["net_cash_flow"] for one in read["cash_flow_ledgers"]) == read["ending_cash_balance"]
         assert read["ending_cash_balance"] == -LINES + sum(
-            Decimal(n) / 100 for n in range(1, books.faults.played["late_entry"] + 1)
+            Decimal(n) / 100 for n in range(1, books.faults.injected["late_entry"] + 1)
         )
 
 
 def test_late_entries_at_the_ends_of_the_calendar(served_with):
-    """Where nothing can be posted, nothing is, and the page is served; a period that begins there gets its entry."""
+    """If nothing can be posted, the page is served as it is; a period that begins there gets its entry."""
     with served_with("late_entry") as books:
-        for start, end, played in (("0001-01-01", "0001-01-01", 0), ("9999-12-31", "9999-12-31", 0)):
+        for start, end, count in (("0001-01-01", "0001-01-01", 0), ("9999-12-31", "9999-12-31", 0)):
             assert books.lines("bank", start, end)["records"] == []
-            assert books.faults.played["late_entry"] == played
+            assert books.faults.injected["late_entry"] == count
         books.lines("bank", "0001-01-01", "0001-01-06")
         assert len(books.lines("bank", "0001-01-01", "0001-01-06")["records"]) == 1
-        assert books.faults.played["late_entry"] == 2
+        assert books.faults.injected["late_entry"] == 2
 
 
-def test_late_entries_wait_for_nobody(served_with, tmp_path):
-    """While somebody else writes for long, a page is served without its late entry."""
+def test_late_entries_do_not_wait(served_with, tmp_path):
+    """While another writer is active, a page is served without its late entry."""
     with served_with("late_entry") as books, Store.open(tmp_path / "books.db") as other, other.writing():
         assert len(books.lines("bank")["records"]) == LINES
-        assert not books.faults.played["late_entry"]
+        assert not books.faults.injected["late_entry"]
 
 
 def test_lost_answer(served_with):
-    """The change is made, and no answer comes; reading is not hit."""
+    """The change is made, and no response comes; reads are not affected."""
     with served_with("lost_answer:times=1") as books:
         with pytest.raises(httpx.TransportError):
             books.recategorize("bank", "T1", "food")
@@ -225,7 +226,7 @@ def test_drop_connection(served_with):
 
 
 def test_truncated_body(served_with):
-    """Fewer bytes come than were promised."""
+    """Fewer bytes come than content-length says."""
     with served_with("truncated_body:times=1") as books:
         with pytest.raises(httpx.RemoteProtocolError, match="peer closed connection"):
             report(books)
@@ -233,15 +234,15 @@ def test_truncated_body(served_with):
 
 
 def test_garbage_body(served_with):
-    """A success whose body is no text at all, the same for the same seed."""
+    """A success with a body that is not text, the same for the same seed."""
     bodies = []
     for _ in range(2):
-        with served_with("garbage_body:times=1", seed=7) as books:
-            answer = report(books)
-            assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
+        with served_with("garbage_body:times=1", fault_seed=7) as books:
+            response = report(books)
+            assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
             with pytest.raises(UnicodeDecodeError):
-                answer.content.decode()
-            bodies.append(answer.content[:50])
+                response.content.decode()
+            bodies.append(response.content[:50])
             assert report(books).json()
     assert bodies[0] == bodies[1]
 
@@ -249,22 +250,22 @@ def test_garbage_body(served_with):
 def test_html_200(served_with):
     """A sign-in page with 200, as captive portals send."""
     with served_with("html_200") as books:
-        answer = report(books)
-        assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
-        assert "<h1>" in answer.text
+        response = report(books)
+        assert (response.status_code, response.headers["content-type"]) == (200, "text/html; charset=utf-8")
+        assert "<h1>" in response.text
 
 
 def test_slow_drip(served_with):
-    """The whole answer comes, a few bytes at a time."""
+    """The whole response comes, some bytes at a time."""
     with served_with("slow_drip:ms=10:bytes=100:times=1") as books:
         started = time.monotonic()
-        answer = report(books)
-        assert time.monotonic() - started >= 0.01 * (len(answer.content) // 100)
-        assert answer.json() == report(books).json()
+        response = report(books)
+        assert time.monotonic() - started >= 0.01 * (len(response.content) // 100)
+        assert response.json() == report(books).json()
 
 
 def test_stall(served_with):
-    """No byte comes, until the client gives up; or until the connection is cut."""
+    """No byte comes until the client times out, or until the connection is cut."""
     with served_with("stall:times=1") as books:
         with pytest.raises(httpx.ReadTimeout):
             books.request("GET", "/v0/reports/cash-flow", params=DAYS, timeout=0.3)
@@ -273,21 +274,21 @@ def test_stall(served_with):
         report(books)
 
 
-def test_the_same_seed_plays_the_same(served_with):
-    """Which requests are hit depends on the seed and their numbers only."""
+def test_the_same_seed_gives_the_same_faults(served_with):
+    """Only the seed and the numbers of the requests decide which of them get a fault."""
 
-    def hit(seed):
-        with served_with("http_503:p=0.3", seed=seed) as books:
+    def statuses(seed):
+        with served_with("http_503:p=0.3", fault_seed=seed) as books:
             return [report(books).status_code for _ in range(40)]
 
-    first = hit(1)
-    assert first == hit(1)
-    assert first != hit(2)
+    first = statuses(1)
+    assert first == statuses(1)
+    assert first != statuses(2)
     assert 3 < first.count(503) < 25
 
 
-def test_faults_hit_operations_only(served_with):
-    """The document and the token endpoint are never spoiled, and requests that are none are refused as ever."""
+def test_faults_affect_operations_only(served_with):
+    """The document, the token endpoint and unknown routes get no faults."""
     with served_with("http_500") as books:
         assert books.http.get("/openapi.json").status_code == 200
         assert books.http.get("/nowhere").status_code == 404
@@ -296,78 +297,79 @@ def test_faults_hit_operations_only(served_with):
         assert report(books).status_code == 500
 
 
-def test_several_faults_at_once(served_with):
-    """A scan through many faults, asked again where it was refused, is whole."""
+def test_several_faults_in_one_plan(served_with):
+    """Paging through many faults, with a retry of each refused request, loses no line."""
     with served_with(
         "http_503:p=0.2,latency:ms=1,duplicate_record:every=4,empty_page:every=3,short_page:p=0.9"
     ) as books:
         seen, token = set(), {}
         while token is not None:
-            answer = books.request("GET", "/v0/ledgers/bank/line-entries", params=DAYS | {"limit": 4} | token)
-            if answer.status_code == 200:
-                seen |= {line["id"] for line in answer.json()["records"]}
-                following = answer.json()["next_page_token"]
+            response = books.request("GET", "/v0/ledgers/bank/line-entries", params=DAYS | {"limit": 4} | token)
+            if response.status_code == 200:
+                seen |= {line["id"] for line in response.json()["records"]}
+                following = response.json()["next_page_token"]
                 token = {"page_token": following} if following else None
         assert len(seen) == LINES
-        assert set(books.faults.played) == {"http_503", "latency", "empty_page", "short_page", "duplicate_record"}
+        assert set(books.faults.injected) == {"http_503", "latency", "empty_page", "short_page", "duplicate_record"}
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
-        ("", "no fault ''"),
-        ("http_418", "no fault 'http_418'; there are: drop_connection, "),
+        ("", "unknown fault ''"),
+        ("http_418", "unknown fault 'http_418'; the faults are: drop_connection, "),
         ("http_503:p=2", "http_503:p='2' must be a probability from 0 to 1"),
         ("http_503:p=x", "http_503:p='x' must be a probability"),
         ("http_503:p=nan", "probability"),
         ("http_503:every=0", "whole number, 1 or more"),
         ("http_503:every=1.5", "whole number"),
-        ("http_503:every", "'every' is no setting"),
-        ("http_503:often=1", "'often=1' is no setting of it.* p, every, after, times, retry_after, on="),
+        ("http_503:every", "'every' is not one of its settings"),
+        ("http_503:often=1", "'often=1' is not one of its settings.* p, every, after, times, retry_after, on="),
         ("http_503:p=0.1:p=0.2", "given twice"),
         ("latency", "latency needs ms: write latency:ms="),
         ("latency:ms=-1", "milliseconds, 0 to"),
-        ("rate_limit:per_minute=2:on=create_ledger", "'on=create_ledger' is no setting of it.* it has: per_minute$"),
-        ("rate_limit:per_minute=320:p=0.5", "'p=0.5' is no setting"),
-        ("lost_answer:on=list_line_entries", "'on=list_line_entries' is no setting"),
-        ("http_503,", "no fault ''"),
+        (
+            "rate_limit:per_minute=2:on=create_ledger",
+            "'on=create_ledger' is not one of its settings.* it has: per_minute$",
+        ),
+        ("rate_limit:per_minute=320:p=0.5", "'p=0.5' is not one of its settings"),
+        ("lost_answer:on=list_line_entries", "'on=list_line_entries' is not one of its settings"),
+        ("http_503,", "unknown fault ''"),
     ],
 )
-def test_a_dial_that_cannot_be_read(text, said):
-    """What is wrong is named, and what there is instead."""
-    with pytest.raises(ConfigurationError, match=said):
-        FaultDial(text)
+def test_an_invalid_plan_is_refused(text, message):
+    """The message names what is wrong, and what is possible."""
+    with pytest.raises(ConfigurationError, match=message):
+        FaultPlan(text)
 
 
-def test_a_dial_says_what_it_plays():
-    """The text of a dial reads back as the same dial."""
+def test_a_plan_as_text():
+    """The text of a plan is the plan as it was written, with its seed."""
     text = "http_503:p=0.1,rate_limit:per_minute=320,latency:ms=20,late_entry:every=50,lost_answer:on=create_ledger"
-    assert str(FaultDial(text, 3)) == f"{text} (seed 3)"
+    assert str(FaultPlan(text, 3)) == f"{text} (seed 3)"
 
 
 def test_every_fault_is_tested():
     """No fault is without a test in this file."""
     here = Path(__file__).read_text(encoding="utf-8")
-    tested = {name for name in KINDS if not name.startswith("http_")}
+    tested = {name for name in FAULT_KINDS if not name.startswith("http_")}
     assert all(f'served_with("{name}' in here for name in tested)
 
 
-def test_faults_are_loud_and_local(tmp_path, caplog):
-    """They are announced in the log, and refused where other machines reach the service, also if these are let in."""
-    with running(tmp_path / "books.db", faults="http_503:p=0.1"):
+def test_faults_are_announced_and_local(tmp_path, caplog):
+    """The log announces them, and they are refused if other machines can reach the service, even if that is allowed."""
+    with running(tmp_path / "books.db", ServiceOptions(faults="http_503:p=0.1")):
         pass
     assert "FAULTS ARE ON" in caplog.text
-    for start in (
-        lambda: serve(tmp_path / "other.db", host="0.0.0.0", allow_remote=True, faults="http_503"),  # noqa: S104 (refused)
-        lambda: running(tmp_path / "other.db", host="0.0.0.0", allow_remote=True, faults="http_503").__enter__(),  # noqa: S104
-    ):
-        with pytest.raises(ConfigurationError, match="loopback only"):
-            start()
+    with pytest.raises(ConfigurationError, match="loopback only"):
+        ServiceOptions(host="0.0.0.0", allow_remote=True, faults="http_503")  # noqa: S104 (refused)
+    with pytest.raises(ConfigurationError, match="unknown fault"):
+        serve(tmp_path / "other.db", ServiceOptions(faults="typo"))
     assert not (tmp_path / "other.db").exists()
 
 
-def test_the_command_refuses_a_wrong_dial(tmp_path):
-    """`serve --faults` reads the dial before it makes anything."""
+def test_the_command_refuses_an_invalid_plan(tmp_path):
+    """`serve --faults` checks the plan before it creates anything."""
     from accounting_analytics.cli.program import app  # noqa: PLC0415
 
     result = CliRunner().invoke(app, ["serve", "--database", str(tmp_path / "b.db"), "--faults", "typo"])

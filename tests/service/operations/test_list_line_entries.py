@@ -359,8 +359,8 @@ def test_dates_are_required(books, missing):
 def test_a_parameter_given_twice_is_refused(books):
     """Two values for one parameter are refused rather than one of them ignored."""
     query = "start_date=2025-01-01&end_date=2025-01-01&limit=1&limit=2"
-    answer = books.request("GET", f"/v0/ledgers/{books.bank()}/line-entries?{query}")
-    assert (answer.status_code, answer.json()["detail"][0]["loc"]) == (422, ["query", "limit"])
+    response = books.request("GET", f"/v0/ledgers/{books.bank()}/line-entries?{query}")
+    assert (response.status_code, response.json()["detail"][0]["loc"]) == (422, ["query", "limit"])
 
 
 def test_hostile_text_comes_back_as_text(books):

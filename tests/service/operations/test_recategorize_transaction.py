@@ -17,9 +17,9 @@ def world(books):
     return books
 
 
-def categories(answer):
+def categories(response):
     """Return the ledgers of the categories."""
-    return [category["ledger_id"] for category in answer["categories"]]
+    return [category["ledger_id"] for category in response["categories"]]
 
 
 def placed(books, *ledgers):
@@ -30,8 +30,8 @@ def placed(books, *ledgers):
 def test_one_category_moves(world):
     """The named category's lines move, all of them, and nothing else does."""
     before = world.lines(world.bank_id, expand="transaction")
-    answer = world.recategorize(world.bank_id, "T", world.fuel, world.rent)
-    assert categories(answer) == [world.food, world.fuel]
+    response = world.recategorize(world.bank_id, "T", world.fuel, world.rent)
+    assert categories(response) == [world.food, world.fuel]
     assert {ledger: sorted(lines) for ledger, lines in placed(world, world.food, world.rent, world.fuel).items()} == {
         world.food: [6], world.rent: [], world.fuel: [1, 3],
     }  # fmt: skip
@@ -43,29 +43,29 @@ def test_one_category_moves(world):
 
 
 def test_answer(world):
-    """The answer has the transaction with what opposes it, its categories, its ledger and its entry."""
-    answer = world.recategorize(world.bank_id, "T", world.fuel, world.food)
+    """The response has the transaction with what opposes it, its categories, its ledger and its entry."""
+    response = world.recategorize(world.bank_id, "T", world.fuel, world.food)
     (line,) = world.lines(world.bank_id, expand="transaction,ledger,journal_entry")["records"]
-    transaction = dict(answer["transaction"])
+    transaction = dict(response["transaction"])
     assert transaction.pop("categorization_method") == "user"
     opposing = transaction.pop("opposing_line_entry_ids")
     assert opposing == [at for at in line["journal_entry"]["line_entry_ids"] if at != line["id"]]
     assert transaction == line["transaction"]
-    assert answer["ledger"] == line["ledger"]
-    assert answer["journal_entry_id"] == world.entry
-    assert answer["categories"] == [
+    assert response["ledger"] == line["ledger"]
+    assert response["journal_entry_id"] == world.entry
+    assert response["categories"] == [
         {"ledger_id": world.fuel, "ledger_name": "Fuel", "editable": True},
         {"ledger_id": world.rent, "ledger_name": "Rent", "editable": True},
     ]
-    assert set(answer) == {"transaction", "categories", "ledger", "journal_entry_id"}
+    assert set(response) == {"transaction", "categories", "ledger", "journal_entry_id"}
 
 
 @pytest.mark.parametrize("how", [{}, {"category_ledger_id": None}])
 def test_left_out_all_categories_move(world, how):
     """Without the category to replace, left out or null, a split collapses into one."""
     path = f"/v0/ledgers/{world.bank_id}/transactions/T/categories"
-    answer = world.request("PUT", path, json={"updated_category_ledger_id": world.fuel} | how)
-    assert (answer.status_code, categories(answer.json())) == (200, [world.fuel])
+    response = world.request("PUT", path, json={"updated_category_ledger_id": world.fuel} | how)
+    assert (response.status_code, categories(response.json())) == (200, [world.fuel])
     assert placed(world, world.food, world.rent) == {world.food: [], world.rent: []}
     assert sorted(placed(world, world.fuel)[world.fuel]) == [1, 3, 6]
 
@@ -82,11 +82,11 @@ def test_the_report_moves_by_exactly_the_change(world):
 
 
 def test_the_current_category_is_no_change(world):
-    """Moving to where everything already is answers 200, writes no audit row, and leaves the method alone."""
+    """Moving to where everything already is responses 200, writes no audit row, and leaves the method alone."""
     for category in (world.rent,):
-        answer = world.recategorize(world.bank_id, "T", world.rent, category)
-        assert categories(answer) == [world.food, world.rent]
-        assert answer["transaction"]["categorization_method"] == "as_posted"
+        response = world.recategorize(world.bank_id, "T", world.rent, category)
+        assert categories(response) == [world.food, world.rent]
+        assert response["transaction"]["categorization_method"] == "as_posted"
     assert world.audit() == []
     world.recategorize(world.bank_id, "T", world.rent)
     world.recategorize(world.bank_id, "T", world.rent)
@@ -135,8 +135,8 @@ def test_what_is_not_there_is_404(world, path, target, category, code):
     """An unknown ledger, transaction, target or category is 404, and nothing changes."""
     ids = {name: getattr(world, name, name) for name in ("nowhere", "food", "fuel", "rent", "bank_id")}
     ledger, transaction = path
-    answer = world.recategorize(ids[ledger], transaction, ids[target], category and ids[category], status=404)
-    assert answer["error_code"] == code
+    response = world.recategorize(ids[ledger], transaction, ids[target], category and ids[category], status=404)
+    assert response["error_code"] == code
     assert world.audit() == []
 
 
@@ -152,10 +152,10 @@ def test_financial_account_sides_are_422(books):
         (food, None),
         (savings, savings),
     ]:
-        answer = books.recategorize(bank, "T", target, category, status=422)
-        assert answer["detail"][0]["loc"][0] == "body"
-    answer = books.recategorize(bank, "T", food, rent)
-    assert [(at["ledger_id"], at["editable"]) for at in answer["categories"]] == [(savings, False), (food, True)]
+        response = books.recategorize(bank, "T", target, category, status=422)
+        assert response["detail"][0]["loc"][0] == "body"
+    response = books.recategorize(bank, "T", food, rent)
+    assert [(at["ledger_id"], at["editable"]) for at in response["categories"]] == [(savings, False), (food, True)]
     assert len(books.audit()) == 1
 
 
@@ -166,8 +166,8 @@ def test_balances_cannot_be_moved(books):
     books.post(NOON, (bank, -10, NewTransaction(id="T")), (rent, 6), (till, 4))
     before = books.report()
     for target, category in [(savings, rent), (till, rent), (savings, None), (rent, till), (rent, None), (till, till)]:
-        answer = books.recategorize(bank, "T", target, category, status=422)
-        assert answer["detail"][0]["loc"][0] == "body"
+        response = books.recategorize(bank, "T", target, category, status=422)
+        assert response["detail"][0]["loc"][0] == "body"
     assert books.report() == before
     shown = books.recategorize(bank, "T", rent, rent)["categories"]
     assert [(at["ledger_id"], at["editable"]) for at in shown] == [(rent, True), (till, False)]
@@ -199,5 +199,5 @@ def test_same_side_lines_are_no_categories(books):
 def test_bad_bodies_are_named(world, body, loc):
     """A body that is wrong is 422 with the field."""
     path = f"/v0/ledgers/{world.bank_id}/transactions/T/categories"
-    answer = world.request("PUT", path, json=body if body is not None else "null")
-    assert (answer.status_code, answer.json()["detail"][0]["loc"]) == (422, loc)
+    response = world.request("PUT", path, json=body if body is not None else "null")
+    assert (response.status_code, response.json()["detail"][0]["loc"]) == (422, loc)

@@ -1,4 +1,4 @@
-"""The HTTP face: authentication, isolation of instances, errors as JSON, hostile requests."""
+"""The application: authentication, isolation of instances, errors as JSON, hostile requests."""
 
 import http.client
 import itertools
@@ -13,7 +13,7 @@ from accounting_analytics.service.auth.access_tokens import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.bookkeeping.new_entries import NewTag, NewTransaction
 from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.app import MAX_BODY
+from accounting_analytics.service.web.request_body import MAX_BODY
 from accounting_analytics.service.web.server import running
 
 BEARER = 'Bearer realm="accounting-analytics"'
@@ -33,7 +33,7 @@ def every_operation(ledger="x", transaction="x"):
 
 
 def bad_authorizations(books):
-    """Return everything that is no valid Authorization header."""
+    """Return Authorization headers that are not valid."""
     key, secret = books.token.split(".")
     return [
         None, "", "Bearer", f"Basic {books.token}", books.token, f"Bearer {books.token}x", f"Bearer {key}",
@@ -44,17 +44,17 @@ def bad_authorizations(books):
 
 
 def test_bad_tokens_are_401(books):
-    """No token, a wrong one, and everything that only looks like one is 401 on every operation, with no hint why."""
+    """No token, a wrong one, and a malformed one are 401 on every operation, with the same body."""
     bodies = set()
     for authorization, (method, path, options) in itertools.product(bad_authorizations(books), every_operation()):
         headers = {"service-instance-id": books.instance_id}
         if authorization is not None:
             headers["authorization"] = authorization.encode("latin-1")
-        answer = books.http.request(method, path, headers=headers, **options)
-        assert answer.status_code == 401, (authorization, answer.text)
+        response = books.http.request(method, path, headers=headers, **options)
+        assert response.status_code == 401, (authorization, response.text)
         presented = (authorization or "").startswith("Bearer ")
-        assert answer.headers["www-authenticate"] == (BEARER + ', error="invalid_token"' if presented else BEARER)
-        bodies.add(answer.text)
+        assert response.headers["www-authenticate"] == (BEARER + ', error="invalid_token"' if presented else BEARER)
+        bodies.add(response.text)
     (body,) = bodies
     assert set(json.loads(body)) == ERROR
 
@@ -65,22 +65,22 @@ def test_the_scheme_is_not_case_sensitive(books):
     assert books.http.get("/v0/reports/cash-flow", params=DAYS, headers=headers).status_code == 200
 
 
-def test_a_token_opens_its_own_instance_only(books, make_books):
+def test_a_token_is_valid_for_its_own_instance_only(books, make_books):
     """A token with another instance, existing or not, is the same 404; without the header it is 422."""
     other = make_books()
     bodies = set()
     for instance, (method, path, options) in itertools.product((other.instance_id, "nothing", ""), every_operation()):
-        answer = books.request(method, path, headers={"service-instance-id": instance}, **options)
-        assert answer.status_code == 404
-        bodies.add(answer.text)
+        response = books.request(method, path, headers={"service-instance-id": instance}, **options)
+        assert response.status_code == 404
+        bodies.add(response.text)
     assert len(bodies) == 1
     assert json.loads(*bodies)["error_code"] == "instance_not_found"
-    answer = books.http.get("/v0/reports/cash-flow", params=DAYS, headers={"authorization": f"Bearer {books.token}"})
-    assert (answer.status_code, answer.json()["detail"][0]["loc"]) == (422, ["header", "service-instance-id"])
+    response = books.http.get("/v0/reports/cash-flow", params=DAYS, headers={"authorization": f"Bearer {books.token}"})
+    assert (response.status_code, response.json()["detail"][0]["loc"]) == (422, ["header", "service-instance-id"])
 
 
 def test_ids_of_another_instance_do_not_exist(books, make_books):
-    """Ledgers, transactions, categories, parents and tags of another instance answer exactly like unknown ones."""
+    """Ledgers, transactions, categories and tags of another instance get exactly the response of unknown ones."""
     other = make_books()
     bank, rent = other.bank(), other.category()
     other.post("2025-03-01T12:00:00Z", (bank, 1, NewTransaction(id="T"), NewTag("g", "n")), (rent, -1))
@@ -117,20 +117,20 @@ def test_ids_of_another_instance_do_not_exist(books, make_books):
     "path", ["/", "/v0", "/v0/ledger", "/v1/ledgers", "/v0/ledgers/", "/docs", "/v0/ledgers/a%2Fb/line-entries"]
 )
 def test_unknown_paths_are_json_404(books, path):
-    """A path that is none of ours is 404 in the shape of every error."""
-    answer = books.request("GET", path, params=DAYS, follow_redirects=False)
-    assert (answer.status_code, set(answer.json())) == (404, ERROR)
+    """An unknown path is 404 in the form of every error."""
+    response = books.request("GET", path, params=DAYS, follow_redirects=False)
+    assert (response.status_code, set(response.json())) == (404, ERROR)
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "FOO"])
 def test_other_methods_are_json_405(books, method):
-    """A method that a path does not have is 405, naming those it has."""
+    """A method that a path does not have is 405, and `allow` names those it has."""
     for own, path, options in every_operation():
         if method == own:
             continue
-        answer = books.request(method, path, params=options.get("params"))
-        assert (answer.status_code, set(answer.json())) == (405, ERROR)
-        assert own in answer.headers["allow"]
+        response = books.request(method, path, params=options.get("params"))
+        assert (response.status_code, set(response.json())) == (405, ERROR)
+        assert own in response.headers["allow"]
 
 
 @pytest.mark.parametrize(
@@ -151,16 +151,16 @@ def test_other_methods_are_json_405(books, method):
     ],
     ids=lambda value: str(value)[:30],
 )
-def test_bodies_that_are_no_body(books, content, content_type, status):
-    """A body that is not JSON, too large, too deep or of another kind is refused, and nothing is created."""
+def test_bad_bodies_are_refused(books, content, content_type, status):
+    """A body that is not JSON, too large, too deeply nested or of another type is refused, and nothing is created."""
     before = books.store.ledgers(books.instance_id)
     headers = {"content-type": content_type} if content_type else {}
-    answer = books.request("POST", "/v0/ledgers", content=content, headers=headers)
-    assert answer.status_code == status
+    response = books.request("POST", "/v0/ledgers", content=content, headers=headers)
+    assert response.status_code == status
     assert books.store.ledgers(books.instance_id) == before
 
 
-def test_ids_of_every_kind_are_only_ids(books):
+def test_hostile_ids_are_not_found(books):
     """Hostile ids in the path are not found; they reach no other path, file or query."""
     for nasty in (
         "'",
@@ -183,14 +183,14 @@ def test_ids_of_every_kind_are_only_ids(books):
         for name, value in books.headers.items():
             connection.putheader(name, value)
         connection.endheaders()
-        answer = connection.getresponse()
-        assert answer.status == 404, nasty
-        assert set(json.loads(answer.read())) == ERROR
+        response = connection.getresponse()
+        assert response.status == 404, nasty
+        assert set(json.loads(response.read())) == ERROR
         connection.close()
 
 
-def test_readers_and_writers_at_once(books):
-    """While lines move to and fro, every report keeps its identity and every scan sees each line once."""
+def test_readers_and_writers_in_parallel(books):
+    """While lines move between categories, every report balances and paging returns each line once."""
     bank, *targets = books.bank(), books.category(), books.category("Food"), books.category("Fuel")
     ids = [f"T{number}" for number in range(40)]
     for number, transaction in enumerate(ids):
@@ -206,7 +206,7 @@ def test_readers_and_writers_at_once(books):
         net = sum(ledger["net_cash_flow"] for ledger in read["cash_flow_ledgers"])
         assert net == read["ending_cash_balance"] == -sum(range(1, 41))
 
-    def scan(_):
+    def page_through(_):
         seen, token = [], {}
         while token is not None:
             page = books.lines(bank, limit=7, **token)
@@ -215,7 +215,7 @@ def test_readers_and_writers_at_once(books):
         assert len(seen) == len(set(seen)) == 40
 
     with ThreadPoolExecutor(12) as pool:
-        jobs = [pool.submit(work, number) for number in range(60) for work in (move, move, report, scan)]
+        jobs = [pool.submit(work, number) for number in range(60) for work in (move, move, report, page_through)]
         for job in jobs:
             job.result()
     changed = sum(len(row.before) for row in books.audit())
@@ -227,8 +227,8 @@ def test_readers_and_writers_at_once(books):
         assert row.before != row.after
 
 
-def test_a_failure_says_nothing_of_its_cause(tmp_path, caplog):
-    """When the database fails, the answer is a plain 500 without path, query or trace, and the log has the cause."""
+def test_a_failure_hides_its_cause(tmp_path, caplog):
+    """If the database fails, the response is a plain 500 without path, query or trace, and the log has the cause."""
     path = tmp_path / "broken.db"
     with Store.open(path) as store:
         instance = create_instance(store)
@@ -236,9 +236,9 @@ def test_a_failure_says_nothing_of_its_cause(tmp_path, caplog):
         with store.writing() as connection:
             connection.exec_driver_sql("ALTER TABLE line_entries RENAME TO gone")
     with running(path) as service:
-        answer = httpx.get(f"{service.base_url}/v0/reports/cash-flow", params=DAYS, headers=headers)
-    assert (answer.status_code, set(answer.json())) == (500, ERROR)
-    assert not re.search("gone|line_entries|select|sqlite|traceback|broken", answer.text, re.IGNORECASE)
+        response = httpx.get(f"{service.base_url}/v0/reports/cash-flow", params=DAYS, headers=headers)
+    assert (response.status_code, set(response.json())) == (500, ERROR)
+    assert not re.search("gone|line_entries|select|sqlite|traceback|broken", response.text, re.IGNORECASE)
     assert "no such table" in caplog.text
-    assert f"request {answer.headers['x-request-id']} failed" in caplog.text
-    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert f"request {response.headers['x-request-id']} failed" in caplog.text
+    assert response.headers["x-content-type-options"] == "nosniff"

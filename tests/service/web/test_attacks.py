@@ -1,4 +1,4 @@
-"""Attacks: whatever is sent, the service answers without a 5xx, says nothing of its inside, and keeps its books."""
+"""Attacks: on any input the service responds without a 5xx, shows no internals, and keeps its books."""
 
 import http.client
 import json
@@ -75,32 +75,32 @@ NASTY = [
 
 @pytest.fixture
 def victim(books):
-    """Return books with a transaction, a tag, and a trial balance to keep."""
+    """Return books with a transaction and a tag."""
     books.bank(id="bank")
     books.category(id="rent")
     books.post("2025-03-01T12:00:00Z", ("bank", -1, NewTransaction(id="T"), NewTag("class", "north")), ("rent", 1))
     return books
 
 
-def harmless(answer, sent=""):
-    """Check that an answer is no failure, and speaks of nothing inside; what was sent may come back as a name."""
-    assert answer.status_code < 500, (answer.request.url, answer.text)
+def check_response(response, sent=""):
+    """Check that a response is not a failure and shows no internals; the text that was sent may be a name in it."""
+    assert response.status_code < 500, (response.request.url, response.text)
     echoed = json.dumps(sent, ensure_ascii=False)[1:-1]
-    assert not INSIDE.search(answer.text.replace(echoed, "") if echoed else answer.text), answer.text
-    assert answer.headers["content-type"] == "application/json"
-    answer.json()
-    return answer
+    assert not INSIDE.search(response.text.replace(echoed, "") if echoed else response.text), response.text
+    assert response.headers["content-type"] == "application/json"
+    response.json()
+    return response
 
 
-def untouched(books):
-    """Check that the books are what they were, and answer."""
+def check_unchanged(books):
+    """Check that the books are unchanged and still served."""
     assert books.report()["ending_cash_balance"] == -1
     assert books.audit() == []
     assert [line["id"] for line in books.lines("rent")["records"]]
 
 
 def test_injection_into_queries(victim):
-    """Every parameter of every operation takes hostile text for a value that it refuses, or for a mere name."""
+    """Every parameter of every operation refuses hostile text, or uses it as a name only."""
     listing, report = "/v0/ledgers/bank/line-entries", "/v0/reports/cash-flow"
     names = {
         listing: [
@@ -119,15 +119,17 @@ def test_injection_into_queries(victim):
     for text in NASTY:
         for path, parameters in names.items():
             for name in parameters:
-                answer = harmless(victim.request("GET", path, params=DAYS | {name: text}))
+                response = check_response(victim.request("GET", path, params=DAYS | {name: text}))
                 meant = (name, text) == ("is_cashflow", "true")
-                assert answer.status_code in ({200} if meant else {400, 404, 422}), (name, text, answer.text)
-            assert harmless(victim.request("GET", path, params=DAYS | {text or "?": "x"}), text).status_code == 422
-    untouched(victim)
+                assert response.status_code in ({200} if meant else {400, 404, 422}), (name, text, response.text)
+            assert (
+                check_response(victim.request("GET", path, params=DAYS | {text or "?": "x"}), text).status_code == 422
+            )
+    check_unchanged(victim)
 
 
 def test_injection_into_bodies(victim):
-    """Every field of a body takes hostile text for a mere name or refuses it; values of other kinds are refused."""
+    """Every field of a body refuses hostile text, or uses it as a name only; values of other types are refused."""
     fields = [
         "name",
         "debit_credit",
@@ -142,37 +144,41 @@ def test_injection_into_bodies(victim):
     wrong_kinds = [None, 0, -1, 1.5, True, [], {}, [[]], {"a": {}}, 10**400]
     for value in [*NASTY, *wrong_kinds]:
         for name in fields:
-            answer = harmless(victim.request("POST", "/v0/ledgers", json=LEDGER | {name: value}), value)
-            assert answer.status_code in {201, 404, 409, 422}  # 409: no sort code follows that of a sibling
-            if answer.status_code == 201:
-                assert value is None or answer.json()[name] == value
+            response = check_response(victim.request("POST", "/v0/ledgers", json=LEDGER | {name: value}), value)
+            assert response.status_code in {201, 404, 409, 422}  # 409: no sort code follows that of a sibling
+            if response.status_code == 201:
+                assert value is None or response.json()[name] == value
         for body in (
             {"updated_category_ledger_id": value},
             {"updated_category_ledger_id": "rent", "category_ledger_id": value},
         ):
-            answer = harmless(victim.request("PUT", categories, json=body))
-            assert answer.status_code in {404, 422} or (value is None and answer.status_code == 200)
+            response = check_response(victim.request("PUT", categories, json=body))
+            assert response.status_code in {404, 422} or (value is None and response.status_code == 200)
         whole = {"content": json.dumps(value), "headers": {"content-type": "application/json"}}
-        assert harmless(victim.request("POST", "/v0/ledgers", **whole)).status_code == 422
+        assert check_response(victim.request("POST", "/v0/ledgers", **whole)).status_code == 422
         if isinstance(value, str):
-            assert harmless(victim.request("POST", "/v0/ledgers", json=LEDGER | {value: 1}), value).status_code in {
+            assert check_response(
+                victim.request("POST", "/v0/ledgers", json=LEDGER | {value: 1}), value
+            ).status_code in {
                 201,
                 422,
             }
-    untouched(victim)
+    check_unchanged(victim)
 
 
 def test_injection_into_headers_and_ids(victim):
-    """Instance header, modified-by and ids in the path are compared, kept or refused, never obeyed."""
+    """Instance header, modified-by and ids in the path are compared, stored or refused, never interpreted."""
     moved = victim.category("Food", id="food")
     for text in NASTY:
         raw = re.sub(rb"[\x00\r\n]", b"?", text.encode("utf-8")).strip()
-        answer = victim.request("GET", "/v0/reports/cash-flow", params=DAYS, headers={"service-instance-id": raw})
-        assert harmless(answer).status_code == 404
+        response = victim.request("GET", "/v0/reports/cash-flow", params=DAYS, headers={"service-instance-id": raw})
+        assert check_response(response).status_code == 404
         path = "/v0/ledgers/bank/transactions/T/categories"
         for target in (moved, "rent"):
             body = {"updated_category_ledger_id": target}
-            assert harmless(victim.request("PUT", path, json=body, headers={"modified-by": raw})).status_code == 200
+            assert (
+                check_response(victim.request("PUT", path, json=body, headers={"modified-by": raw})).status_code == 200
+            )
     assert {row.modified_by for row in victim.audit()} >= {"' OR '1'='1", "<script>alert(1)</script>"}
     assert victim.report()["ending_cash_balance"] == -1
 
@@ -207,19 +213,19 @@ def test_injection_into_headers_and_ids(victim):
     ],
 )
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
-def test_odd_targets(victim, method, target):
-    """Paths and queries that no client would write are 4xx."""
+def test_malformed_targets(victim, method, target):
+    """Malformed paths and queries are 4xx."""
     url = victim.http.base_url
     with closing(http.client.HTTPConnection(url.host, url.port, timeout=20)) as connection:
         connection.putrequest(method, target, skip_host=True)
         for name, value in {"host": "127.0.0.1", "content-length": "0", **victim.headers}.items():
             connection.putheader(name, value)
         connection.endheaders()
-        answer = connection.getresponse()
-        body = answer.read().decode()
-    assert 400 <= answer.status < 500, body
+        response = connection.getresponse()
+        body = response.read().decode()
+    assert 400 <= response.status < 500, body
     assert not INSIDE.search(body)
-    untouched(victim)
+    check_unchanged(victim)
 
 
 @pytest.mark.parametrize(
@@ -256,27 +262,27 @@ def test_odd_targets(victim, method, target):
     ],
     ids=lambda body: repr(body[:30]),
 )
-def test_odd_bodies(victim, body):
-    """Bodies that are deep, broken, of other encodings or of thousands of fields are 422, wherever there is one."""
+def test_malformed_bodies(victim, body):
+    """Bodies that are deeply nested, broken, in other encodings or have thousands of fields are 422."""
     before = victim.store.ledgers(victim.instance_id)
     for method, path in (("POST", "/v0/ledgers"), ("PUT", "/v0/ledgers/bank/transactions/T/categories")):
         for encoding in ({}, {"content-encoding": "gzip"}):
             headers = {"content-type": "application/json"} | encoding
-            assert harmless(victim.request(method, path, content=body, headers=headers)).status_code == 422
+            assert check_response(victim.request(method, path, content=body, headers=headers)).status_code == 422
     form = {"content-type": "application/x-www-form-urlencoded"}
-    assert harmless(victim.http.post("/oauth/token", content=body, headers=form)).status_code in {400, 401}
+    assert check_response(victim.http.post("/oauth/token", content=body, headers=form)).status_code in {400, 401}
     assert victim.store.ledgers(victim.instance_id) == before
-    untouched(victim)
+    check_unchanged(victim)
 
 
-def test_depth_is_counted_outside_of_text(victim):
-    """Brackets within a name are text: as many as one likes."""
+def test_depth_does_not_count_brackets_in_text(victim):
+    """Any number of brackets may be in a name."""
     name = '[{"\\' * 500
     assert victim.create(**LEDGER | {"name": name})["name"] == name
 
 
 def test_bodies_beyond_the_limit(victim):
-    """A body that is too large, announced or not, is 413 before it is all there."""
+    """A body that is too large is 413 before all of it has arrived, with a content-length or without."""
     large = b'{"name":"' + b"x" * 70_000 + b'"}'
 
     def chunks():
@@ -284,12 +290,12 @@ def test_bodies_beyond_the_limit(victim):
             yield b"x" * 1000
 
     for content in (large, chunks()):
-        answer = victim.request("POST", "/v0/ledgers", content=content, headers={"content-type": "application/json"})
-        assert harmless(answer).status_code == 413
+        response = victim.request("POST", "/v0/ledgers", content=content, headers={"content-type": "application/json"})
+        assert check_response(response).status_code == 413
 
 
 def foreign_and_unknown(other):
-    """Return pairs of requests: one that names something of other books, one that names nothing at all."""
+    """Return pairs of requests: one names a resource of another instance, one an unknown resource."""
     page = other.lines("theirs", limit=1)
     tag, page_token = page["records"][0]["tags"][0]["id"], page["next_page_token"]
     post, listing, report = "/v0/ledgers", "/v0/ledgers/{}/line-entries", "/v0/reports/cash-flow"
@@ -316,8 +322,8 @@ def foreign_and_unknown(other):
     ]
 
 
-def test_what_belongs_to_others_does_not_exist(victim, make_books):
-    """Ids, page tokens, tags, parents and categories of another instance answer to the byte like unknown ones."""
+def test_resources_of_other_instances_do_not_exist(victim, make_books):
+    """Ids, page tokens, tags, parents and categories of another instance get the very response of unknown ones."""
     other = make_books()
     other.bank(id="theirs")
     other.bank("Loan", id="their_loan", financial_account_type="loan")
@@ -326,35 +332,35 @@ def test_what_belongs_to_others_does_not_exist(victim, make_books):
         transaction = NewTransaction(id="theirT" if not number else f"t{number}")
         other.post("2025-03-01T12:00:00Z", ("theirs", -1, transaction, NewTag("g", "n")), ("their_rent", 1))
     for foreign, unknown in foreign_and_unknown(other):
-        answers = [victim.request(method, path, **options) for method, path, options in (foreign, unknown)]
-        assert answers[0].status_code == answers[1].status_code >= 400, foreign
-        assert answers[0].content == answers[1].content, foreign
+        responses = [victim.request(method, path, **options) for method, path, options in (foreign, unknown)]
+        assert responses[0].status_code == responses[1].status_code >= 400, foreign
+        assert responses[0].content == responses[1].content, foreign
         varying = {"x-request-id", "date"}
-        headers = [{n: v for n, v in answer.headers.items() if n not in varying} for answer in answers]
+        headers = [{n: v for n, v in response.headers.items() if n not in varying} for response in responses]
         assert headers[0] == headers[1]
-    untouched(victim)
+    check_unchanged(victim)
     assert other.audit() == []
 
 
-def test_credentials_of_others_open_nothing(victim, make_books):
-    """Tokens and client credentials open their own instance, whatever the header says, and halves do not mix."""
+def test_credentials_of_other_instances_are_refused(victim, make_books):
+    """Tokens and client credentials are valid for their own instance only, and their parts cannot be mixed."""
     other = make_books()
     client = issue_client(other.store, other.instance_id)
-    answer = victim.http.post("/oauth/token", data={"grant_type": "client_credentials"} | client._asdict())
+    response = victim.http.post("/oauth/token", data={"grant_type": "client_credentials"} | client._asdict())
     (mine, my_secret), (their, their_secret) = victim.token.split("."), other.token.split(".")
     for token, status in (
-        (answer.json()["access_token"], 404),
+        (response.json()["access_token"], 404),
         (other.token, 404),
         (f"{mine}.{their_secret}", 401),
         (f"{their}.{my_secret}", 401),
         (f"{client.client_id}.{client.client_secret}", 401),
         (client.client_secret, 401),
     ):
-        answer = victim.request(
+        response = victim.request(
             "GET", "/v0/reports/cash-flow", params=DAYS, headers={"authorization": f"Bearer {token}"}
         )
-        assert answer.status_code == status
-        assert token not in answer.text
+        assert response.status_code == status
+        assert token not in response.text
     for pair in ((victim.token.partition(".")[0], my_secret), (client.client_id, my_secret)):
         body = {"grant_type": "client_credentials", "client_id": pair[0], "client_secret": pair[1]}
         assert victim.http.post("/oauth/token", data=body).status_code == 401
@@ -363,22 +369,22 @@ def test_credentials_of_others_open_nothing(victim, make_books):
     assert victim.http.get("/v0/reports/cash-flow", params=DAYS, headers=headers).status_code == 401
 
 
-def test_a_token_in_the_url_opens_nothing(victim):
-    """A token is taken from the header only: what stands in URLs ends up in logs."""
+def test_a_token_in_the_url_is_ignored(victim):
+    """A token is read from the header only, because URLs are logged."""
     for name in ("access_token", "token", "authorization"):
-        answer = victim.http.get(
+        response = victim.http.get(
             "/v0/reports/cash-flow",
             params=DAYS | {name: victim.token},
             headers={"service-instance-id": victim.instance_id},
         )
-        assert answer.status_code == 401
-        assert victim.token not in answer.text
+        assert response.status_code == 401
+        assert victim.token not in response.text
 
 
 def test_errors_do_not_echo(victim):
-    """What was sent does not come back in an error, so that no page shows it and no log keeps it."""
+    """The text of a request is not in its error, so that no page shows it and no log keeps it."""
     canary = "canary<b>4711"
-    for answer in (
+    for response in (
         victim.request("GET", f"/v0/ledgers/{canary}/line-entries", params=DAYS),
         victim.request("GET", "/v0/reports/cash-flow", params=DAYS | {"time_zone": canary}),
         victim.request("GET", "/v0/ledgers/bank/line-entries", params=DAYS | {"page_token": canary}),
@@ -387,6 +393,6 @@ def test_errors_do_not_echo(victim):
         victim.http.get(f"/{canary}"),
         victim.http.post("/oauth/token", data={"grant_type": canary, "client_id": canary, "client_secret": canary}),
     ):
-        assert answer.status_code >= 400
-        assert "4711" not in answer.text
-        assert json.loads(answer.text)
+        assert response.status_code >= 400
+        assert "4711" not in response.text
+        assert json.loads(response.text)

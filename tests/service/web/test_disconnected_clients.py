@@ -1,4 +1,4 @@
-"""Clients that go away in mid-request."""
+"""Clients that disconnect during a request."""
 
 import socket
 import time
@@ -10,8 +10,8 @@ from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 
 
-def test_a_client_that_goes_away_leaves_no_trace(tmp_path, caplog):
-    """A request cut off in its body is no error of the service, and the next client is served."""
+def test_a_disconnected_client_is_not_an_error(tmp_path, caplog):
+    """A request that is cut off in its body logs no error, and the next client is served."""
     with Store.open(tmp_path / "books.db") as store:
         instance = create_instance(store)
         token = issue_token(store, instance)
@@ -21,11 +21,11 @@ def test_a_client_that_goes_away_leaves_no_trace(tmp_path, caplog):
         "content-type: application/json\r\ncontent-length: 100\r\n\r\n{"
     )
     with running(tmp_path / "books.db") as service:
-        at = urlsplit(service.base_url)
-        with socket.create_connection((at.hostname, at.port)) as cut:
+        url = urlsplit(service.base_url)
+        with socket.create_connection((url.hostname, url.port)) as cut:
             cut.sendall(head.encode())
             time.sleep(0.2)
-        with socket.create_connection((at.hostname, at.port)) as whole:
+        with socket.create_connection((url.hostname, url.port)) as whole:
             whole.sendall(b"GET /openapi.json HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n")
             assert whole.recv(15) == b"HTTP/1.1 200 OK"
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []

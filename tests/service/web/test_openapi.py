@@ -1,4 +1,4 @@
-"""The OpenAPI document describes what is really served: schemathesis finds no difference."""
+"""The OpenAPI document describes the service: schemathesis finds no difference."""
 
 import json
 from collections import Counter
@@ -23,10 +23,10 @@ OPERATIONS = {
 
 def test_document(books):
     """The document is OpenAPI 3.1, served without a token, with exactly the operations and their parameters."""
-    answer = books.http.get("/openapi.json")
-    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
-    assert answer.content == openapi_document()
-    document = answer.json()
+    response = books.http.get("/openapi.json")
+    assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
+    assert response.content == openapi_document()
+    document = response.json()
     assert document["openapi"].startswith("3.1.")
     named = {
         operation["operationId"]: (method.upper(), path)
@@ -56,7 +56,7 @@ def test_document(books):
     assert zones["default"] == "UTC"
 
 
-def peopled(books):
+def add_entries(books):
     """Return books with ten transactions, two categories, a tag and an OAuth client."""
     books.client = issue_client(books.store, books.instance_id)
     books.bank(id="bank")
@@ -72,14 +72,14 @@ def peopled(books):
 
 @pytest.fixture
 def world(books):
-    """Return books with something in them."""
-    return peopled(books)
+    """Return books with ledgers, transactions, a tag and a client."""
+    return add_entries(books)
 
 
-def made_plausible(case, world):
-    """Let a case of the right form mean something: ids that exist, dates in order, no invented page token.
+def make_meaningful(case, world):
+    """Give a valid case ids that exist, dates in order, and no invented page token.
 
-    JSON Schema can say none of these three. Cases that are meant to be wrong stay wrong.
+    JSON Schema cannot express these three. Cases that are meant to be wrong stay wrong.
     """
     if case.meta.generation.mode.is_negative:
         return
@@ -100,14 +100,14 @@ def made_plausible(case, world):
 
 @pytest.fixture
 def session():
-    """Keep one connection instead of one a request."""
+    """Return a session, which keeps one connection."""
     with requests.Session() as session:
         yield session
 
 
 @pytest.fixture
 def statuses():
-    """Count answers by status; in the end the operation must have succeeded often, and refused."""
+    """Count responses by status; the operation must both succeed and refuse often."""
     counted = Counter()
     yield counted
     succeeded, refused = (sum(count for status, count in counted.items() if status // 100 == kind) for kind in (2, 4))
@@ -121,42 +121,42 @@ api = schemathesis.openapi.from_dict(json.loads(openapi_document()))
 @api.parametrize()
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 def test_schemathesis_finds_nothing(case, world, session, statuses):
-    """200 examples an operation and every boundary value, right and wrong: each answer is as documented."""
-    made_plausible(case, world)
+    """200 examples per operation and every boundary value, right and wrong: each response is as documented."""
+    make_meaningful(case, world)
     named = any(name.lower() == INSTANCE_HEADER for name in case.headers or {})
     headers = {"Authorization": f"Bearer {world.token}"} if case.operation.path.startswith("/v0/") else {}
     headers |= {INSTANCE_HEADER: world.instance_id} if named else {}
-    answer = case.call_and_validate(base_url=str(world.http.base_url), headers=headers, session=session)
-    statuses[answer.status_code] += 1
+    response = case.call_and_validate(base_url=str(world.http.base_url), headers=headers, session=session)
+    statuses[response.status_code] += 1
 
 
 class Sessions(api.as_state_machine()):
-    """Follows the links of the document, in new books every time, as answers depend on what is in them."""
+    """Follows the links of the document, in new books every time, because responses depend on the books."""
 
     make_books, session, reached = None, None, None
 
     def setup(self):
-        self.world = peopled(self.make_books())
+        self.world = add_entries(self.make_books())
         self.ids = {"ledger_id": {"bank", "rent", "food"}, "transaction_id": {f"T{number}" for number in range(10)}}
-        self.asked = {}
+        self.queries = {}
 
     def before_call(self, case):
         if case.meta.generation.mode.is_negative:
             return
         path = {name: value for name, value in (case.path_parameters or {}).items() if value in self.ids[name]}
         token, body = (case.query or {}).get("page_token"), case.body
-        made_plausible(case, self.world)
+        make_meaningful(case, self.world)
         case.path_parameters = {**(case.path_parameters or {}), **path}
         if isinstance(body, dict) and body.get("updated_category_ledger_id") in {"rent", "food"}:
             case.body = body
-        if case.operation.path.endswith("line-entries"):  # days and pages that make a token come
+        if case.operation.path.endswith("line-entries"):  # days and pages that have a token
             case.query["start_date"] = min(case.query["start_date"], "2025-02-01")
             case.query["end_date"] = max(case.query["end_date"], "2025-04-01")
             case.query["limit"] = int(case.query.get("limit", 1)) % 7 + 1
-        if token is not None and self.asked:  # one that was invented becomes one that was given
-            token = token if token in self.asked else next(iter(self.asked))
-        if token in self.asked:  # a token means something only with the query it came from
-            path, query = self.asked[token]
+        if token is not None and self.queries:  # an invented token becomes a real one
+            token = token if token in self.queries else next(iter(self.queries))
+        if token in self.queries:  # a token is valid only with its own query
+            path, query = self.queries[token]
             case.path_parameters, case.query = dict(path), query | {"page_token": token}
 
     def after_call(self, response, case):
@@ -168,8 +168,8 @@ class Sessions(api.as_state_machine()):
             self.reached["pages by token"] += "page_token" in case.query
             query = {name: value for name, value in case.query.items() if name != "page_token"}
             for token in (page["next_page_token"], page["prev_page_token"]):
-                self.asked[token] = (case.path_parameters, query)
-            self.asked.pop(None, None)
+                self.queries[token] = (case.path_parameters, query)
+            self.queries.pop(None, None)
 
     def get_call_kwargs(self, case):
         headers = {"Authorization": f"Bearer {self.world.token}"} if case.operation.path.startswith("/v0/") else {}
@@ -185,10 +185,10 @@ class Sessions(api.as_state_machine()):
 
 @pytest.mark.soak
 def test_schemathesis_follows_links(make_books, session, soak_count):
-    """Create, list, page on, recategorize, again and again: every answer is as documented, and the books balance."""
+    """Create, list, page, recategorize, repeatedly: every response is as documented, and the books balance."""
     reached = Counter()
-    ways = {"make_books": staticmethod(make_books), "session": session, "reached": reached}
-    type("Sessions", (Sessions,), ways).run(
+    attributes = {"make_books": staticmethod(make_books), "session": session, "reached": reached}
+    type("Sessions", (Sessions,), attributes).run(
         settings=settings(
             max_examples=soak_count(500),
             stateful_step_count=6,

@@ -1,8 +1,9 @@
-"""The front door: names, sizes, what every answer carries, and what the log says and does not say."""
+"""The request guard: host names, sizes, headers of every response, and the access log."""
 
 import logging
 import re
 import sqlite3
+import time
 
 import httpx
 import pytest
@@ -13,8 +14,9 @@ from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.bookkeeping.new_entries import NewTransaction
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.app import create_app
-from accounting_analytics.service.web.request_guard import Hosts
+from accounting_analytics.service.web.request_guard import AllowedHosts
 from accounting_analytics.service.web.server import RunningService, running
+from accounting_analytics.service.web.service_options import ServiceOptions
 
 DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
 ERROR = {"message", "data", "display_message", "error_code"}
@@ -23,9 +25,9 @@ ERROR = {"message", "data", "display_message", "error_code"}
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "127.0.0.1:8000", "localhost", "LOCALHOST:1", "localhost.", "[::1]:80", "127.9.9.9"]
 )
-def test_loopback_names_are_answered(host):
+def test_loopback_names_are_allowed(host):
     """Loopback has several names."""
-    assert Hosts().allow(host)
+    assert AllowedHosts().allows(host)
 
 
 @pytest.mark.parametrize(
@@ -36,43 +38,43 @@ def test_loopback_names_are_answered(host):
         " localhost", "localhost\u00e9", "127.1", "2130706433", "0x7f.1",
     ],
 )  # fmt: skip
-def test_other_names_are_not(host):
-    """A name that somebody else's page may have rebound to this address is not ours."""
-    assert not Hosts().allow(host)
+def test_other_names_are_not_allowed(host):
+    """A name that a web page may have rebound to this address is not allowed."""
+    assert not AllowedHosts().allows(host)
 
 
 def test_public_names_and_addresses():
-    """Configured names are answered exactly; where other machines are let in, bare addresses are too."""
-    hosts = Hosts(["Books.Example.org"], any_address=True)
-    assert hosts.allow("books.example.org:443")
-    assert hosts.allow("192.0.2.1:80")
-    assert hosts.allow("[2001:db8::1]")
-    assert not hosts.allow("evil.books.example.org")
+    """Public names are allowed exactly; if other machines are allowed, IP addresses are too."""
+    hosts = AllowedHosts(["Books.Example.org"], any_address=True)
+    assert hosts.allows("books.example.org:443")
+    assert hosts.allows("192.0.2.1:80")
+    assert hosts.allows("[2001:db8::1]")
+    assert not hosts.allows("evil.books.example.org")
     for wrong in ("https://books.example.org", "books.example.org:443", "", "*", "*.example.org", "a b"):
         with pytest.raises(ConfigurationError, match="bare host name"):
-            Hosts([wrong])
+            AllowedHosts([wrong])
 
 
 def test_a_rebound_name_reads_nothing(books):
-    """With a foreign Host even a valid token gets 400, on every path."""
+    """With another Host even a valid token gets 400, on every path."""
     for path in ("/v0/reports/cash-flow", "/openapi.json", "/oauth/token", "/"):
-        answer = books.request("GET", path, params=DAYS, headers={"host": "evil.example"})
-        assert (answer.status_code, set(answer.json())) == (400, ERROR)
+        response = books.request("GET", path, params=DAYS, headers={"host": "evil.example"})
+        assert (response.status_code, set(response.json())) == (400, ERROR)
 
 
 def test_public_hosts_reach_the_service(tmp_path):
-    """The names given to the service are those it answers to."""
-    with running(tmp_path / "books.db", public_hosts=["books.example.org"]) as service:
+    """Requests may use the public names of the service, and no others."""
+    with running(tmp_path / "books.db", ServiceOptions(public_hosts=["books.example.org"])) as service:
         url = f"{service.base_url}/openapi.json"
         assert httpx.get(url, headers={"host": "books.example.org"}).status_code == 200
         assert httpx.get(url, headers={"host": "example.org"}).status_code == 400
 
 
 def test_too_many_or_too_large(books):
-    """Headers, paths and queries beyond their limits are refused by their own status; up to them they are read."""
+    """Headers, paths and queries above their limits are refused with a status each; up to the limits they are read."""
     get = books.http.get
-    ours = 10  # headers that the client sends by itself, at most
-    assert get("/openapi.json", headers={f"x-{n}": "1" for n in range(64 - ours)}).status_code == 200
+    own = 10  # at most so many headers the client adds itself
+    assert get("/openapi.json", headers={f"x-{n}": "1" for n in range(64 - own)}).status_code == 200
     assert get("/openapi.json", headers={f"x-{n}": "1" for n in range(65)}).status_code == 431
     assert get("/openapi.json", headers={"x": "1" * 30_000}).status_code == 200
     assert get("/openapi.json", headers={"x": "1" * 33_000}).status_code == 431
@@ -82,10 +84,10 @@ def test_too_many_or_too_large(books):
     assert get("/" + "x" * 8_200).status_code == 414
 
 
-def test_every_answer_is_guarded(books):
-    """Success, refusal and error carry the security headers once, and an id of their own."""
+def test_every_response_has_security_headers(books):
+    """Success, refusal and error have the security headers, and a request id each."""
     seen = set()
-    for answer in (
+    for response in (
         books.http.get("/openapi.json"),
         books.http.get("/nowhere"),
         books.http.get("/v0/reports/cash-flow"),
@@ -94,25 +96,35 @@ def test_every_answer_is_guarded(books):
         books.http.post("/oauth/token"),
         books.http.get("/openapi.json", headers={"x-request-id": "mine\t<script>"}),
     ):
-        assert answer.headers["content-type"] == "application/json"
-        assert answer.headers["x-content-type-options"] == "nosniff"
-        assert answer.headers["cache-control"] == "no-store"
-        assert answer.headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
-        assert answer.headers["referrer-policy"] == "no-referrer"
-        assert answer.headers["x-frame-options"] == "DENY"
-        assert "access-control-allow-origin" not in answer.headers
-        assert "server" not in answer.headers
-        assert re.fullmatch(r"[0-9a-f]{16}", answer.headers["x-request-id"])
-        seen.add(answer.headers["x-request-id"])
+        assert response.headers["content-type"] == "application/json"
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert response.headers["cache-control"] == "no-store"
+        assert response.headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+        assert response.headers["referrer-policy"] == "no-referrer"
+        assert response.headers["x-frame-options"] == "DENY"
+        assert "access-control-allow-origin" not in response.headers
+        assert "server" not in response.headers
+        assert re.fullmatch(r"[0-9a-f]{16}", response.headers["x-request-id"])
+        seen.add(response.headers["x-request-id"])
     assert len(seen) == 7
 
 
-def test_the_log_names_routes_and_no_secrets(books, caplog):
+def access_log_lines(caplog, count):
+    """Return the lines of the access log; the last may be written after its response has arrived."""
+    lines = []
+    while len(lines) < count:
+        time.sleep(0.01)
+        records = [record for record in caplog.records if record.name == "accounting_analytics.service.access"]
+        lines = [record.getMessage() for record in records]
+    return lines
+
+
+def test_the_log_has_routes_and_no_secrets(books, caplog):
     """A line has method, route, status, time, request id and instance; no token, id or value of a request."""
     bank, rent = books.bank(id="secretbank"), books.category(id="secretrent")
     books.post("2025-03-01T12:00:00Z", (bank, -1, NewTransaction(id="secretmove")), (rent, 1))
     with caplog.at_level(logging.DEBUG):
-        answer = books.request(
+        response = books.request(
             "GET",
             f"/v0/ledgers/{bank}/line-entries",
             params=DAYS | {"tag_ids": "secrettag", "page_token": "secrettoken"},
@@ -120,28 +132,28 @@ def test_the_log_names_routes_and_no_secrets(books, caplog):
         books.recategorize(bank, "secretmove", rent, headers={"modified-by": "secretuser"})
         books.http.get("/secretpath?secretquery", headers={"authorization": "Bearer secretkey.secretvalue"})
         books.http.request("SECRETMETHOD", "/v0/ledgers", headers={"x": "secretheader"})
-    lines = [record.getMessage() for record in caplog.records if record.name == "accounting_analytics.service.access"]
-    assert len(lines) == 4
-    said = re.fullmatch(
-        rf"GET (\S+) (\d+) [\d.]+ ms, request {answer.headers['x-request-id']}, instance {books.instance_id}", lines[0]
+    lines = access_log_lines(caplog, 4)
+    first = re.fullmatch(
+        rf"GET (\S+) (\d+) [\d.]+ ms, request {response.headers['x-request-id']}, instance {books.instance_id}",
+        lines[0],
     )
-    assert said.groups() == ("/v0/ledgers/{ledger_id}/line-entries", "400")
+    assert first.groups() == ("/v0/ledgers/{ledger_id}/line-entries", "400")
     assert lines[1].startswith("PUT /v0/ledgers/{ledger_id}/transactions/{transaction_id}/categories 200 ")
     assert lines[2].startswith("GET - 404 ")
     assert lines[2].endswith(" instance -")
     assert lines[3].startswith("other ")
-    ours = "".join(r.getMessage() for r in caplog.records if r.name.startswith(("accounting_analytics", "uvicorn")))
-    assert "secret" not in ours.lower()
-    assert books.token.partition(".")[2] not in ours
+    logged = "".join(r.getMessage() for r in caplog.records if r.name.startswith(("accounting_analytics", "uvicorn")))
+    assert "secret" not in logged.lower()
+    assert books.token.partition(".")[2] not in logged
 
 
 def test_books_that_stay_locked_are_503(tmp_path, caplog):
-    """While another program keeps the database locked, changes are 503 with retry-after, and reading goes on."""
+    """While another program locks the database, changes are 503 with retry-after, and reads work."""
     path = tmp_path / "books.db"
     with Store.open(path, lock_seconds=0.05) as store:
         instance = create_instance(store)
         headers = {"authorization": f"Bearer {issue_token(store, instance)}", "service-instance-id": instance}
-        service = RunningService(create_app(store), "127.0.0.1", 0)
+        service = RunningService(create_app(store))
         other = sqlite3.connect(path, isolation_level=None)
         try:
             other.execute("BEGIN IMMEDIATE")

@@ -1,4 +1,4 @@
-"""Columns of JSON: every value reads back as what it was made of."""
+"""Columns of JSON: every value reads back as the value it was made from."""
 
 import datetime as dt
 import json
@@ -6,28 +6,25 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting_analytics.service.operations.transaction_columns import (
-    TransactionLine,
-    line_columns,
-    transaction_columns,
-    transaction_fields,
-)
 from accounting_analytics.service.wire import json_columns
-from accounting_analytics.service.wire.rendering import encode, timestamp
+from accounting_analytics.service.wire.json_values import encode, number
+from accounting_analytics.service.wire.response_models import CashFlowLine
 from accounting_analytics.service.wire.stored_records import microseconds
 from accounting_analytics.service.wire.units import number_text, split
 
-UNITS = st.lists(st.integers(-(10**20) + 1, 10**20 - 1), min_size=1, max_size=20)
+AMOUNTS = st.integers(-(10**20) + 1, 10**20 - 1)
+UNITS = st.lists(AMOUNTS, min_size=1, max_size=20)
 INSTANTS = st.datetimes(timezones=st.just(dt.UTC))
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from('"\\\n\x00\x1f\x7f\u2028'), max_size=20)
 
 
 @given(UNITS, st.integers(0, 10))
 def test_numbers_are_the_exact_decimals(amounts, scale):
-    """Amounts of any size and sign come out as the one number text of each, and sum exactly."""
+    """Amounts of any size and sign become the number text of each, and sum exactly."""
     column = json_columns.units(*zip(*map(split, amounts), strict=True))
     numbers = json_columns.numbers(column, scale).to_pylist()
     assert numbers == [number_text(units, scale) for units in amounts]
@@ -37,43 +34,59 @@ def test_numbers_are_the_exact_decimals(amounts, scale):
 
 @given(st.lists(INSTANTS | INSTANTS.map(lambda instant: instant.replace(microsecond=0)), min_size=1, max_size=10))
 def test_timestamps_are_iso_8601_in_utc(instants):
-    """Instants of all years come out with the zone, and with a fraction only where there is one."""
-    shown = json_columns.timestamps([microseconds(instant) for instant in instants]).to_pylist()
-    assert shown == [instant.isoformat().replace("+00:00", "Z") for instant in instants]
-    assert shown == [timestamp(microseconds(instant)) for instant in instants]
+    """Instants of all years have a zone, and a fraction only if it is not zero."""
+    texts = json_columns.timestamps([microseconds(instant) for instant in instants]).to_pylist()
+    assert texts == [instant.isoformat().replace("+00:00", "Z") for instant in instants]
 
 
-@given(st.lists(TEXTS | st.none(), min_size=1, max_size=10))
-def test_texts_are_escaped_where_they_must_be(values):
-    """Any text reads back as it was, beside texts that need no escape and texts that are not there."""
-    inside = json_columns.texts(values).to_pylist()
-    assert [None if text is None else json.loads(f'"{text}"') for text in inside] == values
+@given(st.lists(TEXTS, min_size=1, max_size=10))
+def test_texts_are_escaped(values):
+    """Any text reads back as it was, beside texts that need no escape."""
+    escaped = json_columns.texts(values).to_pylist()
+    assert [json.loads(f'"{text}"') for text in escaped] == values
 
 
-@given(UNITS, TEXTS, TEXTS | st.none(), st.booleans())
-def test_one_transaction_is_shown_like_thousands(amounts, said, source, personal):
-    """The form for one transaction and the one for columns of them say the same."""
-    rows = [
-        TransactionLine(
-            1, "lin_1", 2, 1_735_689_600_500_000, "debit", *split(units), "", "ent_1", "", "txn_1", said, personal,
-            "posted", "reviewed", source, "user",
+@given(st.lists(st.tuples(AMOUNTS, INSTANTS, TEXTS, TEXTS), min_size=1, max_size=10), st.integers(0, 10))
+def test_columns_are_the_bytes_of_the_structs(lines, scale):
+    """Lines rendered by column are, byte for byte, the encoded structs that the OpenAPI document describes."""
+    amounts, instants, names, descriptions = zip(*lines, strict=True)
+    ids = [f"lin_{index}" for index in range(len(lines))]
+    rendered = json_columns.objects(
+        CashFlowLine,
+        {
+            "line_id": json_columns.texts(ids),
+            "amount": json_columns.numbers(json_columns.units(*zip(*map(split, amounts), strict=True)), scale),
+            "datetime": json_columns.timestamps([microseconds(instant) for instant in instants]),
+            "cash_flow_ledger_name": json_columns.texts(names),
+            "journal_entry_id": json_columns.texts(ids),
+            "journal_entry_description": json_columns.texts(descriptions),
+        },
+    )
+    structs = [
+        CashFlowLine(
+            line_id=line_id,
+            amount=number(units, scale),
+            datetime=instant,
+            cash_flow_ledger_name=name,
+            journal_entry_id=line_id,
+            journal_entry_description=description,
         )
-        for units in amounts
-    ]  # fmt: skip
-    columns = transaction_columns(line_columns(rows), '"led_1"', 2).to_pylist()
-    alone = [encode(transaction_fields(row, "led_1", 2)) for row in rows]
-    exact = {"parse_float": Decimal, "parse_int": Decimal}
-    assert [json.loads(f"{{{text}}}", **exact) for text in columns] == [json.loads(text, **exact) for text in alone]
+        for line_id, (units, instant, name, description) in zip(ids, lines, strict=True)
+    ]
+    assert rendered.to_pylist() == [f"{encode(line).decode()}," for line in structs]
 
 
-def test_joined_texts_are_null_where_a_part_is():
-    """What is not there takes all that is put together with it along."""
-    assert json_columns.joined("a", pa.array(["b", None]), "c").to_pylist() == ["abc", None]
+def test_columns_must_be_the_fields():
+    """A field without a column, or a column that is not a field, is refused."""
+    columns = {name: pa.array([""]) for name in CashFlowLine.__struct_fields__}
+    for wrong in (columns | {"more": pa.array([""])}, {"line_id": pa.array([""])}):
+        with pytest.raises(ValueError, match="are not the fields of CashFlowLine"):
+            json_columns.objects(CashFlowLine, wrong)
 
 
 @given(st.lists(st.lists(st.integers(), min_size=1, max_size=4), min_size=1, max_size=5), st.integers(0, 3))
-def test_elements_stand_between_commas(groups, before):
-    """Rows become the insides of JSON arrays, as many to each as asked, whatever they were cut from."""
+def test_slices_are_separated_by_commas(groups, before):
+    """Rows become the elements of JSON arrays, as many in each as its count, also if the rows are a slice."""
     rows = pa.array([*["before,"] * before, *(f"{number}," for group in groups for number in group), "after,"])
-    texts = json_columns.elements(rows.slice(before), [len(group) for group in groups])
+    texts = json_columns.slices(rows.slice(before), [len(group) for group in groups])
     assert [json.loads(b"[" + text.to_pybytes() + b"]") for text in texts] == groups

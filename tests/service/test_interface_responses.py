@@ -64,21 +64,21 @@ SCHEMAS = {
 
 
 class Seen:
-    """Checks answers, and remembers which fields had a value, which were null, and which values enums had."""
+    """Checks responses, and remembers which fields had a value, which were null, and which values enums had."""
 
     def __init__(self):
         self.fields, self.nulls, self.values = set(), set(), set()
 
-    def check(self, answer, name):
-        """Check an answer against the schema of an object of the interface."""
+    def check(self, response, name):
+        """Check an response against the schema of an object of the interface."""
         validator = Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": SCHEMAS}, format_checker=FORMATS)
-        assert [f"{error.json_path}: {error.message}" for error in validator.iter_errors(answer)] == []
-        self.remember(answer, name)
-        return answer
+        assert [f"{error.json_path}: {error.message}" for error in validator.iter_errors(response)] == []
+        self.remember(response, name)
+        return response
 
-    def remember(self, answer, name):
+    def remember(self, response, name):
         for row in OBJECTS[name]:
-            value = answer.get(row["name"], self)
+            value = response.get(row["name"], self)
             if value is None:
                 self.nulls.add((name, row["name"]))
             elif value is not self:
@@ -93,7 +93,7 @@ class Seen:
 
 @pytest.fixture
 def world(books):
-    """Return books with an entry of every kind that answers may show."""
+    """Return books with an entry of every kind that responses may show."""
     costs = books.create(
         name="Costs", editable=True, debit_credit="debit", type="expense", sub_type="operating_expenses",
         report_cash_flow=False, sort_code="5",
@@ -147,10 +147,10 @@ def test_answers_are_json(world):
         ("/v0/ledgers/none/line-entries", year),
         ("/v0/none", {}),
     ):
-        answer = world.request("GET", path, params=params)
-        assert answer.headers["content-type"] == "application/json"
-        assert int(answer.headers["content-length"]) == len(answer.content)
-        assert re.search(rb":-?\d+(?![\d.])|[eE]\+?\d", re.sub(rb'"[^"]*"', b'""', answer.content)) is None
+        response = world.request("GET", path, params=params)
+        assert response.headers["content-type"] == "application/json"
+        assert int(response.headers["content-length"]) == len(response.content)
+        assert re.search(rb":-?\d+(?![\d.])|[eE]\+?\d", re.sub(rb'"[^"]*"', b'""', response.content)) is None
     assert world.report()["ending_cash_balance"] == Decimal(-7)
 
 

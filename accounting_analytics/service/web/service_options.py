@@ -1,0 +1,101 @@
+"""Options of running the service."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from accounting_analytics.errors import ConfigurationError
+from accounting_analytics.periods import zone
+from accounting_analytics.service.faults.fault_plan import FaultPlan
+from accounting_analytics.service.web.request_guard import AllowedHosts
+from accounting_analytics.service.web.token_endpoint import DEFAULT_LIFETIME
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LOOPBACK = "127.0.0.1"
+_MAX_PORT = 65535
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ServiceOptions:
+    """How to run the service; every option has a default that is safe on this machine.
+
+    Parameters
+    ----------
+    host : str
+        Address to bind to; an address that other machines can reach needs `allow_remote`.
+    port : int
+        Port; 0 takes a free one.
+    allow_remote : bool
+        Whether other machines may reach the service.
+    public_hosts : sequence of str
+        Host names that requests may use, besides those of loopback.
+    localtime : str, optional
+        Time zone that ``localtime`` means in every instance, instead of the one it was created with.
+    requests_per_minute : int, optional
+        Requests per minute and instance; no limit if omitted.
+    token_lifetime : float
+        Seconds until a token from ``/oauth/token`` expires.
+    faults : str, optional
+        Faults to inject, see :mod:`accounting_analytics.service.faults.fault_plan`; on loopback only.
+    fault_seed : int
+        Chooses which requests get the faults.
+
+    Raises
+    ------
+    ConfigurationError
+        Other machines could reach the service, which is not allowed; or the port does not exist.
+    PeriodError
+        The time zone is unknown.
+    """
+
+    host: str = LOOPBACK
+    port: int = 0
+    allow_remote: bool = False
+    public_hosts: Sequence[str] = ()
+    localtime: str | None = None
+    requests_per_minute: int | None = None
+    token_lifetime: float = DEFAULT_LIFETIME
+    faults: str | None = None
+    fault_seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.is_remote and not self.allow_remote:
+            msg = (
+                f"host {self.host!r} can be reached by other machines, and this service uses plain HTTP: "
+                f"use {LOOPBACK}, or allow it with allow_remote (--allow-remote)"
+            )
+            raise ConfigurationError(msg)
+        if self.is_remote and self.faults is not None:
+            msg = f"faults are injected on loopback only, not on {self.host!r}, which other machines can reach"
+            raise ConfigurationError(msg)
+        if not 0 <= self.port <= _MAX_PORT:
+            msg = f"port {self.port} does not exist; use a port from 0 (any free one) to {_MAX_PORT}"
+            raise ConfigurationError(msg)
+        if self.localtime is not None:
+            zone(self.localtime)
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether other machines can reach the host."""
+        try:
+            return self.host != "localhost" and not ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return True
+
+    def allowed_hosts(self) -> AllowedHosts:
+        """Hosts that requests may name."""
+        return AllowedHosts(self.public_hosts, any_address=self.is_remote)
+
+    def fault_plan(self) -> FaultPlan | None:
+        """Faults to inject, if any; the log announces them."""
+        if self.faults is None:
+            return None
+        plan = FaultPlan(self.faults, self.fault_seed)
+        _log.warning("FAULTS ARE ON, responses are wrong on purpose: %s", plan)
+        return plan
