@@ -1,4 +1,4 @@
-"""The certificate: every planted gap is found and named, and sound books have none."""
+"""Completeness: every planted gap is found and named, and complete books have none."""
 
 import json
 from decimal import Decimal
@@ -48,7 +48,7 @@ def frame(lines, *, named=True):
 
 
 def test_sound_books_are_complete():
-    """Debits equal credits, every named line is here, and the summary says so."""
+    """Debits equal credits, every named line was loaded, and the summary states it."""
     certificate = aa.check_completeness(frame(LINES))
     assert certificate.complete
     assert (certificate.lines, certificate.entries, certificate.debits, certificate.credits) == (
@@ -61,7 +61,7 @@ def test_sound_books_are_complete():
 
 
 def test_a_missing_line_is_named():
-    """A line that its entry names and the load lacks is found twice over: by name, and by its entry's gap."""
+    """A line that its entry names and the load lacks is found by its id and by the difference of its entry."""
     certificate = aa.check_completeness(frame(LINES[:3]))
     assert not certificate.complete
     assert certificate.problems["journal_entry_id"].tolist() == ["e2", "e2"]
@@ -71,31 +71,31 @@ def test_a_missing_line_is_named():
 
 
 def test_a_cent_off_is_found_without_names():
-    """Without the entries' line ids an unbalanced entry still shows, and the certificate says what was not checked."""
+    """Without the ids of lines an unbalanced entry is still found, and the certificate states what was not checked."""
     lines = [*LINES[:3], ("d", "sales", "e2", "-7.00")]
     certificate = aa.check_completeness(frame(lines, named=False))
     assert certificate.problems["difference"].tolist() == [Decimal("0.01")]
     assert "no line ids" in aa.check_completeness(frame(LINES, named=False)).summary()
 
 
-def test_nothing_is_complete():
-    """No lines at all are complete: there is nothing to miss."""
+def test_a_load_without_lines_is_complete():
+    """A load without lines is complete."""
     assert aa.check_completeness(frame([])).complete
 
 
 def test_html_is_escaped():
-    """Ids in the notebook's table are text."""
+    """Ids are escaped in HTML."""
     signed = frame([("a", "bank", "e1", "1.00")], named=False).assign(journal_entry_id=["<script>"])
     assert "<script>" not in aa.check_completeness(signed)._repr_html_()
 
 
 def test_other_frames_are_refused():
-    """A frame without the columns is no load."""
+    """A frame without the required columns is refused."""
     with pytest.raises(FrameError, match="journal_entry_id"):
         aa.check_completeness(frame(LINES).drop(columns="journal_entry_id"))
 
 
-STAMP = {
+METADATA = {
     "start_date": "2025-03-01",
     "end_date": "2025-03-31",
     "time_zone": "UTC",
@@ -108,16 +108,16 @@ STAMP = {
 }
 
 
-def stamped(**changes):
-    """Return the sound frame with what its load says of itself."""
+def loaded_frame(**changes):
+    """Return the complete frame with load metadata."""
     loaded = frame(LINES)
-    loaded.attrs["load"] = STAMP | changes
+    loaded.attrs["load"] = METADATA | changes
     return loaded
 
 
-def test_a_frame_that_was_filtered_is_no_load():
-    """Whole entries taken out of a frame leave it balanced, but it is not what was loaded; nor is one with more."""
-    loaded = stamped()
+def test_a_filtered_frame_is_not_complete():
+    """A frame without some entries still balances, but has fewer lines than were loaded; another one has more."""
+    loaded = loaded_frame()
     for changed in (loaded[loaded["journal_entry_id"] != "e1"], loaded.iloc[[*range(len(loaded)), 0]]):
         certificate = aa.check_completeness(changed)
         assert not certificate.complete
@@ -172,16 +172,16 @@ def failed(certificate):
 
 
 def test_everything_can_be_checked():
-    """Balanced entries, named lines, windows, a report's lines and the chain of months: all looked at, all sound."""
+    """Entries, named lines, windows, lines of reports and balances of months are all checked, without a problem."""
     reports = [make_report(), make_report((), days=("2025-04-01", "2025-04-30"), starting="12.01", ending="12.01")]
-    certificate = aa.check_completeness(stamped(), report=reports)
+    certificate = aa.check_completeness(loaded_frame(), report=reports)
     assert certificate.complete
     assert [check.checked for check in certificate.checks] == [2, 4, 2, 4, 2, 1]
     assert [check.note for check in certificate.checks] == [""] * 6
 
 
-def test_what_was_not_checked_is_said():
-    """Without names, stamp and reports the certificate says what it does not prove."""
+def test_unchecked_claims_are_stated():
+    """Without ids of lines, metadata and reports the certificate states what it does not prove."""
     certificate = aa.check_completeness(frame(LINES, named=False))
     assert [bool(check.note) for check in certificate.checks] == [False, True, True, True, True, True]
     assert "not checked: no report was given" in certificate.explain()
@@ -189,7 +189,7 @@ def test_what_was_not_checked_is_said():
 
 
 @pytest.mark.parametrize(
-    ("windows", "said"),
+    ("windows", "days"),
     [
         ("", "2025-03-01 to 2025-03-31"),
         ("2025-03-02/2025-03-31", "before 2025-03-02"),
@@ -198,11 +198,11 @@ def test_what_was_not_checked_is_said():
         ("2025-03-01/2025-03-10 2025-03-10/2025-03-31", "between 2025-03-10 and 2025-03-10"),
     ],
 )
-def test_days_without_a_window_are_named(windows, said):
-    """A ledger whose windows do not tile the period is not complete."""
-    certificate = aa.check_completeness(stamped(ledgers=STAMP["ledgers"] | {"rent": windows}))
+def test_days_without_a_window_are_named(windows, days):
+    """A ledger whose windows do not cover each day of the period once is not complete."""
+    certificate = aa.check_completeness(loaded_frame(ledgers=METADATA["ledgers"] | {"rent": windows}))
     assert failed(certificate) == [0, 0, 1, 0, 0, 0]
-    assert said in certificate.summary()
+    assert days in certificate.summary()
     assert "rent" in certificate.summary()
 
 
@@ -210,12 +210,12 @@ def test_days_without_a_window_are_named(windows, said):
     ("lines", "problem", "difference"),
     [
         ((("b", "rent", "-5.00"), ("z", "sales", "7.01")), "a line of the report is missing", None),
-        ((("b", "rent", "-5.01"), ("d", "sales", "7.01")), "the report has another amount", Decimal("-0.01")),
-        ((("a", "rent", "-4.00"), ("c", "sales", "7.01")), "the report has another amount", Decimal("1.00")),
+        ((("b", "rent", "-5.01"), ("d", "sales", "7.01")), "the report has a different amount", Decimal("-0.01")),
+        ((("a", "rent", "-4.00"), ("c", "sales", "7.01")), "the report has a different amount", Decimal("1.00")),
     ],
 )
-def test_report_lines_that_are_not_here_are_named(lines, problem, difference):
-    """A reported line that the load lacks, or has with another amount, to the cent; also by ids of the cash side."""
+def test_report_lines_that_were_not_loaded_are_named(lines, problem, difference):
+    """A reported line that is missing or differs by a cent is named, also where the report gives ids of cash lines."""
     certificate = aa.check_completeness(frame(LINES), report=make_report(lines))
     assert failed(certificate) == [0, 0, 0, 0, 1, 0]
     assert certificate.problems["problem"].tolist() == [problem]
@@ -223,14 +223,14 @@ def test_report_lines_that_are_not_here_are_named(lines, problem, difference):
     assert "report of 2025-03-01" in certificate.summary()
 
 
-def test_ids_of_the_cash_side_are_read():
-    """A deployment that names the bank's line stands for the entry's category lines."""
+def test_reports_may_give_ids_of_cash_lines():
+    """The id of a cash line stands for the category lines of its entry."""
     report = make_report((("a", "rent", "-5.00"), ("c", "sales", "7.01")))
     assert aa.check_completeness(frame(LINES), report=report).complete
 
 
-def test_months_that_do_not_follow_are_named():
-    """A cent between the end of one month and the start of the next is found, in sum and by ledger."""
+def test_different_balances_of_adjoining_months_are_named():
+    """A cent between the end of one month and the start of the next is found, in total and by ledger."""
     months = [make_report((), days=("2025-04-01", "2025-04-30"), starting="12.02", ending="12.02"), make_report()]
     certificate = aa.check_completeness(frame(LINES), report=months)
     assert failed(certificate) == [0, 0, 0, 0, 0, 1]
@@ -238,18 +238,18 @@ def test_months_that_do_not_follow_are_named():
     assert "between 2025-03-31 and 2025-04-01" in certificate.explain()
 
 
-def test_months_apart_are_no_chain():
-    """A gap between two reports cannot be bridged, and is said."""
+def test_months_that_do_not_adjoin_are_not_compared():
+    """Balances of reports with days between them are not compared, and the certificate states it."""
     apart = [make_report(), make_report((), days=("2025-05-01", "2025-05-31"))]
-    assert aa.check_completeness(frame(LINES), report=apart).checks[-1].note == "no two reports follow each other"
+    assert aa.check_completeness(frame(LINES), report=apart).checks[-1].note == "no two reports have adjoining periods"
 
 
 def test_the_certificate_is_text_and_json():
-    """The same verdict for a reader and for a program; amounts are texts."""
+    """The certificate reads the same as text and as JSON; amounts are strings."""
     certificate = aa.check_completeness(frame(LINES[:3]))
-    told = json.loads(certificate.to_json())
-    assert (told["complete"], told["debits"], told["credits"]) == (False, "12.01", "5.00")
-    assert told["problems"][0] == {
+    parsed = json.loads(certificate.to_json())
+    assert (parsed["complete"], parsed["debits"], parsed["credits"]) == (False, "12.01", "5.00")
+    assert parsed["problems"][0] == {
         "journal_entry_id": "e2",
         "problem": "debits and credits differ",
         "line_entry_id": None,
@@ -272,7 +272,7 @@ LEDGERS = pd.DataFrame(
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "reason"),
     [
         ({"complete": False, "missing": {"rent": "2025-03-01/2025-03-31"}}, "ledger rent: 2025-03-01/2025-03-31"),
         ({"tag_ids": ["tag_1"]}, "certain tags"),
@@ -282,14 +282,14 @@ LEDGERS = pd.DataFrame(
         ({"lines": 5}, "1 lines were removed after the load of 5"),
     ],
 )
-def test_incomplete_loads_are_recomputed_only_when_allowed(changes, said):
-    """Refused by default, naming what is missing; when allowed, PARTIAL stands on everything made of it."""
-    lines = stamped(**changes)
-    with pytest.raises(IncompleteLoadError, match=f"{said}.*allow_partial=True"):
+def test_incomplete_loads_are_recomputed_only_when_allowed(changes, reason):
+    """Refused by default, naming what is missing; where allowed, every result is marked PARTIAL."""
+    lines = loaded_frame(**changes)
+    with pytest.raises(IncompleteLoadError, match=f"{reason}.*allow_partial=True"):
         aa.recompute_cash_flow(lines, LEDGERS, *MARCH)
     report = aa.recompute_cash_flow(lines, LEDGERS, *MARCH, allow_partial=True)
     assert report.partial
-    assert said in report.notes[0]
+    assert reason in report.notes[0]
     assert "PARTIAL" in report._repr_html_()
     reconciled = aa.reconcile(make_report(starting="0.00", ending="2.01"), report)
     assert reconciled.explain().startswith("PARTIAL: ")
@@ -297,7 +297,7 @@ def test_incomplete_loads_are_recomputed_only_when_allowed(changes, said):
 
 
 def test_partial_books_that_do_not_balance_are_recomputed_when_allowed():
-    """A missing line unbalances its entry: refused, or stamped."""
+    """An entry without one of its lines does not balance: refused, or marked as partial."""
     lines = frame(LINES[:3])
     with pytest.raises(IncompleteLoadError, match="does not balance"):
         aa.recompute_cash_flow(lines, LEDGERS, *MARCH)
@@ -307,6 +307,6 @@ def test_partial_books_that_do_not_balance_are_recomputed_when_allowed():
 
 
 def test_whole_loads_are_not_partial():
-    """A load that holds the days, whatever its own zone and end, is no partial one."""
-    lines = stamped(start_date="2025-02-28", end_date="2025-04-01", time_zone="Asia/Tokyo")
+    """A load that covers the days is not partial, whatever its own zone and end."""
+    lines = loaded_frame(start_date="2025-02-28", end_date="2025-04-01", time_zone="Asia/Tokyo")
     assert not aa.recompute_cash_flow(lines, LEDGERS, *MARCH).partial
