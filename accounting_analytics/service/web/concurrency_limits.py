@@ -10,7 +10,7 @@ import anyio
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 
-from accounting_analytics.service.wire.responses import busy
+from accounting_analytics.errors import OperationRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -26,6 +26,9 @@ REPORT_WAIT = 10
 
 WRITE_WAIT = 30
 """Seconds that a change waits for the changes before it."""
+
+RETRY_AFTER = 1
+"""Seconds to wait before the next attempt."""
 
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
@@ -81,4 +84,5 @@ async def _acquire(limiter: CapacityLimiter, borrower: object, seconds: float) -
     with anyio.move_on_after(seconds) as waiting:
         await limiter.acquire_on_behalf_of(borrower)
     if waiting.cancelled_caught:
-        raise busy()
+        msg = "the books are busy; nothing was changed, try again"
+        raise OperationRefusedError(msg, status=503, error_code="busy", headers={"retry-after": str(RETRY_AFTER)})

@@ -1,4 +1,4 @@
-"""JSON responses, and the two refusals that several rooms of the service give: 401 and 503."""
+"""JSON responses, and the refusal of a request without a valid access token."""
 
 from __future__ import annotations
 
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 JSON = "application/json"
 REALM = 'realm="accounting-analytics"'
 """Protection space of a challenge (RFC 6750, 3; RFC 7617, 2)."""
-
-RETRY_AFTER = 1
-"""Seconds to wait before the next attempt if the database was busy."""
 
 
 def has_media_type(content_type: str, media_type: str) -> bool:
@@ -56,9 +53,3 @@ def unauthorized(*, with_token: bool) -> OperationRefusedError:
     msg = "a valid access token is required: Authorization: Bearer <token>"
     challenge = f"Bearer {REALM}" + (', error="invalid_token"' if with_token else "")
     return OperationRefusedError(msg, status=401, error_code="unauthorized", headers={"www-authenticate": challenge})
-
-
-def busy() -> OperationRefusedError:
-    """Return the 503 for work that waited too long for the database."""
-    msg = "the books are busy; nothing was changed, try again"
-    return OperationRefusedError(msg, status=503, error_code="busy", headers={"retry-after": str(RETRY_AFTER)})
