@@ -1,8 +1,8 @@
 """Analytics and reporting for books kept in a Ledger Accounting Service.
 
-The public names load on first use, so that importing the package and asking for help stay fast.
+The public names load on first use, so that importing the package and printing help stay fast.
 """
 
-from accounting_analytics.first_use import names_of_stub
+import lazy_loader
 
-__getattr__, __dir__, __all__ = names_of_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -19,7 +19,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.chart_of_accounts import Hierarchy, display_order
-from accounting_analytics.dtypes import INSTANT, TEXT
 from accounting_analytics.errors import (
     AmountError,
     BooksDoNotTieError,
@@ -31,7 +30,7 @@ from accounting_analytics.load_metadata import missing_reasons
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import EXACT, PRECISION, arrow_type, check_scale, pandas_dtype, parse_amount
 from accounting_analytics.periods import Interval, Period
-from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowReport
+from accounting_analytics.schemas import INSTANT, TEXT, CashBalances, CashFlowLedgers, CashFlowReport
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -452,7 +451,7 @@ class _StartingBalances(NamedTuple):
             notes.append(
                 f"{len(missing)} cash ledger(s) have no supplied balance and start at zero: {join_ids(missing)}."
             )
-        rounded = sum(amount.dusted for amount in parsed.values())
+        rounded = sum(amount.rounding_noise_removed for amount in parsed.values())
         if rounded:
             notes.append(f"{rounded} supplied starting balance(s) had float rounding noise removed.")
         return cls({key: amount.amount for key, amount in parsed.items()}, tuple(notes), anchored=True)
@@ -519,7 +518,7 @@ def _ledger_table(
         "net_cash_flow": [net.get(ledger_id, zero) for ledger_id in ledger_ids],
         "total_net_cash_flow": [totals[ledger_id] for ledger_id in ledger_ids],
     }
-    return CashFlowLedgers.of(columns, scale)
+    return CashFlowLedgers.from_columns(columns, scale)
 
 
 def _balance_table(chart: _Chart, own: Mapping[str, Decimal], scale: int) -> pd.DataFrame:
@@ -531,7 +530,7 @@ def _balance_table(chart: _Chart, own: Mapping[str, Decimal], scale: int) -> pd.
         "cash_balance": [own[ledger_id] for ledger_id in ledger_ids],
         "total_cash_balance": [totals[ledger_id] for ledger_id in ledger_ids],
     }
-    return CashBalances.of(columns, scale)
+    return CashBalances.from_columns(columns, scale)
 
 
 def _line_table(flows: pa.Table, chart: _Chart, scale: int) -> pd.DataFrame:

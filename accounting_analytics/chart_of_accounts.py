@@ -1,4 +1,4 @@
-"""The chart of accounts: closed vocabularies, defaults, the required ledgers, display order and hierarchy."""
+"""The chart of accounts: enumerations, defaults, required ledgers, display order and hierarchy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class DebitCredit(StrEnum):
 
 
 class LedgerType(StrEnum):
-    """Purpose of the recorded value, and the report it appears on."""
+    """Type of a ledger, which decides the report it appears on."""
 
     ASSET = "asset"
     LIABILITY = "liability"
@@ -32,7 +32,7 @@ class LedgerType(StrEnum):
 
 
 class SubType(StrEnum):
-    """Group of ledgers with similar accounting treatment inside a type."""
+    """Group of ledgers within a type."""
 
     CURRENT_ASSETS = "current_assets"
     NON_CURRENT_ASSETS = "non-current_assets"
@@ -75,11 +75,11 @@ TYPE_OF_SUB_TYPE: Mapping[SubType, LedgerType] = {
     SubType.OPERATING_EXPENSES: LedgerType.EXPENSE,
     SubType.OTHER_EXPENSES: LedgerType.EXPENSE,
 }
-"""The one type that each sub_type belongs to."""
+"""Type that each sub_type belongs to."""
 
 
 class LedgerDefaults(NamedTuple):
-    """What the service supplies for a ledger that represents a financial account."""
+    """Default values for a ledger that represents a financial account."""
 
     type: LedgerType
     sub_type: SubType
@@ -88,22 +88,22 @@ class LedgerDefaults(NamedTuple):
 
 
 _CASH = LedgerDefaults(LedgerType.ASSET, SubType.CURRENT_ASSETS, DebitCredit.DEBIT, report_cash_flow=True)
-_OWED = LedgerDefaults(LedgerType.LIABILITY, SubType.CURRENT_LIABILITIES, DebitCredit.CREDIT, report_cash_flow=False)
+_PAYABLE = LedgerDefaults(LedgerType.LIABILITY, SubType.CURRENT_LIABILITIES, DebitCredit.CREDIT, report_cash_flow=False)
 DEFAULTS: Mapping[FinancialAccountType, LedgerDefaults] = {
     FinancialAccountType.BANK_ACCOUNT: _CASH,
     FinancialAccountType.PREPAID_CARD: _CASH,
     FinancialAccountType.PAYMENTS: _CASH,
     FinancialAccountType.PAYROLL: _CASH,
     FinancialAccountType.ACCOUNTS_RECEIVABLE: _CASH._replace(report_cash_flow=False),
-    FinancialAccountType.ACCOUNTS_PAYABLE: _OWED,
-    FinancialAccountType.LOAN: _OWED,
-    FinancialAccountType.CREDIT_CARD: _OWED._replace(report_cash_flow=True),
+    FinancialAccountType.ACCOUNTS_PAYABLE: _PAYABLE,
+    FinancialAccountType.LOAN: _PAYABLE,
+    FinancialAccountType.CREDIT_CARD: _PAYABLE._replace(report_cash_flow=True),
 }
-"""Defaults per financial account type; any of them may be overridden."""
+"""Defaults per financial account type; each can be overridden."""
 
 
 class RequiredLedger(StrEnum):
-    """The four ledgers every instance has; their names may change, so never find them by name."""
+    """The four ledgers that every instance has; users may rename them, so never search for them by name."""
 
     TRANSFERS_BETWEEN_ACCOUNTS = "transfers between accounts"
     OPENING_BALANCE = "opening balance retained earnings"
@@ -112,10 +112,10 @@ class RequiredLedger(StrEnum):
 
 
 def required_ledger(*, is_required: bool, sub_type: str, debit_credit: str) -> RequiredLedger | None:
-    """Which required ledger these fields describe; None for an ordinary ledger.
+    """Return the required ledger with these fields, or None for an ordinary ledger.
 
-    The two uncategorized ledgers may be revenue and expense elsewhere: they are the required ledgers that are neither
-    transfers nor equity, the inflow one on the credit side.
+    The type of the two uncategorized ledgers differs between deployments: they are the required ledgers that are
+    neither transfers nor equity, and the one for inflows is on the credit side.
     """
     if not is_required:
         return None
@@ -134,12 +134,12 @@ def display_order(sort_code: str, ledger_id: str) -> tuple[str, str]:
 
 
 class Hierarchy:
-    """Which ledger is whose parent.
+    """Parents and children of ledgers.
 
     Parameters
     ----------
     parents : Mapping of str to (str or None)
-        Ledger id to parent id; None for a root. Ids that only occur as parents are roots.
+        Parent id by ledger id; None for a root. Ids that occur only as parents are roots.
 
     Raises
     ------
@@ -152,18 +152,22 @@ class Hierarchy:
         self._children: dict[str, list[str]] = defaultdict(list)
         for child, parent in self._parents.items():
             self._children[parent].append(child)
-        settled: set[str] = set()
+        self._refuse_cycles()
+
+    def _refuse_cycles(self) -> None:
+        checked: set[str] = set()
         for start in self._parents:
-            seen: dict[str, None] = {}
-            at: str | None = start
-            while at is not None and at not in settled:
-                if at in seen:
-                    cycle = [*list(seen)[list(seen).index(at) :], at]
-                    msg = f"the parents of ledger {at!r} form a cycle: {' -> '.join(cycle)}"
+            path: dict[str, None] = {}
+            ledger_id: str | None = start
+            while ledger_id is not None and ledger_id not in checked:
+                if ledger_id in path:
+                    ledgers = list(path)
+                    cycle = [*ledgers[ledgers.index(ledger_id) :], ledger_id]
+                    msg = f"the parents of ledger {ledger_id!r} form a cycle: {' -> '.join(cycle)}"
                     raise HierarchyError(msg)
-                seen[at] = None
-                at = self._parents.get(at)
-            settled.update(seen)
+                path[ledger_id] = None
+                ledger_id = self._parents.get(ledger_id)
+            checked.update(path)
 
     def parent(self, ledger_id: str) -> str | None:
         """Parent of a ledger; None for a root or an unknown ledger."""
@@ -175,15 +179,15 @@ class Hierarchy:
 
     def ancestors(self, ledger_id: str) -> Iterator[str]:
         """Parent, grandparent and so on up to the root."""
-        at = self._parents.get(ledger_id)
-        while at is not None:
-            yield at
-            at = self._parents.get(at)
+        parent = self.parent(ledger_id)
+        while parent is not None:
+            yield parent
+            parent = self.parent(parent)
 
     def descendants(self, ledger_id: str) -> Iterator[str]:
         """Children, grandchildren and so on, at any depth."""
-        waiting = self.children(ledger_id)
-        while waiting:
-            at = waiting.pop()
-            yield at
-            waiting.extend(self._children.get(at, ()))
+        pending = self.children(ledger_id)
+        while pending:
+            descendant = pending.pop()
+            yield descendant
+            pending.extend(self.children(descendant))

@@ -3,58 +3,60 @@
 ::
 
     AccountingAnalyticsError                exit code
-    |- InputError                           2   what the caller gave cannot be used
+    |- InputError                           2   the input cannot be used
     |  |- ConfigurationError                    an option, environment variable or profile
-    |  |- AmountError                           an amount that is not exact money at the scale
+    |  |- AmountError                           an amount that is not exact at the scale
     |  |- PeriodError                           dates or a time zone
-    |  |- FrameError                            a DataFrame that is not the table it should be
+    |  |- FrameError                            a DataFrame that is not a valid table
     |  |- HierarchyError                        parents that are unknown or form a cycle
     |  |- PostingRefusedError                   journal entries; nothing was posted
     |  |- ImportRefusedError                    a file of books; nothing was imported
     |  |- RulesError                            a rules file
     |  |- PlanError                             a recategorization plan or its journal
-    |  |- CheckpointError                       the folder of a load that can go on
-    |  `- NotebookParametersError               parameters a notebook does not declare
-    |- ServiceError                         4   the service, or the road to it
-    |  |- TransportError                        no answer came
-    |  |  `- CertificateRefusedError               ... because the service cannot prove who it is
-    |  |- DeadlineExceededError                 the answer did not come in time
-    |  |- ProtocolError                         an answer that breaks the interface
-    |  |  `- GarbledAnswerError                 ... because it was cut or mixed up on the way
-    |  `- StatusError                           an answer that refuses
+    |  |- CheckpointError                       the folder of a resumable load
+    |  `- NotebookParametersError               parameters that a notebook does not declare
+    |- ServiceError                         4   the service or the network
+    |  |- TransportError                        no response arrived
+    |  |  `- CertificateRefusedError               ... because the certificate is not trusted
+    |  |- DeadlineExceededError                 no response before the deadline
+    |  |- ProtocolError                         a response that breaks the interface
+    |  |  `- GarbledAnswerError                 ... because it is truncated or corrupted
+    |  `- StatusError                           an unsuccessful HTTP status
     |     |- InvalidRequestError                400, 422 and any other 4xx
     |     |- AuthenticationError                401
     |     |- PermissionDeniedError              403
     |     |- NotFoundError                      404, 410
     |     |- ConflictError                      409
     |     |- RateLimitedError                   429
-    |     `- ServerFaultError                   5xx and whatever else is no success
-    |- BooksError                           3   the books themselves
+    |     `- ServerFaultError                   5xx and any other unsuccessful status
+    |- BooksError                           3   the books
     |  |- IncompleteLoadError                   lines are missing
-    |  |  `- ChangedWhileReadingError              the books moved on during the load
+    |  |  `- ChangedWhileReadingError              the books changed during the load
     |  `- BooksDoNotTieError                    reported and recomputed differ
-    |- RecategorizationIncompleteError      6   items not done, or unknown
-    |- NotebookFailedError                  1   a notebook raised
-    |- JobTimedOutError                     5   a job ran out of time or was killed
+    |- RecategorizationIncompleteError      6   items not done or unknown
+    |- NotebookFailedError                  1   a notebook failed
+    |- JobTimedOutError                     5   a job timed out or was killed
     `- OperationRefusedError                4   the embedded service refuses an operation
        `- TokenRefusedError                     ... or an access token, in the form of RFC 6749
 
-Each says what was wrong and where; what is safe and what to do next stand in the message too.
+Each message says what was wrong and where, what is safe, and what to do next.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
+
+Error = TypeVar("Error", bound="AccountingAnalyticsError")
 
 
 class AccountingAnalyticsError(Exception):
-    """Any error raised on purpose by this package; catch it to catch them all."""
+    """Base of all errors that this package raises on purpose."""
 
     exit_code: int = 1
 
 
 class InputError(AccountingAnalyticsError):
-    """What the caller gave cannot be used; nothing was changed."""
+    """The input cannot be used; nothing was changed."""
 
     exit_code = 2
 
@@ -64,15 +66,15 @@ class ConfigurationError(InputError):
 
 
 class AmountError(InputError):
-    """A value is not an exact amount of money at the scale in use."""
+    """A value is not an exact amount at the scale in use."""
 
 
 class PeriodError(InputError):
-    """The dates or the time zone do not name a period."""
+    """The dates or the time zone are not a valid period."""
 
 
 class FrameError(InputError):
-    """A DataFrame is not the table the function needs; the message names column and rule."""
+    """A DataFrame is not the table that a function needs; the message names column and rule."""
 
 
 class HierarchyError(InputError):
@@ -85,7 +87,7 @@ class PostingRefusedError(InputError):
     Attributes
     ----------
     entry_index : int or None
-        Which of the given entries, counted from 0; None when it is not about one entry.
+        Index of the entry, counted from 0; None if the error is not about one entry.
     """
 
     def __init__(self, message: str, *, entry_index: int | None = None) -> None:
@@ -102,52 +104,52 @@ class RulesError(InputError):
 
 
 class PlanError(InputError):
-    """A recategorization plan or its journal is not usable as it stands."""
+    """A recategorization plan or its journal cannot be used."""
 
 
 class CheckpointError(InputError):
-    """The folder of a load is another load's, in use, damaged or not to be written; finished windows stay safe."""
+    """The checkpoint folder belongs to another load, is in use, damaged or not writable; finished windows stay safe."""
 
 
 class NotebookParametersError(InputError):
-    """A notebook was given parameters that it does not declare, or a secret as one."""
+    """A notebook was given a parameter that it does not declare, or a secret as a parameter."""
 
 
 class ServiceError(AccountingAnalyticsError):
-    """The service, or the road to it, failed."""
+    """The service or the network failed."""
 
     exit_code = 4
 
 
 class TransportError(ServiceError):
-    """No answer came: the service is down, unreachable, or cut the connection."""
+    """No response arrived: the service is down, unreachable, or closed the connection."""
 
 
 class CertificateRefusedError(TransportError):
-    """The service's certificate is not to be trusted: nothing was sent, and asking again would not help."""
+    """The certificate of the service is not trusted: nothing was sent, and a retry would not help."""
 
 
 class DeadlineExceededError(ServiceError):
-    """The answer did not come before the deadline of the call."""
+    """No complete response arrived before the deadline of the call."""
 
 
 class ProtocolError(ServiceError):
-    """The service answered, but not as the interface says; no value was guessed."""
+    """The response breaks the interface; no value was guessed."""
 
 
 class GarbledAnswerError(ProtocolError):
-    """The answer was cut or mixed up on the way; asking again may bring a whole one."""
+    """The response is truncated or corrupted; a retry may succeed."""
 
 
 class StatusError(ServiceError):
-    """The service answered with a status that is no success.
+    """The service responded with an unsuccessful status.
 
     Attributes
     ----------
     status : int
         The HTTP status.
     error_code : str or None
-        The service's own code, such as ``category_not_found``, where the body has one.
+        Error code of the service, such as ``category_not_found``; None where the body has none.
     """
 
     def __init__(self, message: str, *, status: int, error_code: str | None = None) -> None:
@@ -156,12 +158,12 @@ class StatusError(ServiceError):
         self.error_code = error_code
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle with the keyword arguments (worker processes hand errors back)."""
+        """Pickle with the keyword arguments, as worker processes return errors."""
         return (_restore_status_error, (type(self), str(self), self.status, self.error_code))
 
 
 class InvalidRequestError(StatusError):
-    """The service refused what was asked (400, 422 and any other 4xx)."""
+    """The service refused the request (400, 422 and any other 4xx)."""
 
 
 class AuthenticationError(StatusError):
@@ -169,7 +171,7 @@ class AuthenticationError(StatusError):
 
 
 class PermissionDeniedError(StatusError):
-    """The token may not do this, or the subscription tier does not allow it (403)."""
+    """The token or the subscription tier does not allow the operation (403)."""
 
 
 class NotFoundError(StatusError):
@@ -177,29 +179,29 @@ class NotFoundError(StatusError):
 
 
 class ConflictError(StatusError):
-    """Something else changed the same thing first (409)."""
+    """The same object was changed by another request first (409)."""
 
 
 class RateLimitedError(StatusError):
-    """Too many requests, and waiting longer was not allowed (429)."""
+    """Too many requests, and the deadline did not allow to wait (429)."""
 
 
 class ServerFaultError(StatusError):
-    """The service failed (5xx), or answered with a status the interface does not know."""
+    """The service failed (5xx), or responded with a status that the interface does not define."""
 
 
 class BooksError(AccountingAnalyticsError):
-    """The books are not whole, or do not agree with the report."""
+    """The books are incomplete, or do not agree with the report."""
 
     exit_code = 3
 
 
 class IncompleteLoadError(BooksError):
-    """Lines are missing from a load; figures made from it would be wrong."""
+    """Lines are missing from a load; figures computed from it would be wrong."""
 
 
 class ChangedWhileReadingError(IncompleteLoadError):
-    """Lines came, went or changed while they were read, so the load mixes two states of the books."""
+    """Lines were added, removed or changed during a load, so it mixes two states of the books."""
 
 
 class BooksDoNotTieError(BooksError):
@@ -213,12 +215,12 @@ class RecategorizationIncompleteError(AccountingAnalyticsError):
 
 
 class NotebookFailedError(AccountingAnalyticsError):
-    """A notebook raised; the executed notebook was kept.
+    """A notebook failed; the executed notebook was saved.
 
     Attributes
     ----------
     exit_code : int
-        That of the error the notebook raised, where it is one of this package; else 1.
+        Exit code of the error in the notebook if it is one of this package; else 1.
     """
 
     def __init__(self, message: str, *, exit_code: int = 1) -> None:
@@ -227,24 +229,24 @@ class NotebookFailedError(AccountingAnalyticsError):
 
 
 class JobTimedOutError(AccountingAnalyticsError):
-    """A job ran out of time or was killed."""
+    """A job timed out or was killed."""
 
     exit_code = 5
 
 
 class OperationRefusedError(AccountingAnalyticsError):
-    """The embedded service refuses an operation; it becomes the HTTP answer.
+    """The embedded service refuses an operation; the error becomes the HTTP response.
 
     Attributes
     ----------
     status : int
-        HTTP status of the answer.
+        HTTP status of the response.
     error_code : str
         Stable code of the refusal.
     detail : list of dict
-        ``loc``, ``msg``, ``type`` per bad value; only with status 422.
+        ``loc``, ``msg``, ``type`` of each invalid value; only with status 422.
     headers : dict
-        Headers of the answer that belong to the refusal, such as ``retry-after``.
+        Further headers of the response, such as ``retry-after``.
     """
 
     exit_code = 4
@@ -266,7 +268,13 @@ class OperationRefusedError(AccountingAnalyticsError):
 
 
 class TokenRefusedError(OperationRefusedError):
-    """The embedded service issues no access token; ``error_code`` is one of RFC 6749."""
+    """The embedded service refuses to issue an access token; ``error_code`` is one of RFC 6749."""
+
+
+def with_context(error: Error, context: str) -> Error:
+    """Return the error with `context` appended to its message; type and attributes stay."""
+    error.args = (f"{error}; {context}", *error.args[1:])
+    return error
 
 
 def _restore_status_error(kind: type[StatusError], message: str, status: int, error_code: str | None) -> StatusError:

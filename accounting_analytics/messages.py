@@ -1,4 +1,4 @@
-"""Text for messages: short lists of ids, quoted values, and text from the books without control characters."""
+"""Text for messages: short lists of ids, quoted or shortened values, and text without control characters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ def join_ids(ids: Iterable[object], *, limit: int = _MAX_IDS) -> str:
 
 def quote(value: object, *, limit: int = _MAX_LENGTH) -> str:
     """Value as Python writes it, on one line and shortened where it is long."""
-    text = repr(value)
+    return shorten(repr(value), limit=limit)
+
+
+def shorten(text: str, *, limit: int = _MAX_LENGTH) -> str:
+    """Text, cut to `limit` characters and ending in ``...`` where it is longer."""
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 

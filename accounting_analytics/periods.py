@@ -1,9 +1,9 @@
-"""Inclusive local dates: zones, periods, their months and windows, and the instants they cover.
+"""Periods of inclusive local dates: time zones, months, windows, and the UTC instants they cover.
 
-A line belongs to a day by the calendar date of its instant in the period's time zone. Days have 23, 24, 24.5 or 25
-hours, and where clocks go back across midnight a day is not even one stretch of time. So a period is never turned
-into "midnight to midnight": :meth:`Period.instants` gives the exact set of UTC instants whose local date lies in it,
-and comparing instants with that set *is* comparing local dates, on any engine and with any engine's zone data.
+A line belongs to the day that is the calendar date of its instant in the period's time zone. Days have 23, 24, 24.5 or
+25 hours, and where clocks go back across midnight a day consists of several intervals. So a period is never converted
+to "midnight to midnight": :meth:`Period.instants` returns the exact set of UTC instants whose local date lies in it.
+Comparing instants with that set is the same as comparing local dates, on any engine and with any zone data.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LOCALTIME = "localtime"
-"""The interface's name for the zone of the service itself."""
+"""The interface's name for the time zone of the service itself."""
 
-_OUTSIDE_THE_INTERFACE = frozenset({"Factory"})
+_NOT_IN_INTERFACE = frozenset({"Factory"})
 _DAY = dt.timedelta(days=1)
 _HOUR = dt.timedelta(hours=1)
 _SECOND = dt.timedelta(seconds=1)
-# zoneinfo cannot place instants this close to the ends of the calendar
+# zoneinfo cannot convert instants this close to the ends of the calendar
 _FIRST = dt.datetime.min + 2 * _DAY
 _LAST = dt.datetime.max - 2 * _DAY
 
 
 class Interval(NamedTuple):
-    """A stretch of UTC time from `start` (included) to `end` (excluded; None: for ever)."""
+    """An interval of UTC time from `start` (inclusive) to `end` (exclusive; None if it has no end)."""
 
     start: dt.datetime
     end: dt.datetime | None
@@ -42,24 +42,24 @@ class Interval(NamedTuple):
 @lru_cache(maxsize=1)
 def time_zone_names() -> frozenset[str]:
     """Every time zone name the interface accepts: IANA names, legacy and short names, and ``localtime``."""
-    listed = resources.files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
-    return frozenset(listed) - _OUTSIDE_THE_INTERFACE | {LOCALTIME}
+    names = resources.files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
+    return frozenset(names) - _NOT_IN_INTERFACE | {LOCALTIME}
 
 
 def zone(name: str, *, localtime: str | None = None) -> ZoneInfo:
-    """Zone of an interface time zone name.
+    """Zone with a time zone name of the interface.
 
     Parameters
     ----------
     name : str
         An IANA, legacy, short or ``Etc/`` name, spelled exactly; ``Etc/GMT+5`` is five hours *behind* UTC.
     localtime : str, optional
-        Which zone ``localtime`` stands for. Only the service knows; without it ``localtime`` is refused.
+        Zone that ``localtime`` stands for, which only the service knows; without it ``localtime`` is refused.
 
     Raises
     ------
     PeriodError
-        The name is not one of the interface's, ``localtime`` was not explained, or zone data is missing.
+        The name is not part of the interface, ``localtime`` is not known, or zone data is missing.
     """
     if name == LOCALTIME and localtime not in (None, LOCALTIME):
         return zone(str(localtime))
@@ -80,7 +80,7 @@ def zone(name: str, *, localtime: str | None = None) -> ZoneInfo:
 
 
 def local_date(instant: dt.datetime, tz: ZoneInfo) -> dt.date:
-    """Calendar date of an aware instant in a zone; one that the calendar cannot express is its first or last day."""
+    """Calendar date of an aware instant in a zone; beyond the ends of the calendar, its first or last day."""
     try:
         return instant.astimezone(tz).date()
     except OverflowError:
@@ -88,7 +88,7 @@ def local_date(instant: dt.datetime, tz: ZoneInfo) -> dt.date:
 
 
 def parse_date(value: dt.date | str, name: str = "date") -> dt.date:
-    """Read a calendar date from a date or ``YYYY-MM-DD`` text; a datetime or any other text is refused."""
+    """Parse a calendar date from a date or ``YYYY-MM-DD`` text; a datetime or any other text is refused."""
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         return value
     if isinstance(value, str):
@@ -97,7 +97,7 @@ def parse_date(value: dt.date | str, name: str = "date") -> dt.date:
         except ValueError:
             pass
         else:
-            if date.isoformat() == value:  # fromisoformat also reads 20250131 and 2025-W05-5
+            if date.isoformat() == value:  # fromisoformat also accepts 20250131 and 2025-W05-5
                 return date
     msg = f"{name} {value!r} is not a calendar date; write it like 2025-01-31"
     raise PeriodError(msg)
@@ -112,13 +112,13 @@ class Period:
     start_date, end_date : datetime.date
         First and last day.
     time_zone : str
-        An interface time zone name. ``localtime`` is kept (the service understands it), but such a period has no
-        :meth:`instants` here.
+        A time zone name of the interface. ``localtime`` is accepted, because the service knows it, but such a period
+        has no :meth:`instants` here.
 
     Raises
     ------
     PeriodError
-        The end lies before the start, or the zone is unknown.
+        The end is before the start, or the time zone is unknown.
     """
 
     start_date: dt.date
@@ -134,7 +134,7 @@ class Period:
 
     @classmethod
     def of(cls, start_date: dt.date | str, end_date: dt.date | str, time_zone: str = "UTC") -> Self:
-        """Period of two dates or ``YYYY-MM-DD`` texts."""
+        """Period from two dates or ``YYYY-MM-DD`` texts."""
         return cls(parse_date(start_date, "start_date"), parse_date(end_date, "end_date"), time_zone)
 
     def __str__(self) -> str:
@@ -146,7 +146,7 @@ class Period:
         return (self.end_date - self.start_date).days + 1
 
     def months(self) -> list[Period]:
-        """Calendar months that tile the period exactly; the first and last may be parts of a month."""
+        """Split the period into calendar months; the first and last may be parts of a month."""
         months = []
         first: dt.date | None = self.start_date
         while first is not None and first <= self.end_date:
@@ -157,9 +157,9 @@ class Period:
         return months
 
     def windows(self, days: int) -> list[Period]:
-        """Windows of at most `days` days that tile the period exactly."""
+        """Split the period into windows of at most `days` days."""
         if days < 1:
-            msg = f"a window has at least one day, not {days}"
+            msg = f"a window needs at least one day, not {days}"
             raise PeriodError(msg)
         return [
             Period(
@@ -173,26 +173,26 @@ class Period:
     def instants(self) -> tuple[Interval, ...]:
         """Exact UTC instants whose local date lies in the period, as disjoint intervals in order.
 
-        Nearly always one interval; several where clocks went back across midnight.
+        Usually one interval; several where clocks went back across midnight.
         """
-        return _minus(instants_since(self.start_date, self.time_zone), self._after())
+        return _subtract(instants_since(self.start_date, self.time_zone), self._instants_after())
 
     def instants_before(self) -> tuple[Interval, ...]:
         """Exact UTC instants whose local date is before the first day."""
         everything = (Interval(dt.datetime.min.replace(tzinfo=dt.UTC), None),)
-        return _minus(everything, instants_since(self.start_date, self.time_zone))
+        return _subtract(everything, instants_since(self.start_date, self.time_zone))
 
     def contains(self, instant: dt.datetime) -> bool:
         """Whether the local date of an aware instant lies in the period."""
         return self.start_date <= local_date(instant, zone(self.time_zone)) <= self.end_date
 
     def covers(self, other: Period) -> bool:
-        """Whether every instant of another period lies in this one; `localtime` counts by its dates."""
+        """Whether every instant of another period lies in this one; with `localtime` only the dates are compared."""
         if self.time_zone == other.time_zone or LOCALTIME in {self.time_zone, other.time_zone}:
             return self.start_date <= other.start_date and other.end_date <= self.end_date
-        return not _minus(other.instants(), self.instants())
+        return not _subtract(other.instants(), self.instants())
 
-    def _after(self) -> tuple[Interval, ...]:
+    def _instants_after(self) -> tuple[Interval, ...]:
         if self.end_date == dt.date.max:
             zone(self.time_zone)
             return ()
@@ -201,14 +201,16 @@ class Period:
 
 @lru_cache(maxsize=4096)
 def instants_since(date: dt.date, time_zone: str) -> tuple[Interval, ...]:
-    """Exact UTC instants whose local date is `date` or later, as disjoint intervals in order; the last is open."""
+    """Exact UTC instants whose local date is `date` or later, as disjoint intervals in order; the last has no end."""
     tz = zone(time_zone)
     if date == dt.date.min:
         return (Interval(dt.datetime.min.replace(tzinfo=dt.UTC), None),)
     midnight = dt.datetime.combine(date, dt.time())
-    # Offsets are under 24 hours either way: a day earlier is surely before `date`, a day later surely not.
+    # The zone's offset is constant between its changes. Within such a span the local date is `date` or later from
+    # `midnight - offset` on, so each span contributes the part after that instant; adjoining parts are merged. Offsets
+    # are less than 24 hours, so no change of interest is further than a day from `midnight` in UTC.
     spans: list[tuple[dt.datetime, dt.datetime]] = []
-    for start, end, offset in _constant_offsets(tz, midnight - _DAY, _up_to(midnight)):
+    for start, end, offset in _constant_offsets(tz, midnight - _DAY, _day_after(midnight)):
         since = max(start, midnight - offset)
         if since >= end:
             continue
@@ -220,7 +222,7 @@ def instants_since(date: dt.date, time_zone: str) -> tuple[Interval, ...]:
     return (*closed[:-1], Interval(closed[-1].start, None))
 
 
-def _up_to(midnight: dt.datetime) -> dt.datetime:
+def _day_after(midnight: dt.datetime) -> dt.datetime:
     return midnight + _DAY if midnight <= dt.datetime.max - _DAY else dt.datetime.max
 
 
@@ -228,19 +230,19 @@ def _constant_offsets(
     tz: ZoneInfo, start: dt.datetime, end: dt.datetime
 ) -> Iterator[tuple[dt.datetime, dt.datetime, dt.timedelta]]:
     """Split naive UTC `start` to `end` where the zone's offset changes (at whole seconds, hours apart)."""
-    since, offset, knot = start, _offset(tz, start), start
-    while knot < end:
-        following = knot + min(_HOUR, end - knot)
+    since, offset, checked = start, _offset(tz, start), start
+    while checked < end:
+        following = checked + min(_HOUR, end - checked)
         if _offset(tz, following) != offset:
-            change = _change(tz, knot, following)
+            change = _offset_change(tz, checked, following)
             yield since, change, offset
             since, offset = change, _offset(tz, change)
-        knot = following
+        checked = following
     yield since, end, offset
 
 
-def _change(tz: ZoneInfo, before: dt.datetime, after: dt.datetime) -> dt.datetime:
-    """First whole second in (before, after] with another offset than `before` has."""
+def _offset_change(tz: ZoneInfo, before: dt.datetime, after: dt.datetime) -> dt.datetime:
+    """First whole second in (before, after] whose offset differs from that of `before`."""
     offset = _offset(tz, before)
     low, high = 0, round((after - before) / _SECOND)
     while high - low > 1:
@@ -253,23 +255,23 @@ def _change(tz: ZoneInfo, before: dt.datetime, after: dt.datetime) -> dt.datetim
 
 
 def _offset(tz: ZoneInfo, instant: dt.datetime) -> dt.timedelta:
-    placed = min(max(instant, _FIRST), _LAST).replace(tzinfo=dt.UTC).astimezone(tz)
-    return placed.utcoffset() or dt.timedelta(0)
+    local = min(max(instant, _FIRST), _LAST).replace(tzinfo=dt.UTC).astimezone(tz)
+    return local.utcoffset() or dt.timedelta(0)
 
 
-def _minus(kept: tuple[Interval, ...], removed: tuple[Interval, ...]) -> tuple[Interval, ...]:
-    """Instants of `kept` that are not in `removed`."""
-    for hole in removed:
-        kept = tuple(
-            piece
-            for interval in kept
-            for piece in (
-                Interval(interval.start, _earlier(interval.end, hole.start)),
-                *([] if hole.end is None else [Interval(max(interval.start, hole.end), interval.end)]),
+def _subtract(intervals: tuple[Interval, ...], removed: tuple[Interval, ...]) -> tuple[Interval, ...]:
+    """Instants of `intervals` that are not in `removed`."""
+    for gap in removed:
+        intervals = tuple(
+            part
+            for interval in intervals
+            for part in (
+                Interval(interval.start, _earlier(interval.end, gap.start)),
+                *([] if gap.end is None else [Interval(max(interval.start, gap.end), interval.end)]),
             )
-            if piece.end is None or piece.start < piece.end
+            if part.end is None or part.start < part.end
         )
-    return kept
+    return intervals
 
 
 def _earlier(end: dt.datetime | None, start: dt.datetime) -> dt.datetime:

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar in a terminal or in JupyterLab, silence in batch."""
+"""Progress bars in a terminal or in JupyterLab; none in batch runs."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ if TYPE_CHECKING:
     from tqdm.auto import tqdm
 
 BATCH_VARIABLE = "ACCOUNTING_ANALYTICS_BATCH"
-"""Set to 1 where notebooks run unattended."""
+"""Environment variable that is set to 1 where notebooks run unattended."""
 
 
 def progress_bar(progress: bool | None, **options: Any) -> tqdm[Any]:  # noqa: ANN401, FBT001 (tqdm's own options)
-    """Bar of some work; a silent one unless `progress` is True, or None and somebody is watching."""
-    from tqdm.auto import tqdm  # noqa: PLC0415 (imports asyncio, and most loads are watched by nobody)
+    """Progress bar; hidden if `progress` is False, or None in a batch run."""
+    from tqdm.auto import tqdm  # noqa: PLC0415 (imports asyncio, and most loads show no bar)
 
-    return tqdm(disable=not _watched(progress), leave=False, **options)
+    return tqdm(disable=not _is_visible(progress), leave=False, **options)
 
 
-def _watched(progress: bool | None) -> bool:  # noqa: FBT001 (as in the public functions)
-    """Whether a bar is wanted, or there is a terminal, or a notebook that is not run in batch."""
+def _is_visible(progress: bool | None) -> bool:  # noqa: FBT001 (as in the public functions)
+    """Whether to show a bar: as requested, else in a terminal or a notebook outside of batch runs."""
     if progress is not None:
         return progress
     if os.environ.get(BATCH_VARIABLE) == "1":
         return False
     if sys.stderr.isatty():
         return True
-    ipython = sys.modules.get("IPython")  # a notebook has imported it, and it takes a while
+    ipython = sys.modules.get("IPython")  # slow to import, and already imported in a notebook
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 class Quota(Protocol):
-    """What is left of a rate limit; None where the service does not tell."""
+    """Rest of a rate limit; None where the service does not report it."""
 
     @property
     def remaining(self) -> int | None:
@@ -42,29 +42,29 @@ class Quota(Protocol):
         ...
 
 
-class Metered(Protocol):
+class QuotaClient(Protocol):
     """A client that knows its quota."""
 
     @property
     def quota(self) -> Quota:
-        """What the service last said of it."""
+        """The quota that the service last reported."""
         ...
 
 
 class LoadProgress:
-    """Lines read so far, lines a second, the time left, and the quota that is left where the service tells it.
+    """Progress bar of a load: lines read, lines per second, time left, and the quota if the service reports it.
 
     Parameters
     ----------
     progress : bool, optional
-        Show a bar; None shows one where somebody is watching.
-    client : Metered
+        Show a bar; None shows one in a terminal or a notebook, but not in a batch run.
+    client : QuotaClient
         The client that reads.
     """
 
-    def __init__(self, progress: bool | None, client: Metered) -> None:  # noqa: FBT001 (as in the public functions)
+    def __init__(self, progress: bool | None, client: QuotaClient) -> None:  # noqa: FBT001 (as in the public functions)
         self._bar: tqdm[Any] | None = None
-        if _watched(progress):
+        if _is_visible(progress):
             self._bar = progress_bar(progress=True, desc="line entries", unit=" lines", unit_scale=True)
         self._client = client
         self._expected = 0.0
@@ -79,30 +79,26 @@ class LoadProgress:
 
     @property
     def total(self) -> float | None:
-        """Lines to expect in all, read or not; None where nothing is known yet, or nobody is watching."""
+        """Expected number of lines, including those already read; None while unknown, or if no bar is shown."""
         return None if self._bar is None else self._bar.total
 
-    def already(self, lines: int) -> None:
-        """Show lines that were there before."""
-        self.read(lines)
-
     def expect(self, lines: float) -> None:
-        """Show that so many more lines are to come; from any thread."""
+        """Add lines to the expected number; from any thread."""
         if self._bar is None:
             return
         with self._lock:
             self._expected += lines
             self._bar.total = max(self._expected, self._bar.n)
 
-    def read(self, lines: int, expected: float = 0) -> None:
-        """Show lines that were read, and how many of those to come they were."""
+    def update(self, lines: int, expected: float = 0) -> None:
+        """Add lines that were read; `expected` of them were counted by :meth:`expect`."""
         if self._bar is None:
             return
-        left = self._client.quota.remaining
+        remaining = self._client.quota.remaining
         with self._lock:
             self._expected += lines - expected
             if self._bar.total is not None:
                 self._bar.total = max(self._expected, self._bar.n + lines)
-            if left is not None:
-                self._bar.set_postfix_str(f"quota left {left}", refresh=False)
+            if remaining is not None:
+                self._bar.set_postfix_str(f"quota left {remaining}", refresh=False)
             self._bar.update(lines)

@@ -1,8 +1,8 @@
-"""Pandera models of every table that crosses a module boundary, and the cash flow report made of them.
+"""Pandera models of every table passed between modules, and the cash flow report that consists of them.
 
-Dtypes throughout: ids and text ``str`` (never parsed as numbers), amounts Arrow ``decimal128(38, scale)``, instants
-``datetime64[us, UTC]``, lists Arrow ``list<string>``, yes/no that may be unknown ``boolean``. Absent and null are both
-null in a frame; what was never expanded is not a column.
+Dtypes: ids and text are ``str`` (never parsed as numbers), amounts Arrow ``decimal128(38, scale)``, instants
+``datetime64[us, UTC]``, lists Arrow ``list<string>``, booleans that may be unknown ``boolean``. Absent and null are
+both null in a frame; a field that was not expanded has no column.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from pandera.errors import SchemaErrors
 from pandera.typing.pandas import Series  # noqa: TC002 (pandera reads the annotations)
 
 from accounting_analytics.chart_of_accounts import DebitCredit
-from accounting_analytics.dtypes import BOOLEAN, INSTANT, TEXT, TEXT_LIST
 from accounting_analytics.errors import FrameError
 from accounting_analytics.money import DEFAULT_SCALE, EXACT, PRECISION, format_amount, pandas_dtype, parse_amount
 
@@ -30,14 +29,19 @@ if TYPE_CHECKING:
 
     from accounting_analytics.periods import Period
 
-_SHOWN_FAILURES = 3
+_MAX_FAILURES = 3
+
+TEXT = pd.StringDtype(na_value=float("nan"))
+INSTANT = pd.DatetimeTZDtype(unit="us", tz="UTC")
+TEXT_LIST = pd.ArrowDtype(pa.list_(pa.string()))
+BOOLEAN = pd.BooleanDtype()
 
 Instant = Annotated[pd.DatetimeTZDtype, "us", "UTC"]
 TextList = Annotated[pd.ArrowDtype, pa.list_(pa.string())]
 
 
 def scale_of(column: pd.Series[Any]) -> int:
-    """Fraction digits of an amount column; refuses a column that is not exact decimals."""
+    """Fraction digits of an amount column; a column of another type is refused."""
     dtype = column.dtype
     if isinstance(dtype, pd.ArrowDtype):
         kind = dtype.pyarrow_dtype
@@ -48,21 +52,21 @@ def scale_of(column: pd.Series[Any]) -> int:
 
 
 class Table(pandera.DataFrameModel):
-    """What all tables share: exactly their columns, nothing coerced, amounts of one scale."""
+    """Base of all tables: exactly the declared columns, no coercion, all amounts of one scale."""
 
     class Config:
-        """Unknown columns are an error."""
+        """Undeclared columns are an error."""
 
         strict = True
 
     @classmethod
     def amount_columns(cls) -> list[str]:
-        """Names of the columns that hold amounts (typed ``Any`` above, because their scale varies)."""
+        """Names of the amount columns, which are annotated ``Any`` because their scale varies."""
         return [name for name, column in cls.to_schema().columns.items() if column.dtype is None]
 
     @classmethod
     def checked(cls, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return `frame` if it is this table; else raise FrameError naming columns and rules, never values."""
+        """Return `frame` if it is a valid table; else raise FrameError naming columns and rules, never values."""
         scales = {scale_of(frame[name]) for name in cls.amount_columns() if name in frame}
         if len(scales) > 1:
             msg = f"{cls.__name__}: amount columns have different scales {sorted(scales)}"
@@ -82,19 +86,21 @@ class Table(pandera.DataFrameModel):
         }
 
     @classmethod
-    def of(cls, columns: Mapping[str, Sequence[Any]], scale: int = DEFAULT_SCALE) -> pd.DataFrame:
-        """Table of columns of plain values, each given its dtype; not checked."""
+    def from_columns(cls, columns: Mapping[str, Sequence[Any]], scale: int = DEFAULT_SCALE) -> pd.DataFrame:
+        """Table from columns of plain values, with the dtypes of the table; not validated."""
         dtypes = cls.dtypes(scale)
         return pd.DataFrame({name: pd.Series(values, dtype=dtypes[name]) for name, values in columns.items()})
 
     @classmethod
     def without_rows(cls, scale: int = DEFAULT_SCALE) -> pd.DataFrame:
         """Table without rows: the required columns with their dtypes."""
-        return cls.of({name: [] for name, column in cls.to_schema().columns.items() if column.required}, scale)
+        return cls.from_columns(
+            {name: [] for name, column in cls.to_schema().columns.items() if column.required}, scale
+        )
 
 
 class LineEntries(Table):
-    """Line entries of one or more ledgers, one row a line, ordered by (datetime, id)."""
+    """Line entries of one or more ledgers, one row per line, ordered by (datetime, id)."""
 
     id: Series[str] = pandera.Field(unique=True)
     ledger_id: Series[str]
@@ -127,11 +133,11 @@ class LineEntries(Table):
 
 
 class Ledgers(Table):
-    """The chart of accounts, one row a ledger, ordered by (sort_code, id).
+    """The chart of accounts, one row per ledger, ordered by (sort_code, id).
 
-    `parent_id` is null for a root and where the parent is unknown; `parent_known` tells the two apart (a frame without
-    that column claims to know all parents). `found_by` says how discovery met the ledger. A ledger of which the service
-    shows nothing but a balance has no type, side or flags.
+    `parent_id` is null for a root and where the parent is unknown; `parent_known` distinguishes the two (in a frame
+    without that column all parents are known). `found_by` names the step of the discovery that found the ledger. A
+    ledger of which the service returns only a balance has no type, side or flags.
     """
 
     id: Series[str] = pandera.Field(unique=True)
@@ -151,7 +157,7 @@ class Ledgers(Table):
 
 
 class CashFlowLedgers(Table):
-    """Ledgers that moved cash in a period, ordered by (sort_code, id); `total_*` null where parents are unknown."""
+    """Ledgers with cash flow in a period, ordered by (sort_code, id); `total_*` is null where parents are unknown."""
 
     ledger_id: Series[str] = pandera.Field(unique=True)
     name: Series[str]
@@ -160,7 +166,7 @@ class CashFlowLedgers(Table):
 
 
 class CashFlowLines(Table):
-    """Cash flow lines, one row a category line: positive into cash, negative out of cash."""
+    """Cash flow lines, one row per category line: positive into cash, negative out of cash."""
 
     line_id: Series[str]
     ledger_id: Series[str]
@@ -182,10 +188,10 @@ class CashBalances(Table):
 
 
 class Queue(Table):
-    """Uncategorized transactions, one row a transaction and uncategorized ledger, largest first.
+    """Uncategorized transactions, one row per transaction and uncategorized ledger, largest first.
 
-    `amount` is into cash (positive) or out of it (negative); `category_amount` is the uncategorized part of it, null
-    where that is not certain. `opposing_ledger_ids` are all categories of the transaction: several in a split.
+    `amount` is positive into cash and negative out of cash; `category_amount` is its uncategorized part, null where
+    that is not certain. `opposing_ledger_ids` are all categories of the transaction: several if it is split.
     """
 
     transaction_id: Series[str]
@@ -205,7 +211,7 @@ class Queue(Table):
 
 
 class Proposals(Queue):
-    """Rows of the queue with the category that a rule gives them."""
+    """Rows of the queue with the category that a rule proposes."""
 
     updated_category_ledger_id: Series[str]
     updated_category_ledger_name: Series[str]
@@ -213,7 +219,7 @@ class Proposals(Queue):
 
 
 class PlanItems(Table):
-    """Items of a recategorization plan: what is expected now, and what it is to become.
+    """Items of a recategorization plan: the expected current category and the new one.
 
     `opposing_ledger_ids` are all categories of the transaction when the plan was made.
     """
@@ -233,7 +239,7 @@ class PlanItems(Table):
 
 
 class Outcomes(Table):
-    """What became of each item of a plan, in the plan's order."""
+    """Outcome of each item of a plan, in the order of the plan."""
 
     transaction_id: Series[str]
     ledger_id: Series[str]
@@ -246,12 +252,12 @@ class Outcomes(Table):
 
 
 class Differences(Table):
-    """Where a reported and a recomputed cash flow report differ, one row a difference.
+    """Differences between a reported and a recomputed cash flow report, one row per difference.
 
     `what` names the figure: ``line``, ``net_cash_flow``, ``total_net_cash_flow``, ``starting_balance``,
     ``starting_total_balance``, ``ending_balance``, ``ending_total_balance``, ``starting_cash_balance``,
-    ``ending_cash_balance`` or ``identity``. `reported` or `recomputed` is null where that side has no such row;
-    `difference` is reported minus recomputed, and zero where only a line's day or entry differs.
+    ``ending_cash_balance`` or ``identity``. `reported` or `recomputed` is null where that report has no such row;
+    `difference` is reported minus recomputed, and zero where only the day or entry of a line differs.
     """
 
     what: Series[str]
@@ -266,11 +272,11 @@ class Differences(Table):
 
 
 def signed(amounts: pd.Series[Any], sides: pd.Series[Any]) -> pd.Series[Any]:
-    """Signed amounts of a column: ``+amount`` on the debit side, ``-amount`` on the credit side; same dtype."""
+    """Signed amounts of a column, in its dtype: ``+amount`` on the debit side, ``-amount`` on the credit side."""
     values = amounts.array.__arrow_array__().combine_chunks()
     debit = pa.array((sides == DebitCredit.DEBIT).to_numpy(dtype=bool))
-    flipped = pc.if_else(debit, values, pc.negate(values))
-    return pd.Series(pd.arrays.ArrowExtensionArray(flipped), index=amounts.index, name="signed_amount")
+    amounts_signed = pc.if_else(debit, values, pc.negate(values))
+    return pd.Series(pd.arrays.ArrowExtensionArray(amounts_signed), index=amounts.index, name="signed_amount")
 
 
 def total(amounts: pd.Series[Any]) -> Decimal:
@@ -288,7 +294,7 @@ class CashFlowReport:
     Parameters
     ----------
     period : Period
-        The days reported, with their time zone.
+        The reported days, with their time zone.
     ledgers : DataFrame
         :class:`CashFlowLedgers`.
     lines : DataFrame
@@ -298,13 +304,13 @@ class CashFlowReport:
     starting_cash_balance, ending_cash_balance : Decimal
         Sums of the plain balances (not of the totals, which count children twice).
     anchored : bool
-        True when the starting balances were taken over, not summed from history: they then prove nothing.
+        True if the starting balances were given, not summed from history: they then prove nothing.
     tag_ids : tuple of str
-        Tags the lines were filtered by; balances never are, so a tagged report has no identity to check.
+        Tags that the lines were filtered by; balances are never filtered, so the identity does not hold.
     partial : bool
-        True when lines are known to be missing, so that no figure is sure.
+        True if lines are known to be missing, so that no figure is certain.
     notes : tuple of str
-        What a reader must know: readings chosen, values normalized, parts left out.
+        Remarks for the reader: interpretations chosen, values normalized, parts omitted.
     """
 
     period: Period
@@ -334,12 +340,12 @@ class CashFlowReport:
 
     @property
     def net_cash_flow(self) -> Decimal:
-        """Sum of the plain net cash flows of all ledgers."""
+        """Sum of the net cash flows of all ledgers, without their totals."""
         return total(self.ledgers["net_cash_flow"])
 
     @property
     def identity_gap(self) -> Decimal:
-        """Net cash flow minus the change of the cash balance; zero in a sound untagged report."""
+        """Net cash flow minus the change of the cash balance; zero in a correct report without tags."""
         with localcontext(EXACT):
             return self.net_cash_flow - (self.ending_cash_balance - self.starting_cash_balance)
 
@@ -360,11 +366,11 @@ class CashFlowReport:
         )
         columns = ["name", "net_cash_flow", "total_net_cash_flow"]
         amounts = dict.fromkeys(columns[1:], lambda amount: "" if amount is pd.NA else format_amount(amount))
-        shown = self.ledgers[columns].to_html(index=False, escape=True, formatters=amounts)
-        stamp = "<strong>PARTIAL</strong> " if self.partial else ""
+        table = self.ledgers[columns].to_html(index=False, escape=True, formatters=amounts)
+        warning = "<strong>PARTIAL</strong> " if self.partial else ""
         return (
-            f"<p>{stamp}Cash flow report, {html.escape(str(self.period))}</p>{summary.to_html(escape=True)}"
-            f'<div style="max-height: 26em; overflow: auto">{shown}</div>'
+            f"<p>{warning}Cash flow report, {html.escape(str(self.period))}</p>{summary.to_html(escape=True)}"
+            f'<div style="max-height: 26em; overflow: auto">{table}</div>'
         )
 
 
@@ -379,14 +385,14 @@ _NATIVE: dict[str, Any] = {
 
 
 def _failures(error: SchemaErrors) -> str:
-    """Which columns fail which rules, and in how many rows; values stay out of it."""
+    """Columns, the rules they fail and in how many rows; never values."""
     rules: Counter[str] = Counter()
     for column, check, failure in error.failure_cases[["column", "check", "failure_case"]].itertuples(index=False):
         absent_or_extra = check in {"column_in_dataframe", "column_in_schema"}
         rules[f"{failure if absent_or_extra else column}: {_rule(check)}"] += 1
-    shown = [f"{rule} ({count}x)" for rule, count in rules.most_common(_SHOWN_FAILURES)]
-    more = len(rules) - len(shown)
-    return "; ".join(shown) + (f"; and {more} more" if more > 0 else "")
+    listed = [f"{rule} ({count}x)" for rule, count in rules.most_common(_MAX_FAILURES)]
+    more = len(rules) - len(listed)
+    return "; ".join(listed) + (f"; and {more} more" if more > 0 else "")
 
 
 def _rule(check: str) -> str:
@@ -396,7 +402,7 @@ def _rule(check: str) -> str:
 
 _RULES = {
     "column_in_dataframe": "column is missing",
-    "column_in_schema": "column does not belong here",
+    "column_in_schema": "column is not part of this table",
     "not_nullable": "null where a value is required",
     "field_uniqueness": "value occurs more than once",
 }

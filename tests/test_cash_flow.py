@@ -78,7 +78,7 @@ def line_frame(entries, scale=2):
         "editable": [None] * count,
         "tag_ids": [None] * count,
     }
-    return LineEntries.checked(LineEntries.of(cells, scale))
+    return LineEntries.checked(LineEntries.from_columns(cells, scale))
 
 
 def ledger_frame(ledgers):
@@ -98,7 +98,7 @@ def ledger_frame(ledgers):
         "created_at": [None] * len(ledgers),
         "parent_known": [one.parent_known for one in ledgers],
     }
-    return Ledgers.checked(Ledgers.of(cells))
+    return Ledgers.checked(Ledgers.from_columns(cells))
 
 
 def on_engine(frame, engine, tmp_path):

@@ -144,7 +144,7 @@ def make_report(
     }
     net = {"ledger_id": list(flows), "name": list(flows), "net_cash_flow": list(flows.values())}
     balances = [
-        CashBalances.of(
+        CashBalances.from_columns(
             {
                 "ledger_id": ["bank"],
                 "ledger_name": ["bank"],
@@ -157,8 +157,8 @@ def make_report(
     ]
     return CashFlowReport(
         period=Period.of(*days),
-        ledgers=CashFlowLedgers.of(net | {"total_net_cash_flow": list(flows.values())}),
-        lines=CashFlowLines.of(columns),
+        ledgers=CashFlowLedgers.from_columns(net | {"total_net_cash_flow": list(flows.values())}),
+        lines=CashFlowLines.from_columns(columns),
         starting_balances=balances[0],
         ending_balances=balances[1],
         starting_cash_balance=Decimal(starting),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounting_analytics.messages import join_ids, printable, quote
+from accounting_analytics.messages import join_ids, printable, quote, shorten
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,12 @@ from accounting_analytics.messages import join_ids, printable, quote
 def test_join_ids(ids, limit, text):
     """The first ids are sorted, and the others are counted."""
     assert join_ids(ids, limit=limit) == text
+
+
+def test_shorten():
+    """A text within the limit is unchanged; a longer one is cut to it."""
+    assert shorten("12345", limit=5) == "12345"
+    assert shorten("123456", limit=5) == "12..."
 
 
 def test_quote():

@@ -37,7 +37,7 @@ def written(units, scale):
 def test_text_and_minor_units_round_trip(units, scale):
     """Any amount of up to 38 digits at any scale goes text -> amount -> units -> amount without losing a digit."""
     parsed = parse_amount(written(units, scale), scale)
-    assert not parsed.dusted
+    assert not parsed.rounding_noise_removed
     assert to_minor_units(parsed.amount, scale) == units
     assert from_minor_units(units, scale) == parsed.amount
     assert parsed.amount.as_tuple().exponent == -scale
@@ -60,7 +60,7 @@ def test_amounts_fit_the_arrow_type(units, scale):
 def test_json_spellings(text, amount):
     """JSON's ways to write a number give the amount at exactly the scale; minus zero is zero."""
     parsed = parse_amount(text)
-    assert (str(parsed.amount), parsed.dusted) == (amount, False)
+    assert (str(parsed.amount), parsed.rounding_noise_removed) == (amount, False)
     assert parse_amount(Decimal(text)) == parsed
 
 
@@ -77,7 +77,7 @@ def test_json_spellings(text, amount):
 def test_float_dust_is_removed_and_told(text, amount):
     """A value within 1e-6 of an exact amount is that amount, and the caller learns of it."""
     parsed = parse_amount(text)
-    assert (str(parsed.amount), parsed.dusted) == (amount, True)
+    assert (str(parsed.amount), parsed.rounding_noise_removed) == (amount, True)
 
 
 @settings(deadline=None)

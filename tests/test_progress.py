@@ -1,4 +1,4 @@
-"""Progress of a load: how much is read, and how much is to come."""
+"""Progress bars: lines read, lines expected, and when a bar is shown."""
 
 import sys
 import time
@@ -9,25 +9,24 @@ from accounting_analytics.progress import LoadProgress, progress_bar
 CLIENT = SimpleNamespace(quota=SimpleNamespace(remaining=17))
 
 
-def test_what_is_to_come_is_told(capsys):
-    """Nothing is known at first; windows that turn out dense say what to expect, and what is read corrects it."""
-    with LoadProgress(progress=True, client=CLIENT) as shown:
-        shown.read(0)
-        time.sleep(0.2)  # a bar is not drawn more often
-        shown.read(400)
-        assert shown.total is None
-        shown.expect(5000)
-        assert shown.total == 5400
-        shown.read(900, expected=1000)
-        assert shown.total == 5300
-        shown.read(4400, expected=4000)
-        assert shown.total == 5700
-    said = capsys.readouterr().err
-    assert "quota left 17" in said
+def test_the_expected_total_is_corrected(capsys):
+    """No total is known at first; windows with many lines set one, and lines that are read correct it."""
+    with LoadProgress(progress=True, client=CLIENT) as progress:
+        progress.update(0)
+        time.sleep(0.2)  # tqdm redraws a bar at most every 0.1 seconds
+        progress.update(400)
+        assert progress.total is None
+        progress.expect(5000)
+        assert progress.total == 5400
+        progress.update(900, expected=1000)
+        assert progress.total == 5300
+        progress.update(4400, expected=4000)
+        assert progress.total == 5700
+    assert "quota left 17" in capsys.readouterr().err
 
 
-def test_a_bar_only_where_somebody_watches(capsys, monkeypatch):
-    """In batch there is silence; a terminal or a notebook shows a bar, unless it is told to run in batch."""
+def test_when_a_bar_is_shown(capsys, monkeypatch):
+    """A terminal or a notebook shows a bar, unless it runs in batch; anything else shows none."""
     monkeypatch.delenv("ACCOUNTING_ANALYTICS_BATCH", raising=False)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
     assert progress_bar(None).disable

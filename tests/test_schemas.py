@@ -51,7 +51,7 @@ def line_entries(scale=2, **columns):
         "tag_ids": [[], ["t"], None],
         **columns,
     }
-    return LineEntries.of(cells, scale)
+    return LineEntries.from_columns(cells, scale)
 
 
 def test_a_valid_table_passes_unchanged():
@@ -111,7 +111,7 @@ def test_a_wrong_table_is_refused_by_column_and_rule(columns, column, rule):
 
 def test_an_unknown_column_is_refused():
     """A table has exactly its columns."""
-    with pytest.raises(FrameError, match="memo: column does not belong here"):
+    with pytest.raises(FrameError, match="memo: column is not part of this table"):
         LineEntries.checked(line_entries().assign(memo=CANARY))
 
 

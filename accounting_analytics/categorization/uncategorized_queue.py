@@ -10,10 +10,9 @@ import pyarrow.compute as pc
 
 from accounting_analytics.categorization.uncategorized_ledgers import uncategorized_ledgers
 from accounting_analytics.chart_of_accounts import DebitCredit
-from accounting_analytics.dtypes import TEXT_LIST
 from accounting_analytics.errors import FrameError
 from accounting_analytics.messages import join_ids
-from accounting_analytics.schemas import Ledgers, Queue
+from accounting_analytics.schemas import TEXT_LIST, Ledgers, Queue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

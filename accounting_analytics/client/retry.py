@@ -38,6 +38,7 @@ from accounting_analytics.errors import (
     ProtocolError,
     ServiceError,
     TransportError,
+    with_context,
 )
 
 if TYPE_CHECKING:
@@ -214,7 +215,7 @@ class RetryingClient:
         except _RetryableError as error:
             problem = error.error
         if attempts > 1:
-            problem.add_note(f"after {attempts} attempts")
+            problem = with_context(problem, f"no success after {attempts} attempts")
         raise problem.with_traceback(None)
 
     def _attempt(
@@ -296,8 +297,7 @@ class RetryingClient:
             raise _RetryableError(error)
         self.rate_limiter.pause(wait)
         if request.method == "GET" and wait > min(_MAX_WAIT, deadline.remaining()):
-            msg = f"{error}; the service asks to wait {wait:.0f} seconds: try again then"
-            raise type(error)(msg, status=error.status, error_code=error.error_code)
+            raise with_context(error, f"the service asks to wait {wait:.0f} seconds: try again then")
         raise _RetryableError(error, wait)
 
 

@@ -45,7 +45,7 @@ _ESCAPE_IN_NAME = re.compile(rb'\\.[^"\\]*":', re.DOTALL)
 _QUOTE, _COLON, _OPEN, _CLOSE, _SPACE = (ord(character) for character in '":{} ')
 _WORD = 8
 _WORD_MASKS = np.array([(1 << 8 * length) - 1 for length in range(_WORD + 1)], np.uint64)
-# odd constants with random bits, so that different names hardly ever have equal sums
+# factors with random bits, so that different names hardly ever have equal sums
 _FIRST_FACTOR, _LAST_FACTOR, _LENGTH_FACTOR, _OBJECT_FACTOR = map(
     np.uint64, (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F, 0xC4CEB9FE1A85EC53)
 )
@@ -133,8 +133,10 @@ def _name_sums(text: bytes, starts: Positions, ends: Positions) -> npt.NDArray[n
     lengths = ends - starts - 1
     masks = _WORD_MASKS[np.minimum(lengths, _WORD)]
     first, last = _words(text, "<u8")[starts + 1] & masks, _words(text, ">u8")[ends - _WORD] & masks
-    sums: npt.NDArray[np.uint64] = lengths.astype(np.uint64) * _LENGTH_FACTOR
-    return sums + first * _FIRST_FACTOR + last * _LAST_FACTOR
+    sums: npt.NDArray[np.uint64] = (
+        lengths.astype(np.uint64) * _LENGTH_FACTOR + first * _FIRST_FACTOR + last * _LAST_FACTOR
+    )
+    return sums
 
 
 def _words(text: bytes, dtype: str) -> npt.NDArray[np.uint64]:

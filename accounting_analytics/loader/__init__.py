@@ -5,6 +5,6 @@ and noted in ``frame.attrs["notes"]`` or ``report.notes``. Anything else is refu
 and field. A load ends with every line, or with an error: lines are never missing without notice.
 """
 
-from accounting_analytics.first_use import names_of_stub
+import lazy_loader
 
-__getattr__, __dir__, __all__ = names_of_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pyarrow as pa
 
-from accounting_analytics.dtypes import BOOLEAN, INSTANT, TEXT, TEXT_LIST
 from accounting_analytics.errors import InputError
 from accounting_analytics.loader import line_entry_columns as arrow
 from accounting_analytics.loader.checkpoint import Checkpoint
@@ -23,7 +22,7 @@ from accounting_analytics.loader.query import DEFAULT_EXPANSIONS, LineEntryQuery
 from accounting_analytics.loader.window_store import MemoryWindowStore
 from accounting_analytics.loader.worker_pool import DEFAULT_IN_FLIGHT, check_in_flight
 from accounting_analytics.progress import LoadProgress
-from accounting_analytics.schemas import LineEntries
+from accounting_analytics.schemas import BOOLEAN, INSTANT, TEXT, TEXT_LIST, LineEntries
 
 if TYPE_CHECKING:
     import datetime as dt

@@ -103,7 +103,7 @@ def load_windows(
     """
     reader = WindowReader(client, query, in_flight)
     finished = list(store.finished())
-    progress.already(sum(one.lines for one in finished))
+    progress.update(sum(one.lines for one in finished))
     positions = {ledger_id: position for position, ledger_id in enumerate(query.ledger_ids)}
 
     def by_ledger_and_day(one: FinishedWindow | MissingWindow) -> Any:  # noqa: ANN401 (a sort key)
@@ -167,7 +167,7 @@ def _read_windows(
             missing.append(result)
         else:
             windows.append(result)
-            progress.read(result.lines, result.window.expected_lines)
+            progress.update(result.lines, result.window.expected_lines)
     if missing and not windows and not finished:
         raise missing[0].error
     return windows, missing

@@ -118,7 +118,7 @@ def _exact_column(
             msg = f"{where} of line {line.id}: {error}"
             raise ProtocolError(msg) from None
         exact.append(None if parsed is None else parsed.amount)
-        noise_removed += parsed is not None and parsed.dusted
+        noise_removed += parsed is not None and parsed.rounding_noise_removed
     return pa.array(exact, arrow_type(scale)), noise_removed
 
 

@@ -88,7 +88,7 @@ def read_items(path: str | Path, names: Mapping[str, str] | None) -> tuple[pd.Da
         raise PlanError(msg)
     digits = (_fraction_digits(row[name]) for row in rows for name in _AMOUNTS if row[name] is not None)
     columns = {name: [row[name] for row in rows] for name in PlanItems.to_schema().columns}
-    return PlanItems.of(columns, max(digits, default=DEFAULT_SCALE)), next(iter(instances), None)
+    return PlanItems.from_columns(columns, max(digits, default=DEFAULT_SCALE)), next(iter(instances), None)
 
 
 def _check_header(header: list[str], file: Path) -> list[str]:

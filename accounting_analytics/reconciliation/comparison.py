@@ -383,4 +383,4 @@ def _differences_frame(differences: list[Difference], names: Mapping[str, str], 
         "difference": [one.amount for one in differences],
         "explanation": [one.explanation for one in differences],
     }
-    return Differences.of(columns, scale)
+    return Differences.from_columns(columns, scale)

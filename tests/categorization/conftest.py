@@ -29,7 +29,7 @@ CHART = [
 
 def chart(rows=CHART):
     """Return a chart of accounts."""
-    return Ledgers.of(
+    return Ledgers.from_columns(
         {
             "id": [row[0] for row in rows],
             "name": [row[1] for row in rows],
@@ -81,7 +81,7 @@ def line_entries(*entries, descriptions=None):
                     "transaction_review_status": "unreviewed" if is_account else None,
                 }
             )
-    return LineEntries.of({name: [row[name] for row in rows] for name in rows[0]})
+    return LineEntries.from_columns({name: [row[name] for row in rows] for name in rows[0]})
 
 
 @pytest.fixture(scope="session")

@@ -34,7 +34,7 @@ def transactions(*descriptions):
         "direction": ["outflow"] * count,
         "ledger_id": ["bank"] * count,
     }
-    return Queue.of(columns)
+    return Queue.from_columns(columns)
 
 
 def matches(rules, *descriptions):

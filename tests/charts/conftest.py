@@ -41,10 +41,10 @@ def make_report():
         net = list(nets.values())
         return CashFlowReport(
             period=Period.of("2025-01-15", "2025-03-31", zone),
-            ledgers=CashFlowLedgers.of(
+            ledgers=CashFlowLedgers.from_columns(
                 {"ledger_id": list(nets), "name": list(nets), "net_cash_flow": net, "total_net_cash_flow": net}
             ),
-            lines=CashFlowLines.of(columns),
+            lines=CashFlowLines.from_columns(columns),
             starting_balances=CashBalances.without_rows(),
             ending_balances=CashBalances.without_rows(),
             starting_cash_balance=Decimal(start),

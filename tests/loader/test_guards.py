@@ -270,7 +270,7 @@ def test_garbled_pages_are_asked_for_again(connected, make_ledgers, spread, garb
 def test_garbled_pages_for_ever_end(connected):
     """A service that only ever garbles is given up after bounded tries, with a clear error."""
     client = connected(lambda _: httpx.Response(200, content=b'{"records": [', headers=JSON))
-    with pytest.raises(ProtocolError, match="not the JSON"):
+    with pytest.raises(ProtocolError, match="not valid JSON"):
         aa.load_line_entries(client, ["led_1"], *MARCH)
     assert len(client.requests) < 12
 

@@ -237,7 +237,9 @@ def item(transaction_id, ledger_id, category, updated, hours=0, *, entry=None, o
 def items_plan(instance_id, *items):
     """Return a plan with these items."""
     names = PlanItems.to_schema().columns
-    return aa.Plan(PlanItems.of({name: [one[name] for one in items] for name in names}), instance_id=instance_id)
+    return aa.Plan(
+        PlanItems.from_columns({name: [one[name] for one in items] for name in names}), instance_id=instance_id
+    )
 
 
 def outcomes(frame):

@@ -75,14 +75,14 @@ def test_preview_is_exact(books, build):
     """The preview is exact at 38 digits."""
     report = books.report()
     amount = "-123456789012345678901234567890123456.78"
-    lines = CashFlowLines.of(
+    lines = CashFlowLines.from_columns(
         {
             "line_id": ["line"], "ledger_id": ["out"], "amount": [Decimal(amount)], "datetime": [build.NOON],
             "cash_flow_ledger_name": ["Bank"], "journal_entry_id": ["entry"], "journal_entry_description": [""],
         }
     )  # fmt: skip
     columns = ("net_cash_flow", "total_net_cash_flow")
-    flows = CashFlowLedgers.of(
+    flows = CashFlowLedgers.from_columns(
         {"ledger_id": ["out", "in"], "name": ["Out", "In"]}
         | {name: [Decimal(amount), Decimal("0.01")] for name in columns}
     )

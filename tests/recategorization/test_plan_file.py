@@ -59,7 +59,9 @@ def test_any_text_survives(build, tmp_path_factory, *, description, ledger_id, i
         build.item(ledger_id, ledger_id, "out", ledger_id + "2", description=description, opposing=["out", ledger_id])
         | {"amount": Decimal(-5).scaleb(-scale), "category_amount": Decimal(-3).scaleb(-scale)}
     ]
-    frame = PlanItems.of({name: [one[name] for one in items] for name in PlanItems.to_schema().columns}, scale)
+    frame = PlanItems.from_columns(
+        {name: [one[name] for one in items] for name in PlanItems.to_schema().columns}, scale
+    )
     plan = aa.Plan(frame, instance_id=instance)
     plan.save(file)
     loaded = aa.Plan.load(file)

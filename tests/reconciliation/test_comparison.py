@@ -27,7 +27,7 @@ CATEGORIES = ("rent", "office", "paper", "sales", "receivable")
 def ledger_frame(cash=CASH, parent_known=True):  # noqa: FBT002 (a column of the table)
     """Chart of accounts; which ledgers are cash may vary."""
     count = len(LEDGERS)
-    return Ledgers.of(
+    return Ledgers.from_columns(
         {
             "id": list(LEDGERS),
             "name": [ledger.title() for ledger in LEDGERS],
@@ -76,7 +76,7 @@ def line_frame():
     ]
     count = len(rows)
     return LineEntries.checked(
-        LineEntries.of(
+        LineEntries.from_columns(
             {
                 "id": [f"le_{number}" for number in range(count)],
                 "ledger_id": [ledger for _, _, ledger, _ in rows],

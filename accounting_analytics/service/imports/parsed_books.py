@@ -163,7 +163,7 @@ class Amounts:
         known = self._read.get(value)
         if known is None:
             parsed = parse_amount(value, self._scale)
-            if parsed.dusted:
+            if parsed.rounding_noise_removed:
                 msg = f"amount {value} does not fit {self._scale} fraction digits"
                 raise AmountError(msg)
             known = self._read[value] = parsed.amount

@@ -17,7 +17,7 @@ def test_a_password_in_an_address_is_masked(run, assert_refused):
     environment = {"INSTANCE_ID": "i", "TOKEN": "t", "BASE_URL": "http://ana:canary@127.0.0.1:1"}
     environment = {f"ACCOUNTING_ANALYTICS_{name}": value for name, value in environment.items()}
     finished = run("report", "--start-date", "2025-03-01", "--end-date", "2025-03-31", **environment)
-    assert_refused(finished, 2, "base_url must not hold a name or password")
+    assert_refused(finished, 2, "base_url must not contain a user name or password")
     shown = run("config", "show", **environment)
     assert "http://***@127.0.0.1:1" in shown.stdout
     assert "canary" not in finished.stderr + shown.stdout + shown.stderr
