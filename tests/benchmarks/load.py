@@ -1,10 +1,12 @@
-"""Measure loading: whole processes in turn against one local server, several rounds, medians, peak memory, exactness.
+"""Measure loading: programs in turn against one local server, several rounds, medians, peak memory, exactness.
 
 Run ``python tests/benchmarks/load.py [--lines 100000] [--rounds 3] [--dlt PYTHON]``. PYTHON is the interpreter of an
-environment that has dlt with its Parquet support; without it dlt is left out, and the benchmark says so. Four tables:
-decoding on one core; 20 ms a page; 200 ms a page with skewed ledgers and 32 requests in flight against paging one after
-the other; growth.
+environment that has dlt with its Parquet support; without it dlt is left out. The tables: decoding on one core; 20 ms
+a page in a running kernel and as whole processes; 200 ms a page with skewed ledgers and 32 requests in flight against
+sequential paging; growth. In a kernel a program loads in a process that has done all its imports, as in JupyterLab.
 "Exact" compares the sum of all signed amounts with the books in whole cents.
+
+``--kernel --against FOLDER`` compares this working tree with that of another commit in running kernels, in turn.
 """
 
 from __future__ import annotations
@@ -18,10 +20,10 @@ import sys
 import tempfile
 import time
 import urllib.request
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +64,7 @@ def ours_to_parquet(base_url: str, ledger_ids: list[str], in_flight: int) -> tup
 
 
 def by_hand(base_url: str, ledger_ids: list[str], _: int) -> tuple[int, str]:
-    """Load as an analyst would: a loop over pages, json_normalize, concat."""
+    """Load as an analyst would by hand: a loop over pages, json_normalize, concat."""
     import httpx  # noqa: PLC0415
     import pandas as pd  # noqa: PLC0415
 
@@ -149,25 +151,110 @@ def page_server(lines: int, ledgers: int, skew: float, milliseconds: float) -> I
 
 
 def requests_of(base_url: str) -> int:
-    """Ask the server how many requests it has answered."""
-    with urllib.request.urlopen(f"{base_url}/requests") as answer:  # noqa: S310 (our own server)
-        return int(answer.read())
+    """How many requests the server has answered."""
+    with urllib.request.urlopen(f"{base_url}/requests") as response:  # noqa: S310 (our own server)
+        return int(response.read())
 
 
 def measured(python: str, program: str, base_url: str, ledgers: int, in_flight: int) -> dict[str, float | str]:
     """Run one program as its own process."""
-    before, began = requests_of(base_url), time.perf_counter()
+    before, start = requests_of(base_url), time.perf_counter()
     command = [python, __file__, "--program", program, "--url", base_url]
     command += ["--ledgers", str(ledgers), "--in-flight", str(in_flight)]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 (this very file)
-    told = child.stdout.read()
+    output = child.stdout.read()
     _, status, usage = os.wait4(child.pid, 0)
     if status:
         sys.exit(f"{program} failed")
-    seconds = time.perf_counter() - began
-    answer = json.loads(told.splitlines()[-1])
+    seconds = time.perf_counter() - start
+    result = json.loads(output.splitlines()[-1])
     requests = requests_of(base_url) - before - 1
-    return {"seconds": seconds, "peak": usage.ru_maxrss / 1024, "requests": requests, **answer}
+    return {"seconds": seconds, "peak": usage.ru_maxrss / 1024, "requests": requests, **result}
+
+
+class Kernel:
+    """A process that has done its imports and a small load, and then loads as often as it is told to.
+
+    Parameters
+    ----------
+    program : str
+        A name in :data:`PROGRAMS`.
+    tree : Path, optional
+        The working tree to import from; by default what this interpreter imports.
+    """
+
+    def __init__(self, program: str, tree: Path | None = None) -> None:
+        environment = os.environ | ({} if tree is None else {"PYTHONPATH": str(tree)})
+        command = [sys.executable, __file__, "--program", program, "--kernel"]
+        self._process = subprocess.Popen(  # noqa: S603 (this very file)
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._process.stdin.close()
+        self._process.wait()
+
+    def load(self, base_url: str, ledgers: int, in_flight: int) -> dict[str, float | str]:
+        """Load once; the seconds are measured in the kernel."""
+        print(json.dumps([base_url, ledgers, in_flight]), file=self._process.stdin, flush=True)
+        return json.loads(self._process.stdout.readline())
+
+
+def serve_loads(program: str) -> None:
+    """Be a kernel: load for each line of standard input."""
+    for text in sys.stdin:
+        base_url, ledgers, in_flight = json.loads(text)
+        start, processor = time.perf_counter(), time.process_time()
+        lines, total = PROGRAMS[program](base_url, ledger_names(ledgers), in_flight)
+        took = {"seconds": time.perf_counter() - start, "processor": time.process_time() - processor}
+        print(json.dumps({**took, "lines": lines, "sum": total}), flush=True)
+
+
+def compare_in_kernels(
+    title: str,
+    books: tuple[int, int, float, float],
+    programs: dict[str, tuple[str, Path | None]],
+    rounds: int,
+    in_flight: int,
+) -> None:
+    """Load with programs in turn in running kernels, and print medians; the ratio is to the first, round by round."""
+    runs: dict[str, list[dict]] = {name: [] for name in programs}
+    with ExitStack() as stack:
+        base_url, truth = stack.enter_context(page_server(*books))
+        warm_up, _ = stack.enter_context(page_server(2000, 1, 1.0, 0))
+        kernels = {name: stack.enter_context(Kernel(*program)) for name, program in programs.items()}
+        for kernel in kernels.values():
+            kernel.load(warm_up, 1, in_flight)
+        for number in range(rounds):
+            for name in list(kernels)[:: 1 if number % 2 == 0 else -1]:
+                run = kernels[name].load(base_url, books[1], in_flight)
+                if run["lines"] != books[0]:
+                    sys.exit(f"{name} loaded {run['lines']} of {books[0]} lines")
+                if run["sum"] != truth:
+                    print(f"{name} is not exact: {run['sum']} for {truth}")
+                runs[name].append(run)
+    print(f"\n{title}, in running kernels, {rounds} round(s), medians", flush=True)
+    print(f"{'':18}{'seconds':>9}{'ratio':>8}{'processor':>11}{'ratio':>8}{'lines/s':>10}")
+    first = next(iter(runs.values()))
+    for name, of_program in runs.items():
+        median = {key: statistics.median(run[key] for run in of_program) for key in ("seconds", "processor")}
+        ratio = {
+            key: statistics.median(run[key] / other[key] for run, other in zip(of_program, first, strict=True))
+            for key in median
+        }
+        print(
+            f"{name:18}{median['seconds']:9.2f}{ratio['seconds']:7.2f}x{median['processor']:11.2f}"
+            f"{ratio['processor']:7.2f}x{books[0] / median['seconds']:10,.0f}",
+            flush=True,
+        )
+
+
+def ledger_names(count: int) -> list[str]:
+    """Ids of the ledgers that the server has."""
+    return [f"led_{number}" for number in range(count)]
 
 
 def compare(
@@ -194,7 +281,7 @@ def compare(
 
 
 def decoding(rounds: int) -> None:
-    """Print the processor time of a page with all nested objects, from bytes to columns or a frame."""
+    """Print the processor time to decode a page with all nested objects."""
     import pandas as pd  # noqa: PLC0415 (the programs above import what they need themselves)
     from page_server import make_ledgers  # noqa: PLC0415
 
@@ -208,24 +295,26 @@ def decoding(rounds: int) -> None:
     tail = b'],"next_page_token":"t","prev_page_token":null}'
     starts = range(0, len(records), 1000)
     pages = [b'{"records":[' + b",".join(records[at : at + 1000]) + tail for at in starts]
-    asked = {"ledger_id": "led_0", "expand": frozenset(EXPAND.split(",")), "scale": 2}
-    ways = {
-        "fast decoder": lambda page: decode_fast(page, **asked).table,
-        "strict decoder": lambda page: decode_strictly(strict_json.decode(page, LineEntryPage), "page", **asked).table,
+    requested = {"ledger_id": "led_0", "expand": frozenset(EXPAND.split(",")), "scale": 2}
+    decoders = {
+        "fast decoder": lambda page: decode_fast(page, **requested).table,
+        "strict decoder": lambda page: (
+            decode_strictly(strict_json.decode(page, LineEntryPage), "page", **requested).table
+        ),
         "json_normalize": lambda page: pd.json_normalize(json.loads(page)["records"]),
     }
-    took: dict[str, list[float]] = {way: [] for way in ways}
+    took: dict[str, list[float]] = {name: [] for name in decoders}
     for _ in range(rounds):
-        for way, decode in ways.items():
-            began = time.thread_time()
+        for name, decode in decoders.items():
+            start = time.thread_time()
             kept = [decode(page) for page in pages]  # as a load keeps them
-            took[way].append((time.thread_time() - began) / len(pages))
+            took[name].append((time.thread_time() - start) / len(pages))
             del kept
     print(f"\ndecoding a page of 1,000 lines, {len(pages[0]) / 1e6:.2f} MB, on one core: {rounds} round(s), medians")
     slowest = took["json_normalize"]
-    for way, seconds in took.items():
-        ratio = statistics.median(slow / quick for slow, quick in zip(slowest, seconds, strict=True))
-        print(f"{way:18}{statistics.median(seconds) * 1000:9.2f} ms{ratio:7.1f}x json.loads + json_normalize")
+    for name, seconds in took.items():
+        ratio = statistics.median(slow / fast for slow, fast in zip(slowest, seconds, strict=True))
+        print(f"{name:18}{statistics.median(seconds) * 1000:9.2f} ms{ratio:7.1f}x json.loads + json_normalize")
 
 
 def main() -> None:
@@ -236,34 +325,77 @@ def main() -> None:
     parser.add_argument("--dlt", help="interpreter of an environment that has dlt")
     parser.add_argument("--growth", action="store_true", help="only the growth table")
     parser.add_argument("--decoding", action="store_true", help="only the table of decoding")
+    parser.add_argument("--kernel", action="store_true", help="only the tables of running kernels")
+    parser.add_argument("--against", type=Path, help="with --kernel: a working tree of another commit to compare with")
     parser.add_argument("--program", choices=PROGRAMS)
     parser.add_argument("--url")
     parser.add_argument("--ledgers", type=int, default=1)
     parser.add_argument("--in-flight", type=int, default=8)
     options = parser.parse_args()
-    if options.decoding:
-        decoding(options.rounds)
-        return
-    if options.program:
-        ledger_ids = [f"led_{at}" for at in range(options.ledgers)]
-        lines, total = PROGRAMS[options.program](options.url, ledger_ids, options.in_flight)
+    if options.program and options.kernel:
+        serve_loads(options.program)
+    elif options.program:
+        lines, total = PROGRAMS[options.program](options.url, ledger_names(options.ledgers), options.in_flight)
         print(json.dumps({"lines": lines, "sum": total}))
-        return
-    here = dict.fromkeys(["ours", "ours to Parquet", "by hand"], sys.executable)
-    if options.dlt:
-        here["dlt"] = options.dlt
+    elif options.decoding:
+        decoding(options.rounds)
+    elif options.against:
+        kernel_tables_of_two_trees(options)
+    elif options.kernel:
+        kernel_tables(options)
+    elif options.growth:
+        growth_tables()
     else:
-        print("dlt is not measured: give --dlt PYTHON, the interpreter of an environment that has it")
-    if not options.growth:
         # in a process of its own: the peak memory of the programs counts from what this one needs
         command = [sys.executable, __file__, "--decoding", "--rounds", str(max(options.rounds, 3))]
         subprocess.run(command, check=True)  # noqa: S603 (this very file)
-        books = (options.lines, 1, 1.0, 20)
-        compare(f"{options.lines:,} lines of one ledger, 20 ms a page", books, here, options.rounds, 8)
-        slow = {program: here[program] for program in ("ours", "by hand")}
-        books = (options.lines, 20, 0.81, 200)
-        title = f"{options.lines:,} lines, 4 in 5 of them in one of 20 ledgers, 200 ms a page, 32 in flight"
-        compare(title, books, slow, 1, 32)
+        kernel_tables(options)
+        process_tables(options)
+        growth_tables()
+
+
+def fast_pages(lines: int) -> tuple[str, tuple[int, int, float, float]]:
+    """Title and books of the table with 20 ms a page."""
+    return f"{lines:,} lines of one ledger, 20 ms a page", (lines, 1, 1.0, 20)
+
+
+def slow_pages(lines: int) -> tuple[str, tuple[int, int, float, float]]:
+    """Title and books of the table with 200 ms a page."""
+    title = f"{lines:,} lines, 4 in 5 of them in one of 20 ledgers, 200 ms a page, 32 in flight"
+    return title, (lines, 20, 0.81, 200)
+
+
+def kernel_tables(options: argparse.Namespace) -> None:
+    """Compare with a loop by hand in running kernels."""
+    programs = {program: (program, None) for program in ("ours", "ours to Parquet", "by hand")}
+    compare_in_kernels(*fast_pages(options.lines), programs, options.rounds, 8)
+    programs.pop("ours to Parquet")
+    compare_in_kernels(*slow_pages(options.lines), programs, 1, 32)
+
+
+def kernel_tables_of_two_trees(options: argparse.Namespace) -> None:
+    """Compare two commits in running kernels."""
+    trees = {"this tree": Path(__file__).parents[2], "the other": options.against.resolve()}
+    cases = [("ours", 8, fast_pages), ("ours to Parquet", 8, fast_pages), ("ours", 32, slow_pages)]
+    for program, in_flight, pages in cases:
+        title, books = pages(options.lines)
+        programs = {name: (program, tree) for name, tree in trees.items()}
+        compare_in_kernels(f"{program}: {title}", books, programs, options.rounds, in_flight)
+
+
+def process_tables(options: argparse.Namespace) -> None:
+    """Compare with a loop by hand and with dlt as whole processes."""
+    programs = dict.fromkeys(["ours", "ours to Parquet", "by hand"], sys.executable)
+    if options.dlt:
+        programs["dlt"] = options.dlt
+    else:
+        print("dlt is not measured: give --dlt PYTHON, the interpreter of an environment that has it")
+    compare(*fast_pages(options.lines), programs, options.rounds, 8)
+    compare(*slow_pages(options.lines), {name: programs[name] for name in ("ours", "by hand")}, 1, 32)
+
+
+def growth_tables() -> None:
+    """Show how time and memory grow with the number of lines."""
     for lines in (10_000, 100_000, 1_000_000):
         programs = dict.fromkeys(("ours", "ours to Parquet"), sys.executable)
         compare(f"growth: {lines:,} lines of one ledger, 20 ms a page", (lines, 1, 1.0, 20), programs, 1, 8)

@@ -1,6 +1,6 @@
-"""A server of line entry pages that costs next to nothing: records are text from the start, the answer is a join.
+"""A server of line entry pages that costs little: records are rendered in advance, and a response joins them.
 
-Run as a program it serves until its standard input closes: ``python page_server.py LINES LEDGERS SKEW MILLISECONDS``.
+As a program it serves until its standard input closes: ``python page_server.py LINES LEDGERS SKEW MILLISECONDS``.
 It first prints its port, and the exact sum of all signed amounts in cents.
 """
 
@@ -18,7 +18,7 @@ DAYS = 365
 
 
 def make_record(number: int, ledger: str, instant: str, cents: int, side: str) -> bytes:
-    """Write one record with all its nested objects."""
+    """Render one record with all its nested objects."""
     amount = f"{cents // 100}.{cents % 100:02}"
     line, entry, transaction = f"lin_{number:024x}", f"ent_{number:024x}", f"txn_{number:024x}"
     return (
@@ -35,7 +35,7 @@ def make_record(number: int, ledger: str, instant: str, cents: int, side: str) -
 
 
 def make_ledgers(lines: int, ledgers: int, skew: float) -> tuple[dict[str, tuple[list[str], list[bytes]]], int]:
-    """Write all records by ledger: the first ledger has the share `skew`, the others the rest; and the exact sum."""
+    """Render all records by ledger, and their exact sum; the first ledger has the share `skew` of them."""
     dice = random.Random(20250101)  # noqa: S311 (the same books each time)
     big = int(lines * skew) if ledgers > 1 else lines
     counts = [big, *([(lines - big) // (ledgers - 1)] * (ledgers - 1) if ledgers > 1 else [])]
@@ -57,7 +57,7 @@ def make_ledgers(lines: int, ledgers: int, skew: float) -> tuple[dict[str, tuple
 
 
 class Pages:
-    """Answers one connection after the other with pages, each after the same latency."""
+    """Responds with pages, each after the same latency."""
 
     def __init__(self, ledgers: dict[str, tuple[list[str], list[bytes]]], latency: float) -> None:
         self.ledgers = ledgers
@@ -65,7 +65,7 @@ class Pages:
         self.requests = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the requests of one connection."""
+        """Respond to the requests of one connection."""
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
