@@ -1,10 +1,10 @@
-"""The CSV that ``hledger print -O csv`` writes: one row a posting.
+"""Read the CSV that ``hledger print -O csv`` writes: one row per posting.
 
-Any hledger journal comes in this way, and with hledger's readers (or ``bean-report``, ``ledger print``) any ledger or
-beancount file. What is read: date (that local day at noon), description, account, amount, commodity; the posting's
-comment (or else the entry's) becomes the line's description; status ``*`` makes the entry's transactions reviewed.
-What is not: date2, code, virtual postings (accounts in parentheses or brackets), and prices, which the CSV does not
-have.
+Any hledger journal can be imported this way, and with hledger's readers (or ``bean-report``, ``ledger print``) any
+ledger or beancount file. Imported are date (that local day at noon), description, account, amount and commodity; the
+posting's comment (or else the entry's) becomes the line's description; status ``*`` makes the entry's transactions
+reviewed. Not imported are date2, code, virtual postings (accounts in parentheses or brackets), and prices, which the
+CSV does not contain.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from accounting_analytics.errors import AmountError
 from accounting_analytics.money import DEFAULT_SCALE
 from accounting_analytics.service.bookkeeping.new_entries import NewTransaction
-from accounting_analytics.service.imports.import_errors import Refusals
-from accounting_analytics.service.imports.parsed_books import Amounts, FileLine, ImportedBooks, Instants, books_of
-from accounting_analytics.service.imports.table_files import Rows, csv_rows
+from accounting_analytics.service.imports.import_errors import ImportErrors
+from accounting_analytics.service.imports.parsed_books import FileLine, ParsedBooks, build_books
+from accounting_analytics.service.imports.table_files import TableRows, csv_rows
+from accounting_analytics.service.imports.value_parsers import AmountParser, InstantParser
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -40,15 +41,15 @@ COLUMNS = (
     "posting-status",
     "posting-comment",
 )
-"""Columns that are read; the CSV has a few more."""
+"""Columns that are imported; the CSV has a few more."""
 
 _CLEARED = "*"
 _VIRTUAL = frozenset("([")
-_UNREAD = Decimal(0)
+_NOT_PARSED = Decimal(0)
 
 
 class _Posting(NamedTuple):
-    place: str
+    location: str
     txnidx: str
     instant: dt.datetime
     description: str
@@ -68,133 +69,134 @@ def read_hledger_csv(
     commodity: str | None = None,
     scale: int = DEFAULT_SCALE,
     existing: Iterable[StoredLedger] = (),
-) -> ImportedBooks:
+) -> ParsedBooks:
     """Read the CSV of ``hledger print -O csv`` into ledgers and balanced entries.
 
-    Entry ids are made of the entry's content, so that a second export of the same journal is recognised, even if
-    entries were added before it.
+    Entry ids are digests of the entry's content, so that a second export of the same journal is recognized even if
+    entries were inserted before it.
 
     Parameters
     ----------
     path : Path
         The file.
     time_zone : str
-        Zone whose noon the dates mean.
+        Zone of the dates, each at noon.
     cash : sequence of str
         Glob patterns of the accounts that report cash flow; they must match the whole path, in any case.
     commodity : str, optional
-        Keep the lines in this commodity only; every entry must balance in it. Without it, several commodities in one
-        file are refused.
+        Import only the lines in this commodity; every entry must balance in it. Without it, a file with several
+        commodities is refused.
     scale : int
         Fraction digits of the instance's currency.
     existing : iterable of StoredLedger
-        Ledgers the instance has already.
+        Ledgers of the instance.
 
     Raises
     ------
     ImportRefusedError
-        Anything is malformed, unbalanced, or in several commodities; the message names file, line and rule.
+        A line is malformed, an entry does not balance, or the file has several commodities; the message names file,
+        line and problem.
     """
-    refusals = Refusals(path)
-    table = csv_rows(path, refusals)
+    errors = ImportErrors(path)
+    table = csv_rows(path, errors)
     missing = [name for name in COLUMNS if name not in table.columns]
     if missing:
-        reason = f"these columns are missing: {', '.join(missing)}"
-        raise refusals.refuse(reason, "line 1")
+        problem = f"these columns are missing: {', '.join(missing)}"
+        raise errors.fatal(problem, "line 1")
     notes: list[str] = []
-    rows = Rows(table.columns, _real(table, notes))
-    postings = list(_postings(rows, Instants(time_zone), Amounts(scale), commodity, refusals))
-    kept = _of_one_commodity(postings, commodity, refusals)
+    rows = TableRows(table.columns, _skip_virtual(table, notes))
+    postings = list(_parse_postings(rows, InstantParser(time_zone), AmountParser(scale), commodity, errors))
+    selected = _select_commodity(postings, commodity, errors)
     ids = _entry_ids(postings)
-    if len(kept) < len(postings):
-        left_out = len(ids) - len({posting.txnidx for posting in kept})
+    if len(selected) < len(postings):
+        left_out = len(ids) - len({posting.txnidx for posting in selected})
         notes.append(
-            f"{len(postings) - len(kept)} lines in other commodities than {commodity} were left out, "
-            f"and with them {left_out} whole entries"
+            f"{len(postings) - len(selected)} lines in other commodities than {commodity} were left out, "
+            f"among them {left_out} complete entries"
         )
-    lines = (_line(posting, ids[posting.txnidx]) for posting in kept)
-    return books_of(lines, cash=cash, existing=existing, refusals=refusals, notes=notes)
+    lines = (_line(posting, ids[posting.txnidx]) for posting in selected)
+    return build_books(lines, cash=cash, existing=existing, errors=errors, notes=notes)
 
 
-def _real(table: Rows, notes: list[str]) -> Iterator[tuple[str, Sequence[Any]]]:
-    """Rows but those of virtual postings, ``(account)`` and ``[account]``: they are outside double entry."""
+def _skip_virtual(table: TableRows, notes: list[str]) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Rows without those of virtual postings, ``(account)`` and ``[account]``, which are outside double entry."""
     account = table.columns.index("account")
     left_out = 0
-    for place, row in table.rows:
+    for location, row in table.rows:
         if row[account][:1] in _VIRTUAL:
             left_out += 1
         else:
-            yield place, row
+            yield location, row
     if left_out:
         notes.append(f"{left_out} virtual postings, to accounts in (parentheses) or [brackets], were left out")
 
 
-def _postings(
-    table: Rows, instants: Instants, amounts: Amounts, commodity: str | None, refusals: Refusals
+def _parse_postings(
+    table: TableRows, instants: InstantParser, amounts: AmountParser, commodity: str | None, errors: ImportErrors
 ) -> Iterator[_Posting]:
     positions = [table.columns.index(name) for name in COLUMNS]
-    for place, row in table.rows:
-        txnidx, date, status, description, comment, account, amount, of, own_status, own_comment = (
+    for location, row in table.rows:
+        txnidx, date, status, description, comment, account, amount, unit, own_status, own_comment = (
             row[position] for position in positions
         )
         try:
-            # amounts of a commodity that is left out need not fit the scale (shares have more digits)
-            exact = amounts.read(amount) if commodity in (None, of) or not of else _UNREAD
-            instant = instants.read(date)
+            # amounts in a commodity that is not selected need not fit the scale (numbers of shares have more digits)
+            exact = amounts.parse(amount) if commodity in (None, unit) or not unit else _NOT_PARSED
+            instant = instants.parse(date)
         except (ValueError, AmountError) as error:
-            refusals.add(place, _with_hint(str(error), amount))
+            errors.add(location, _add_hint(str(error), amount))
             continue
         yield _Posting(
-            place=place,
+            location=location,
             txnidx=txnidx,
             instant=instant,
             description=description,
             account=account,
             amount=exact,
-            commodity=of,
+            commodity=unit,
             note=own_comment or comment,
             cleared=_CLEARED in (status, own_status),
-            content=f"{date}\x1f{description}\x1f{account}\x1f{amount}\x1f{of}",
+            content=f"{date}\x1f{description}\x1f{account}\x1f{amount}\x1f{unit}",
         )
 
 
-def _of_one_commodity(postings: list[_Posting], commodity: str | None, refusals: Refusals) -> list[_Posting]:
-    """Keep the postings of the selected commodity, or all if there is but one; a bare zero belongs to any commodity."""
-    occurring = sorted({posting.commodity for posting in postings if posting.commodity or posting.amount})
-    named = ", ".join(name or "(no commodity)" for name in occurring)
+def _select_commodity(postings: list[_Posting], commodity: str | None, errors: ImportErrors) -> list[_Posting]:
+    """Return the postings in the selected commodity, or all if there is only one; a bare zero belongs to any."""
+    commodities = sorted({posting.commodity for posting in postings if posting.commodity or posting.amount})
+    named = ", ".join(name or "(no commodity)" for name in commodities)
     if commodity is None:
-        if len(occurring) > 1:
-            refusals.add("", f"it holds several commodities: {named}; select one of them (--commodity)")
+        if len(commodities) > 1:
+            errors.add("", f"it has several commodities: {named}; select one of them (--commodity)")
         return postings
-    if commodity not in occurring:
-        refusals.add("", f"it holds no amounts in commodity {commodity!r}; there are {named}")
+    if commodity not in commodities:
+        errors.add("", f"it has no amounts in commodity {commodity!r}; it has {named}")
         return []
-    touched = {posting.txnidx for posting in postings if posting.commodity == commodity}
+    entries = {posting.txnidx for posting in postings if posting.commodity == commodity}
     return [
         posting
         for posting in postings
         if posting.commodity == commodity
-        or (not posting.commodity and not posting.amount and posting.txnidx in touched)
+        or (not posting.commodity and not posting.amount and posting.txnidx in entries)
     ]
 
 
 def _entry_ids(postings: Iterable[_Posting]) -> dict[str, str]:
-    """Id of each entry by its txnidx: a digest of its content, numbered where entries are alike."""
+    """Id of each entry by its txnidx: a digest of its content, with a number if entries are equal."""
     contents: dict[str, list[str]] = {}
     for posting in postings:
         contents.setdefault(posting.txnidx, []).append(posting.content)
-    alike: Counter[str] = Counter()
+    equal_count: Counter[str] = Counter()
     ids = {}
     for index, content in contents.items():
         digest = hashlib.sha256("\x1e".join(content).encode()).hexdigest()[:24]
-        alike[digest] += 1
-        ids[index] = f"hl_{digest}" + (f"_{alike[digest]}" if alike[digest] > 1 else "")
+        equal_count[digest] += 1
+        ids[index] = f"hl_{digest}" + (f"_{equal_count[digest]}" if equal_count[digest] > 1 else "")
     return ids
 
 
 def _line(posting: _Posting, entry_id: str) -> FileLine:
     return FileLine(
-        place=posting.place,
+        location=posting.location,
         entry_id=entry_id,
         instant=posting.instant,
         entry_description=posting.description,
@@ -205,7 +207,7 @@ def _line(posting: _Posting, entry_id: str) -> FileLine:
     )
 
 
-def _with_hint(rule: str, amount: str) -> str:
+def _add_hint(problem: str, amount: str) -> str:
     if "," in amount:
-        return f"{rule}; export with a decimal point, such as: hledger print -O csv -c '1000.00 EUR'"
-    return rule
+        return f"{problem}; export with a decimal point, such as: hledger print -O csv -c '1000.00 EUR'"
+    return problem

@@ -1,9 +1,7 @@
-"""Getting books in: a file becomes ledgers and journal entries, all of them or nothing."""
+"""Import a file of books into an instance: ledgers and journal entries, all of them or none."""
 
 from __future__ import annotations
 
-import gc
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +14,7 @@ from accounting_analytics.service.bookkeeping.new_ledgers import add_ledgers
 from accounting_analytics.service.bookkeeping.posted_journal import PostedJournal
 from accounting_analytics.service.imports import hledger_csv, line_table
 from accounting_analytics.service.imports.hledger_csv import read_hledger_csv
-from accounting_analytics.service.imports.import_errors import Refusals
+from accounting_analytics.service.imports.import_errors import ImportErrors
 from accounting_analytics.service.imports.line_table import read_line_table
 from accounting_analytics.service.imports.table_files import csv_columns, is_parquet
 from accounting_analytics.service.storage import tables
@@ -27,27 +25,25 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from accounting_analytics.service.imports.parsed_books import ImportedBooks
+    from accounting_analytics.service.imports.parsed_books import ParsedBooks
     from accounting_analytics.service.storage.store import Store
     from accounting_analytics.service.wire.stored_records import Instance, StoredLedger
 
-__all__ = ["ImportSummary", "import_books", "read_books", "read_hledger_csv", "read_line_table"]
-
-_IDS_A_QUERY = 500
+_IDS_PER_QUERY = 500
 
 
 @dataclass(frozen=True)
 class ImportSummary:
-    """What an import brought in.
+    """What an import created.
 
     Attributes
     ----------
     file : str
         Name of the file.
     instance_id : str
-        Instance it went to.
+        Instance that it was imported into.
     entries, lines, ledgers : int
-        Journal entries and line entries posted, ledgers made.
+        Journal entries and line entries posted, ledgers created.
     cash : tuple of str
         Accounts of the file that report cash flow.
     start_date, end_date : str
@@ -69,8 +65,8 @@ class ImportSummary:
     @property
     def frame(self) -> pd.DataFrame:
         """The summary as a table of one row."""
-        shown = {name: ", ".join(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-        return pd.DataFrame([shown])
+        row = {name: ", ".join(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return pd.DataFrame([row])
 
 
 def import_books(
@@ -82,11 +78,11 @@ def import_books(
     cash: Sequence[str] = (),
     commodity: str | None = None,
 ) -> ImportSummary:
-    """Import a file of books into an instance; all of it in one database transaction, or nothing.
+    """Import a file of books into an instance in one database transaction.
 
-    The file is our line table (CSV or Parquet) or the CSV of ``hledger print -O csv``; its columns tell which.
-    Accounts that the instance has already (by id or path) are used, the others are created with their parents. A file
-    that holds an entry the instance has already is refused as a whole, so importing twice doubles nothing.
+    The file is a line table (CSV or Parquet) or the CSV of ``hledger print -O csv``, recognized by its columns.
+    Accounts that exist in the instance (by id or path) are used, the others are created with their parents. A file
+    with an entry that is already in the instance is refused completely, so that importing it twice duplicates nothing.
 
     Parameters
     ----------
@@ -97,13 +93,13 @@ def import_books(
     path : str or Path
         The file.
     time_zone : str
-        Zone whose noon a bare date means, and of times without an offset.
+        Zone of bare dates (that local day at noon) and of times without an offset.
     cash : sequence of str
         Accounts that report cash flow, as glob patterns that match the whole path in any case, such as
-        ``assets:bank*``: ``*`` is any run of characters, ``:`` too. Assets become bank accounts, liabilities credit
+        ``assets:bank*``; ``*`` matches any characters, also ``:``. Assets become bank accounts, liabilities credit
         cards; their lines are transactions. A pattern that matches no account is refused.
     commodity : str, optional
-        Keep only the lines in this commodity (hledger only); every entry must balance in it.
+        Import only the lines in this commodity (hledger only); every entry must balance in it.
 
     Returns
     -------
@@ -113,50 +109,32 @@ def import_books(
     Raises
     ------
     ImportRefusedError
-        The file is malformed, unbalanced or known already; the message names file, line and rule.
+        The file is malformed, does not balance or was imported before; the message names file, line and problem.
     """
-    with _without_collector():
-        return _imported(store, instance_id, Path(path), time_zone=time_zone, cash=cash, commodity=commodity)
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Let the search for cycles rest: millions of entries form none, and looking through them takes an eighth."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-def _imported(
-    store: Store, instance_id: str, file: Path, *, time_zone: str, cash: Sequence[str], commodity: str | None
-) -> ImportSummary:
+    file = Path(path)
     with store.reading() as connection:
         instance = read_instance(connection, instance_id)
         existing = read_ledgers(connection, instance)
 
-    def read(existing: Sequence[StoredLedger]) -> ImportedBooks:
+    def read(ledgers: Sequence[StoredLedger]) -> ParsedBooks:
         return read_books(
-            file, time_zone=time_zone, cash=cash, commodity=commodity, scale=instance.scale, existing=existing
+            file, time_zone=time_zone, cash=cash, commodity=commodity, scale=instance.scale, existing=ledgers
         )
 
     books = read(existing)
-    refusals = Refusals(file)
+    errors = ImportErrors(file)
     with store.writing() as connection:
-        there = read_ledgers(connection, instance)
-        if there != existing:  # somebody made ledgers meanwhile, which the file may mean
-            books = read(there)
-        _refuse_known(connection, instance, books, refusals)
+        current = read_ledgers(connection, instance)
+        if current != existing:  # ledgers were created meanwhile, which the file may refer to
+            books = read(current)
+        _check_not_imported(connection, instance, books, errors)
         ledgers = {ledger.id: ledger for ledger in add_ledgers(connection, instance, books.ledgers)}
         try:
             PostedJournal(connection, instance, ledgers).post(books.entries)
         except PostingRefusedError as error:
             index = error.entry_index
-            place = "" if index is None else books.places[books.entries[index].id or ""]
-            raise refusals.refuse(str(error), place) from error
+            location = "" if index is None else books.locations[books.entries[index].id or ""]
+            raise errors.fatal(str(error), location) from error
     return ImportSummary(
         file=file.name,
         instance_id=instance.id,
@@ -178,48 +156,47 @@ def read_books(
     commodity: str | None = None,
     scale: int = 2,
     existing: Sequence[StoredLedger] = (),
-) -> ImportedBooks:
-    """Read a file of books in whichever of the two layouts its columns show; posts nothing.
+) -> ParsedBooks:
+    """Parse a file of books; its layout is recognized by its columns, and nothing is posted.
 
     Raises
     ------
     ImportRefusedError
-        It has neither layout, or :func:`read_line_table` or :func:`read_hledger_csv` refuses it.
+        It has neither layout, or has errors.
     """
-    refusals = Refusals(path)
-    read = read_line_table if is_parquet(path, refusals) else _reader_of(csv_columns(path, refusals), refusals)
+    errors = ImportErrors(path)
+    read = read_line_table if is_parquet(path, errors) else _choose_reader(csv_columns(path, errors), errors)
     return read(path, time_zone=time_zone, cash=cash, commodity=commodity, scale=scale, existing=existing)
 
 
-def _reader_of(columns: Sequence[str], refusals: Refusals) -> Callable[..., ImportedBooks]:
+def _choose_reader(columns: Sequence[str], errors: ImportErrors) -> Callable[..., ParsedBooks]:
     if {"txnidx", "account"} <= set(columns):
         return read_hledger_csv
     if {"entry_id", "ledger"} & set(columns):
         return read_line_table
-    shown = ", ".join(columns)
-    reason = (
-        f"its columns ({shown[:120]}) are neither those of a line table "
+    problem = (
+        f"its columns ({', '.join(columns)[:120]}) are neither those of a line table "
         f"({', '.join(line_table.REQUIRED_COLUMNS)}) nor those of `hledger print -O csv` "
         f"({', '.join(hledger_csv.COLUMNS)}); columns are separated by commas"
     )
-    raise refusals.refuse(reason, "line 1")
+    raise errors.fatal(problem, "line 1")
 
 
-def _refuse_known(connection: Connection, instance: Instance, books: ImportedBooks, refusals: Refusals) -> None:
-    known = list(_known(connection, instance, list(books.places)))
+def _check_not_imported(connection: Connection, instance: Instance, books: ParsedBooks, errors: ImportErrors) -> None:
+    known = list(_find_existing(connection, instance, list(books.locations)))
     if known:
-        reason = (
+        problem = (
             f"entry {known[0]!r} is already in the books, as are {len(known)} of the file's {len(books.entries)} "
-            "entries: the file, or a part of it, was imported before"
+            "entries: the file or a part of it was imported before"
         )
-        raise refusals.refuse(reason, books.places[known[0]])
+        raise errors.fatal(problem, books.locations[known[0]])
 
 
-def _known(connection: Connection, instance: Instance, entry_ids: list[str]) -> Iterator[str]:
-    """Those of the entry ids that the instance has, in the order given."""
+def _find_existing(connection: Connection, instance: Instance, entry_ids: list[str]) -> Iterator[str]:
+    """Entry ids that exist in the instance, in the order given."""
     entries = tables.journal_entries.c
-    for start in range(0, len(entry_ids), _IDS_A_QUERY):
-        chunk = entry_ids[start : start + _IDS_A_QUERY]
+    for start in range(0, len(entry_ids), _IDS_PER_QUERY):
+        chunk = entry_ids[start : start + _IDS_PER_QUERY]
         query = select(entries.id).where(entries.instance_pk == instance.pk, entries.id.in_(chunk))
         found = set(connection.execute(query).scalars())
         yield from (entry_id for entry_id in chunk if entry_id in found)

@@ -1,4 +1,4 @@
-"""What is wrong with a file of books, gathered so that one message names several places."""
+"""Errors in a file of books, collected so that one message names several of them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from accounting_analytics.errors import ImportRefusedError
 if TYPE_CHECKING:
     from pathlib import Path
 
-_SHOWN = 5
+_MAX_NAMED = 5
 
 
-class Refusals:
-    """Reasons to refuse a file; the first few are named, the others counted.
+class ImportErrors:
+    """Collects the errors in a file; the first few are named in the message, the others counted.
 
     Parameters
     ----------
@@ -23,30 +23,27 @@ class Refusals:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._shown: list[str] = []
+        self._named: list[str] = []
         self._count = 0
 
-    def __len__(self) -> int:
-        return self._count
-
-    def add(self, place: str, rule: str) -> None:
-        """Note one reason, with the line it was found on (empty: the file as a whole)."""
+    def add(self, location: str, problem: str) -> None:
+        """Add a problem and the line it was found on (empty: the whole file)."""
         self._count += 1
-        if len(self._shown) < _SHOWN:
-            self._shown.append(f"{place}: {rule}" if place else rule)
+        if len(self._named) < _MAX_NAMED:
+            self._named.append(f"{location}: {problem}" if location else problem)
 
-    def refuse(self, rule: str, place: str = "") -> ImportRefusedError:
-        """Return the error for a file that cannot be read any further."""
-        self.add(place, rule)
-        return self.error()
+    def fatal(self, problem: str, location: str = "") -> ImportRefusedError:
+        """Return the exception for a file that cannot be read any further."""
+        self.add(location, problem)
+        return self.to_exception()
 
-    def error(self) -> ImportRefusedError:
-        """Return the error that names what was gathered."""
-        more = self._count - len(self._shown)
-        reasons = "; ".join(self._shown) + (f"; and {more} more" if more else "")
-        return ImportRefusedError(f"{self._path.name}: nothing was imported: {reasons}")
+    def to_exception(self) -> ImportRefusedError:
+        """Return the exception that names the collected problems."""
+        more = self._count - len(self._named)
+        problems = "; ".join(self._named) + (f"; and {more} more" if more else "")
+        return ImportRefusedError(f"{self._path.name}: nothing was imported: {problems}")
 
     def raise_if_any(self) -> None:
-        """Raise the error if anything was gathered."""
+        """Raise the exception if there is a problem."""
         if self._count:
-            raise self.error()
+            raise self.to_exception()

@@ -1,4 +1,4 @@
-"""Our line table, CSV or Parquet: one row a line entry.
+"""Read a line table, CSV or Parquet: one row per line entry.
 
 =======================  ============================================================================================
 entry_id                 id of the journal entry; its rows share datetime and entry_description
@@ -22,9 +22,10 @@ from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError
 from accounting_analytics.money import DEFAULT_SCALE
 from accounting_analytics.service.bookkeeping.new_entries import NewTag, NewTransaction
-from accounting_analytics.service.imports.import_errors import Refusals
-from accounting_analytics.service.imports.parsed_books import Amounts, FileLine, ImportedBooks, Instants, books_of
-from accounting_analytics.service.imports.table_files import Rows, csv_rows, is_parquet, parquet_rows
+from accounting_analytics.service.imports.import_errors import ImportErrors
+from accounting_analytics.service.imports.parsed_books import FileLine, ParsedBooks, build_books
+from accounting_analytics.service.imports.table_files import TableRows, csv_rows, is_parquet, parquet_rows
+from accounting_analytics.service.imports.value_parsers import AmountParser, InstantParser
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,8 +40,8 @@ OPTIONAL_COLUMNS = ("description", *TRANSACTION_COLUMNS, "tags")
 _PERSONAL = {"": False, "false": False, "true": True}
 _REVIEW_STATUS = ("reviewed", "unreviewed")
 _SIDES = frozenset(side.value for side in DebitCredit)
-_NOTHING = frozenset({None, ""})
-_ROWS_AT_ONCE = 10_000
+_EMPTY = frozenset({None, ""})
+_BATCH_ROWS = 10_000
 
 
 def read_line_table(
@@ -51,8 +52,8 @@ def read_line_table(
     commodity: str | None = None,
     scale: int = DEFAULT_SCALE,
     existing: Iterable[StoredLedger] = (),
-) -> ImportedBooks:
-    """Read a line table (CSV or Parquet, told apart by content) into ledgers and balanced entries.
+) -> ParsedBooks:
+    """Read a line table (CSV or Parquet, recognized by content) into ledgers and balanced entries.
 
     Parameters
     ----------
@@ -63,129 +64,132 @@ def read_line_table(
     cash : sequence of str
         Glob patterns of the accounts that report cash flow; they must match the whole path, in any case.
     commodity : str, optional
-        A line table is in one commodity, so anything but None is refused.
+        A line table has one commodity, so anything but None is refused.
     scale : int
         Fraction digits of the instance's currency.
     existing : iterable of StoredLedger
-        Ledgers the instance has already.
+        Ledgers of the instance.
 
     Raises
     ------
     ImportRefusedError
-        Anything is malformed or unbalanced; the message names file, line and rule.
+        A line is malformed or an entry does not balance; the message names file, line and problem.
     """
-    refusals = Refusals(path)
+    errors = ImportErrors(path)
     if commodity is not None:
-        reason = "a line table has no commodity column, so no commodity can be selected"
-        raise refusals.refuse(reason)
-    table = parquet_rows(path, refusals) if is_parquet(path, refusals) else csv_rows(path, refusals)
-    _check_columns(table, refusals)
-    lines = _lines(table, Instants(time_zone), Amounts(scale), refusals)
-    return books_of(lines, cash=cash, existing=existing, refusals=refusals)
+        problem = "a line table has no commodity column, so no commodity can be selected"
+        raise errors.fatal(problem)
+    table = parquet_rows(path, errors) if is_parquet(path, errors) else csv_rows(path, errors)
+    _check_columns(table, errors)
+    parser = _LineParser(table.columns, InstantParser(time_zone), AmountParser(scale), errors)
+    return build_books(_parse_lines(table, parser), cash=cash, existing=existing, errors=errors)
 
 
-def _check_columns(table: Rows, refusals: Refusals) -> None:
+def _check_columns(table: TableRows, errors: ImportErrors) -> None:
     missing = [name for name in REQUIRED_COLUMNS if name not in table.columns]
-    foreign = [name for name in table.columns if name not in (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)]
+    unknown = [name for name in table.columns if name not in (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)]
     if missing:
-        refusals.add("line 1", f"these columns are missing: {', '.join(missing)}")
-    if foreign:
-        refusals.add(
+        errors.add("line 1", f"these columns are missing: {', '.join(missing)}")
+    if unknown:
+        errors.add(
             "line 1",
-            f"these columns are not known: {', '.join(map(repr, foreign))}; optional are {', '.join(OPTIONAL_COLUMNS)}",
+            f"these columns are unknown: {', '.join(map(repr, unknown))}; optional are {', '.join(OPTIONAL_COLUMNS)}",
         )
-    refusals.raise_if_any()
+    errors.raise_if_any()
 
 
-class _LineReader:
-    """Reads rows as lines: many at once where all are plain, one by one where any may be refused."""
+class _LineParser:
+    """Parses rows as lines: a batch by columns if all its values are valid, otherwise row by row to find the errors."""
 
-    def __init__(self, columns: Sequence[str], instants: Instants, amounts: Amounts, refusals: Refusals) -> None:
+    def __init__(
+        self, columns: Sequence[str], instants: InstantParser, amounts: AmountParser, errors: ImportErrors
+    ) -> None:
         self._columns = columns
         self._transaction_columns = [name for name in TRANSACTION_COLUMNS if name in columns]
         self._instants = instants
         self._amounts = amounts
-        self._tags = _Tags()
-        self._refusals = refusals
+        self._tags = _TagParser()
+        self._errors = errors
 
-    def read(self, rows: Sequence[tuple[str, Sequence[Any]]]) -> Iterable[FileLine]:
-        """Lines of some rows; those that are refused are added to the refusals."""
-        places = [place for place, _ in rows]
+    def parse(self, rows: Sequence[tuple[str, Sequence[Any]]]) -> Iterable[FileLine]:
+        """Lines of a batch of rows; what is wrong with a row is added to the errors."""
+        locations = [location for location, _ in rows]
         columns = dict(zip(self._columns, zip(*(row for _, row in rows), strict=True), strict=True))
         try:
-            lines = self._plain(places, columns)
+            lines = self._parse_columns(locations, columns)
         except (ValueError, AmountError):
             lines = None
-        return lines if lines is not None else self._one_by_one(rows)
+        return lines if lines is not None else self._parse_rows(rows)
 
-    def _plain(self, places: list[str], columns: Mapping[str, tuple[Any, ...]]) -> Iterable[FileLine] | None:
-        """Lines whose values are all what they should be, without a look at each; None where some are not."""
+    def _parse_columns(self, locations: list[str], columns: Mapping[str, tuple[Any, ...]]) -> Iterable[FileLine] | None:
+        """Lines of a batch without transactions whose values are all valid; None for any other batch."""
         ids, accounts, sides = columns["entry_id"], columns["ledger"], columns["debit_credit"]
-        said = columns["entry_description"]
-        own = columns.get("description", ("",) * len(ids))
-        usual = (
+        entry_descriptions = columns["entry_description"]
+        descriptions = columns.get("description", ("",) * len(ids))
+        is_plain = (
             set(map(type, ids + accounts)) == {str}
-            and set(map(type, said + own)) <= {str, type(None)}
+            and set(map(type, entry_descriptions + descriptions)) <= {str, type(None)}
             and set(sides) <= _SIDES
             and all(map(str.strip, ids))
             and all(map(str.strip, accounts))
-            and all(set(columns[name]) <= _NOTHING for name in self._transaction_columns)
+            and all(set(columns[name]) <= _EMPTY for name in self._transaction_columns)
         )
-        if not usual:
+        if not is_plain:
             return None
         lines = zip(
-            places,
+            locations,
             ids,
-            map(self._instants.read, columns["datetime"]),
-            [text or "" for text in said],
+            map(self._instants.parse, columns["datetime"]),
+            [text or "" for text in entry_descriptions],
             accounts,
-            map(_signed, map(self._amounts.read, columns["amount"]), sides),
-            [text or "" for text in own],
+            map(_signed, map(self._amounts.parse, columns["amount"]), sides),
+            [text or "" for text in descriptions],
             repeat(None),
-            map(self._tags.read, columns["tags"]) if "tags" in columns else repeat(()),
+            map(self._tags.parse, columns["tags"]) if "tags" in columns else repeat(()),
             repeat(False),  # noqa: FBT003 (must_be_transaction)
         )
         return list(map(FileLine._make, lines))
 
-    def _one_by_one(self, rows: Iterable[tuple[str, Sequence[Any]]]) -> Iterator[FileLine]:
-        for place, row in rows:
+    def _parse_rows(self, rows: Iterable[tuple[str, Sequence[Any]]]) -> Iterator[FileLine]:
+        for location, row in rows:
             value = dict(zip(self._columns, row, strict=True))
             try:
-                own = _text(value.get("description"), "description")
-                said = _text(value["entry_description"], "entry_description")
-                transaction = _transaction({name: value[name] for name in self._transaction_columns}, own or said)
+                description = _text(value.get("description"), "description")
+                entry_description = _text(value["entry_description"], "entry_description")
+                transaction = _transaction(
+                    {name: value[name] for name in self._transaction_columns}, description or entry_description
+                )
                 yield FileLine(
-                    place,
+                    location,
                     _required_text(value["entry_id"], "entry_id"),
-                    self._instants.read(value["datetime"]),
-                    said,
+                    self._instants.parse(value["datetime"]),
+                    entry_description,
                     _required_text(value["ledger"], "ledger"),
-                    _signed(self._amounts.read(value["amount"]), value["debit_credit"]),
-                    own,
+                    _signed(self._amounts.parse(value["amount"]), value["debit_credit"]),
+                    description,
                     transaction,
-                    self._tags.read(value.get("tags")),
+                    self._tags.parse(value.get("tags")),
                     must_be_transaction=transaction is not None,
                 )
             except (ValueError, AmountError) as error:
-                self._refusals.add(place, str(error))
+                self._errors.add(location, str(error))
 
 
-def _lines(table: Rows, instants: Instants, amounts: Amounts, refusals: Refusals) -> Iterator[FileLine]:
-    reader = _LineReader(table.columns, instants, amounts, refusals)
-    while rows := list(islice(table.rows, _ROWS_AT_ONCE)):
-        yield from reader.read(rows)
+def _parse_lines(table: TableRows, parser: _LineParser) -> Iterator[FileLine]:
+    while rows := list(islice(table.rows, _BATCH_ROWS)):
+        yield from parser.parse(rows)
 
 
-def _text(value: Any, name: str) -> str:  # noqa: ANN401 (whatever a Parquet cell holds)
+def _text(value: Any, name: str) -> str:  # noqa: ANN401 (any value of a Parquet cell)
     if value is None:
         return ""
     if not isinstance(value, str):
         msg = f"{name} {value!r} is not text"
-        raise ValueError(msg)  # noqa: TRY004 (one kind of error per unusable value)
+        raise ValueError(msg)  # noqa: TRY004 (one exception type for every invalid value)
     return value
 
 
-def _required_text(value: Any, name: str) -> str:  # noqa: ANN401 (whatever a Parquet cell holds)
+def _required_text(value: Any, name: str) -> str:  # noqa: ANN401 (any value of a Parquet cell)
     text = _text(value, name)
     if not text.strip():
         msg = f"{name} is empty"
@@ -197,14 +201,14 @@ def _signed(amount: Decimal, side: object) -> Decimal:
     if side == DebitCredit.DEBIT:
         return amount
     if side == DebitCredit.CREDIT:
-        return amount.copy_negate()  # minus would round to the digits of the context
+        return amount.copy_negate()  # unary minus would round to the context precision
     msg = f"debit_credit must be 'debit' or 'credit', not {side!r}"
     raise ValueError(msg)
 
 
-def _transaction(values: Mapping[str, Any], said: str) -> NewTransaction | None:
-    """Transaction of a line, or None when all its columns are empty; without a description it has the line's."""
-    given = {name: value for name, value in values.items() if value not in _NOTHING}
+def _transaction(values: Mapping[str, Any], default_description: str) -> NewTransaction | None:
+    """Transaction of a line, or None if all its columns are empty."""
+    given = {name: value for name, value in values.items() if value not in _EMPTY}
     if not given:
         return None
     status = _text(given.get("review_status"), "review_status") or "unreviewed"
@@ -212,7 +216,7 @@ def _transaction(values: Mapping[str, Any], said: str) -> NewTransaction | None:
         msg = f"review_status must be 'reviewed' or 'unreviewed', not {status!r}"
         raise ValueError(msg)
     return NewTransaction(
-        description=_text(given.get("transaction_description"), "transaction_description") or said,
+        description=_text(given.get("transaction_description"), "transaction_description") or default_description,
         personal=_personal(given.get("personal", "")),
         review_status=status,
         source_account_id=_text(given.get("source_account_id"), "source_account_id") or None,
@@ -229,20 +233,20 @@ def _personal(value: object) -> bool:
     raise ValueError(msg)
 
 
-class _Tags:
-    """Reads ``group=name;group=name``, remembering what it read."""
+class _TagParser:
+    """Parses ``group=name;group=name``, each distinct text once."""
 
     def __init__(self) -> None:
-        self._read: dict[object, tuple[NewTag, ...]] = {None: (), "": ()}
+        self._parsed: dict[object, tuple[NewTag, ...]] = {None: (), "": ()}
 
-    def read(self, value: object) -> tuple[NewTag, ...]:
-        known = self._read.get(value)
-        if known is None:
-            known = self._read[value] = tuple(map(_tag, _text(value, "tags").split(";")))
-        return known
+    def parse(self, value: object) -> tuple[NewTag, ...]:
+        tags = self._parsed.get(value)
+        if tags is None:
+            tags = self._parsed[value] = tuple(map(_parse_tag, _text(value, "tags").split(";")))
+        return tags
 
 
-def _tag(text: str) -> NewTag:
+def _parse_tag(text: str) -> NewTag:
     group, equals, name = (part.strip() for part in text.partition("="))
     if not (group and equals and name):
         msg = f"tag {text!r} is not group=name (several are separated by ';')"

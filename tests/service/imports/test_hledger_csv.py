@@ -1,4 +1,4 @@
-"""hledger's CSV: what is read of it, and what is refused with the hledger option that helps."""
+"""hledger's CSV: what is imported from it, and what is refused with advice."""
 
 import csv
 import datetime as dt
@@ -15,7 +15,7 @@ HEADER = (*COLUMNS, "date2", "code", "credit", "debit")
 
 @pytest.fixture
 def write(tmp_path):
-    """Return a function that writes postings, given as (txnidx, account, amount, commodity) and other fields."""
+    """Return a function that writes postings (txnidx, account, amount, commodity) with other fields."""
 
     def write(*postings, **entry):
         path = tmp_path / "printed.csv"
@@ -31,7 +31,7 @@ def write(tmp_path):
 
 
 def test_an_entry_with_all_its_fields(write):
-    """Rows of one txnidx are one entry at noon; a cleared status reviews, comments become the line's description."""
+    """Rows of one txnidx are one entry at noon; a cleared status means reviewed, a comment is the description."""
     path = write(
         ("1", "assets:bank", "-3.50", "$"),
         ("1", "expenses:food", "3.50", "$"),
@@ -52,14 +52,14 @@ def test_an_entry_with_all_its_fields(write):
 
 @pytest.mark.parametrize(("status", "reviewed"), [("*", "reviewed"), ("!", "unreviewed"), ("", "unreviewed")])
 def test_status(write, status, reviewed):
-    """Only what hledger calls cleared is reviewed."""
+    """Only a cleared entry is reviewed."""
     path = write(("1", "assets:bank", "-1", "$"), ("1", "expenses:food", "1", "$"), status=status)
     (entry,) = read_hledger_csv(path, cash=["assets:bank"]).entries
     assert entry.lines[0].transaction.review_status == reviewed
 
 
 def test_several_commodities_are_refused_by_name(write):
-    """Several commodities are refused, naming each, and amounts without one too."""
+    """A file with several commodities is refused with a list of them; amounts without one are listed too."""
     path = write(
         ("1", "assets:bank", "-3.50", "$"),
         ("1", "expenses:food", "3.50", "$"),
@@ -72,15 +72,13 @@ def test_several_commodities_are_refused_by_name(write):
         read_hledger_csv(path)
     books = read_hledger_csv(path, commodity="$")
     assert len(books.entries) == 1
-    assert books.notes == ("4 lines in other commodities than $ were left out, and with them 2 whole entries",)
-    with pytest.raises(
-        ImportRefusedError, match=r"no amounts in commodity 'EUR'; there are \(no commodity\), \$, VACHR"
-    ):
+    assert books.notes == ("4 lines in other commodities than $ were left out, among them 2 complete entries",)
+    with pytest.raises(ImportRefusedError, match=r"no amounts in commodity 'EUR'; it has \(no commodity\), \$, VACHR"):
         read_hledger_csv(path, commodity="EUR")
 
 
-def test_a_selected_commodity_keeps_its_lines_of_mixed_entries(write):
-    """An entry whose other commodity balances by itself keeps its lines in the selected one; a bare zero stays too."""
+def test_lines_in_the_selected_commodity_are_imported_from_mixed_entries(write):
+    """Of an entry in two commodities, the lines in the selected one are imported, and bare zeros too."""
     path = write(
         ("1", "assets:bank", "100.00", "USD"),
         ("1", "income:salary", "-100.00", "USD"),
@@ -94,7 +92,7 @@ def test_a_selected_commodity_keeps_its_lines_of_mixed_entries(write):
 
 
 def test_a_selected_commodity_must_balance(write):
-    """Shares bought for money do not balance in the money alone: refused by the line the entry starts on."""
+    """A purchase of shares does not balance in money alone, and is refused with its first line."""
     path = write(
         ("1", "assets:bank", "-2.00", "USD"),
         ("1", "equity:opening", "2.00", "USD"),
@@ -109,28 +107,28 @@ def test_a_selected_commodity_must_balance(write):
 
 
 def test_one_commodity_needs_no_choice(write):
-    """A file in one commodity, or in none, is read as it is; bare zeros do not count as another."""
+    """A file with one commodity or none is imported without a selection; a bare zero is not another commodity."""
     assert len(read_hledger_csv(write(("1", "assets:a", "1", ""), ("1", "equity:b", "-1", ""))).entries) == 1
     path = write(("1", "assets:a", "1", "€"), ("1", "equity:b", "-1", "€"), ("1", "expenses:c", "0", ""))
     assert len(read_hledger_csv(path).entries[0].lines) == 3
 
 
 @pytest.mark.parametrize(
-    ("posting", "said"),
+    ("posting", "message"),
     [
         (("1", "assets:bank", "1000,50", "EUR"), r"line 2: '1000,50' is not an amount.*-c '1000.00 EUR'"),
         (("1", "assets:bank", "1.005", "$"), r"line 2: amount '1.005' does not fit 2 fraction digits"),
         (("1", "Bank", "1", "$"), r"line 2: account 'Bank' is neither"),
     ],
 )
-def test_postings_that_are_refused(write, posting, said):
-    """Decimal commas, too many digits and unknown roots are refused by line, with what helps."""
-    with pytest.raises(ImportRefusedError, match=said):
+def test_invalid_postings(write, posting, message):
+    """Decimal commas, too many digits and unknown account types are refused with the line and advice."""
+    with pytest.raises(ImportRefusedError, match=message):
         read_hledger_csv(write(posting, ("1", "equity:x", "-1", posting[3])))
 
 
 def test_columns_are_required(tmp_path):
-    """A CSV without a column that is read is refused, naming it."""
+    """A CSV without a required column is refused with the name of the column."""
     header = ",".join(name for name in COLUMNS if name != "commodity")
     (tmp_path / "printed.csv").write_text(f"{header}\n", encoding="utf-8")
     with pytest.raises(ImportRefusedError, match="line 1: these columns are missing: commodity"):
@@ -138,8 +136,8 @@ def test_columns_are_required(tmp_path):
 
 
 @pytest.mark.hledger
-def test_what_the_real_hledger_prints(tmp_path):
-    """Quotes, a code, two dates, a balanced total price and a comment come through hledger's own CSV."""
+def test_the_output_of_hledger_itself(tmp_path):
+    """An entry with quotes, a code, two dates, virtual postings and a comment is imported from hledger's own CSV."""
     journal = tmp_path / "books.journal"
     journal.write_text(
         '2025-01-05=2025-01-07 * (c1) Coffee "x" | note ; comment, with: tag\n'
@@ -156,7 +154,7 @@ def test_what_the_real_hledger_prints(tmp_path):
     )
     path = tmp_path / "printed.csv"
     arguments = ["hledger", "-f", str(journal), "print", "-O", "csv"]
-    printed = subprocess.run(arguments, capture_output=True, check=True)  # noqa: S603 (a test's own)
+    printed = subprocess.run(arguments, capture_output=True, check=True)  # noqa: S603 (our own test)
     path.write_bytes(printed.stdout)
     books = read_hledger_csv(path, cash=["assets:bank"])
     coffee, two = books.entries

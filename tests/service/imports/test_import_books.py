@@ -1,4 +1,4 @@
-"""Importing books: the chart of accounts, the entries, and that a refused file leaves nothing behind."""
+"""Import of books: the chart of accounts, the entries, and that a refused file changes nothing."""
 
 import csv
 import shutil
@@ -27,8 +27,8 @@ COFFEE = (
 @pytest.fixture
 def store(tmp_path):
     """Return an open store in an empty folder."""
-    with Store.open(tmp_path / "books.db") as opened:
-        yield opened
+    with Store.open(tmp_path / "books.db") as new_store:
+        yield new_store
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def books(store):
 
 @pytest.fixture
 def table(tmp_path):
-    """Return a function that writes a line table of some rows."""
+    """Return a function that writes a line table with the given rows."""
 
     def write(rows, *, more="", name="lines.csv"):
         path = tmp_path / name
@@ -60,18 +60,18 @@ def paths(store, instance_id):
 
 
 def read_columns(text):
-    """Values of the columns that are read from hledger's CSV."""
+    """Values of the columns that are imported from hledger's CSV."""
     return [[row[name] for name in COLUMNS] for row in csv.DictReader(text.splitlines())]
 
 
 def rows_of(store, table):
     """Every row of a database table."""
     with store.reading() as connection:
-        return connection.exec_driver_sql(f"select * from {table}").mappings().all()  # noqa: S608 (a table of ours)
+        return connection.exec_driver_sql(f"select * from {table}").mappings().all()  # noqa: S608 (our own table names)
 
 
 def test_a_line_table_becomes_ledgers_and_entries(store, books):
-    """The sample line table arrives whole: chart, types, cash accounts, transactions and tags."""
+    """The sample line table is imported completely: chart, types, cash accounts, transactions and tags."""
     cash = ["assets:bank:*", "LIABILITIES:Card"]
     summary = import_books(store, books, DATA / "sample_lines.csv", cash=cash, time_zone="America/New_York")
     assert (summary.entries, summary.lines) == (8, 19)
@@ -93,8 +93,8 @@ def test_a_line_table_becomes_ledgers_and_entries(store, books):
     assert {row["name"] for row in rows_of(store, "tags")} == {"wholesale", "move", "front office"}
 
 
-def test_required_ledgers_are_reached_by_name(store, books, table):
-    """A path of existing ledgers, or an id, means that ledger: the required ones too."""
+def test_required_ledgers_are_found_by_name_or_id(store, books, table):
+    """The path or id of an existing ledger is that ledger, also for the required ones."""
     by_name = {ledger.name: ledger for ledger in store.ledgers(books)}
     waiting, opening = by_name["Uncategorized Cash Outflow"], by_name["Opening Balance Retained Earnings"]
     rows = (
@@ -121,8 +121,8 @@ def test_required_ledgers_are_reached_by_name(store, books, table):
         ("expense:rent", "expense", "operating_expenses"),
     ],
 )
-def test_the_first_segment_gives_the_type(store, books, table, *, path, kind, sub_type):
-    """The first segment names the type in any case, singular or plural; telling words refine the sub_type."""
+def test_the_first_segment_is_the_type(store, books, table, *, path, kind, sub_type):
+    """The first segment is the type in any case, singular or plural; words in the path refine the sub_type."""
     import_books(store, books, table(f"e,2025-01-02,x,{path},debit,1\ne,2025-01-02,x,equity:other,credit,1\n"))
     ledger = paths(store, books)[path]
     assert (ledger.type, ledger.sub_type) == (kind, sub_type)
@@ -130,7 +130,7 @@ def test_the_first_segment_gives_the_type(store, books, table, *, path, kind, su
 
 
 def test_sort_codes_follow_the_paths(store, books, table):
-    """In the order of sort codes a parent comes before its children, and siblings by name, also with 120 of them."""
+    """Sorted by code, a parent comes before its children and siblings are in order of name, also 120 of them."""
     names = [f"expenses:area:place {number:03d}" for number in range(120)]
     rows = "".join(
         f"e{name},2025-01-02,x,{name},debit,1\ne{name},2025-01-02,x,assets:bank,credit,1\n" for name in names
@@ -140,7 +140,7 @@ def test_sort_codes_follow_the_paths(store, books, table):
     assert ordered == ["expenses", "expenses:area", *names]
 
 
-def test_deep_paths_keep_within_the_sort_code(store, books, table):
+def test_sort_codes_of_deep_paths_are_not_too_long(store, books, table):
     """A path of fifteen segments is imported; its deepest ledgers share their parent's sort code."""
     deep = ":".join(["expenses", *"abcdefghijklmn"])
     import_books(store, books, table(f"e,2025-01-02,x,{deep},debit,1\ne,2025-01-02,x,assets:bank,credit,1\n"))
@@ -149,7 +149,7 @@ def test_deep_paths_keep_within_the_sort_code(store, books, table):
 
 
 def test_a_second_file_uses_the_ledgers_of_the_first(store, books, table):
-    """Accounts that exist are used, new ones join their parents; their cash setting is kept."""
+    """Existing accounts are used with their cash setting, and new ones are created under their parents."""
     import_books(store, books, table(RENT), cash=["assets:bank"])
     before = paths(store, books)
     more = "heat,2025-01-09,Heat,expenses:premises:heating,debit,9\nheat,2025-01-09,Heat,assets:bank,credit,9\n"
@@ -166,7 +166,7 @@ def test_a_second_file_uses_the_ledgers_of_the_first(store, books, table):
 
 
 def test_a_file_is_imported_once(store, books, table):
-    """A file with an entry that is there already is refused as a whole, naming entry and line; elsewhere it is new."""
+    """A file with an entry that exists is refused completely, with entry and line; another instance accepts it."""
     import_books(store, books, table(RENT))
     again = "new,2025-02-02,New,expenses:rent,debit,1\nnew,2025-02-02,New,assets:bank,credit,1\n" + RENT
     with pytest.raises(ImportRefusedError, match=r"line 4: entry 'rent' is already in the books, .* 1 of the file's 2"):
@@ -176,8 +176,8 @@ def test_a_file_is_imported_once(store, books, table):
     assert import_books(store, other, table(RENT)).entries == 1
 
 
-def test_a_second_export_of_a_journal_is_recognised(store, books, tmp_path):
-    """Hledger entries are known by content, even when others were entered before them and renumbered them."""
+def test_a_second_export_of_a_journal_is_recognized(store, books, tmp_path):
+    """Hledger entries are recognized by content, even if others were inserted before them and renumbered them."""
     import_books(store, books, DATA / "sample_hledger.csv")
     header, *rows = (DATA / "sample_hledger.csv").read_text(encoding="utf-8").splitlines()
     renumbered = [row.replace('"1"', '"99"', 1) if row.startswith('"1"') else row for row in rows]
@@ -188,8 +188,8 @@ def test_a_second_export_of_a_journal_is_recognised(store, books, tmp_path):
     assert len(rows_of(store, "journal_entries")) == 10
 
 
-def test_alike_entries_of_one_file_are_all_imported(store, books, tmp_path):
-    """Two coffees on one day are two entries, though their content is the same."""
+def test_equal_entries_of_one_file_are_all_imported(store, books, tmp_path):
+    """Two coffees on one day are two entries, although their content is equal."""
     header = (DATA / "sample_hledger.csv").read_text(encoding="utf-8").splitlines()[0]
     (tmp_path / "two.csv").write_text("\n".join([header, COFFEE.format(1), COFFEE.format(2)]), encoding="utf-8")
     assert import_books(store, books, tmp_path / "two.csv").entries == 2
@@ -197,7 +197,7 @@ def test_alike_entries_of_one_file_are_all_imported(store, books, tmp_path):
 
 @pytest.mark.hledger
 def test_the_sample_is_what_hledger_prints():
-    """The shipped CSV is hledger's own print of the shipped journal, and imports to hledger's balances."""
+    """The sample CSV is what hledger prints for the sample journal, and is imported with hledger's balances."""
     hledger = shutil.which("hledger")
     journal = str(DATA / "sample.journal")
     arguments = [hledger, "-f", journal, "print", "-O", "csv"]
@@ -222,25 +222,25 @@ def test_the_sample_is_what_hledger_prints():
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ("a,2025-01-02,x,assets:bank,debit,1\na,2025-01-02,x,expenses:rent,credit,2\n", "line 2: .*does not balance"),
-        ("a,2025-01-02,x,assets:bank,debit,1\n", "line 2: .*one line only"),
+        ("a,2025-01-02,x,assets:bank,debit,1\n", "line 2: .*only one line"),
         ("a/b,2025-01-02,x,assets:bank,debit,1\na/b,2025-01-02,x,expenses:rent,credit,1\n", "line 2: entry id 'a/b'"),
         (RENT + "a,2025-01-02,x,bank,debit,1\na,2025-01-02,x,expenses:rent,credit,1\n", "line 4: account 'bank'"),
         (RENT + "a,2025-01-02,x,assets::b,debit,1\na,2025-01-02,x,assets:c,credit,1\n", "line 4: .*empty segment"),
     ],
 )
-def test_entries_that_cannot_be_posted(store, books, table, rows, said):
-    """An entry that does not balance, or names what is no account, is refused by its line; nothing is left behind."""
-    with pytest.raises(ImportRefusedError, match=rf"^lines.csv: nothing was imported: {said}"):
+def test_entries_that_cannot_be_posted(store, books, table, rows, message):
+    """An entry that does not balance or has an invalid account is refused with its line, and nothing is changed."""
+    with pytest.raises(ImportRefusedError, match=rf"^lines.csv: nothing was imported: {message}"):
         import_books(store, books, table(rows))
     assert len(store.ledgers(books)) == 4
     assert rows_of(store, "journal_entries") == []
 
 
-def test_what_the_store_refuses_leaves_nothing(store, books, table):
-    """A transaction id that is taken is found while posting: the ledgers of the file are rolled back with it."""
+def test_errors_while_posting_change_nothing(store, books, table):
+    """A transaction id that exists is found while posting: the ledgers of the file are rolled back too."""
     more = ",transaction_id"
     first = "a,2025-01-02,x,assets:bank,debit,1,t1\na,2025-01-02,x,equity:own,credit,1,\n"
     import_books(store, books, table(first, more=more), cash=["assets:bank"])
@@ -252,26 +252,26 @@ def test_what_the_store_refuses_leaves_nothing(store, books, table):
 
 
 @pytest.mark.parametrize(
-    ("cash", "said"),
+    ("cash", "message"),
     [
         (
             ["assets:cash"],
-            "cash pattern 'assets:cash' matches no account; there are assets:bank, expenses:premises:rent",
+            "cash pattern 'assets:cash' matches no account; the accounts are assets:bank, expenses:premises:rent",
         ),
         (["*"], "a cash pattern matches 'expenses:premises:rent': only assets and liabilities can be cash"),
         (["assets"], "matches no account"),
     ],
 )
-def test_cash_patterns_that_cannot_be_meant(store, books, table, cash, said):
-    """A pattern must match an account with lines, whole, and only assets and liabilities."""
+def test_invalid_cash_patterns(store, books, table, cash, message):
+    """A pattern must match the whole path of an account with lines, and only assets and liabilities."""
     with pytest.raises(
-        ImportRefusedError, match=said.replace("*", r"\*") if "matches '" not in said else "only assets"
+        ImportRefusedError, match=message.replace("*", r"\*") if "matches '" not in message else "only assets"
     ):
         import_books(store, books, table(RENT), cash=cash)
 
 
-def test_cash_cannot_be_declared_later(store, books, table):
-    """A ledger that was imported without reporting cash flow does not start to with a second file."""
+def test_an_existing_ledger_cannot_become_cash(store, books, table):
+    """A ledger that was imported without reporting cash flow is not changed by a second file."""
     import_books(store, books, table(RENT))
     more = table(RENT.replace("rent,2025", "rent2,2025"), name="more.csv")
     with pytest.raises(ImportRefusedError, match="line 3: ledger 'assets:bank' exists and does not report cash flow"):
@@ -279,62 +279,62 @@ def test_cash_cannot_be_declared_later(store, books, table):
 
 
 def test_a_path_of_two_ledgers_is_ambiguous(store, books, table):
-    """Where two ledgers have the same path, the file must give the id."""
+    """If two ledgers have the same path, the file must use the id."""
     first = next(ledger for ledger in store.ledgers(books) if ledger.name == "Transfers Between Accounts")
     import_books(store, books, table(RENT))
     twin = create_ledger(store, books, NewLedger(first.name, financial_account_type="bank_account"))
     rows = f"t,2025-01-02,x,{first.name},debit,1\nt,2025-01-02,x,assets:bank,credit,1\n"
-    with pytest.raises(ImportRefusedError, match=r"could be any of the ledgers .*write the id"):
+    with pytest.raises(ImportRefusedError, match=r"could be any of the ledgers .*use the id"):
         import_books(store, books, table(rows))
     assert import_books(store, books, table(rows.replace(first.name, twin.id))).entries == 1
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "it is empty"),
         (b"date,payee,amount\n2025-01-01,x,1\n", "line 1: its columns .* neither those of a line table"),
         (f"{HEADER}\n".encode(), "no lines to import"),
         (f"{HEADER},amount\n{RENT}".encode(), "more than once: amount"),
-        (f"{HEADER},tag\n{RENT}".encode(), "line 1: these columns are not known: 'tag'"),
+        (f"{HEADER},tag\n{RENT}".encode(), "line 1: these columns are unknown: 'tag'"),
         (HEADER.replace(",amount", "").encode() + b"\n", "line 1: these columns are missing: amount"),
         (f"{HEADER}\n{RENT}".encode("utf-16"), "not UTF-8"),
-        (f"{HEADER}\n".encode() + b'a,"b"c,d,e,f,g\n', "line 2: not readable as CSV"),
+        (f"{HEADER}\n".encode() + b'a,"b"c,d,e,f,g\n', "line 2: it is not valid CSV"),
         (f"{HEADER}\na,2025-01-01,x\n{RENT}".encode(), "line 2: has 3 fields, the header has 6"),
         (b"PAR1 but not really", "cannot be read as Parquet"),
     ],
 )
-def test_files_that_are_no_books(store, books, tmp_path, content, said):
-    """A file in neither layout, or malformed, is refused in one line that says why."""
-    path = tmp_path / "odd.csv"
+def test_invalid_files(store, books, tmp_path, content, message):
+    """A file in neither layout, or malformed, is refused with a message of one line."""
+    path = tmp_path / "invalid.csv"
     path.write_bytes(content)
-    with pytest.raises(ImportRefusedError, match=said) as refused:
+    with pytest.raises(ImportRefusedError, match=message) as refused:
         import_books(store, books, path)
     assert "\n" not in str(refused.value)
 
 
-def test_no_file_and_no_instance(store, books, tmp_path):
-    """A file or an instance that is not there is named."""
-    with pytest.raises(ImportRefusedError, match=r"gone.csv: nothing was imported: it cannot be read"):
-        import_books(store, books, tmp_path / "gone.csv")
-    with pytest.raises(InputError, match="no instance 'nobody'"):
-        import_books(store, "nobody", DATA / "sample_lines.csv")
+def test_a_missing_file_and_an_unknown_instance(store, books, tmp_path):
+    """The message names a missing file or an unknown instance."""
+    with pytest.raises(ImportRefusedError, match=r"missing.csv: nothing was imported: it cannot be read"):
+        import_books(store, books, tmp_path / "missing.csv")
+    with pytest.raises(InputError, match="no instance 'unknown'"):
+        import_books(store, "unknown", DATA / "sample_lines.csv")
 
 
-def test_several_problems_are_named_and_the_rest_counted(store, books, table):
+def test_the_first_problems_are_named_and_the_rest_counted(store, books, table):
     """The first five problems are named with their lines; the others are counted."""
     rows = "".join(f"e{number},2025-01-02,x,assets:bank,debit,1.2{number}5\n" for number in range(8))
     with pytest.raises(ImportRefusedError) as refused:
         import_books(store, books, table(rows))
-    said = str(refused.value)
-    assert "line 2: amount '1.205' does not fit 2 fraction digits" in said
-    assert "line 6" in said
-    assert "line 7" not in said
-    assert said.endswith("and 3 more")
+    message = str(refused.value)
+    assert "line 2: amount '1.205' does not fit 2 fraction digits" in message
+    assert "line 6" in message
+    assert "line 7" not in message
+    assert message.endswith("and 3 more")
 
 
-def test_the_scale_is_the_instances(store, table):
-    """An instance with three digits takes 1.205, one with none refuses 1.5."""
+def test_the_scale_is_that_of_the_instance(store, table):
+    """An instance with three fraction digits accepts 1.205, one without refuses 1.5."""
     rows = "a,2025-01-02,x,assets:bank,debit,1.205\na,2025-01-02,x,equity:own,credit,1.205\n"
     assert import_books(store, create_instance(store, NewInstance(scale=3)), table(rows)).entries == 1
     with pytest.raises(ImportRefusedError, match="does not fit 0 fraction digits"):

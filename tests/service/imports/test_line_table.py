@@ -1,4 +1,4 @@
-"""Line tables: every value read exactly or refused by its line, the same from CSV and Parquet."""
+"""Line tables: every value is imported exactly or refused with its line, from CSV and Parquet alike."""
 
 import csv
 import datetime as dt
@@ -20,18 +20,18 @@ COLUMNS = (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
 
 def row(**fields):
     """Return a row of a line table with all columns."""
-    usual = {
+    defaults = {
         "entry_id": "e1",
         "datetime": "2025-01-02",
         "ledger": "assets:bank",
         "debit_credit": "debit",
         "amount": "1",
     }
-    return dict.fromkeys(COLUMNS, "") | usual | fields
+    return dict.fromkeys(COLUMNS, "") | defaults | fields
 
 
 def pair(**fields):
-    """Two rows that balance; the fields stand on both, the second is on the credit side of equity."""
+    """Two rows that balance: the first has the fields, the second is the credit to equity."""
     other = {name: value for name, value in fields.items() if name in {"entry_id", "datetime", "amount"}}
     return [row(**fields), row(**other, ledger="equity:other", debit_credit="credit")]
 
@@ -73,13 +73,13 @@ def lines(path, **options):
     ],
 )
 def test_instants(write, written, time_zone, instant):
-    """Bare dates are noon of that local day, times without an offset are local, offsets are kept to."""
+    """A bare date is noon of that local day, a time without offset is local, an offset is used."""
     (entry,) = read_line_table(write(pair(datetime=written)), time_zone=time_zone).entries
     assert entry.datetime == dt.datetime.fromisoformat(instant)
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "message"),
     [
         ("2025-03-09T02:30:00", "does not exist in America/New_York"),
         ("2025-11-02T01:30:00", "occurs twice in America/New_York"),
@@ -95,20 +95,20 @@ def test_instants(write, written, time_zone, instant):
         ("0001-01-01T00:00:00+14:00", "outside the calendar"),
     ],
 )
-def test_instants_that_are_refused(write, written, said):
-    """A time that is none, or not one moment, is refused by its line."""
-    with pytest.raises(ImportRefusedError, match=rf"(line 2|row 1): datetime .*{said}"):
+def test_invalid_instants(write, written, message):
+    """An invalid or ambiguous time is refused with its line."""
+    with pytest.raises(ImportRefusedError, match=rf"(line 2|row 1): datetime .*{message}"):
         read_line_table(write(pair(datetime=written)), time_zone="America/New_York")
 
 
 def test_a_skipped_day_is_refused(write):
-    """30 December 2011 never happened in Apia."""
+    """30 December 2011 does not exist in Apia."""
     with pytest.raises(ImportRefusedError, match="does not exist in Pacific/Apia"):
         read_line_table(write(pair(datetime="2011-12-30")), time_zone="Pacific/Apia")
 
 
-def test_zones_are_the_interfaces(write):
-    """An unknown zone, or ``localtime``, is refused before anything is read."""
+def test_invalid_time_zones(write):
+    """An unknown zone or ``localtime`` is refused."""
     for name in ("Mars/Olympus", "localtime"):
         with pytest.raises(PeriodError, match=name):
             read_line_table(write(pair()), time_zone=name)
@@ -127,7 +127,7 @@ def test_zones_are_the_interfaces(write):
     ],
 )
 def test_amounts(write, side, amount, expected):
-    """Amounts are exact; a negative one means the other side."""
+    """Amounts are exact; a negative amount is posted on the other side."""
     opposite = "credit" if side == "debit" else "debit"
     rows = [row(debit_credit=side, amount=amount), row(debit_credit=opposite, amount=amount, ledger="equity:other")]
     first, second = lines(write(rows))
@@ -140,14 +140,14 @@ def test_amounts(write, side, amount, expected):
     "amount",
     ["", "1,000.00", "$5", "NaN", "Infinity", "1e400", "0.30000000000000004", "12.345", "1_0", "٣", " 5", "abc"],
 )
-def test_amounts_that_are_refused(write, amount):
-    """What is no exact amount at the scale is refused by its line, never rounded."""
+def test_invalid_amounts(write, amount):
+    """A value that is not an exact amount at the scale is refused with its line, never rounded."""
     with pytest.raises(ImportRefusedError, match=r"(line 2|row 1): .*; (line 3|row 2): "):
         read_line_table(write(pair(amount=amount)))
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ({"debit_credit": "dr"}, "debit_credit must be 'debit' or 'credit', not 'dr'"),
         ({"debit_credit": "Debit"}, "not 'Debit'"),
@@ -159,29 +159,29 @@ def test_amounts_that_are_refused(write, amount):
         ({"review_status": "done"}, "review_status must be 'reviewed' or 'unreviewed', not 'done'"),
     ],
 )
-def test_fields_that_are_refused(write, fields, said):
-    """Closed vocabularies and required fields are checked on every line."""
-    with pytest.raises(ImportRefusedError, match=rf"(line 2|row 1): .*{said}"):
+def test_invalid_fields(write, fields, message):
+    """Vocabularies and required fields are checked on every line."""
+    with pytest.raises(ImportRefusedError, match=rf"(line 2|row 1): .*{message}"):
         read_line_table(write(pair(**fields)), cash=["assets:bank"])
 
 
 @pytest.mark.parametrize("column", ["datetime", "entry_description"])
 def test_an_entry_has_one_datetime_and_description(write, column):
-    """Rows of one entry that differ in what the entry has once are refused."""
+    """Rows of one entry with different datetimes or entry descriptions are refused."""
     first, second = pair()
-    with pytest.raises(ImportRefusedError, match=rf"(line 3|row 2): entry 'e1' has another {column} than on"):
+    with pytest.raises(ImportRefusedError, match=rf"(line 3|row 2): entry 'e1' has a different {column} than on"):
         read_line_table(write([first, second | {column: "2025-01-03"}]))
 
 
-def test_rows_of_an_entry_may_stand_apart(write):
-    """Rows belong together by entry_id, wherever they stand; entries keep the order of their first row."""
+def test_entries_are_in_order_of_their_first_row(write):
+    """Rows with one entry_id are one entry, at the position of its first row."""
     first, second = pair(entry_id="e1"), pair(entry_id="e2")
     books = read_line_table(write([first[0], second[0], first[1], second[1]]))
     assert [(entry.id, len(entry.lines)) for entry in books.entries] == [("e1", 2), ("e2", 2)]
 
 
 def test_transactions_of_cash_accounts(write):
-    """Lines of a cash account carry the transaction the file describes, or one with the line's words."""
+    """Lines of a cash account have the transaction in the file, or one with the line's description."""
     described = row(
         description="Card",
         transaction_id="t1",
@@ -202,20 +202,20 @@ def test_transactions_of_cash_accounts(write):
     assert other.transaction is None
 
 
-def test_transactions_elsewhere_are_refused(write):
-    """Transaction columns on a line of an account that is not cash are refused, not dropped."""
+def test_transactions_outside_cash_accounts_are_refused(write):
+    """Transaction columns on a line of any other account are refused, not ignored."""
     with pytest.raises(ImportRefusedError, match=r"(line 2|row 1): account 'assets:bank' is not a cash account"):
         read_line_table(write(pair(transaction_id="t1")))
 
 
 def test_no_commodity_can_be_selected(write):
-    """A line table is in one commodity."""
+    """A line table has one commodity."""
     with pytest.raises(ImportRefusedError, match="no commodity column"):
         read_line_table(write(pair()), commodity="USD")
 
 
 def test_a_quoted_line_break_does_not_shift_line_numbers(tmp_path):
-    """The line named is the one in the file, also after a description of several lines, a BOM and an empty line."""
+    """Line numbers are those of the file, also after a BOM, a multi-line description and an empty line."""
     path = tmp_path / "lines.csv"
     header = ",".join(REQUIRED_COLUMNS)
     content = (
@@ -230,8 +230,8 @@ def test_a_quoted_line_break_does_not_shift_line_numbers(tmp_path):
         read_line_table(path)
 
 
-def test_parquet_with_its_own_types(tmp_path):
-    """Decimals, whole numbers, timestamps, booleans and dictionaries are read as they are."""
+def test_parquet_types(tmp_path):
+    """Decimals, integers, timestamps, booleans and dictionaries are imported with their values."""
     table = pa.table(
         {
             "entry_id": pa.array(["e", "e"]).dictionary_encode(),
@@ -257,7 +257,7 @@ def test_parquet_with_its_own_types(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("column", "values", "said"),
+    ("column", "values", "message"),
     [
         ("amount", pa.array([1.5, 1.5]), "row 1: an amount is exact number text, an int or a Decimal"),
         ("amount", pa.array([[1], [1]]), "lists or structures, not values: amount"),
@@ -265,12 +265,12 @@ def test_parquet_with_its_own_types(tmp_path):
         ("ledger", pa.array([1, 2]), "row 1: ledger 1 is not text"),
     ],
 )
-def test_parquet_types_that_are_refused(tmp_path, column, values, said):
-    """Floats, lists, nanoseconds and numbers where text belongs are refused, never converted."""
+def test_invalid_parquet_types(tmp_path, column, values, message):
+    """Floats, lists, nanoseconds, and numbers instead of text are refused, never converted."""
     table = pa.Table.from_pylist([{name: line[name] for name in REQUIRED_COLUMNS} for line in pair()])
     table = table.set_column(REQUIRED_COLUMNS.index(column), column, values)
     pq.write_table(table, tmp_path / "lines.parquet")
-    with pytest.raises(ImportRefusedError, match=said):
+    with pytest.raises(ImportRefusedError, match=message):
         read_line_table(tmp_path / "lines.parquet")
 
 
@@ -289,8 +289,8 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), ma
         max_size=5,
     )
 )
-def test_what_is_written_is_read(entries, tmp_path_factory):
-    """Any instants, texts and amounts come back exactly, from CSV and from Parquet alike."""
+def test_round_trip(entries, tmp_path_factory):
+    """Instants, texts and amounts are imported exactly, from CSV and Parquet."""
     folder = tmp_path_factory.mktemp("tables")
     rows, expected = [], []
     for number, (instant, words, legs) in enumerate(entries):
@@ -331,8 +331,8 @@ PLAIN = st.fixed_dictionaries(
 
 
 @given(st.lists(PLAIN, min_size=1, max_size=5))
-def test_plain_lines_read_alike_beside_others(tmp_path_factory, plain):
-    """Lines that are read at once are what they are when a line with a transaction makes each be looked at."""
+def test_batches_are_parsed_like_single_rows(tmp_path_factory, plain):
+    """Lines parsed by columns equal those parsed row by row, which a line with a transaction causes."""
     rows = [
         line | {"entry_description": fields["entry_description"]}
         for number, fields in enumerate(plain)
@@ -347,11 +347,11 @@ def test_plain_lines_read_alike_beside_others(tmp_path_factory, plain):
             table.writerows(written)
     alone, beside = (read_line_table(path, cash=["assets:bank"]) for path in paths)
     assert alone.entries == beside.entries[:-1]
-    assert alone.places == {key: place for key, place in beside.places.items() if key != "other"}
+    assert alone.locations == {key: location for key, location in beside.locations.items() if key != "other"}
 
 
-def test_a_no_is_given_like_a_yes(tmp_path):
-    """A line whose personal is false is a transaction, and so refused outside cash accounts."""
+def test_personal_false_is_a_transaction(tmp_path):
+    """A line with personal false is a transaction, and refused outside cash accounts."""
     table = pa.Table.from_pylist([{name: line[name] for name in REQUIRED_COLUMNS} for line in pair()])
     table = table.append_column("personal", pa.array([False, None]))
     pq.write_table(table, tmp_path / "lines.parquet")
@@ -359,29 +359,29 @@ def test_a_no_is_given_like_a_yes(tmp_path):
         read_line_table(tmp_path / "lines.parquet")
 
 
-def test_a_file_put_together_twice_is_refused(write):
-    """An entry whose lines come again later would be posted with twice the money; both places are named."""
+def test_a_file_concatenated_with_itself_is_refused(write):
+    """An entry whose lines are repeated would have twice the amount; the message has both lines."""
     rows = [*pair(entry_id="a"), *pair(entry_id="b")]
-    with pytest.raises(ImportRefusedError, match=r"(line 6|row 5): entry 'a' is in the file already.* (line 2|row 1)"):
+    with pytest.raises(ImportRefusedError, match=r"(line 6|row 5): entry 'a' is already in the file.* (line 2|row 1)"):
         read_line_table(write([*rows, *rows]))
 
 
-def test_lines_of_an_entry_may_stand_apart(write):
-    """An entry whose lines stand in several places is one entry, and a note says so."""
+def test_separated_lines_of_an_entry_are_joined(write):
+    """Lines of an entry in several parts of the file are one entry, with a note."""
     (debit, credit), between = pair(entry_id="a"), pair(entry_id="b")
     for rows in ([debit, *between, credit], [debit, credit, *between, debit, credit | {"ledger": "equity:more"}]):
         books = read_line_table(write(rows))
         assert [entry.id for entry in books.entries] == ["a", "b"]
         assert len(books.entries[0].lines) == len(rows) - 2
-        assert books.notes == ("entries whose lines stand in several places were put together (1): a",)
+        assert books.notes == ("entries with lines in several parts of the file were joined (1): a",)
     assert not read_line_table(write([debit, credit, *between])).notes
 
 
-def test_an_account_that_is_not_cash_is_named_once(write):
-    """Many lines of one account that cannot be transactions are one reason, with where they begin and their number."""
+def test_an_account_that_is_not_cash_is_reported_once(write):
+    """Lines of one account that cannot be transactions are one problem, with the first line and their number."""
     rows = [line for number in range(9) for line in pair(entry_id=f"e{number}", personal="true")]
     with pytest.raises(
         ImportRefusedError, match=r"account 'assets:bank' is not a cash account, so its lines \(9\)"
-    ) as no:
+    ) as refused:
         read_line_table(write(rows))
-    assert str(no.value).count("assets:bank") == 1
+    assert str(refused.value).count("assets:bank") == 1
