@@ -1,4 +1,4 @@
-"""A disk that is full, as commands meet it: a size that no file may pass, and a device that takes nothing."""
+"""Commands on a full disk: a limit of the file size, and a device that is always full."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ ROWS = "".join(
 
 @pytest.fixture
 def run(tmp_path):
-    """Return a function that runs a command in an empty folder, in which no file may grow beyond some bytes."""
+    """Return a function that runs a command in an empty folder with a limit of the file size in bytes."""
 
     def run(*arguments, most=None, stdout=subprocess.PIPE, **environment):
         clean = {name: value for name, value in os.environ.items() if not name.startswith("ACCOUNTING_ANALYTICS_")}
@@ -44,22 +44,22 @@ def run(tmp_path):
     return run
 
 
-def clear(finished, code, *said):
-    """Check for one clear line at the end of stderr, and its exit code."""
+def check_error(finished, code, *texts):
+    """Check the exit code, and for one line with the texts on stderr."""
     assert finished.returncode == code, finished.stderr
     assert "Traceback" not in finished.stderr
     assert "Exception ignored" not in finished.stderr
     errors = [line for line in finished.stderr.splitlines() if line.startswith("error: ")]
     assert len(errors) == 1, finished.stderr
-    for words in said:
-        assert words in errors[0]
+    for text in texts:
+        assert text in errors[0]
 
 
 def test_import(run, tmp_path):
-    """Books that do not fit are not imported at all; with room again, they are, and the check is clean."""
+    """Books that do not fit are not imported at all; with enough space they are, and the check finds nothing."""
     (tmp_path / "lines.csv").write_text("entry_id,datetime,entry_description,ledger,debit_credit,amount\n" + ROWS)
     command = ("import", "lines.csv", "--database", "books.db")
-    clear(run(*command, most=300_000), 1, "the database failed", "unfinished changes were not written")
+    check_error(run(*command, most=300_000), 1, "the database failed", "unfinished changes were not written")
     checked = run("serve", "--check", "--database", "books.db")
     assert "0 entries" in checked.stderr, checked.stderr
     assert run(*command).returncode == 0
@@ -68,33 +68,33 @@ def test_import(run, tmp_path):
 
 @pytest.mark.parametrize("name", ["export", "plan", "checkpoint"])
 def test_results_of_a_load(run, tmp_path, demo_company, name):
-    """Results that do not fit are one clear line, and no half of them is left behind."""
+    """Results that do not fit are one error message, and no part of them is left."""
     command, most, left = {
         "export": (("export", *DAYS, "--output", "out"), 6000, set()),
         "plan": (("plan", *DAYS, "--rules", PROJECT / "data/rules.toml", "--output", "out"), 900, set()),
         "checkpoint": (("reconcile", *DAYS, "--checkpoint", "out"), 10, {"out"}),
     }[name]
     finished = run(*command, most=most, **demo_company.environment())
-    clear(finished, 2, "out", "File too large")
+    check_error(finished, 2, "out", "File too large")
     assert finished.stdout == ""
     assert {path.name for path in tmp_path.iterdir()} == left
 
 
 def test_notebook(run, tmp_path):
-    """A page that does not fit is one clear line, and no part of it is left behind."""
+    """A page that does not fit is one error message, and no part of it is left."""
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 + 1")]), tmp_path / "sum.ipynb")
     finished = run("run", "sum.ipynb", "--output", "out", most=100_000)
-    clear(finished, 2, "sum.html cannot be written: File too large", "the previous content is unchanged")
+    check_error(finished, 2, "sum.html cannot be written: File too large", "the previous content is unchanged")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["sum.ipynb"]
 
 
 def test_secret(run, tmp_path):
-    """A token that cannot be kept leaves no file, and is not issued."""
+    """A token that cannot be saved leaves no file, and is not issued."""
     assert run("instances", "create", "--database", "books.db").returncode == 0
     finished = run("tokens", "issue", "--database", "books.db", "--token-file", "absent/t")
-    clear(finished, 2, "there is no folder", "nothing was issued")
-    made = run("instances", "create", "--database", "books.db", "--instance", "b", "--token-file", "absent/t")
-    clear(made, 2, "there is no folder", "nothing was issued")
+    check_error(finished, 2, "there is no folder", "nothing was issued")
+    created = run("instances", "create", "--database", "books.db", "--instance", "b", "--token-file", "absent/t")
+    check_error(created, 2, "there is no folder", "nothing was issued")
     assert "b" not in run("instances", "list", "--database", "books.db").stdout.split()
     assert {path.name for path in tmp_path.iterdir()} == {"books.db"}
 
@@ -102,6 +102,6 @@ def test_secret(run, tmp_path):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this machine has no device that is always full")
 @pytest.mark.parametrize("command", [("config", "show"), ("config", "show", "--json"), ("--help",)])
 def test_output(run, command):
-    """Output that nobody can take is one clear line, in a table, in JSON and in the help."""
+    """Output that cannot be written is one error message, for a table, JSON and the help."""
     with Path("/dev/full").open("w") as full:
-        clear(run(*command, stdout=full), 1, "the output cannot be written", "No space left on device")
+        check_error(run(*command, stdout=full), 1, "the output cannot be written", "No space left on device")

@@ -1,4 +1,4 @@
-"""The invariants of a database: what must hold of its books at any moment, and where it does not."""
+"""Check the invariants of the books in a database, and report where they are broken."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from accounting_analytics.service.storage.store import Store
     from accounting_analytics.service.wire.stored_records import Instance, StoredLedger
 
-SHOWN = 20
-"""Findings that are listed for one instance and invariant; further ones are only counted."""
+MAX_FINDINGS = 20
+"""Findings that are listed per instance and invariant; further ones are only counted."""
 
 _LINES = tables.line_entries.c
 _ENTRIES = tables.journal_entries.c
@@ -38,18 +38,18 @@ _AUDIT = tables.audit.c
 
 
 class Finding(NamedTuple):
-    """Something that should not be.
+    """A place where an invariant is broken.
 
     Attributes
     ----------
     instance_id : str
-        Whose books.
+        Instance of the books; empty if the file itself is damaged.
     invariant : str
-        What should hold.
+        The invariant, in words.
     subject : str
-        Where it does not: an entry, line, ledger or transaction by its id.
+        Id of the entry, line, ledger or transaction.
     problem : str
-        How it is broken.
+        How the invariant is broken.
     """
 
     instance_id: str
@@ -58,15 +58,15 @@ class Finding(NamedTuple):
     problem: str
 
 
-class Checked(NamedTuple):
-    """What was looked at, and what was found.
+class CheckResult(NamedTuple):
+    """What was checked, and what is broken.
 
     Attributes
     ----------
     instances, ledgers, entries, lines, transactions, changes : int
-        How many there are; changes are audit rows. In a damaged file only instances are counted.
+        Numbers of what was checked; changes are audit rows. In a damaged file only instances are counted.
     findings : list of Finding
-        Empty where every invariant holds.
+        Empty if every invariant holds.
     """
 
     instances: int
@@ -78,32 +78,35 @@ class Checked(NamedTuple):
     findings: list[Finding]
 
 
-def check_books(store: Store) -> Checked:
-    """Check every invariant of every instance, in one snapshot; changes nothing.
+def check_books(store: Store) -> CheckResult:
+    """Check every invariant of every instance in one snapshot; nothing is changed.
 
     Parameters
     ----------
     store : Store
-        An open database; others may go on reading and writing meanwhile.
+        An open database; it can be read and written meanwhile.
 
     Returns
     -------
-    Checked
-        Counts, and at most 20 findings for an instance and invariant.
+    CheckResult
+        Counts, and at most 20 findings per instance and invariant.
     """
     instances = store.instances()
     with store.reading() as connection:
         database = database_of(connection)
-        damage = [Finding("", "the file is sound", "", problem) for problem in database.find_damage(connection, SHOWN)]
-        if damage:  # what such a file says of its books is not worth comparing, or cannot be read
-            return Checked(len(instances), 0, 0, 0, 0, 0, damage)
+        damage = [
+            Finding("", "the file is not damaged", "", problem)
+            for problem in database.find_damage(connection, MAX_FINDINGS)
+        ]
+        if damage:  # the books in a damaged file are unreadable or wrong anyway
+            return CheckResult(len(instances), 0, 0, 0, 0, 0, damage)
         findings = [
             Finding("", "rows refer to rows that exist", "", problem)
-            for problem in database.find_dangling_rows(connection, SHOWN)
+            for problem in database.find_dangling_rows(connection, MAX_FINDINGS)
         ]
         for instance in instances:
-            findings += _of_instance(connection, instance)
-        return Checked(
+            findings += _check_instance(connection, instance)
+        return CheckResult(
             instances=len(instances),
             ledgers=_count(connection, tables.ledgers),
             entries=_count(connection, tables.journal_entries),
@@ -118,19 +121,19 @@ def _count(connection: Connection, table: Table) -> int:
     return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
 
 
-def _of_instance(connection: Connection, instance: Instance) -> Iterator[Finding]:
+def _check_instance(connection: Connection, instance: Instance) -> Iterator[Finding]:
     ledgers = read_ledgers(connection, instance)
-    for invariant, found in _INVARIANTS.items():
-        broken = 0
+    for invariant, find in _INVARIANTS.items():
+        count = 0
         try:
-            for subject, problem in found(connection, instance, ledgers):
-                broken += 1
-                if broken <= SHOWN:
+            for subject, problem in find(connection, instance, ledgers):
+                count += 1
+                if count <= MAX_FINDINGS:
                     yield Finding(instance.id, invariant, subject, problem)
         except (ValueError, KeyError, msgspec.DecodeError) as error:
-            yield Finding(instance.id, invariant, "", f"it cannot be checked, a value makes no sense: {error}")
-        if broken > SHOWN:
-            yield Finding(instance.id, invariant, "", f"and {broken - SHOWN} more")
+            yield Finding(instance.id, invariant, "", f"it cannot be checked because of an invalid value: {error}")
+        if count > MAX_FINDINGS:
+            yield Finding(instance.id, invariant, "", f"and {count - MAX_FINDINGS} more")
 
 
 def _unbalanced(connection: Connection, instance: Instance, _: object) -> Iterator[tuple[str, str]]:
@@ -158,8 +161,8 @@ def _without_two_lines(connection: Connection, instance: Instance, _: object) ->
         yield entry_id, f"it has {count} line(s)"
 
 
-def _strayed(connection: Connection, instance: Instance, _: object) -> Iterator[tuple[str, str]]:
-    """Lines that are not at home with their entry or ledger."""
+def _inconsistent_lines(connection: Connection, instance: Instance, _: object) -> Iterator[tuple[str, str]]:
+    """Lines that do not agree with their entry or ledger."""
     query = (
         select(_LINES.id)
         .join_from(tables.line_entries, tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk, isouter=True)
@@ -176,7 +179,7 @@ def _strayed(connection: Connection, instance: Instance, _: object) -> Iterator[
         )
     )
     for (line_id,) in connection.execute(query):
-        yield line_id, "its entry or ledger is not there, is another instance's, or has another instant"
+        yield line_id, "its entry or ledger does not exist, belongs to another instance, or has another instant"
 
 
 def _misplaced_transactions(connection: Connection, instance: Instance, _: object) -> Iterator[tuple[str, str]]:
@@ -194,11 +197,11 @@ def _misplaced_transactions(connection: Connection, instance: Instance, _: objec
         )
     )
     for (transaction_id,) in connection.execute(query):
-        yield transaction_id, "its line is not there, is another instance's, or lies on no financial account"
+        yield transaction_id, "its line does not exist, belongs to another instance, or is not on a financial account"
 
 
 def _cash_without_transaction(connection: Connection, instance: Instance, _: object) -> Iterator[tuple[str, str]]:
-    """Lines on a financial account that reports cash flow: no recategorization can bring one there."""
+    """Lines without a transaction on a financial account that reports cash flow."""
     query = (
         select(_LINES.id)
         .join_from(tables.line_entries, tables.ledgers, _LEDGERS.pk == _LINES.ledger_pk)
@@ -211,13 +214,13 @@ def _cash_without_transaction(connection: Connection, instance: Instance, _: obj
         )
     )
     for (line_id,) in connection.execute(query):
-        yield line_id, "it lies on a financial account that reports cash flow, and has no transaction"
+        yield line_id, "it is on a financial account that reports cash flow, and has no transaction"
 
 
 def _wrong_cash_ledgers(
     connection: Connection, instance: Instance, ledgers: list[StoredLedger]
 ) -> Iterator[tuple[str, str]]:
-    """Entries whose cash ledger is not the one their lines say."""
+    """Entries whose stored cash ledger is not the one that their lines move."""
     by_key = {ledger.pk: ledger for ledger in ledgers}
     query = (
         select(_ENTRIES.pk, _ENTRIES.id, _ENTRIES.cash_ledger_pk, _LINES.ledger_pk, _LINES.high, _LINES.low)
@@ -226,120 +229,122 @@ def _wrong_cash_ledgers(
         .where(_ENTRIES.instance_pk == instance.pk, or_(_LEDGERS.pk.is_not(None), _ENTRIES.cash_ledger_pk.is_not(None)))
         .order_by(_ENTRIES.pk)
     )
-    entry_key, entry_id, said = None, "", None
+    entry_key, entry_id, stored_key = None, "", None
     moved: list[tuple[StoredLedger, int]] = []
     for batch in plain_batches(connection, query):
-        for key, next_id, next_said, ledger_key, high, low in batch:
+        for key, next_id, next_stored_key, ledger_key, high, low in batch:
             if key != entry_key:
-                yield from _wrong_cash_ledger(entry_id, said, moved)
-                entry_key, entry_id, said, moved = key, next_id, next_said, []
+                yield from _wrong_cash_ledger(entry_id, stored_key, moved)
+                entry_key, entry_id, stored_key, moved = key, next_id, next_stored_key, []
             if ledger_key in by_key:
                 moved.append((by_key[ledger_key], joined(high, low)))
-    yield from _wrong_cash_ledger(entry_id, said, moved)
+    yield from _wrong_cash_ledger(entry_id, stored_key, moved)
 
 
 def _wrong_cash_ledger(
-    entry_id: str, said: int | None, moved: list[tuple[StoredLedger, int]]
+    entry_id: str, stored_key: int | None, moved: list[tuple[StoredLedger, int]]
 ) -> Iterator[tuple[str, str]]:
     cash = moved_cash_ledger(moved)
-    if said != (cash.pk if cash else None):
-        yield entry_id, "the cash ledger it is said to move is not the one its lines move"
+    if stored_key != (cash.pk if cash else None):
+        yield entry_id, "its stored cash ledger is not the one that its lines move"
 
 
 def _wrong_cash_days(
     connection: Connection, instance: Instance, ledgers: list[StoredLedger]
 ) -> Iterator[tuple[str, str]]:
-    """Days whose sum is not that of the lines."""
+    """Days whose stored sum is not that of the lines."""
     days = tables.cash_days.c
     names = {ledger.pk: ledger.id for ledger in ledgers}
-    of_instance = select(_LEDGERS.pk).where(_LEDGERS.instance_pk == instance.pk, _LEDGERS.report_cash_flow.is_(True))
-    kept: defaultdict[tuple[int, int], int] = defaultdict(int)
+    cash_keys = select(_LEDGERS.pk).where(_LEDGERS.instance_pk == instance.pk, _LEDGERS.report_cash_flow.is_(True))
+    differences: defaultdict[tuple[int, int], int] = defaultdict(int)
     stored = select(days.ledger_pk, days.day, days.high, days.low).join_from(tables.cash_days, tables.ledgers)
     for key, day, high, low in connection.execute(stored.where(_LEDGERS.instance_pk == instance.pk)):
-        kept[key, day] = joined(high, low)
-    lines = select(_LINES.ledger_pk, _LINES.datetime, _LINES.high, _LINES.low).where(_LINES.ledger_pk.in_(of_instance))
+        differences[key, day] = joined(high, low)
+    lines = select(_LINES.ledger_pk, _LINES.datetime, _LINES.high, _LINES.low).where(_LINES.ledger_pk.in_(cash_keys))
     for batch in plain_batches(connection, lines):
         for key, moment, high, low in batch:
-            kept[key, moment // MICROSECONDS_A_DAY] -= joined(high, low)
-    for (key, day), difference in kept.items():
+            differences[key, moment // MICROSECONDS_A_DAY] -= joined(high, low)
+    for (key, day), difference in differences.items():
         if difference:
-            yield names[key], f"the balance kept for day {day} since 1970 is {difference} minor units off"
+            yield names[key], f"the stored sum of day {day} since 1970 is wrong by {difference} minor units"
 
 
-def _disagreeing_ledgers(_: Connection, __: Instance, ledgers: list[StoredLedger]) -> Iterator[tuple[str, str]]:
+def _inconsistent_ledgers(_: Connection, __: Instance, ledgers: list[StoredLedger]) -> Iterator[tuple[str, str]]:
     by_id = {ledger.id: ledger for ledger in ledgers}
     for ledger in ledgers:
         if TYPE_OF_SUB_TYPE[SubType(ledger.sub_type)] != ledger.type:
             yield ledger.id, f"sub_type {ledger.sub_type} does not belong to type {ledger.type}"
-        seen, at = set(), ledger
-        while at.parent_id is not None and at.id not in seen:
-            seen.add(at.id)
-            parent = by_id.get(at.parent_id)
-            if parent is None or parent.type != at.type:
-                yield ledger.id, f"its parent {at.parent_id} is not there, or of another type"
+        seen, child = set(), ledger
+        while child.parent_id is not None and child.id not in seen:
+            seen.add(child.id)
+            parent = by_id.get(child.parent_id)
+            if parent is None or parent.type != child.type:
+                yield ledger.id, f"its parent {child.parent_id} does not exist or has another type"
                 break
-            at = parent
+            child = parent
         else:
-            if at.parent_id is not None:
+            if child.parent_id is not None:
                 yield ledger.id, "it is among its own ancestors"
 
 
 def _missing_required(_: Connection, __: Instance, ledgers: list[StoredLedger]) -> Iterator[tuple[str, str]]:
-    there = [(ledger.sub_type, ledger.debit_credit) for ledger in ledgers if ledger.is_required]
+    existing = [(ledger.sub_type, ledger.debit_credit) for ledger in ledgers if ledger.is_required]
     for required in REQUIRED_LEDGERS.values():
-        found = there.count((str(required.sub_type), str(required.debit_credit)))
+        found = existing.count((str(required.sub_type), str(required.debit_credit)))
         if found != 1:
-            yield required.name, f"there are {found} such required ledgers, not one"
+            yield required.name, f"there are {found} such required ledgers instead of one"
 
 
 def _audit_gaps(connection: Connection, instance: Instance, _: object) -> Iterator[tuple[str, str]]:
-    """Audit rows that do not lead, change by change, to where the lines lie now."""
-    lies: dict[str, str] = {}
-    users = set()
+    """Transactions and lines whose audit rows do not lead, change by change, to their current ledgers."""
+    current: dict[str, str] = {}
+    changed = set()
     query = select(_AUDIT.transaction_id, _AUDIT.before, _AUDIT.after).where(_AUDIT.instance_pk == instance.pk)
     for transaction_id, before, after in connection.execute(query.order_by(_AUDIT.pk)):
-        users.add(transaction_id)
-        was, became = (msgspec.json.decode(places, type=dict[str, str]) for places in (before, after))
-        if was.keys() != became.keys() or any(was[line] == became[line] for line in was):
-            yield transaction_id, "a change of it says that lines moved which did not"
-        for line_id, place in was.items():
-            if lies.get(line_id, place) != place:
-                yield line_id, "two changes in a row do not fit together: one between them was not recorded"
-        lies |= became
-    yield from _elsewhere(connection, instance, lies)
+        changed.add(transaction_id)
+        old, new = (msgspec.json.decode(ledger_ids, type=dict[str, str]) for ledger_ids in (before, after))
+        if old.keys() != new.keys() or any(old[line] == new[line] for line in old):
+            yield transaction_id, "its audit row has lines that did not change"
+        for line_id, ledger_id in old.items():
+            if current.get(line_id, ledger_id) != ledger_id:
+                yield line_id, "two consecutive audit rows do not agree: a change between them is missing"
+        current |= new
+    yield from _moved_lines(connection, instance, current)
     by_user = select(_TRANSACTIONS.id).where(
         _TRANSACTIONS.instance_pk == instance.pk, _TRANSACTIONS.categorization_method == BY_USER
     )
-    for transaction_id in sorted(set(connection.execute(by_user).scalars()) ^ users):
-        yield transaction_id, "it was categorized by somebody without a record of it, or the other way round"
+    for transaction_id in sorted(set(connection.execute(by_user).scalars()) ^ changed):
+        yield transaction_id, "it was categorized by a user without an audit row, or has an audit row without that"
 
 
-def _elsewhere(connection: Connection, instance: Instance, lies: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Lines that lie elsewhere than their last change says."""
-    moved = sorted(lies)
-    for start in range(0, len(moved), _IDS_A_QUERY):
-        chunk = moved[start : start + _IDS_A_QUERY]
+def _moved_lines(
+    connection: Connection, instance: Instance, ledger_ids: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Lines that are not on the ledger of their last change."""
+    line_ids = sorted(ledger_ids)
+    for start in range(0, len(line_ids), _IDS_PER_QUERY):
+        chunk = line_ids[start : start + _IDS_PER_QUERY]
         query = (
             select(_LINES.id.label("line_id"), _LEDGERS.id.label("ledger_id"))
             .join_from(tables.line_entries, tables.ledgers, _LEDGERS.pk == _LINES.ledger_pk)
             .where(_LINES.instance_pk == instance.pk, _LINES.id.in_(chunk))
         )
-        there = {row.line_id: row.ledger_id for row in connection.execute(query)}
+        found = {row.line_id: row.ledger_id for row in connection.execute(query)}
         for line_id in chunk:
-            if there.get(line_id) != lies[line_id]:
-                yield line_id, f"its last change put it on {lies[line_id]}, and it lies on {there.get(line_id)}"
+            if found.get(line_id) != ledger_ids[line_id]:
+                yield line_id, f"its last change moved it to {ledger_ids[line_id]}, but it is on {found.get(line_id)}"
 
 
-_IDS_A_QUERY = 500
+_IDS_PER_QUERY = 500
 _INVARIANTS = {
     "debits equal credits": _unbalanced,
     "an entry has at least two lines": _without_two_lines,
-    "a line is at home with its entry and ledger": _strayed,
-    "a transaction is a line of a financial account": _misplaced_transactions,
-    "a line of a cash account has its transaction": _cash_without_transaction,
-    "an entry names the cash ledger it moved": _wrong_cash_ledgers,
-    "balances kept by day are those of the lines": _wrong_cash_days,
-    "ledgers agree with their type and parents": _disagreeing_ledgers,
-    "the required ledgers are there": _missing_required,
-    "every change is in the audit": _audit_gaps,
+    "a line agrees with its entry and ledger": _inconsistent_lines,
+    "a transaction belongs to a line of a financial account": _misplaced_transactions,
+    "a line of a cash account has a transaction": _cash_without_transaction,
+    "an entry has the cash ledger that it moved": _wrong_cash_ledgers,
+    "sums stored by day are those of the lines": _wrong_cash_days,
+    "ledgers agree with their type and parents": _inconsistent_ledgers,
+    "the required ledgers exist": _missing_required,
+    "every change has an audit row": _audit_gaps,
 }

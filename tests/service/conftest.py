@@ -1,4 +1,4 @@
-"""A served store with as many separate books as there are tests."""
+"""A store that is served over HTTP, with separate books for every test."""
 
 import datetime as dt
 import itertools
@@ -31,7 +31,7 @@ FULL_EXPANSION = "ledger,transaction,journal_entry,opposing_ledger_ids"
 
 
 class Books:
-    """Books of one instance, posted through the store and read over HTTP."""
+    """Books of one instance, posted in Python and read over HTTP."""
 
     def __init__(self, store, http, **options):
         self.store = store
@@ -91,9 +91,9 @@ class Books:
         return self.http.request(method, path, **options)
 
     def get(self, path, status=200, **params):
-        answer = self.request("GET", path, params=params)
-        assert answer.status_code == status, answer.text
-        return exact(answer)
+        response = self.request("GET", path, params=params)
+        assert response.status_code == status, response.text
+        return exact(response)
 
     def lines(self, ledger_id, start="2020-01-01", end="2030-12-31", status=200, **params):
         params = {"start_date": start, "end_date": end} | params
@@ -104,28 +104,28 @@ class Books:
 
     def create(self, status=201, expand=None, **body):
         params = {"expand": expand} if expand else {}
-        answer = self.request("POST", "/v0/ledgers", json=body, params=params)
-        assert answer.status_code == status, answer.text
-        return exact(answer)
+        response = self.request("POST", "/v0/ledgers", json=body, params=params)
+        assert response.status_code == status, response.text
+        return exact(response)
 
     def recategorize(self, ledger_id, transaction_id, target, category=None, *, status=200, headers=None):
         body = {"updated_category_ledger_id": target} | ({"category_ledger_id": category} if category else {})
         path = f"/v0/ledgers/{ledger_id}/transactions/{transaction_id}/categories"
-        answer = self.request("PUT", path, json=body, headers=headers or {})
-        assert answer.status_code == status, answer.text
-        return exact(answer)
+        response = self.request("PUT", path, json=body, headers=headers or {})
+        assert response.status_code == status, response.text
+        return exact(response)
 
     def audit(self):
         return self.store.audit(self.instance_id)
 
 
-def exact(answer):
-    """Body of an answer with every number as the Decimal that was written."""
-    return json.loads(answer.content, parse_float=Decimal, parse_int=Decimal)
+def exact(response):
+    """Body of a response with every number as a Decimal."""
+    return json.loads(response.content, parse_float=Decimal, parse_int=Decimal)
 
 
 class PostgreSQL:
-    """A server of its own on loopback, with as many databases as are asked for."""
+    """A PostgreSQL server on loopback with any number of databases."""
 
     def __init__(self, folder, program_path, *, durable=False):
         self._folder, self._program = folder / "data", program_path("postgres")
@@ -133,7 +133,7 @@ class PostgreSQL:
         self._as = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
         if self._as:
             shutil.chown(folder, "postgres", "postgres")
-        # an order of text that is not ours by default, as on many machines
+        # a text order that differs from ours by default, as on many machines
         order = ["--locale-provider=icu", "--icu-locale=en-US", "--encoding=UTF8"]
         self._run(program_path("initdb"), "-A", "trust", "-U", "postgres", "--no-sync", *order, "-D", self._folder)
         with socket.socket() as free:
@@ -147,7 +147,7 @@ class PostgreSQL:
         self.start()
 
     def start(self):
-        """Start the server, and wait until it answers; after a crash it first recovers."""
+        """Start the server and wait until it accepts connections, after a crash also for its recovery."""
         self._server = subprocess.Popen(  # noqa: S603 (our own)
             [self._program, "-D", self._folder, *self._options],
             cwd="/", stdout=self._log, stderr=subprocess.STDOUT, **self._as,
@@ -155,7 +155,7 @@ class PostgreSQL:
         self._wait()
 
     def crash(self):
-        """End the server at once, in the middle of whatever it does: nothing is written out, nobody is told."""
+        """Stop the server immediately, without flushing its files or closing connections."""
         self._server.send_signal(signal.SIGQUIT)
         self._server.wait(20)
 
@@ -191,7 +191,7 @@ class PostgreSQL:
 
 @contextmanager
 def postgresql_server(program_path, *, durable=False):
-    """Run a server while the block runs, in a folder that whoever it runs as may enter."""
+    """Run a server during the block, in a folder that the user of the server can access."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         server = PostgreSQL(Path(folder), program_path, durable=durable)
         try:
@@ -209,48 +209,48 @@ def postgresql(program_path):
 
 @pytest.fixture
 def own_postgresql(program_path):
-    """Return a PostgreSQL server of a test's own, which may be crashed: what it says is written is on the disk."""
+    """Return a PostgreSQL server for one test, with durable writes, which may be crashed."""
     with postgresql_server(program_path, durable=True) as server:
         yield server
 
 
 class ServiceProcess:
-    """The service as a process of its own, as the command line starts it."""
+    """The service as a separate process, started from the command line."""
 
     def __init__(self, database, *options):
         command = [sys.executable, "-m", "accounting_analytics", "serve", "--database", str(database), *options]
-        # a pipe that nobody reads would hold it up
-        self._complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed with the process)
-        # a group of its own: a signal to this one's does not reach it
+        # a file, because a pipe that is not read would block the process
+        self._stderr = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed with the process)
+        # a separate process group, which signals to the tests do not reach
         self._process = subprocess.Popen(  # noqa: S603 (our own)
-            command, stdout=subprocess.PIPE, stderr=self._complaints, text=True, start_new_session=True
+            command, stdout=subprocess.PIPE, stderr=self._stderr, text=True, start_new_session=True
         )
-        said = self._process.stdout.readline()
-        self.base_url = said.partition(" at ")[2].partition(" ")[0]
+        line = self._process.stdout.readline()
+        self.base_url = line.partition(" at ")[2].partition(" ")[0]
         if not self.base_url:
             self.kill()
-            pytest.fail(f"the service did not start: {said}{self.complaints()}")
+            pytest.fail(f"the service did not start: {line}{self.stderr()}")
 
     def kill(self):
-        """End it at once, by its own number, as a crash would."""
+        """Kill the process, like a crash."""
         self._process.kill()
         self._process.wait()
         self._process.stdout.close()
 
-    def complaints(self):
-        """Return what it said on stderr so far."""
-        self._complaints.seek(0)
-        return self._complaints.read()
+    def stderr(self):
+        """Return what the process has written to stderr."""
+        self._stderr.seek(0)
+        return self._stderr.read()
 
     def close(self):
-        """End it, if it has not ended, and forget what it said."""
+        """Kill the process if it runs, and delete its stderr."""
         self.kill()
-        self._complaints.close()
+        self._stderr.close()
 
 
 @pytest.fixture
 def start_service():
-    """Return a function that serves a database in a process of its own; what still runs is ended with the test."""
+    """Return a function that serves a database in a separate process, which is killed after the test."""
     started = []
 
     def start(database, *options):
@@ -264,7 +264,7 @@ def start_service():
 
 @pytest.fixture(scope="session", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
 def served(request, tmp_path_factory):
-    """Return a store in either kind of database, and a client of the server that serves it, until the tests end."""
+    """Return a store in each kind of database, and an HTTP client of the service for it."""
     if request.param == "sqlite":
         database = tmp_path_factory.mktemp("served") / "books.db"
     else:
@@ -279,7 +279,7 @@ def served(request, tmp_path_factory):
 
 @pytest.fixture
 def make_books(served):
-    """Return a function that makes new books, separate from all others."""
+    """Return a function that creates separate books."""
     return lambda **options: Books(*served, **options)
 
 
@@ -291,17 +291,17 @@ def books(make_books):
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
 def database(request, tmp_path):
-    """Return a new database of a test's own, of either kind."""
+    """Return a new database of each kind for one test."""
     return tmp_path / "books.db" if request.param == "sqlite" else request.getfixturevalue("postgresql").new()
 
 
 @pytest.fixture
 def make_own_books():
-    """Return a function that makes books in a database of a test's own, served at a URL of its own."""
+    """Return a function that creates books in a given database, which is served at a given URL."""
 
     @contextmanager
     def making(path, base_url, **options):
-        # gives up idle connections before the service does
+        # closes idle connections before the service does
         limits = httpx.Limits(keepalive_expiry=1)
         with Store.open(path) as store, httpx.Client(base_url=base_url, timeout=30, limits=limits) as http:
             yield Books(store, http, **options)

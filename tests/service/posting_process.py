@@ -1,4 +1,4 @@
-"""Posts and imports entries until it is killed; says what is in the books only when it is.
+"""Post and import entries until killed; print what is committed.
 
 python posting_process.py DATABASE INSTANCE NAME FOLDER
 """
@@ -35,7 +35,7 @@ def post(store, instance, name):
 
 
 def import_file(store, instance, name, folder):
-    """Import a file of entries of two lines each."""
+    """Import a file of entries with two lines each."""
     rows = ["entry_id,datetime,entry_description,ledger,debit_credit,amount"]
     for number in range(FILE):
         start = f"{name}.{number},2025-06-02T12:00:00Z,imported"
@@ -47,7 +47,7 @@ def import_file(store, instance, name, folder):
 
 
 def main(database, instance, name, folder):
-    """Write and say so, for ever; what fails is not said, and not tried again."""
+    """Post for ever and print each success; what fails is not repeated."""
     with Store.open(database) as store:
         for number in itertools.count(1):
             entry = f"{name}-{number}"
@@ -59,7 +59,7 @@ def main(database, instance, name, folder):
             except (DBAPIError, OperationRefusedError):
                 time.sleep(0.05)
             else:
-                print(entry, count, flush=True)  # noqa: T201 (who started it reads this)
+                print(entry, count, flush=True)  # noqa: T201 (read by the test)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The check of a database: silent on sound books, and each way of breaking them is named."""
+"""The check of a database: no findings in intact books, and one for every way to break them."""
 
 import datetime as dt
 import json
@@ -14,21 +14,21 @@ from accounting_analytics.service.bookkeeping.instances import NewInstance, crea
 from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine, NewTag, NewTransaction
 from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
 from accounting_analytics.service.bookkeeping.posted_journal import post_entries
-from accounting_analytics.service.check import SHOWN, check_books
+from accounting_analytics.service.check import MAX_FINDINGS, check_books
 from accounting_analytics.service.storage.store import Store
 
 NOON = dt.datetime(2025, 3, 1, 12, tzinfo=dt.UTC)
 
 
 def ledger(name, **fields):
-    """Return a category to create."""
+    """Return a new category."""
     category = {"type": "expense", "sub_type": "operating_expenses", "debit_credit": "debit", "sort_code": "5"}
     return NewLedger(name, id=name, **{"report_cash_flow": False} | category | fields)
 
 
 @pytest.fixture
 def path(tmp_path):
-    """Return the file of sound books: two entries, a transfer, a change."""
+    """Return the file of intact books: two expenses and a transfer."""
     path = tmp_path / "books.db"
     with Store.open(path) as store:
         instance = create_instance(store, NewInstance(id="books"))
@@ -49,7 +49,7 @@ def path(tmp_path):
 
 
 def findings(path, *statements):
-    """Break the books past every rule of the database, and return what the check then finds."""
+    """Change the file without the rules of the database, and return what the check finds."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA ignore_check_constraints = ON")
         for statement in statements:
@@ -59,8 +59,8 @@ def findings(path, *statements):
         return check_books(store).findings
 
 
-def test_sound_books_are_counted(path):
-    """Nothing is found where nothing is broken, and what was looked at is counted."""
+def test_intact_books_have_no_findings(path):
+    """In intact books nothing is found, and everything is counted."""
     with Store.open(path) as store:
         checked = check_books(store)
     assert checked.findings == []
@@ -74,31 +74,31 @@ def test_sound_books_are_counted(path):
         ("UPDATE line_entries SET low = 501 WHERE id = 'O0'", "debits equal credits", "E0"),
         ("UPDATE line_entries SET high = 1 WHERE id = 'O0'", "debits equal credits", "E0"),
         ("DELETE FROM line_entries WHERE journal_entry_pk = 1", "an entry has at least two lines", "E0"),
-        ("UPDATE line_entries SET datetime = datetime + 1 WHERE id = 'O0'", "a line is at home", "O0"),
-        ("UPDATE line_entries SET journal_entry_pk = 99 WHERE id = 'O1'", "a line is at home", "O1"),
-        ("UPDATE line_entries SET ledger_pk = 99 WHERE id = 'O1'", "a line is at home", "O1"),
-        ("UPDATE transactions SET line_entry_pk = 99 WHERE id = 'T0'", "a transaction is a line", "T0"),
-        ("UPDATE transactions SET line_entry_pk = 2 WHERE id = 'T0'", "a transaction is a line", "T0"),
+        ("UPDATE line_entries SET datetime = datetime + 1 WHERE id = 'O0'", "a line agrees", "O0"),
+        ("UPDATE line_entries SET journal_entry_pk = 99 WHERE id = 'O1'", "a line agrees", "O1"),
+        ("UPDATE line_entries SET ledger_pk = 99 WHERE id = 'O1'", "a line agrees", "O1"),
+        ("UPDATE transactions SET line_entry_pk = 99 WHERE id = 'T0'", "a transaction belongs", "T0"),
+        ("UPDATE transactions SET line_entry_pk = 2 WHERE id = 'T0'", "a transaction belongs", "T0"),
         ("DELETE FROM transactions WHERE id = 'T0'", "a line of a cash account", "L0"),
-        ("UPDATE journal_entries SET cash_ledger_pk = NULL WHERE id = 'E0'", "an entry names the cash", "E0"),
-        ("UPDATE journal_entries SET cash_ledger_pk = 6 WHERE id = 'E0'", "an entry names the cash", "E0"),
-        ("UPDATE cash_days SET low = low + 1 WHERE ledger_pk = 5", "balances kept by day", "bank"),
-        ("DELETE FROM cash_days", "balances kept by day", "bank"),
+        ("UPDATE journal_entries SET cash_ledger_pk = NULL WHERE id = 'E0'", "an entry has the cash", "E0"),
+        ("UPDATE journal_entries SET cash_ledger_pk = 6 WHERE id = 'E0'", "an entry has the cash", "E0"),
+        ("UPDATE cash_days SET low = low + 1 WHERE ledger_pk = 5", "sums stored by day", "bank"),
+        ("DELETE FROM cash_days", "sums stored by day", "bank"),
         ("UPDATE ledgers SET type = 'revenue' WHERE id = 'food'", "ledgers agree", "food"),
         ("UPDATE ledgers SET parent_pk = pk WHERE id = 'costs'", "ledgers agree", "rent"),
         ("UPDATE ledgers SET is_required = 0 WHERE pk = 1", "the required ledgers", "Transfers Between Accounts"),
         ("UPDATE transactions SET categorization_method = 'user' WHERE id = 'T0'", "every change", "T0"),
     ],
 )  # fmt: skip
-def test_what_is_broken_is_named(path, statement, invariant, subject):
-    """Every way of breaking the books is found under the invariant it breaks, with the id of what is broken."""
+def test_findings(path, statement, invariant, subject):
+    """A broken invariant is reported with the id of what breaks it."""
     found = findings(path, statement)
     assert any(one.invariant.startswith(invariant) and one.subject == subject for one in found), found
     assert all(one.instance_id in {"books", ""} for one in found)
 
 
-def test_changes_without_a_record_are_found(path):
-    """A line that was moved without an audit row, or whose rows do not fit together, is named."""
+def test_changes_without_an_audit_row_are_found(path):
+    """A line that was moved without an audit row, or whose audit rows do not agree, is reported."""
     recorded = (
         "INSERT INTO audit (instance_pk, at, operation, transaction_id, before, after) "
         """VALUES (1, 0, 'recategorize_transaction', 'T0', '{"O0": "rent"}', '{"O0": "food"}')"""
@@ -114,24 +114,24 @@ def test_changes_without_a_record_are_found(path):
 
 
 def test_many_findings_are_counted(path):
-    """A rule that is broken everywhere is listed twenty times, and the rest counted."""
+    """Twenty findings of an invariant are listed, the rest is counted."""
     with Store.open(path) as store:
         lines = (NewLine("bank", "debit", Decimal(1)), NewLine("rent", "credit", Decimal(1)))
-        post_entries(store, "books", [NewJournalEntry(NOON, "entry", lines)] * (SHOWN + 5))
+        post_entries(store, "books", [NewJournalEntry(NOON, "entry", lines)] * (MAX_FINDINGS + 5))
     found = findings(path, "UPDATE line_entries SET low = low + 1 WHERE ledger_pk = 8")
-    assert len([one for one in found if one.invariant == "debits equal credits"]) == SHOWN + 1
+    assert len([one for one in found if one.invariant == "debits equal credits"]) == MAX_FINDINGS + 1
     assert "and 7 more" in [one.problem for one in found]
 
 
 def test_a_damaged_file_is_found(path):
-    """An index that lost a row is found by the database's own check."""
+    """A damaged index is found by the integrity check of the database."""
     found = findings(
         path,
         "PRAGMA writable_schema = ON",
         "UPDATE sqlite_master SET sql = replace(sql, 'journal_entry_pk)', 'ledger_pk)') "
         "WHERE name = 'line_entries_of_journal_entry'",
     )
-    assert any(one.invariant == "the file is sound" for one in found)
+    assert any(one.invariant == "the file is not damaged" for one in found)
 
 
 @pytest.mark.parametrize(
@@ -144,15 +144,15 @@ def test_a_damaged_file_is_found(path):
         ),
     ],
 )
-def test_what_cannot_be_read_is_a_finding(path, statement):
-    """A value that makes no sense ends its own check, not the others, and is told."""
+def test_invalid_values_are_findings(path, statement):
+    """An invalid value ends the check of one invariant, with a finding, but not the others."""
     found = findings(path, statement, "UPDATE line_entries SET low = 501 WHERE id = 'O0'")
-    assert any("makes no sense" in one.problem for one in found)
+    assert any("invalid value" in one.problem for one in found)
     assert any(one.subject == "E0" for one in found)
 
 
-def test_a_torn_page_is_a_finding(path):
-    """A file with a page of something else is told to be damaged, and nothing is compared any more."""
+def test_a_damaged_page_is_a_finding(path):
+    """A file with an overwritten page is reported as damaged, and nothing else is checked."""
     with closing(sqlite3.connect(path)) as connection:
         (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'line_entries'").fetchone()
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -161,7 +161,7 @@ def test_a_torn_page_is_a_finding(path):
         file.write(b"x" * 4096)
     with Store.open(path) as store:
         found = check_books(store).findings
-    assert {one.invariant for one in found} == {"the file is sound"}
+    assert {one.invariant for one in found} == {"the file is not damaged"}
 
 
 def check(path, *options):
@@ -171,25 +171,25 @@ def check(path, *options):
 
 
 def test_the_command(path):
-    """Sound books end with 0 and their counts; broken ones with 3 and a table or JSON of what is broken."""
-    sound = check(path)
-    assert (sound.returncode, sound.stdout) == (0, "")
-    assert "every invariant holds: 3 entries, 6 lines" in sound.stderr
+    """Intact books exit with 0 and counts; broken ones with 3 and the findings as a table or JSON."""
+    intact = check(path)
+    assert (intact.returncode, intact.stdout) == (0, "")
+    assert "every invariant holds: 3 entries, 6 lines" in intact.stderr
     findings(path, "UPDATE line_entries SET low = 501 WHERE id = 'O0'")
     broken = check(path)
     assert broken.returncode == 3
     assert "E0" in broken.stdout
     assert "nothing was changed" in broken.stderr
-    shown = json.loads(check(path, "--json").stdout)
-    assert shown["lines"] == 6
-    assert "E0" in {one["subject"] for one in shown["findings"]}
-    missing = check(path.with_name("nowhere.db"))
-    assert (missing.returncode, path.with_name("nowhere.db").exists()) == (2, False)
+    result = json.loads(check(path, "--json").stdout)
+    assert result["lines"] == 6
+    assert "E0" in {one["subject"] for one in result["findings"]}
+    missing = check(path.with_name("missing.db"))
+    assert (missing.returncode, path.with_name("missing.db").exists()) == (2, False)
 
 
 @pytest.mark.postgresql
 def test_the_check_of_a_postgresql_database(postgresql):
-    """The same check reads books in PostgreSQL."""
+    """The check works on books in PostgreSQL."""
     with Store.open(postgresql.new()) as store:
         instance = create_instance(store)
         create_ledger(store, instance, NewLedger("bank", financial_account_type="bank_account", id="bank"))

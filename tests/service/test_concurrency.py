@@ -1,4 +1,4 @@
-"""Everything at once, from 64 threads: pages, reports and changes hold together, whatever happens between them."""
+"""Pages, reports and changes from 64 threads in parallel are consistent with each other."""
 
 import datetime as dt
 import itertools
@@ -24,16 +24,17 @@ CATEGORIES = ["food", "rent", "tax", "travel"]
 NEW_YEAR = dt.datetime(2025, 1, 1, tzinfo=dt.UTC)
 
 
-def repeatable(seed):
-    """Return choices that are the same for the same seed."""
+def seeded_random(seed):
+    """Return a random generator with a seed."""
     return random.Random(seed)  # noqa: S311 (no secret)
 
 
 class Traffic:
-    """What the threads do, and what they know of the books.
+    """What the threads do, and what is known of the books.
 
-    Every thread has transactions that only it recategorizes, so it knows which change is one; `shared` ones are
-    everybody's. Lines on `bank` and on `steady` never move: whoever knows one before a scan must find it in the scan.
+    Every thread has its own transactions, so that it knows the categories after each of its changes; `shared` ones are
+    recategorized by all threads. Lines on `bank` and on `steady` never move: each line that exists before a scan must
+    be in the scan.
     """
 
     def __init__(self, books):
@@ -43,18 +44,18 @@ class Traffic:
             books.category(name, id=name)
         self.lock = threading.Lock()
         self.numbers = itertools.count(1)
-        self.lying = {"bank": set(), "steady": set()}
+        self.unmoved = {"bank": set(), "steady": set()}
         self.flows = set()
         self.cents = 0
         self.ledgers = list(CATEGORIES)
         self.changed, self.attempted, self.done = set(), {}, Counter()
         self.own = {thread: [] for thread in range(THREADS)}
-        self.shared = [self.post(repeatable(number), ["food"]) for number in range(10)]
+        self.shared = [self.post(seeded_random(number), ["food"]) for number in range(10)]
         for number in range(100):
-            self.post(repeatable(number), ["steady"])
+            self.post(seeded_random(number), ["steady"])
 
     def post(self, rng, categories):
-        """Post one entry through the store, and then know it."""
+        """Post one entry through the store and remember its lines."""
         number = next(self.numbers)
         cents = [rng.randrange(1, 10_000) for _ in categories]
         side, other = rng.sample(["debit", "credit"], 2)
@@ -72,16 +73,14 @@ class Traffic:
         )
         with self.lock:
             self.cents += sum(cents) if side == "debit" else -sum(cents)
-            self.lying["bank"].add(named[0].id)
-            self.lying["steady"] |= {line.id for line in named if line.ledger_id == "steady"}
+            self.unmoved["bank"].add(named[0].id)
+            self.unmoved["steady"] |= {line.id for line in named if line.ledger_id == "steady"}
             self.flows |= {line.id for line in named[1:]}
         return f"T{number}"
 
     def known(self, lines):
         with self.lock:
             return set(lines)
-
-    # what a thread does
 
     def post_steady(self, rng, _):
         self.post(rng, ["steady"])
@@ -101,27 +100,27 @@ class Traffic:
     def recategorize_own(self, rng, thread):
         if not self.own[thread]:
             self.post_own(rng, thread)
-        at = rng.choice(self.own[thread])
-        transaction, lie = at
-        target, category = rng.choice(self.ledgers), rng.choice([None, *lie])
+        owned = rng.choice(self.own[thread])
+        transaction, categories = owned
+        target, category = rng.choice(self.ledgers), rng.choice([None, *categories])
         change = f"change {next(self.numbers)}"
-        answer = self.books.recategorize("bank", transaction, target, category, headers={"modified-by": change})
-        at[1] = [target if category in (None, ledger) else ledger for ledger in lie]
-        assert [one["ledger_id"] for one in answer["categories"]] == list(dict.fromkeys(at[1]))
-        if at[1] != lie:
+        response = self.books.recategorize("bank", transaction, target, category, headers={"modified-by": change})
+        owned[1] = [target if category in (None, ledger) else ledger for ledger in categories]
+        assert [one["ledger_id"] for one in response["categories"]] == list(dict.fromkeys(owned[1]))
+        if owned[1] != categories:
             with self.lock:
                 self.changed.add(change)
 
     def recategorize_shared(self, rng, _):
         transaction, target = rng.choice(self.shared), rng.choice(self.ledgers)
         change = f"change {next(self.numbers)}"
-        answer = self.books.recategorize("bank", transaction, target, headers={"modified-by": change})
-        assert [one["ledger_id"] for one in answer["categories"]] == [target]
+        response = self.books.recategorize("bank", transaction, target, headers={"modified-by": change})
+        assert [one["ledger_id"] for one in response["categories"]] == [target]
         with self.lock:
             self.attempted[change] = (transaction, target)
 
     def pages(self, rng, ledger):
-        """Pages of a ledger from first to last, and the token that leads back from the last one."""
+        """Pages of a ledger from first to last, and the token of the page before the last."""
         params = {"limit": rng.randrange(20, 90), "expand": rng.choice(["ledger", "transaction,journal_entry"])}
         found, token = [], {}
         while token is not None:
@@ -132,14 +131,14 @@ class Traffic:
 
     def scan(self, rng, _):
         ledger = rng.choice(["bank", "steady", *CATEGORIES])
-        known = self.known(self.lying.get(ledger, ()))
+        known = self.known(self.unmoved.get(ledger, ()))
         found = list(itertools.chain(*self.pages(rng, ledger)[0]))
         assert len(set(found)) == len(found)
         assert known - set(found) == set()
 
     def scan_backward(self, rng, _):
         ledger = rng.choice(["bank", "steady", *CATEGORIES])
-        known = self.known(self.lying.get(ledger, ()))
+        known = self.known(self.unmoved.get(ledger, ()))
         pages, token, params = self.pages(rng, ledger)
         found = pages[-1]
         while token:
@@ -156,34 +155,34 @@ class Traffic:
         net = sum(ledger["net_cash_flow"] for ledger in report["cash_flow_ledgers"])
         assert net == sum(line["amount"] for line in lines)
         assert net == report["ending_cash_balance"] - report["starting_cash_balance"]
-        assert report["ending_cash_balance"] == sum(at["cash_balance"] for at in report["ending_balances"])
+        assert report["ending_cash_balance"] == sum(ledger["cash_balance"] for ledger in report["ending_balances"])
         ids = [line["line_id"] for line in lines]
         assert len(set(ids)) == len(ids)
         assert known - set(ids) == set()
 
     def trial_balance_is_zero(self):
-        """Look at the committed books, past the service: all debits are all credits."""
+        """Check in the database that all debits equal all credits."""
         lines = tables.line_entries.c
         with self.books.store.reading() as connection:
             high, low = connection.execute(select(func.sum(lines.high), func.sum(lines.low))).one()
         assert joined(high, low) == 0
 
-    def work(self, thread, turns, seed):
-        """Do one thing after the other while there are turns left; after every change, look at the trial balance."""
-        rng = repeatable(seed * THREADS + thread)
+    def work(self, thread, steps, seed):
+        """Do random operations while steps are left; after every change, check the trial balance."""
+        rng = seeded_random(seed * THREADS + thread)
         changes = [self.recategorize_own] * 6 + [self.recategorize_shared] * 2 + [self.create_ledger]
         changes += [self.post_steady, self.post_own]
-        looks = [self.scan, self.scan_backward, self.report, self.report]
-        for _ in turns:
-            does = rng.choice(changes + looks)
-            does(rng, thread)
-            if does in changes:
+        reads = [self.scan, self.scan_backward, self.report, self.report]
+        for _ in steps:
+            operation = rng.choice(changes + reads)
+            operation(rng, thread)
+            if operation in changes:
                 self.trial_balance_is_zero()
             with self.lock:
-                self.done[does.__name__] += 1
+                self.done[operation.__name__] += 1
 
-    def settled(self):
-        """Check the books when all is done: every change has its row, and there is no other row."""
+    def check_audit(self):
+        """Check at the end that every change has one audit row, and that there are no others."""
         assert check_books(self.books.store).findings == []
         rows = self.books.audit()
         named = Counter(row.modified_by for row in rows)
@@ -191,27 +190,27 @@ class Traffic:
         assert self.changed <= set(named)
         assert set(named) - self.changed <= set(self.attempted)
         became = {(row.transaction_id, ledger) for row in rows for ledger in row.after.values()}
-        # an answer without a row is one to a request for what was so already
+        # an response without a row is one to a request for what was so already
         for change, (transaction, target) in self.attempted.items():
             assert change in named or (transaction, target) in became or target == "food"
         assert self.books.report()["ending_cash_balance"] == Decimal(self.cents) / 100
 
 
 @pytest.mark.soak
-def test_everything_at_once(database, start_service, make_own_books, soak_count):
-    """10,000 operations of 64 threads: no answer is a failure, every page and report holds, and the audit is whole."""
+def test_parallel_operations(database, start_service, make_own_books, soak_count):
+    """10,000 operations of 64 threads: none fails, every page and report is consistent, and the audit is complete."""
     with Store.open(database) as store:
         create_instance(store)
     service = start_service(database)
     total, seed = soak_count(10_000), 1
     with make_own_books(database, service.base_url) as books:
         traffic = Traffic(books)
-        turns = iter(range(total))
+        steps = iter(range(total))
         with ThreadPoolExecutor(THREADS) as pool:
-            for ended in [pool.submit(traffic.work, thread, turns, seed) for thread in range(THREADS)]:
-                ended.result()
-        traffic.settled()
+            for future in [pool.submit(traffic.work, thread, steps, seed) for thread in range(THREADS)]:
+                future.result()
+        traffic.check_audit()
     assert traffic.done.total() == total
     assert len(traffic.done) == 8
     service.kill()
-    assert service.complaints() == ""
+    assert service.stderr() == ""

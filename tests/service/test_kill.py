@@ -1,4 +1,4 @@
-"""Killed at any moment under load, the books have every change that was acknowledged, and nothing half-written."""
+"""Books killed at any moment under load have every acknowledged change, and no partial ones."""
 
 import itertools
 import random
@@ -25,7 +25,7 @@ FILE = 10
 
 
 class Poster:
-    """A process that posts and imports, and what it said was in the books."""
+    """A process that posts and imports, and what it has acknowledged."""
 
     numbers = itertools.count(1)
 
@@ -41,13 +41,13 @@ class Poster:
         self._reader.start()
 
     def _read(self):
-        for said in self._process.stdout:
-            if said.endswith("\n"):
-                name, count = said.split()
+        for line in self._process.stdout:
+            if line.endswith("\n"):
+                name, count = line.split()
                 self.posted[name] = int(count)
 
-    def works(self):
-        """Wait until it has posted something more."""
+    def wait_for_post(self):
+        """Wait until it has posted again."""
         before, deadline = len(self.posted), time.monotonic() + 60
         while len(self.posted) == before:
             assert self._process.poll() is None
@@ -62,102 +62,102 @@ class Poster:
 
 
 class Clients:
-    """Clients that write over HTTP while they can; every one knows what it asked for and what was acknowledged."""
+    """Clients that write over HTTP; they remember what was requested and what was acknowledged."""
 
     def __init__(self, books):
         self.books = books
         self.numbers = itertools.count(1)
-        self.asked, self.acknowledged = set(), set()
+        self.requested, self.acknowledged = set(), set()
         self.ledgers = {}
         self.failures = Counter()
-        self.lies = {}
+        self.possible = {}
         for transaction in [f"T{number}" for number in range(RECATEGORIZING * OF_A_CLIENT)]:
             books.post("2025-03-01T12:00:00Z", ("bank", -1, NewTransaction(id=transaction)), ("food", 1))
-            self.lies[transaction] = {"food"}
+            self.possible[transaction] = {"food"}
 
     def begin(self, base_url):
-        """Write to a service from several threads at once, until it is gone or `end` says so."""
-        self.url, self.over, self.begun = base_url, threading.Event(), threading.Event()
+        """Write to a service from several threads, until it stops or `end` is called."""
+        self.url, self.stopped, self.started = base_url, threading.Event(), threading.Event()
         work = [(self.recategorize, number) for number in range(RECATEGORIZING)] + [(self.create, 0)] * CREATING
         self.threads = [threading.Thread(target=self.write, args=one) for one in work]
         for thread in self.threads:
             thread.start()
-        assert self.begun.wait(30)
+        assert self.started.wait(30)
 
-    def gone_on(self):
-        """Wait until a client was told that something is wrong."""
+    def wait_for_failure(self):
+        """Wait until a request of a client failed."""
         deadline = time.monotonic() + 30
         while not self.failures:
             assert time.monotonic() < deadline
             time.sleep(0.01)
 
     def end(self):
-        self.over.set()
+        self.stopped.set()
         for thread in self.threads:
             thread.join()
 
     def write(self, writes, number):
         rng = random.Random(number)  # noqa: S311 (no secret)
         with httpx.Client(base_url=self.url, timeout=30, headers=self.books.headers) as http:
-            while not self.over.is_set():
+            while not self.stopped.is_set():
                 try:
                     writes(http, rng, number)
                 except httpx.TransportError:
                     return
 
     def recategorize(self, http, rng, number):
-        """Move a transaction to where it is not, wherever the last, unanswered change may have left it."""
+        """Move a transaction to a category that it cannot have, also if the last request got no response."""
         transaction = f"T{number * OF_A_CLIENT + rng.randrange(OF_A_CLIENT)}"
-        places = [one for one in CATEGORIES if one not in self.lies[transaction]]
-        if not places:  # nobody knows any more where it is
+        targets = [one for one in CATEGORIES if one not in self.possible[transaction]]
+        if not targets:  # it can be in any of them
             return
-        target = rng.choice(places)
+        target = rng.choice(targets)
         change = f"change {next(self.numbers)}"
-        self.asked.add(change)
-        self.lies[transaction] = self.lies[transaction] | {target}
+        self.requested.add(change)
+        self.possible[transaction] = self.possible[transaction] | {target}
         path = f"/v0/ledgers/bank/transactions/{transaction}/categories"
         body, headers = {"updated_category_ledger_id": target}, {"modified-by": change}
         if self.is_done(http.put(path, json=body, headers=headers), 200):
-            self.lies[transaction] = {target}
+            self.possible[transaction] = {target}
             self.acknowledged.add(change)
 
     def create(self, http, _, __):
         name = f"ledger {next(self.numbers)}"
         body = {"name": name, "editable": True, "financial_account_type": "loan", "sort_code": "2"}
-        answer = http.post("/v0/ledgers", json=body)
-        if self.is_done(answer, 201):
-            self.ledgers[answer.json()["id"]] = name
+        response = http.post("/v0/ledgers", json=body)
+        if self.is_done(response, 201):
+            self.ledgers[response.json()["id"]] = name
 
-    def is_done(self, answer, status):
-        if answer.status_code == status:
-            self.begun.set()
+    def is_done(self, response, status):
+        if response.status_code == status:
+            self.started.set()
         else:
-            self.failures[answer.status_code] += 1
-        return answer.status_code == status
+            self.failures[response.status_code] += 1
+        return response.status_code == status
 
 
 def check(store, instance, clients, posters):
-    """Everything acknowledged is there, nothing is there twice or half."""
+    """Check that everything acknowledged exists once and completely."""
     assert check_books(store).findings == []
     changes = Counter(row.modified_by for row in store.audit(instance))
     assert set(changes.values()) <= {1}
-    assert clients.acknowledged <= set(changes) <= clients.asked
-    made = Counter(ledger.name for ledger in store.ledgers(instance) if ledger.name.startswith("ledger "))
-    assert set(made.values()) <= {1}
-    there = {ledger.id: ledger.name for ledger in store.ledgers(instance)}
-    assert clients.ledgers.items() <= there.items()
+    assert clients.acknowledged <= set(changes) <= clients.requested
+    created = Counter(ledger.name for ledger in store.ledgers(instance) if ledger.name.startswith("ledger "))
+    assert set(created.values()) <= {1}
+    names = {ledger.id: ledger.name for ledger in store.ledgers(instance)}
+    assert clients.ledgers.items() <= names.items()
     check_posted(store, posters)
     params = {"start_date": "2025-03-01", "end_date": "2025-03-01", "limit": 1000, "expand": "opposing_ledger_ids"}
     records = clients.books.get("/v0/ledgers/bank/line-entries", **params)["records"]
-    lies = {line["transaction_id"]: line["opposing_ledger_ids"] for line in records}
-    assert lies.keys() == clients.lies.keys()
-    for transaction, (ledger,) in lies.items():
-        assert ledger in clients.lies[transaction]
-        clients.lies[transaction] = {ledger}
+    categories = {line["transaction_id"]: line["opposing_ledger_ids"] for line in records}
+    assert categories.keys() == clients.possible.keys()
+    for transaction, (ledger,) in categories.items():
+        assert ledger in clients.possible[transaction]
+        clients.possible[transaction] = {ledger}
 
 
 def check_posted(store, posters):
-    """Every entry and every file that was said to be there is there as a whole, and so is any other."""
+    """Check that every acknowledged entry and file is complete, and so is any other."""
     acknowledged = {name: count for poster in posters for name, count in poster.posted.items()}
     entries, lines = tables.journal_entries, tables.line_entries
     query = (
@@ -178,7 +178,7 @@ def check_posted(store, posters):
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
 def own_database(request, tmp_path):
-    """Return a database, and the server that it is in, if it is in one."""
+    """Return a database and its server, if it has one."""
     if request.param == "sqlite":
         return tmp_path / "books.db", None
     server = request.getfixturevalue("own_postgresql")
@@ -186,7 +186,7 @@ def own_database(request, tmp_path):
 
 
 class Rounds:
-    """Round after round, everybody writes, somebody is killed, and the books are looked at."""
+    """Rounds in which all clients write, one process is killed, and the books are checked."""
 
     def __init__(self, books, database, server, start, folder):
         self.books, self.database, self.server, self.start, self.folder = books, database, server, start, folder
@@ -198,16 +198,16 @@ class Rounds:
     def new_poster(self):
         self.posters.append(Poster(self.database, self.books.instance_id, self.folder))
 
-    def look(self):
-        """Serve the books again, where nobody does, and see what is there."""
+    def check(self):
+        """Start the service if it was killed, and check the books."""
         self.service = self.service or self.start(self.database)
         self.books.http.base_url = self.service.base_url
         check(self.books.store, self.books.instance_id, self.clients, self.posters)
 
     def kill(self, number):
-        """Let everybody write for a while, and then end somebody in the middle of it."""
+        """Let all clients write for a while, and then kill a process."""
         self.clients.begin(self.service.base_url)
-        self.posters[-1].works()
+        self.posters[-1].wait_for_post()
         time.sleep(self.rng.uniform(0, 0.5))
         if self.server is not None and number % 3 == 2:
             self.crash_database()
@@ -216,7 +216,7 @@ class Rounds:
             self.clients.end()
             self.killed["service"] += 1
             assert self.clients.failures == Counter()
-            assert "Traceback" not in self.service.complaints()
+            assert "Traceback" not in self.service.stderr()
             self.service = None
         if self.rng.random() < 0.3:
             self.posters[-1].kill()
@@ -224,9 +224,9 @@ class Rounds:
             self.new_poster()
 
     def crash_database(self):
-        """Crash the server under the service, which tells its clients so and goes on when it is back."""
+        """Crash the database server; requests fail with 503 until it is back."""
         self.server.crash()
-        self.clients.gone_on()
+        self.clients.wait_for_failure()
         self.clients.end()
         self.server.start()
         self.killed["database"] += 1
@@ -236,7 +236,7 @@ class Rounds:
 
 @pytest.mark.soak
 def test_killed_under_load(own_database, start_service, make_own_books, soak_count, tmp_path):
-    """50 kills of the service, of its database or of who posts, at seeded moments: nothing is lost or half-written."""
+    """After 50 kills of the service, its database or the poster, nothing is lost or partial."""
     database, server = own_database
     times = soak_count(50)
     with Store.open(database) as store:
@@ -248,9 +248,9 @@ def test_killed_under_load(own_database, start_service, make_own_books, soak_cou
         rounds = Rounds(books, database, server, start_service, tmp_path)
         try:
             for number in range(times):
-                rounds.look()
+                rounds.check()
                 rounds.kill(number)
-            rounds.look()
+            rounds.check()
         finally:
             rounds.posters[-1].kill()
         assert rounds.killed["service"] + rounds.killed["database"] == times

@@ -1,4 +1,4 @@
-"""Which cash ledger a journal entry moved: the one rule, used by whatever writes the lines of an entry."""
+"""The cash ledger that a journal entry moves."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ def moved_cash_ledger(lines: Iterable[tuple[StoredLedger, int]]) -> StoredLedger
     Returns
     -------
     StoredLedger or None
-        None when no line is on a ledger that reports cash flow.
+        None if no line is on a ledger that reports cash flow.
     """
     movements: defaultdict[str, int] = defaultdict(int)
-    cash = {}
+    ledgers = {}
     for ledger, units in lines:
         if ledger.report_cash_flow:
             movements[ledger.id] += units
-            cash[ledger.id] = ledger
-    return min(cash.values(), key=lambda at: (-abs(movements[at.id]), at.sort_code, at.id), default=None)
+            ledgers[ledger.id] = ledger
+    return min(
+        ledgers.values(), key=lambda ledger: (-abs(movements[ledger.id]), ledger.sort_code, ledger.id), default=None
+    )

@@ -96,7 +96,7 @@ REQUIRED_LEDGERS = {
         sort_code="30001",
     ),
 }
-"""The four ledgers that every instance has."""
+"""The four ledgers of every instance."""
 
 _FIRST_DIGIT = {
     LedgerType.ASSET: "1",
@@ -192,7 +192,7 @@ def next_sort_code(siblings: Sequence[str], ledger_type: str, parent: StoredLedg
     else:
         code = f"{last}0"
     if len(code) > MAX_SORT_CODE_LENGTH:
-        msg = f"no sort_code of {MAX_SORT_CODE_LENGTH} characters can be assigned here; give one"
+        msg = f"no sort_code of {MAX_SORT_CODE_LENGTH} characters is left after those of the siblings; give one"
         raise OperationRefusedError(msg, status=409, error_code="sort_code_exhausted")
     return code
 
@@ -205,7 +205,7 @@ def _check_vocabularies(new: NewLedger) -> None:
     for field, vocabulary in _VOCABULARIES.items():
         value = getattr(new, field)
         if value is not None and value not in set(vocabulary):
-            _refuse(field, f"{field} {value!r} is none of: {', '.join(vocabulary)}")
+            _refuse(field, f"{field} {value!r} is not one of: {', '.join(vocabulary)}")
     if new.sort_code is not None and not 0 < len(new.sort_code) <= MAX_SORT_CODE_LENGTH:
         _refuse("sort_code", f"sort_code has 1 to {MAX_SORT_CODE_LENGTH} characters")
 

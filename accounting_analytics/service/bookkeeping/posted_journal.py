@@ -1,4 +1,4 @@
-"""Posting journal entries: each is checked, balanced, and written in the caller's database transaction."""
+"""Post journal entries: they are checked and written in one database transaction."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 POSTED_STATUSES = frozenset({"posted"})
 REVIEW_STATUSES = frozenset({"reviewed", "unreviewed"})
 AS_POSTED = "as_posted"
-"""Categorization method of a transaction whose categories came with its journal entry."""
+"""Categorization method of a transaction with the categories of its journal entry."""
 
-_ENTRIES_A_BATCH = 2000
-_IDS_A_QUERY = 500
-_MINIMUM_LINES = 2
-_LONGEST_TAG = 500
-# every time zone can place these
+_BATCH_ENTRIES = 2000
+_IDS_PER_QUERY = 500
+_MIN_LINES = 2
+_MAX_TAG_LENGTH = 500
+# instants that every time zone can convert
 _FIRST = dt.datetime(1, 1, 3, tzinfo=dt.UTC)
 _LAST = dt.datetime(9999, 12, 29, tzinfo=dt.UTC)
 
@@ -60,14 +60,14 @@ def post_entries(store: Store, instance_id: str, entries: Iterable[NewJournalEnt
 
 
 class PostedJournal:
-    """Writes journal entries of one instance.
+    """The journal of an instance, to which entries are posted.
 
     Parameters
     ----------
     connection : Connection
-        In a database transaction that writes.
+        Connection in a write transaction.
     instance : Instance
-        Whose books.
+        The instance.
     ledgers : mapping of id to StoredLedger
         All ledgers of the instance.
     """
@@ -82,28 +82,34 @@ class PostedJournal:
             count(_last_key(connection, table) + 1) for table in (tables.journal_entries, tables.line_entries)
         )
         self._new_ids = {prefix: new_ids(prefix) for prefix in ("ent", "lin", "txn")}
-        self._given: dict[Table, set[str]] = {}
+        self._given_ids: dict[Table, set[str]] = {}
         self._rows: dict[Table, list[tuple[Any, ...]]] = {}
-        self._moved: defaultdict[tuple[int, int], int] = defaultdict(int)
+        self._cash_movements: defaultdict[tuple[int, int], int] = defaultdict(int)
 
     def post(self, entries: Iterable[NewJournalEntry]) -> list[str]:
-        """Write entries and return their ids; the first one that is refused raises, naming it."""
-        waiting = iter(enumerate(entries))
+        """Write entries and return their ids.
+
+        Raises
+        ------
+        PostingRefusedError
+            An entry is not valid; the message and ``entry_index`` say which.
+        """
+        numbered = iter(enumerate(entries))
         ids: list[str] = []
-        while batch := list(islice(waiting, _ENTRIES_A_BATCH)):
+        while batch := list(islice(numbered, _BATCH_ENTRIES)):
             ids.extend(self._post_batch(batch))
         return ids
 
     def _post_batch(self, batch: list[tuple[int, NewJournalEntry]]) -> list[str]:
-        self._rows = {table: [] for table in _WRITTEN}
-        self._given = {table: set() for table in _WRITTEN}
-        self._moved = defaultdict(int)
+        self._rows = {table: [] for table in _ROW_NAMES}
+        self._given_ids = {table: set() for table in _ROW_NAMES}
+        self._cash_movements = defaultdict(int)
         for number, entry in batch:
             try:
                 self._add(entry)
             except (PostingRefusedError, AmountError) as error:
-                shown = f" {entry.id!r}" if entry.id else ""
-                msg = f"journal entry {number + 1}{shown}: {error}; nothing was posted"
+                name = f" {entry.id!r}" if entry.id else ""
+                msg = f"journal entry {number + 1}{name}: {error}; nothing was posted"
                 raise PostingRefusedError(msg, entry_index=number) from error
         self._write()
         entries = self._rows[tables.journal_entries]
@@ -111,17 +117,17 @@ class PostedJournal:
         return [row[_ID] for row in entries]
 
     def _add(self, entry: NewJournalEntry) -> None:
-        moment = self._moment(entry.datetime)
-        signed = [(self._ledger(line.ledger_id), *self._signed_units(line)) for line in entry.lines]
-        if len(signed) < _MINIMUM_LINES:
-            msg = f"an entry has at least {_MINIMUM_LINES} lines, not {len(signed)}"
+        moment = self._check_instant(entry.datetime)
+        signed = [(self._find_ledger(line.ledger_id), *self._signed_units(line)) for line in entry.lines]
+        if len(signed) < _MIN_LINES:
+            msg = f"an entry has at least {_MIN_LINES} lines, not {len(signed)}"
             raise PostingRefusedError(msg)
         amounts = [units for _, units, _ in signed]
         if sum(amounts):
-            raise PostingRefusedError(self._unbalanced(amounts))
+            raise PostingRefusedError(self._describe_imbalance(amounts))
         cash = moved_cash_ledger((ledger, units) for ledger, units, _ in signed)
         key = next(self._entry_keys)
-        entry_id = self._id(tables.journal_entries, entry.id, "ent")
+        entry_id = self._choose_id(tables.journal_entries, entry.id, "ent")
         description = unicode_text(entry.description, "description")
         instance_key = self._instance.pk
         self._rows[tables.journal_entries].append(
@@ -129,18 +135,18 @@ class PostedJournal:
         )
         for line, (ledger, units, side) in zip(entry.lines, signed, strict=True):
             line_key = next(self._line_keys)
-            line_id = self._id(tables.line_entries, line.id, "lin")
-            said = unicode_text(line.description, "line description")
+            line_id = self._choose_id(tables.line_entries, line.id, "lin")
+            text = unicode_text(line.description, "line description")
             self._rows[tables.line_entries].append(
-                (line_key, instance_key, line_id, key, ledger.pk, moment, side, *split(units), said)
+                (line_key, instance_key, line_id, key, ledger.pk, moment, side, *split(units), text)
             )
             if ledger.report_cash_flow:
-                self._moved[ledger.pk, moment // MICROSECONDS_A_DAY] += units
+                self._cash_movements[ledger.pk, moment // MICROSECONDS_A_DAY] += units
             if ledger.financial_account_type is not None or line.transaction is not None:
                 self._add_transaction(line_key, line, ledger)
             if line.tags:
-                carried = dict.fromkeys(map(self._tag, line.tags))
-                self._rows[tables.line_entry_tags].extend((line_key, tag) for tag in carried)
+                tags = dict.fromkeys(map(self._tag_key, line.tags))
+                self._rows[tables.line_entry_tags].extend((line_key, tag) for tag in tags)
 
     def _add_transaction(self, line_key: int, line: NewLine, ledger: StoredLedger) -> None:
         if ledger.financial_account_type is None:
@@ -155,7 +161,7 @@ class PostedJournal:
             (
                 line_key,
                 self._instance.pk,
-                self._id(tables.transactions, transaction.id, "txn"),
+                self._choose_id(tables.transactions, transaction.id, "txn"),
                 unicode_text(transaction.description, "transaction description"),
                 bool(transaction.personal),
                 transaction.posted_status,
@@ -166,7 +172,7 @@ class PostedJournal:
         )
 
     def _write(self) -> None:
-        """Write the rows of a batch; the database's own rules say which ids are taken."""
+        """Write the rows of a batch; constraints of the database find duplicate ids."""
         database = database_of(self._connection)
         savepoint = self._connection.begin_nested()
         try:
@@ -175,42 +181,42 @@ class PostedJournal:
                     database.insert_rows(self._connection, table, rows)
         except IntegrityError:
             savepoint.rollback()
-            self._refuse_taken()
+            self._raise_duplicate_id()
             raise
         savepoint.commit()
-        if self._moved:
-            moved = [
+        if self._cash_movements:
+            rows_by_day = [
                 {"ledger_pk": ledger_key, "day": day, "high": high, "low": low}
-                for (ledger_key, day), units in self._moved.items()
+                for (ledger_key, day), units in self._cash_movements.items()
                 for high, low in [split(units)]
             ]
-            self._connection.execute(_ADD_TO_CASH_DAYS, moved)
+            self._connection.execute(_ADD_TO_CASH_DAYS, rows_by_day)
 
-    def _moment(self, moment: dt.datetime) -> int:
+    def _check_instant(self, moment: dt.datetime) -> int:
         if not isinstance(moment, dt.datetime) or moment.tzinfo is None:
             msg = f"datetime {moment} has no time zone; give an aware datetime"
             raise PostingRefusedError(msg)
         try:
-            placed = _FIRST <= moment < _LAST
+            is_in_range = _FIRST <= moment < _LAST
         except OverflowError:
-            placed = False
-        if not placed:
+            is_in_range = False
+        if not is_in_range:
             msg = f"datetime {moment} is too close to the end of the calendar"
             raise PostingRefusedError(msg)
         start = self._instance.entries_start
         if start is not None and moment.astimezone(self._zone).date() < start:
-            msg = f"datetime {moment} is before {start}, where the books of the instance begin"
+            msg = f"datetime {moment} is before {start}, the first day of the books of the instance"
             raise PostingRefusedError(msg)
         return microseconds(moment)
 
-    def _ledger(self, ledger_id: str) -> StoredLedger:
+    def _find_ledger(self, ledger_id: str) -> StoredLedger:
         if ledger_id not in self._ledgers:
             msg = f"there is no ledger {ledger_id!r} in instance {self._instance.id!r}"
             raise PostingRefusedError(msg)
         return self._ledgers[ledger_id]
 
     def _signed_units(self, line: NewLine) -> tuple[int, str]:
-        """Signed units and side; the sign of a negative amount becomes the other side."""
+        """Signed units and side; a negative amount is on the other side."""
         if line.debit_credit not in _OTHER_SIDE:
             msg = f"debit_credit must be 'debit' or 'credit', not {line.debit_credit!r}"
             raise PostingRefusedError(msg)
@@ -218,34 +224,34 @@ class PostedJournal:
         side = line.debit_credit if units >= 0 else _OTHER_SIDE[line.debit_credit]
         return (abs(units) if side == DebitCredit.DEBIT else -abs(units)), side
 
-    def _unbalanced(self, units: list[int]) -> str:
+    def _describe_imbalance(self, units: list[int]) -> str:
         debits, credits_ = (
             format_amount(from_minor_units(abs(sum(side)), self._instance.scale))
-            for side in ([at for at in units if at > 0], [at for at in units if at < 0])
+            for side in ([unit for unit in units if unit > 0], [unit for unit in units if unit < 0])
         )
-        return f"debits {debits} are not credits {credits_}"
+        return f"debits {debits} do not equal credits {credits_}"
 
-    def _id(self, table: Table, given: str | None, prefix: str) -> str:
+    def _choose_id(self, table: Table, given: str | None, prefix: str) -> str:
         if given is None:
             return next(self._new_ids[prefix])
-        if given in self._given[table]:
-            msg = f"{_WRITTEN[table]} id {given!r} is given twice"
+        if given in self._given_ids[table]:
+            msg = f"{_ROW_NAMES[table]} id {given!r} is used twice"
             raise PostingRefusedError(msg)
-        self._given[table].add(usable(given, _WRITTEN[table]))
+        self._given_ids[table].add(usable(given, _ROW_NAMES[table]))
         return given
 
-    def _refuse_taken(self) -> None:
-        for table, given in self._given.items():
+    def _raise_duplicate_id(self) -> None:
+        for table, given in self._given_ids.items():
             for chunk in _chunks(sorted(given)):
-                taken = self._connection.execute(
+                duplicate = self._connection.execute(
                     select(table.c.id).where(table.c.instance_pk == self._instance.pk, table.c.id.in_(chunk)).limit(1)
                 ).scalar()
-                if taken is not None:
-                    msg = f"{_WRITTEN[table]} id {taken!r} is already in the books; nothing was posted"
+                if duplicate is not None:
+                    msg = f"{_ROW_NAMES[table]} id {duplicate!r} is already in the books; nothing was posted"
                     raise PostingRefusedError(msg)
 
     def _check_balanced(self, first: int) -> None:
-        """Ask the database itself, before the transaction ends, whether every new entry balances."""
+        """Check the balance of every new entry again in the database, before the transaction ends."""
         lines = tables.line_entries.c
         high, low = (cast(func.sum(part), BigInteger) for part in (lines.high, lines.low))
         unbalanced = self._connection.execute(
@@ -256,19 +262,21 @@ class PostedJournal:
             .limit(1)
         ).first()
         if unbalanced is not None:
-            msg = "the database holds an unbalanced entry; nothing was posted"
+            msg = "the database has an unbalanced entry; nothing was posted"
             raise PostingRefusedError(msg)
 
-    def _tag(self, tag: NewTag) -> int:
+    def _tag_key(self, tag: NewTag) -> int:
         if tag not in self._tags:
-            group = self._named(tables.tag_groups, "tgr", tag.group, instance_pk=self._instance.pk)
+            group = self._find_or_create(tables.tag_groups, "tgr", tag.group, instance_pk=self._instance.pk)
             row = {"instance_pk": self._instance.pk}
-            self._tags[tag] = self._named(tables.tags, "tag", tag.name, row, tag_group_pk=group)
+            self._tags[tag] = self._find_or_create(tables.tags, "tag", tag.name, row, tag_group_pk=group)
         return self._tags[tag]
 
-    def _named(self, table: Table, prefix: str, name: str, row: dict[str, Any] | None = None, **within: int) -> int:
-        """Key of the row with this name, made when there is none."""
-        if not unicode_text(name, "tag name", most=_LONGEST_TAG):
+    def _find_or_create(
+        self, table: Table, prefix: str, name: str, row: dict[str, Any] | None = None, **within: int
+    ) -> int:
+        """Key of the row with this name, which is created if there is none."""
+        if not unicode_text(name, "tag name", most=_MAX_TAG_LENGTH):
             msg = "a tag and its group need a name"
             raise PostingRefusedError(msg)
         key = self._connection.execute(select(table.c.pk).filter_by(name=name, **within)).scalar()
@@ -283,14 +291,14 @@ _OTHER_SIDE = {
     DebitCredit.CREDIT.value: DebitCredit.DEBIT.value,
 }
 _KEY, _ID = 0, 2
-_WRITTEN = {
+_ROW_NAMES = {
     tables.journal_entries: "journal entry",
     tables.line_entries: "line",
     tables.transactions: "transaction",
     tables.line_entry_tags: "tag",
 }
 
-# the same words in either database
+# SQLite and PostgreSQL share this syntax
 _ADD_TO_CASH_DAYS = text(
     "INSERT INTO cash_days (ledger_pk, day, high, low) VALUES (:ledger_pk, :day, :high, :low) "
     "ON CONFLICT (ledger_pk, day) "
@@ -303,4 +311,4 @@ def _last_key(connection: Connection, table: Table) -> int:
 
 
 def _chunks(ids: list[str]) -> Iterator[list[str]]:
-    return (ids[start : start + _IDS_A_QUERY] for start in range(0, len(ids), _IDS_A_QUERY))
+    return (ids[start : start + _IDS_PER_QUERY] for start in range(0, len(ids), _IDS_PER_QUERY))

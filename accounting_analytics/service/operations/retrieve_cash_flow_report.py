@@ -133,7 +133,7 @@ def _balances(connection: Connection, instance: Instance, until: Boundary | None
     Whole days (in UTC) are stored as sums; lines are read only from the days around the boundary.
     """
     days, keys = tables.cash_days.c, _ledger_keys(instance, report_cash_flow=True)
-    first = until.turns[0] // MICROSECONDS_A_DAY if until else None
+    first = until.transitions[0] // MICROSECONDS_A_DAY if until else None
     summed = select(days.ledger_pk, days.high, days.low).where(
         days.ledger_pk.in_(keys), days.day < first if first is not None else true()
     )

@@ -1,9 +1,4 @@
-"""Conditions on stored instants by their calendar date in a time zone.
-
-A date boundary is found by tabulating the local date minute by minute (and second by second where it or the clock
-changes) over the two days around it, and reading off where it holds: days of 23 or 25 hours, clocks that go back over
-midnight and dates that never were need no case of their own.
-"""
+"""SQL conditions on stored instants by their local date in a time zone."""
 
 from __future__ import annotations
 
@@ -23,38 +18,38 @@ if TYPE_CHECKING:
 _DAY = dt.timedelta(days=1)
 _MINUTE = dt.timedelta(minutes=1)
 _SECOND = dt.timedelta(seconds=1)
-# zoneinfo cannot place instants outside, and nothing is posted there
+# zoneinfo cannot convert instants outside, and nothing can be posted there
 _FIRST = dt.datetime(1, 1, 3, tzinfo=dt.UTC)
 _LAST = dt.datetime(9999, 12, 29, tzinfo=dt.UTC)
 
 
 class Boundary(NamedTuple):
-    """Where the local date becomes a date or later: instants in microseconds since 1970.
+    """Instants (microseconds since 1970) at which the local date crosses a date.
 
-    From `turns[0]` on the date is reached, at `turns[1]` the clock goes back before it, at `turns[2]` it is reached
-    again, and so on: an odd number of turns, nearly always one.
+    From `transitions[0]` on the local date is the date or later, from `transitions[1]` on it is earlier again because
+    the clock was set back over midnight, and so on. There are 1, 3 or 5 transitions, almost always 1.
     """
 
-    turns: tuple[int, ...]
+    transitions: tuple[int, ...]
 
     def reached(self, column: ColumnElement[int]) -> ColumnElement[bool]:
         """Condition that the local date is the boundary's date or later."""
-        later = [column < self.turns[1], *self._spans(column, self.turns[2:])] if len(self.turns) > 1 else []
-        return and_(column >= self.turns[0], or_(*later)) if later else column >= self.turns[0]
+        first, *others = self.transitions
+        if not others:
+            return column >= first
+        later = [
+            column >= start if end is None else and_(column >= start, column < end)
+            for start, end in zip(others[1::2], [*others[2::2], None], strict=True)
+        ]
+        return and_(column >= first, or_(column < others[0], *later))
 
     def before(self, column: ColumnElement[int]) -> ColumnElement[bool]:
         """Condition that the local date is before the boundary's date."""
-        if len(self.turns) == 1:
-            return column < self.turns[0]
-        gaps = [
-            and_(column >= start, column < end) for start, end in zip(self.turns[1::2], self.turns[2::2], strict=True)
-        ]
-        return and_(column < self.turns[-1], or_(column < self.turns[0], *gaps))
-
-    @staticmethod
-    def _spans(column: ColumnElement[int], turns: tuple[int, ...]) -> Iterator[ColumnElement[bool]]:
-        for start, end in zip(turns[::2], (*turns[1::2], None), strict=True):
-            yield column >= start if end is None else and_(column >= start, column < end)
+        first, *others = self.transitions
+        if not others:
+            return column < first
+        gaps = [and_(column >= start, column < end) for start, end in zip(others[::2], others[1::2], strict=True)]
+        return and_(column < others[-1], or_(column < first, *gaps))
 
 
 def boundary_after(date: dt.date, time_zone: str) -> Boundary | None:
@@ -66,23 +61,25 @@ def boundary_after(date: dt.date, time_zone: str) -> Boundary | None:
 def boundary(date: dt.date, time_zone: str) -> Boundary:
     """Boundary of a date in a time zone."""
     zone = ZoneInfo(time_zone)
-    # offsets are under 24 hours: a day before midnight UTC is surely too early, a day after surely late enough
-    start, end = _clipped(date, -1), _clipped(date, 1)
-    turns = [] if start.astimezone(zone).date() < date else [microseconds(start)]
-    for earlier, later in pairwise(_ticks(start, end, zone)):
+    # The local date is computed for every minute of the two days around midnight UTC (offsets are below 24 hours), and
+    # for every second where the date or the offset changes; a transition is where "date or later" flips. Days of 23 or
+    # 25 hours, clocks set back over midnight and dates that a zone skipped need no special cases.
+    start, end = _clip_to_calendar(date, -1), _clip_to_calendar(date, 1)
+    transitions = [] if start.astimezone(zone).date() < date else [microseconds(start)]
+    for earlier, later in pairwise(_sample_instants(start, end, zone)):
         if (earlier.astimezone(zone).date() < date) != (later.astimezone(zone).date() < date):
-            turns.append(microseconds(later))
-    return Boundary(tuple(turns) or (microseconds(end),))
+            transitions.append(microseconds(later))
+    return Boundary(tuple(transitions) or (microseconds(end),))
 
 
-def _clipped(date: dt.date, days: int) -> dt.datetime:
+def _clip_to_calendar(date: dt.date, days: int) -> dt.datetime:
     midnight = dt.datetime.combine(date, dt.time(), dt.UTC)
     if midnight < _FIRST - days * _DAY:
         return _FIRST
     return _LAST if midnight > _LAST - days * _DAY else midnight + days * _DAY
 
 
-def _ticks(start: dt.datetime, end: dt.datetime, zone: ZoneInfo) -> Iterator[dt.datetime]:
+def _sample_instants(start: dt.datetime, end: dt.datetime, zone: ZoneInfo) -> Iterator[dt.datetime]:
     """Minutes from start to end, and the seconds between two of them that differ in local date or offset."""
     moment, local = start, start.astimezone(zone)
     while moment < end:

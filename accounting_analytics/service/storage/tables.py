@@ -1,8 +1,8 @@
 """Tables of the database.
 
 Every row belongs to one instance, directly or through its parent row. ``pk`` columns are internal and never leave the
-service; ``id`` columns are what the interface shows, unique in their instance. Instants are microseconds since 1970 in
-UTC; amounts are the two parts of :mod:`accounting_analytics.service.wire.units`.
+service; ``id`` columns are the identifiers of the interface, unique in their instance. Instants are microseconds since
+1970 in UTC; amounts are the two parts of :mod:`accounting_analytics.service.wire.units`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ SCHEMA_VERSION = 2
 
 metadata = MetaData()
 
-# SQLite gives INTEGER primary keys their fast form only under that very name.
+# SQLite makes a primary key the row id only if its type is exactly INTEGER.
 _Key = BigInteger().with_variant(Integer, "sqlite")
-# Text is ordered character by character everywhere, whatever the language of the database.
+# Text is ordered by code point, whatever the locale of the database.
 _Text = String().with_variant(String(collation="C"), "postgresql")
 
 
@@ -60,7 +60,7 @@ instances = Table(
     Column("created_at", BigInteger, nullable=False),
 )
 
-# OAuth clients: who gets access tokens by client credentials.
+# OAuth clients, which get access tokens by client credentials.
 clients = Table(
     "clients",
     metadata,
@@ -115,7 +115,7 @@ journal_entries = Table(
     Column("id", _Text, nullable=False),
     Column("datetime", BigInteger, nullable=False),
     Column("description", _Text, nullable=False),
-    # The cash ledger the entry moved, none if it touches none: follows from the lines, written with them.
+    # The cash ledger that the entry moves, if any: derived from its lines and written with them.
     Column("cash_ledger_pk", _Key, ForeignKey("ledgers.pk")),
     UniqueConstraint("instance_pk", "id"),
 )
@@ -141,7 +141,7 @@ line_entries = Table(
     ),
     CheckConstraint(f"abs(high) < {BASE} AND abs(low) < {BASE}", name="parts_are_bounded"),
 )
-# Pages and sums of a ledger are read from this index alone, in the order they are served.
+# A covering index: pages and sums of a ledger are read from it alone, in the order of a page.
 Index(
     "line_entries_of_ledger",
     line_entries.c.ledger_pk,
@@ -153,7 +153,7 @@ Index(
 )
 Index("line_entries_of_journal_entry", line_entries.c.journal_entry_pk)
 
-# What the lines of a cash ledger sum to, a day (in UTC): balances are read from here, whatever their history.
+# Sums of the lines of a cash ledger per day (in UTC), so that a balance need not sum the history.
 cash_days = Table(
     "cash_days",
     metadata,

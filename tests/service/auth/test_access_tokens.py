@@ -1,4 +1,4 @@
-"""Access tokens and OAuth clients: what opens an instance, what does not any more, and what is kept of them."""
+"""Access tokens and OAuth clients: what gives access, what no longer does, and what is stored."""
 
 import base64
 import time
@@ -22,22 +22,22 @@ GRANT = {"grant_type": "client_credentials"}
 
 
 def status_with(books, token):
-    """Return the status and the challenge of a report that is asked for with a token."""
+    """Return the status and the challenge of a request with a token."""
     headers = books.headers | {"authorization": f"Bearer {token}"}
-    answer = books.http.get("/v0/reports/cash-flow", params=DAYS, headers=headers)
-    return answer.status_code, answer.headers.get("www-authenticate")
+    response = books.http.get("/v0/reports/cash-flow", params=DAYS, headers=headers)
+    return response.status_code, response.headers.get("www-authenticate")
 
 
-def test_an_expired_token_opens_nothing(books):
-    """A token with a lifetime opens its instance until then, and is invalid from then on."""
+def test_an_expired_token_is_refused(books):
+    """A token with a lifetime is valid until it expires."""
     token = issue_token(books.store, books.instance_id, lifetime=1)
     assert status_with(books, token) == (200, None)
     time.sleep(1.05)
     assert status_with(books, token) == (401, 'Bearer realm="accounting-analytics", error="invalid_token"')
 
 
-def test_a_revoked_token_opens_nothing(books):
-    """Revoking closes one token from the next request on, and no other; again it changes nothing."""
+def test_a_revoked_token_is_refused(books):
+    """A revoked token is refused from the next request on, others are not; revoking it again changes nothing."""
     token = issue_token(books.store, books.instance_id, label="notebook")
     assert status_with(books, token) == (200, None)
     key = next(one.key for one in list_tokens(books.store, books.instance_id) if one.label == "notebook")
@@ -50,8 +50,8 @@ def test_a_revoked_token_opens_nothing(books):
     assert status_with(books, books.token) == (200, None)
 
 
-def test_lists_show_no_secret(books, make_books):
-    """Lists name tokens and clients of one instance or of all, and hold no part of a secret."""
+def test_lists_have_no_secrets(books, make_books):
+    """Lists have the tokens and clients of one instance or of all, and no part of a secret."""
     other = make_books()
     token = issue_token(books.store, books.instance_id, label="nightly", lifetime=60)
     client_id, secret = issue_client(books.store, books.instance_id, label="robot")
@@ -61,23 +61,23 @@ def test_lists_show_no_secret(books, make_books):
     assert [(one.client_id, one.label, one.instance_id) for one in clients] == [(client_id, "robot", books.instance_id)]
     assert {one.instance_id for one in list_tokens(books.store)} >= {books.instance_id, other.instance_id}
     assert list_clients(books.store, other.instance_id) == []
-    shown = repr(tokens) + repr(clients) + repr(issue_client(books.store, other.instance_id))
-    assert token.partition(".")[2] not in shown
-    assert secret not in shown
-    assert "client_secret='***'" in shown
+    text = repr(tokens) + repr(clients) + repr(issue_client(books.store, other.instance_id))
+    assert token.partition(".")[2] not in text
+    assert secret not in text
+    assert "client_secret='***'" in text
 
 
 @pytest.mark.parametrize("lifetime", [0, -1, float("nan"), float("inf"), 1e12])
-def test_a_lifetime_that_is_none_is_refused(books, lifetime):
-    """A lifetime that is not positive, or beyond any use, issues nothing."""
+def test_an_invalid_lifetime_is_refused(books, lifetime):
+    """A lifetime that is not positive or too long is refused, and no token is issued."""
     before = list_tokens(books.store)
     with pytest.raises(InputError, match="nothing was issued"):
         issue_token(books.store, books.instance_id, lifetime=lifetime)
     assert list_tokens(books.store) == before
 
 
-def test_what_is_not_there_is_named(books):
-    """An unknown instance, token or client is named when it is asked for."""
+def test_unknown_ids_are_in_the_message(books):
+    """The message has the id of an unknown instance, token or client."""
     for call in (issue_token, issue_client, list_tokens, list_clients):
         with pytest.raises(InputError, match="no instance 'nothing'"):
             call(books.store, "nothing")
@@ -88,12 +88,12 @@ def test_what_is_not_there_is_named(books):
 
 
 def basic(client_id, secret):
-    """Return the header of HTTP Basic."""
+    """Return a header with HTTP Basic credentials."""
     return {"authorization": "Basic " + base64.b64encode(f"{client_id}:{secret}".encode()).decode()}
 
 
 def test_client_credentials_by_header_and_by_body(books):
-    """Either way a client gets a token of its own instance that opens it, with its lifetime, not to be stored."""
+    """A client gets a token of its instance with header or body credentials; the response is not cached."""
     client_id, secret = issue_client(books.store, books.instance_id)
     for body, headers in (
         (GRANT, basic(client_id, secret)),
@@ -101,18 +101,18 @@ def test_client_credentials_by_header_and_by_body(books):
         (GRANT | {"client_id": client_id, "client_secret": secret}, {}),
         (GRANT | {"client_id": client_id, "client_secret": secret, "scope": "", "unknown": "ignored"}, {}),
     ):
-        answer = books.http.post("/oauth/token", data=body, headers=headers)
-        assert answer.status_code == 200, answer.text
-        assert answer.headers["cache-control"] == "no-store"
-        assert answer.headers["pragma"] == "no-cache"
-        issued = answer.json()
+        response = books.http.post("/oauth/token", data=body, headers=headers)
+        assert response.status_code == 200, response.text
+        assert response.headers["cache-control"] == "no-store"
+        assert response.headers["pragma"] == "no-cache"
+        issued = response.json()
         assert (issued["token_type"], issued["expires_in"]) == ("Bearer", 3600)
         assert set(issued) == {"access_token", "token_type", "expires_in"}
         assert status_with(books, issued["access_token"]) == (200, None)
 
 
-def test_tokens_of_a_client_expire_and_are_forgotten(tmp_path):
-    """They live as long as the service is told; a new one replaces expired ones in the database."""
+def test_tokens_of_a_client_expire_and_are_deleted(tmp_path):
+    """Tokens have the lifetime of the service; a new one replaces expired ones in the database."""
     path = tmp_path / "books.db"
     with Store.open(path) as store, running(path, ServiceOptions(token_lifetime=1)) as service:
         instance = create_instance(store)
@@ -129,8 +129,8 @@ def test_tokens_of_a_client_expire_and_are_forgotten(tmp_path):
         assert [one.key for one in list_tokens(store)] == [second["access_token"].partition(".")[0]]
 
 
-def test_a_revoked_client_and_its_tokens_open_nothing(books):
-    """Revoking a client closes its tokens too, and only these."""
+def test_a_revoked_client_and_its_tokens_are_refused(books):
+    """Revoking a client revokes its tokens, and no others."""
     credentials = issue_client(books.store, books.instance_id)
     body = GRANT | credentials._asdict()
     token = books.http.post("/oauth/token", data=body).json()["access_token"]
@@ -141,7 +141,7 @@ def test_a_revoked_client_and_its_tokens_open_nothing(books):
 
 
 def wrong_requests(client_id, secret):
-    """Return form, Authorization headers, status and error of requests that get no token."""
+    """Return form, Authorization headers, status and error of invalid requests."""
     both = {"client_id": client_id, "client_secret": secret}
     good = basic(client_id, secret)["authorization"]
     no_colon = base64.b64encode(b"no colon").decode()
@@ -149,7 +149,7 @@ def wrong_requests(client_id, secret):
         (GRANT, [], 401, "invalid_client"),
         (b"", [], 401, "invalid_client"),
         (GRANT | both | {"client_secret": secret + "x"}, [], 401, "invalid_client"),
-        (GRANT | both | {"client_id": "nobody"}, [], 401, "invalid_client"),
+        (GRANT | both | {"client_id": "unknown"}, [], 401, "invalid_client"),
         (GRANT | {"client_id": client_id}, [], 401, "invalid_client"),
         (GRANT | {"client_secret": secret}, [], 401, "invalid_client"),
         (GRANT, [basic(client_id, "x")["authorization"]], 401, "invalid_client"),
@@ -175,39 +175,39 @@ def wrong_requests(client_id, secret):
     ]
 
 
-def test_requests_that_get_no_token(books):
-    """What is wrong with a request is said in the words of RFC 6749, and not which half of the credentials."""
+def test_invalid_requests_get_no_token(books):
+    """Errors are those of RFC 6749, and do not tell a wrong client id from a wrong secret."""
     client_id, secret = issue_client(books.store, books.instance_id)
     before = list_tokens(books.store, books.instance_id)
     for form, authorizations, status, error in wrong_requests(client_id, secret):
         content = form if isinstance(form, bytes) else urlencode(form).encode()
         headers = [("content-type", "application/x-www-form-urlencoded")]
         headers += [("authorization", value) for value in authorizations]
-        answer = books.http.post("/oauth/token", content=content, headers=headers)
-        assert (answer.status_code, answer.json()["error"]) == (status, error), (form, answer.text)
+        response = books.http.post("/oauth/token", content=content, headers=headers)
+        assert (response.status_code, response.json()["error"]) == (status, error), (form, response.text)
         challenged = 'Basic realm="accounting-analytics", charset="UTF-8"' if status == 401 and authorizations else None
-        assert answer.headers.get("www-authenticate") == challenged
+        assert response.headers.get("www-authenticate") == challenged
     assert list_tokens(books.store, books.instance_id) == before
     for other in ({"json": GRANT}, {}):
-        answer = books.http.post("/oauth/token", **other)
-        assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
+        response = books.http.post("/oauth/token", **other)
+        assert (response.status_code, response.json()["error"]) == (400, "invalid_request")
     assert books.http.get("/oauth/token").status_code == 405
 
 
-def test_wrong_credentials_answer_alike(books):
-    """An unknown client, a wrong secret and a revoked client are the same answer."""
+def test_wrong_credentials_have_the_same_response(books):
+    """An unknown client, a wrong secret and a revoked client get the same response."""
     client_id, secret = issue_client(books.store, books.instance_id)
-    gone = issue_client(books.store, books.instance_id)
-    revoke_client(books.store, gone.client_id)
+    revoked = issue_client(books.store, books.instance_id)
+    revoke_client(books.store, revoked.client_id)
     bodies = {
         books.http.post("/oauth/token", data=GRANT, headers=basic(*pair)).text
-        for pair in ((client_id, "wrong"), ("nobody", secret), gone)
+        for pair in ((client_id, "wrong"), ("unknown", secret), revoked)
     }
     assert len(bodies) == 1
 
 
 def test_wrong_credentials_wait_for_no_writer(tmp_path):
-    """While somebody writes for long, a wrong secret is refused at once, and waiting tokens hold up no change."""
+    """A wrong secret is refused while another writer holds the lock."""
     path = tmp_path / "books.db"
     with Store.open(path) as store, Store.open(path) as other, running(path) as service:
         client_id, secret = issue_client(store, create_instance(store))
@@ -219,8 +219,8 @@ def test_wrong_credentials_wait_for_no_writer(tmp_path):
             assert http.post("/oauth/token", data=form | {"client_secret": secret}).status_code == 200
 
 
-def test_waiting_tokens_take_no_turn_of_a_change(tmp_path, monkeypatch):
-    """Requests for tokens queue apart from changes: a change is tried while many of them wait for the write lock."""
+def test_waiting_token_requests_do_not_block_changes(tmp_path, monkeypatch):
+    """Token requests have their own queue: a change is tried while many of them wait for the write lock."""
     monkeypatch.setattr(concurrency_limits, "WRITE_WAIT", 0.2)
     path = tmp_path / "books.db"
     with Store.open(path) as store, Store.open(path) as other, running(path) as service, ThreadPoolExecutor(8) as pool:
@@ -240,8 +240,8 @@ def test_waiting_tokens_take_no_turn_of_a_change(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("client_id", ["a\0b", "x" * 5000, "a/b", "büro"])
-def test_odd_clients_are_unknown(books, client_id):
-    """A client id that none of ours can be is answered like any unknown one, in either database."""
+def test_invalid_client_ids_are_unknown(books, client_id):
+    """An impossible client id gets the same response as an unknown one, in each database."""
     form = {"grant_type": "client_credentials", "client_id": client_id, "client_secret": "s"}
-    answer = books.http.post("/oauth/token", data=form)
-    assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
+    response = books.http.post("/oauth/token", data=form)
+    assert (response.status_code, response.json()["error"]) == (401, "invalid_client")

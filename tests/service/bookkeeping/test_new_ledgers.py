@@ -1,4 +1,4 @@
-"""Creating ledgers over HTTP: defaults, agreement, parents, display order."""
+"""Creation of ledgers over HTTP: defaults, checks, parents, sort codes."""
 
 import pytest
 
@@ -34,7 +34,7 @@ FIELDS = {
     ],
 )
 def test_defaults_of_a_financial_account(books, account, expected):
-    """Each financial account type has its type, sub_type, side and whether it reports cash flow."""
+    """Each financial account type has a default type, sub_type, side and report_cash_flow."""
     ledger = books.create(name="x", editable=False, financial_account_type=account)
     assert (ledger["type"], ledger["sub_type"], ledger["debit_credit"], ledger["report_cash_flow"]) == expected
     assert ledger["editable"] is False
@@ -42,7 +42,7 @@ def test_defaults_of_a_financial_account(books, account, expected):
 
 
 def test_defaults_may_be_overridden(books):
-    """What is sent wins over the default of the financial account type."""
+    """A field of the request overrides the default of the financial account type."""
     ledger = books.create(
         name="x", editable=True, financial_account_type="bank_account", report_cash_flow=False, sort_code="0012",
         debit_credit="credit", sub_type="non-current_assets", type=None,
@@ -52,7 +52,7 @@ def test_defaults_may_be_overridden(books):
 
 
 def test_a_complete_ledger_is_returned_as_sent(books):
-    """Without a financial account type everything is as sent, and nothing is expanded unasked."""
+    """Without a financial account type every field is as in the request; nothing is expanded by default."""
     ledger = books.create(**FULL)
     assert FULL.items() <= ledger.items()
     assert (ledger["parent_id"], ledger["financial_account_type"], ledger["is_required"]) == (None, None, False)
@@ -64,7 +64,7 @@ def test_a_complete_ledger_is_returned_as_sent(books):
 @pytest.mark.parametrize("missing", ["debit_credit", "report_cash_flow", "sort_code", "sub_type", "type"])
 @pytest.mark.parametrize("how", ["left out", "null"])
 def test_what_is_required_without_a_financial_account(books, missing, how):
-    """Each of the five is required when there is no financial account type, also when it is sent as null."""
+    """Without a financial account type each of the five fields is required; null is refused too."""
     body = {name: value for name, value in FULL.items() if name != missing} | ({missing: None} if how == "null" else {})
     (wrong,) = books.create(422, **body)["detail"]
     assert wrong["loc"] == ["body", missing]
@@ -99,7 +99,7 @@ def test_what_is_required_without_a_financial_account(books, missing, how):
     ids=str,
 )
 def test_agreement_of_fields(books, change, loc):
-    """A field that is unknown, of the wrong kind, or does not agree with the others is named; the rest is taken."""
+    """The error has the field that is unknown, of the wrong type, or inconsistent with others."""
     answer = books.create(201 if loc is None else 422, **FULL | change)
     if loc:
         assert [wrong["loc"] for wrong in answer["detail"]] == [loc]
@@ -107,7 +107,7 @@ def test_agreement_of_fields(books, change, loc):
 
 
 def test_sub_types_agree_with_exactly_one_type(books):
-    """Of all pairs of type and sub_type, each sub_type is taken with its own type only."""
+    """Each sub_type is accepted with exactly one type."""
     types = ["asset", "liability", "equity", "revenue", "expense"]
     sub_types = {
         "current_assets": "asset", "non-current_assets": "asset", "transfers_between_accounts": "asset",
@@ -121,7 +121,7 @@ def test_sub_types_agree_with_exactly_one_type(books):
 
 
 def test_parents(books):
-    """A parent must exist here and be of the same type; it is shown only where asked for, as deep as asked."""
+    """A parent must exist in the instance and have the same type; it is expanded on request, at any depth."""
     root = books.create(**FULL | {"name": "root"})["id"]
     middle = books.create(**FULL | {"name": "middle", "parent_id": root})
     assert middle["parent_id"] == root
@@ -136,7 +136,7 @@ def test_parents(books):
 
 
 def test_parent_of_another_type_or_unknown(books, make_books):
-    """A parent of another type is 422; an unknown one, also one of another instance, is the same 404."""
+    """A parent of another type is 422; an unknown one is 404, also one of another instance."""
     revenue = books.category("Sales", "revenue")
     assert books.create(422, **FULL | {"parent_id": revenue})["detail"][0]["loc"] == ["body", "parent_id"]
     foreign = make_books().category()
@@ -146,14 +146,14 @@ def test_parent_of_another_type_or_unknown(books, make_books):
 
 
 def test_unknown_expand_path(books):
-    """An expand path that a ledger does not have is 422, and nothing is created."""
+    """An unknown expand path is 422, and nothing is created."""
     before = len(books.store.ledgers(books.instance_id))
     assert books.create(422, expand="parent,child", **FULL)["detail"][0]["loc"][:2] == ["query", "expand"]
     assert len(books.store.ledgers(books.instance_id)) == before
 
 
 def test_assigned_sort_codes_follow_their_siblings(books):
-    """A sort code that was left out comes after those of the ledgers of the same type and parent."""
+    """A default sort code comes after those of the ledgers with the same type and parent."""
     codes = [books.create(name="x", editable=True, financial_account_type="payments")["sort_code"] for _ in range(12)]
     assert codes == sorted(set(codes))
     assert all(code.startswith("1") for code in codes)
@@ -187,7 +187,7 @@ def test_next_sort_code(siblings, expected):
 
 
 def test_every_instance_has_its_required_ledgers(books):
-    """Four ledgers that the service needs exist from the start; none reports cash flow."""
+    """The four required ledgers exist in a new instance, and none reports cash flow."""
     required = [ledger for ledger in books.store.ledgers(books.instance_id) if ledger.is_required]
     assert sorted((ledger.type, ledger.sub_type, ledger.debit_credit) for ledger in required) == [
         ("asset", "transfers_between_accounts", "debit"),

@@ -1,4 +1,4 @@
-"""Posting: balanced, exact, all or nothing."""
+"""Posting of journal entries: balanced, exact, all of them or none."""
 
 import datetime as dt
 from decimal import Decimal
@@ -14,7 +14,7 @@ NOON = dt.datetime(2025, 3, 1, 12, tzinfo=dt.UTC)
 
 
 def entry(*lines, when=NOON, **fields):
-    """Describe an entry at noon."""
+    """Return a new entry at noon."""
     return NewJournalEntry(when, "entry", tuple(lines), **fields)
 
 
@@ -29,9 +29,9 @@ UNKNOWN_STATUS = NewTransaction(review_status="seen")
 
 
 @pytest.mark.parametrize(
-    ("described", "fields", "said"),
+    ("described", "fields", "message"),
     [
-        ((("debit", ONE), ("credit", Decimal("1.01"))), {}, "debits 1.00 are not credits 1.01"),
+        ((("debit", ONE), ("credit", Decimal("1.01"))), {}, "debits 1.00 do not equal credits 1.01"),
         ((("debit", Decimal("1.005")), ("credit", Decimal("1.005"))), {}, "1.005 does not fit 2 fraction digits"),
         ((("debit", 1.5), ("credit", 1.5)), {}, "not 1.5"),
         ((("left", ONE), ("credit", ONE)), {}, "debit_credit"),
@@ -43,14 +43,14 @@ UNKNOWN_STATUS = NewTransaction(review_status="seen")
         ((("debit", ONE), ("credit", ONE, {"transaction": NewTransaction()})), {}, "have no transaction"),
         ((("debit", ONE, {"transaction": UNKNOWN_STATUS}), ("credit", ONE)), {}, "unknown status"),
         ((("debit", ONE, {"id": "a/b"}), ("credit", ONE)), {}, "line id 'a/b' cannot be used"),
-        ((("debit", ONE, {"id": "x"}), ("credit", ONE, {"id": "x"})), {}, "line id 'x' is given twice"),
+        ((("debit", ONE, {"id": "x"}), ("credit", ONE, {"id": "x"})), {}, "line id 'x' is used twice"),
         ((("debit", ONE, {"description": "a\0b"}), ("credit", ONE)), {}, "NUL"),
         ((("debit", ONE, {"tags": (NewTag("", "x"),)}), ("credit", ONE)), {}, "need a name"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_bad_entry_is_refused_and_nothing_is_posted(books, ledgers, described, fields, said):
-    """The message says what is wrong and with which entry; the good entry before it is not posted either."""
+def test_a_bad_entry_is_refused_and_nothing_is_posted(books, ledgers, described, fields, message):
+    """The message has the problem and the entry; the valid entry before it is not posted either."""
     bank, rent = ledgers
     good = entry(NewLine(bank, "debit", Decimal(5)), NewLine(rent, "credit", Decimal(5)))
     lines = []
@@ -60,13 +60,13 @@ def test_a_bad_entry_is_refused_and_nothing_is_posted(books, ledgers, described,
             lines.append(NewLine(**{"ledger_id": ledger_id, "debit_credit": side, "amount": amount} | dict(*more)))
     with pytest.raises(PostingRefusedError, match="nothing was posted") as refused:
         post_entries(books.store, books.instance_id, [good, entry(*lines, **fields)])
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert refused.value.entry_index == 1
     assert books.lines(bank)["records"] == []
 
 
 def test_ids_already_in_the_books_are_refused(books, ledgers):
-    """An id that is taken, of an entry, a line or a transaction, is named and nothing is posted."""
+    """The message has the existing id of an entry, line or transaction, and nothing is posted."""
     bank, rent = ledgers
 
     def with_ids(entry_id, line_id, transaction_id):
@@ -78,14 +78,14 @@ def test_ids_already_in_the_books_are_refused(books, ledgers):
         return entry(*lines, id=entry_id)
 
     assert post_entries(books.store, books.instance_id, [with_ids("E", "L", "T")]) == ["E"]
-    for ids, said in [(("E", "b", "c"), "entry id 'E'"), (("a", "L", "c"), "line id 'L'"), (("a", "b", "T"), "'T'")]:
-        with pytest.raises(PostingRefusedError, match=said):
+    for ids, message in [(("E", "b", "c"), "entry id 'E'"), (("a", "L", "c"), "line id 'L'"), (("a", "b", "T"), "'T'")]:
+        with pytest.raises(PostingRefusedError, match=message):
             post_entries(books.store, books.instance_id, [with_ids(*ids)])
     assert len(books.lines(bank)["records"]) == 1
 
 
 def test_an_error_of_the_caller_in_the_middle_posts_nothing(books, ledgers):
-    """Entries may come from a generator; when it fails after many of them, none is posted."""
+    """If a generator of entries fails after many of them, none is posted."""
     bank, rent = ledgers
 
     def entries():
@@ -99,7 +99,7 @@ def test_an_error_of_the_caller_in_the_middle_posts_nothing(books, ledgers):
 
 
 def test_a_negative_amount_is_the_other_side(books, ledgers):
-    """A negative debit is a credit; only magnitudes are served, and minus zero is zero."""
+    """A negative debit is a credit; responses have magnitudes only, and minus zero is zero."""
     bank, rent = ledgers
     zero = NewLine(bank, "credit", Decimal("-0.00"))
     post_entries(
@@ -113,7 +113,7 @@ def test_a_negative_amount_is_the_other_side(books, ledgers):
 
 
 def test_every_line_of_a_financial_account_has_a_transaction(books, ledgers):
-    """The store makes a transaction where none is given, described like the line."""
+    """A transaction with the description of the line is created if none is given."""
     bank, _ = ledgers
     card = books.bank("Card", financial_account_type="credit_card")
     line = NewLine(card, "credit", Decimal(2), description="coffee")
@@ -125,7 +125,7 @@ def test_every_line_of_a_financial_account_has_a_transaction(books, ledgers):
 
 
 def test_tags_are_the_same_by_name(books, ledgers):
-    """A tag posted twice is one tag, one of the same name in another group is another."""
+    """A tag that is posted twice is one tag; the same name in another group is a different tag."""
     bank, rent = ledgers
     for tags in [(NewTag("class", "north"),), (NewTag("class", "north"), NewTag("city", "north"))]:
         books.post("2025-01-01T00:00:00Z", (bank, 1, *tags), (rent, -1))
@@ -136,7 +136,7 @@ def test_tags_are_the_same_by_name(books, ledgers):
 
 
 def test_amounts_beyond_64_bits_are_summed_exactly(make_books):
-    """Twenty digits at scale 10 post, list and sum exactly; one digit more is refused."""
+    """Twenty digits at scale 10 are posted, listed and summed exactly; one digit more is refused."""
     books = make_books(scale=10)
     bank, rent = books.bank(), books.category()
     amount = "9999999999.9999999999"
@@ -152,7 +152,7 @@ def test_amounts_beyond_64_bits_are_summed_exactly(make_books):
 
 @pytest.mark.parametrize(("scale", "shown"), [(0, "7"), (2, "7.00"), (3, "7.000"), (10, "7.0000000000")])
 def test_amounts_are_written_at_the_scale(make_books, scale, shown):
-    """The number on the wire has exactly the digits of the instance's scale."""
+    """The JSON number has exactly as many fraction digits as the instance's scale."""
     books = make_books(scale=scale)
     bank = books.bank()
     books.post("2025-01-01T00:00:00Z", (bank, 7), (books.category(), -7))
@@ -163,14 +163,14 @@ def test_amounts_are_written_at_the_scale(make_books, scale, shown):
 
 
 def test_a_ledger_id_may_be_given_once(books):
-    """A given id is kept; given again it is refused."""
+    """A given id is used; a second ledger with it is refused."""
     assert books.bank(id="checking") == "checking"
     with pytest.raises(InputError, match="already a ledger 'checking'"):
         books.bank(id="checking")
 
 
 def test_the_same_ids_may_be_used_in_two_instances(make_books):
-    """Ids are unique in their instance only."""
+    """Ids are unique only within their instance."""
     for books in (make_books(), make_books()):
         bank = books.bank(id="checking")
         assert (
@@ -180,6 +180,6 @@ def test_the_same_ids_may_be_used_in_two_instances(make_books):
 
 
 def test_library_callers_get_the_same_ledger_rules(books):
-    """A ledger that the interface would refuse is refused by the store too."""
+    """A ledger that the interface refuses is refused in Python too."""
     with pytest.raises(OperationRefusedError, match="is required when financial_account_type"):
         create_ledger(books.store, books.instance_id, NewLedger("x"))

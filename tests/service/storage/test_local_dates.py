@@ -16,7 +16,7 @@ ZONES = sorted(time_zone_names() - {LOCALTIME})
 MOMENTS = Table("moments", MetaData(), Column("at", BigInteger))
 
 # clocks that go back over midnight, 30-minute changes, a skipped day, seconds in the offset
-ODD_DAYS = [
+UNUSUAL_DAYS = [
     ("America/Havana", "2024-11-03"),
     ("America/Sao_Paulo", "2018-02-18"),
     ("America/Sao_Paulo", "2018-11-04"),
@@ -48,30 +48,30 @@ def selected(condition, moments):
     return found
 
 
-def agrees(date, zone, moments):
-    """Compare what SQL selects with the local date of every moment."""
+def check_selection(date, zone, moments):
+    """Check that SQL selects the moments by their local date."""
     tz = ZoneInfo(zone)
     late = {moment for moment in moments if moment.astimezone(tz).date() >= date}
-    edge = boundary(date, zone)
-    assert selected(edge.reached(MOMENTS.c.at), moments) == late
-    assert selected(edge.before(MOMENTS.c.at), moments) == moments - late
+    date_boundary = boundary(date, zone)
+    assert selected(date_boundary.reached(MOMENTS.c.at), moments) == late
+    assert selected(date_boundary.before(MOMENTS.c.at), moments) == moments - late
 
 
-@pytest.mark.parametrize(("zone", "day"), ODD_DAYS, ids=[f"{zone} {day}" for zone, day in ODD_DAYS])
+@pytest.mark.parametrize(("zone", "day"), UNUSUAL_DAYS, ids=[f"{zone} {day}" for zone, day in UNUSUAL_DAYS])
 @pytest.mark.parametrize("offset", [-1, 0, 1])
-def test_odd_days_to_the_second(zone, day, offset):
-    """Every second of the hours in which a local date begins lies on the right side."""
+def test_unusual_days_to_the_second(zone, day, offset):
+    """Every second around the beginning of an unusual local date is selected correctly."""
     date = dt.date.fromisoformat(day) + dt.timedelta(days=offset)
     middle = dt.datetime.combine(date, dt.time(), dt.UTC)
-    turns = [instant(turn) for turn in boundary(date, zone).turns]
-    near = {turn + dt.timedelta(seconds=second) for turn in turns for second in range(-90, 90)}
+    transitions = [instant(one) for one in boundary(date, zone).transitions]
+    near = {moment + dt.timedelta(seconds=second) for moment in transitions for second in range(-90, 90)}
     around = {middle + dt.timedelta(minutes=5 * step) for step in range(-500, 500)}
-    agrees(date, zone, near | around | {turn - dt.timedelta(microseconds=1) for turn in turns})
+    check_selection(date, zone, near | around | {moment - dt.timedelta(microseconds=1) for moment in transitions})
 
 
-def test_clocks_that_go_back_over_midnight_turn_three_times():
-    """A day that begins twice has three turns: reached, left again, reached for good."""
-    assert len(boundary(dt.date(2006, 10, 29), "America/St_Johns").turns) == 3
+def test_a_clock_set_back_over_midnight_has_three_transitions():
+    """A day that begins twice has three transitions."""
+    assert len(boundary(dt.date(2006, 10, 29), "America/St_Johns").transitions) == 3
 
 
 @settings(max_examples=60, deadline=None)
@@ -81,19 +81,19 @@ def test_clocks_that_go_back_over_midnight_turn_three_times():
     seconds=st.lists(st.integers(-190_000, 190_000), min_size=1, max_size=60, unique=True),
 )
 def test_any_day_of_any_zone(zone, date, seconds):
-    """In any zone and year the selection is that of the calendar."""
+    """In any zone and year the selection agrees with the calendar."""
     midnight = dt.datetime.combine(date, dt.time(), dt.UTC)
-    agrees(date, zone, {midnight + dt.timedelta(seconds=second) for second in seconds})
+    check_selection(date, zone, {midnight + dt.timedelta(seconds=second) for second in seconds})
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Etc/GMT+12", "Etc/GMT-14", "Asia/Manila"])
 @pytest.mark.parametrize("date", [dt.date.min, dt.date(1, 1, 4), dt.date(9999, 12, 29), dt.date.max])
 def test_ends_of_the_calendar(zone, date):
-    """Boundaries at the ends of the calendar exist and part what can be posted."""
+    """Boundaries at the ends of the calendar select correctly."""
     moments = {dt.datetime(1, 1, 4, tzinfo=dt.UTC), dt.datetime(2024, 1, 1, tzinfo=dt.UTC)}
-    agrees(date, zone, moments | {dt.datetime(9999, 12, 28, tzinfo=dt.UTC)})
+    check_selection(date, zone, moments | {dt.datetime(9999, 12, 28, tzinfo=dt.UTC)})
 
 
-def test_nothing_lies_after_the_last_day():
+def test_the_last_day_of_the_calendar_has_no_boundary_after_it():
     """The day after the last day of the calendar has no boundary."""
     assert boundary_after(dt.date.max, "UTC") is None

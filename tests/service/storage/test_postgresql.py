@@ -1,4 +1,4 @@
-"""Books in PostgreSQL: what is not the same as in a file. Everything else runs over both."""
+"""Books in PostgreSQL: what differs from a file. All other tests run with both."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,8 +15,8 @@ from accounting_analytics.service.web.server import running
 pytestmark = pytest.mark.postgresql
 
 
-def test_opened_again_everything_is_there(postgresql):
-    """A second opening finds what the first one wrote, and the same key for page tokens."""
+def test_reopened_store_has_the_same_content(postgresql):
+    """A second store of the same database has the same books and the same key of page tokens."""
     address = postgresql.new()
     with Store.open(address) as store:
         instance, key = create_instance(store), store.page_token_key()
@@ -26,8 +26,8 @@ def test_opened_again_everything_is_there(postgresql):
         assert store.path is None
 
 
-def test_a_database_of_something_else_is_refused_and_left_alone(postgresql):
-    """Tables of another program, or of another version, are no books of this service."""
+def test_other_databases_are_refused_and_not_changed(postgresql):
+    """A database with tables of another program or another version is refused."""
     address = postgresql.new()
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute("CREATE TABLE notes (text text)")
@@ -43,11 +43,11 @@ def test_a_database_of_something_else_is_refused_and_left_alone(postgresql):
         Store.open(address)
 
 
-def test_what_cannot_be_reached_is_named_without_its_password(postgresql):
-    """A database that is not there, a server that is not there, and an address that is none: one clear error each."""
-    there = postgresql.address("nowhere").replace("postgres@", "postgres:s3cret@")
+def test_messages_about_a_database_have_no_password(postgresql):
+    """A missing database, an unreachable server and an invalid address are reported without the password."""
+    missing = postgresql.address("nowhere").replace("postgres@", "postgres:s3cret@")
     for address in (
-        there,
+        missing,
         "postgresql://user:s3cret@127.0.0.1:1/books",
         "postgresql://user@127.0.0.1:1/books?password=s3cret",
         "postgresql://user:s3cret@host:port/x",
@@ -60,41 +60,41 @@ def test_what_cannot_be_reached_is_named_without_its_password(postgresql):
         assert refused.value.__cause__ is None
 
 
-def test_no_token_is_written_where_there_is_no_folder(postgresql):
-    """An instance with its token is made explicitly: a shared database has no place beside it."""
+def test_no_first_instance_without_a_folder(postgresql):
+    """A database without a folder beside it gets no first instance, because it has no file for the token."""
     with Store.open(postgresql.new()) as store:
         with pytest.raises(ConfigurationError, match="instances create"):
             create_first_instance(store)
         assert store.instances() == []
 
 
-def test_a_database_that_goes_away_is_503_and_found_again(own_postgresql, make_own_books, caplog):
-    """While its server is gone every answer is 503 without a word of it; when it is back, so is everything."""
+def test_an_unreachable_database_is_503_until_it_is_back(own_postgresql, make_own_books, caplog):
+    """While the server is down every response is 503 without details of it; afterwards the service works again."""
     address = own_postgresql.new()
     with running(address) as service, make_own_books(address, service.base_url) as books:
         books.bank(id="bank")
         body = {"name": "x", "editable": True, "financial_account_type": "loan"}
         put = "/v0/ledgers/bank/transactions/T/categories"
-        asked = [
+        requests = [
             ("GET", "/v0/reports/cash-flow", {"params": {"start_date": "2025-01-01", "end_date": "2025-01-01"}}),
             ("POST", "/v0/ledgers", {"json": body}),
             ("PUT", put, {"json": {"updated_category_ledger_id": "bank"}}),
         ]
-        assert [books.request(*one, **options).status_code for *one, options in asked] == [200, 201, 404]
+        assert [books.request(*one, **options).status_code for *one, options in requests] == [200, 201, 404]
         own_postgresql.crash()
-        for _ in range(2):  # first with connections from before
-            for *one, options in asked:
-                answer = books.request(*one, **options)
-                assert (answer.status_code, answer.json()["error_code"]) == (503, "database_unreachable")
-                assert answer.headers["retry-after"] == "1"
-                assert "may or may not" in answer.json()["message"]
+        for _ in range(2):  # first with connections made before the crash
+            for *one, options in requests:
+                response = books.request(*one, **options)
+                assert (response.status_code, response.json()["error_code"]) == (503, "database_unreachable")
+                assert response.headers["retry-after"] == "1"
+                assert "may or may not" in response.json()["message"]
         assert str(own_postgresql.port) not in caplog.text
         own_postgresql.start()
-        assert [books.request(*one, **options).status_code for *one, options in asked] == [200, 201, 404]
+        assert [books.request(*one, **options).status_code for *one, options in requests] == [200, 201, 404]
 
 
-def test_opening_waits_for_no_writer_and_makes_nothing_unasked(postgresql):
-    """While somebody writes, the books open for reading; an empty database stays empty for who only looks."""
+def test_opening_waits_for_no_writer_and_creates_nothing_by_itself(postgresql):
+    """A database can be opened while another writer is at work; without `create` an empty one stays empty."""
     address = postgresql.new()
     with pytest.raises(InputError, match="instances create"):
         Store.open(address, create=False)
@@ -105,27 +105,27 @@ def test_opening_waits_for_no_writer_and_makes_nothing_unasked(postgresql):
 
 
 def test_text_must_be_unicode(postgresql):
-    """A database that cannot keep every name is refused before anything is made there."""
+    """A database that cannot store every character is refused, and nothing is created."""
     postgresql.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0 LOCALE_PROVIDER libc")
     with pytest.raises(InputError, match="UTF-8"):
         Store.open(postgresql.address("latin"))
 
 
-def test_many_tags_are_asked_for_at_once(make_books):
-    """Hundreds of tags in one request are one condition, answered at once."""
+def test_many_tags_in_one_request(make_books):
+    """Hundreds of tags in one request are one condition."""
     books = make_books()
     bank, rent = books.bank(), books.category()
     tags = [NewTag("class", f"tag {number}") for number in range(300)]
     books.post("2025-03-01T12:00:00Z", (bank, -10, *tags), (rent, 10, *tags[:299]))
     (line,) = books.lines(bank)["records"]
     ids = ",".join(tag["id"] for tag in line["tags"])
-    assert [at["id"] for at in books.lines(bank, tag_ids=ids)["records"]] == [line["id"]]
+    assert [one["id"] for one in books.lines(bank, tag_ids=ids)["records"]] == [line["id"]]
     assert books.report(tag_ids=ids)["cash_flow_ledgers"] == []
     assert len(books.report(tag_ids=",".join(ids.split(",")[:1]))["cash_flow_ledgers"]) == 1
 
 
-def test_a_connection_that_is_ended_in_mid_change_is_503(postgresql, make_own_books):
-    """A change whose connection the database's administrator ends is 503, and the next one is served."""
+def test_a_terminated_connection_is_503(postgresql, make_own_books):
+    """A change whose connection is terminated by the server is 503, and the next one works."""
     address = postgresql.new()
     ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}' AND wait_event_type = 'Lock'"
     with running(address) as service, make_own_books(address, service.base_url) as books, ThreadPoolExecutor() as pool:
@@ -135,7 +135,7 @@ def test_a_connection_that_is_ended_in_mid_change_is_503(postgresql, make_own_bo
             while not change.done():
                 time.sleep(0.2)
                 postgresql.execute(ended.format(address.rpartition("/")[2]))
-        answer = change.result()
-        assert (answer.status_code, answer.json()["error_code"]) == (503, "database_unreachable")
-        assert answer.headers["retry-after"] == "1"
+        response = change.result()
+        assert (response.status_code, response.json()["error_code"]) == (503, "database_unreachable")
+        assert response.headers["retry-after"] == "1"
         assert books.request("POST", "/v0/ledgers", json=body).status_code == 201

@@ -1,4 +1,4 @@
-"""The store: its file, instances, tokens, and what the database itself guarantees."""
+"""The store: its file, instances, tokens, and what the database guarantees."""
 
 import datetime as dt
 import hashlib
@@ -31,7 +31,7 @@ from accounting_analytics.service.storage.store import Store
 
 @pytest.fixture
 def path(tmp_path):
-    """Return where the database is."""
+    """Return the path of the database."""
     return tmp_path / "books.db"
 
 
@@ -67,16 +67,16 @@ def test_the_file_is_private_and_durable(store, path):
     assert pragmas == {"journal_mode": "wal", "foreign_keys": 1, "synchronous": 2}
 
 
-def test_opened_again_everything_is_there(store, path):
-    """A second store on the same file sees the same books, and signs page tokens with the same key."""
+def test_reopened_store_has_the_same_content(store, path):
+    """A second store of the same file has the same books and the same key of page tokens."""
     with Store.open(path) as again:
         assert again.instances() == store.instances()
         assert again.ledgers("books") == store.ledgers("books")
         assert again.page_token_key() == store.page_token_key()
 
 
-def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path):
-    """Text, another SQLite database and a folder are refused by name; their bytes stay as they are."""
+def test_other_files_are_refused_and_not_changed(tmp_path):
+    """Text, another SQLite database and a folder are refused with their name, and not changed."""
     text = tmp_path / "notes.txt"
     text.write_text("not a database, but long enough to look like one " * 100)
     other = tmp_path / "other.db"
@@ -93,7 +93,7 @@ def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "said"),
+    ("options", "error", "message"),
     [
         ({"tier": 4}, InputError, "tier"),
         ({"scale": 11}, AmountError, "scale"),
@@ -103,22 +103,22 @@ def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path):
         ({"id": "a/b"}, InputError, "cannot be used"),
     ],
 )
-def test_bad_instances_are_refused(store, options, error, said):
+def test_bad_instances_are_refused(store, options, error, message):
     """An instance with an unknown tier, scale or zone, or a taken id, is refused."""
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=message):
         create_instance(store, NewInstance(**options))
     assert len(store.instances()) == 1
 
 
 @pytest.mark.parametrize("call", [Store.ledgers, Store.audit, issue_token, issue_client])
 def test_an_unknown_instance_is_named(store, call):
-    """The error about an instance that does not exist has its id."""
+    """The message has the id of an unknown instance."""
     with pytest.raises(InputError, match="no instance 'nothing'"):
         call(store, "nothing")
 
 
 def test_tokens_are_stored_hashed(store, path):
-    """Neither a token nor its secret half is in the file; the hash of the secret is."""
+    """The file has the hash of a secret, but neither the token nor the secret."""
     tokens = [issue_token(store, "books") for _ in range(3)]
     assert len(set(tokens)) == 3
     stored = path.read_bytes() + path.with_name("books.db-wal").read_bytes()
@@ -141,14 +141,14 @@ def test_tokens_are_stored_hashed(store, path):
         "DELETE FROM ledgers",
     ],
 )
-def test_the_database_keeps_its_own_rules(store, change):
-    """Sides, bounds, references and unique ids hold even against a statement that means harm."""
+def test_constraints_of_the_database(store, change):
+    """Sides, bounds, references and unique ids are constraints of the database."""
     with pytest.raises(IntegrityError, match="constraint failed"), store.writing() as connection:
         connection.exec_driver_sql(change)
 
 
 def test_readers_see_one_snapshot_while_a_writer_commits(store):
-    """What is committed while a reader reads appears to the next reader only; neither waits for the other."""
+    """A reader does not see what is committed after it began, the next one does; neither waits."""
     count = "SELECT count(*) FROM journal_entries"
     with store.reading() as reader:
         assert reader.exec_driver_sql(count).scalar() == 1
@@ -159,9 +159,9 @@ def test_readers_see_one_snapshot_while_a_writer_commits(store):
         assert reader.exec_driver_sql(count).scalar() == 2
 
 
-def test_a_failed_write_leaves_nothing(store):
-    """A block that raises is rolled back, and the next writer is not kept waiting."""
-    with pytest.raises(IntegrityError), store.writing() as connection:  # noqa: PT012 (both belong to it)
+def test_a_failed_write_is_rolled_back(store):
+    """A block that raises is rolled back, and the lock is released."""
+    with pytest.raises(IntegrityError), store.writing() as connection:  # noqa: PT012 (both statements are one write)
         connection.exec_driver_sql("UPDATE ledgers SET name = 'x'")
         connection.exec_driver_sql("DELETE FROM instances")
     assert "x" not in {ledger.name for ledger in store.ledgers("books")}
@@ -169,18 +169,18 @@ def test_a_failed_write_leaves_nothing(store):
 
 
 def test_first_instance_writes_a_private_token_file(path):
-    """A new database gets an instance and a token file for its owner only; one that has an instance gets neither."""
+    """A new database gets an instance and a private token file; one with an instance gets neither."""
     with Store.open(path) as store:
-        made = create_first_instance(store, localtime="Europe/Paris")
-        assert made.token_file == token_path(path) == path.with_name("books.db.token")
-        assert stat.S_IMODE(made.token_file.stat().st_mode) == 0o600
-        assert [(one.id, one.localtime) for one in store.instances()] == [(made.instance_id, "Europe/Paris")]
+        created = create_first_instance(store, localtime="Europe/Paris")
+        assert created.token_file == token_path(path) == path.with_name("books.db.token")
+        assert stat.S_IMODE(created.token_file.stat().st_mode) == 0o600
+        assert [(one.id, one.localtime) for one in store.instances()] == [(created.instance_id, "Europe/Paris")]
         assert create_first_instance(store) is None
     assert sorted(file.name for file in path.parent.iterdir()) == ["books.db", "books.db.token"]
 
 
-def test_a_stale_token_file_becomes_private(path):
-    """A token file left from before is replaced, and its old, wider permissions with it."""
+def test_an_old_token_file_is_replaced(path):
+    """An old token file is replaced, together with its wider permissions."""
     old = token_path(path)
     old.write_text("old")
     old.chmod(0o644)
@@ -191,8 +191,8 @@ def test_a_stale_token_file_becomes_private(path):
 
 
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
-def test_a_writer_that_waits_too_long_is_turned_away(tmp_path, request, kind):
-    """While somebody else writes, in this process or another one, a writer is answered 503 and readers go on."""
+def test_a_writer_that_waits_too_long_is_refused(tmp_path, request, kind):
+    """While another writer holds the lock, in this process or not, a writer is refused and readers are not."""
     database = tmp_path / "books.db" if kind == "sqlite" else request.getfixturevalue("postgresql").new()
     with Store.open(database, lock_seconds=0.2) as store, Store.open(database, lock_seconds=0.2) as other:
         instance = create_instance(store)
@@ -206,40 +206,40 @@ def test_a_writer_that_waits_too_long_is_turned_away(tmp_path, request, kind):
         assert len(other.instances()) == 2
 
 
-def test_books_begin_where_they_say(make_books):
-    """Before the first day of the books nothing can be posted, and asking is refused with the day."""
+def test_first_day_of_the_books(make_books):
+    """Before the first day of the books, entries and requests are refused with that day."""
     books = make_books(entries_start=dt.date(2025, 1, 1), localtime="America/New_York")
     bank, rent = books.bank(), books.category()
     with pytest.raises(PostingRefusedError, match="2025-01-01"):
         books.post("2025-01-01T04:59:59Z", (bank, -1), (rent, 1))
     books.post("2025-01-01T05:00:00Z", (bank, -1), (rent, 1))
-    for ask in (books.report, lambda *days, **options: books.lines(bank, *days, **options)):
-        refused = ask("2024-12-31", "2025-01-31", status=422)
+    for request in (books.report, lambda *days, **options: books.lines(bank, *days, **options)):
+        refused = request("2024-12-31", "2025-01-31", status=422)
         assert refused["detail"][0]["loc"] == ["query", "start_date"]
         assert "2025-01-01" in refused["detail"][0]["msg"]
-        ask("2025-01-01", "2025-01-31")
+        request("2025-01-01", "2025-01-31")
 
 
-def test_only_one_first_instance(path):
-    """However many open a new database at once, one instance is made, and the token file opens it."""
+def test_concurrent_first_instances(path):
+    """Of many first instances in parallel only one is created, and the token file belongs to it."""
     with Store.open(path) as store, ThreadPoolExecutor(8) as pool:
-        made = [one for one in pool.map(lambda _: create_first_instance(store), range(8)) if one is not None]
-        assert [one.id for one in store.instances()] == [one.instance_id for one in made]
-        (only,) = made
+        created = [one for one in pool.map(lambda _: create_first_instance(store), range(8)) if one is not None]
+        assert [one.id for one in store.instances()] == [one.instance_id for one in created]
+        (only,) = created
         with store.reading() as connection:
-            opened = instance_of_token(connection, only.token_file.read_text().strip())
-        assert opened.id == only.instance_id
+            instance = instance_of_token(connection, only.token_file.read_text().strip())
+        assert instance.id == only.instance_id
 
 
 @pytest.mark.parametrize("instance_id", ["büro", "公司", " acme", "acme "])
-def test_an_instance_that_no_header_can_name_is_refused(store, instance_id):
-    """The id of an instance is sent as a header, so it is ASCII without spaces at its ends."""
+def test_an_instance_id_that_is_not_a_header_value_is_refused(store, instance_id):
+    """The id of an instance must be ASCII without spaces at its ends, because it is sent as a header."""
     with pytest.raises(PostingRefusedError, match="header"):
         create_instance(store, NewInstance(id=instance_id))
 
 
-def test_text_that_neither_database_keeps_is_refused(store):
-    """NUL and lone surrogates in names, labels and tags, and endless tag names, are refused and nothing is written."""
+def test_text_that_a_database_cannot_store_is_refused(store):
+    """NUL, lone surrogates and long tag names are refused, and nothing is written."""
     for write in (
         lambda: create_instance(store, NewInstance(name="a\0b")),
         lambda: issue_token(store, "books", label="\udcff"),
@@ -253,14 +253,14 @@ def test_text_that_neither_database_keeps_is_refused(store):
 
 
 def post_tag(store, name):
-    """Post an entry that carries a tag of this name."""
+    """Post an entry with a tag of this name."""
     tagged = NewLine("bank", "debit", Decimal(1), tags=(NewTag("group", name),))
     lines = (tagged, NewLine("rent", "credit", Decimal(1)))
     post_entries(store, "books", [NewJournalEntry(dt.datetime(2025, 1, 1, tzinfo=dt.UTC), "entry", lines)])
 
 
 def test_the_last_instant_of_the_calendar_has_its_day(make_books):
-    """What can be posted last is listed on its own day."""
+    """The last instant that can be posted is listed on its day."""
     books = make_books()
     bank, rent = books.bank(), books.category()
     last = dt.datetime(9999, 12, 29, tzinfo=dt.UTC)
