@@ -30,6 +30,15 @@ def test_manifest_describes_the_files(frames, tmp_path):
     assert (content["time_zone"], content["scale"], content["partial"]) == ("America/New_York", 2, False)
 
 
+def test_manifest_as_text_and_json(frames, tmp_path):
+    """The file has the JSON of the manifest; the text names the folder and counts the rows of each file."""
+    manifest = aa.export_parquet(tmp_path / "out", **frames)
+    assert (tmp_path / "out" / "manifest.json").read_text(encoding="utf-8") == manifest.to_json()
+    assert manifest.explain().startswith(f"Export in {tmp_path / 'out'}: ")
+    assert f"- dim_ledger.parquet: {len(frames['ledgers']):,} rows" in manifest.explain()
+    assert "dim_ledger.parquet" in manifest._repr_html_()
+
+
 def test_manifest_states_that_lines_are_missing(frames, tmp_path):
     """The manifest of an incomplete load has ``partial`` set."""
     partial = frames | {"report": dataclasses.replace(frames["report"], partial=True)}
@@ -80,15 +89,7 @@ def test_failed_export_keeps_the_previous_one(frames, tmp_path):
 def test_books_without_lines_are_exported(frames, tmp_path):
     """A period without lines gives files with columns and no rows."""
     report = frames["report"]
-    empty = type(report)(
-        report.period,
-        report.ledgers.head(0),
-        report.lines.head(0),
-        report.starting_balances,
-        report.starting_balances,
-        report.starting_cash_balance,
-        report.starting_cash_balance,
-    )
+    empty = dataclasses.replace(report, ledgers=report.ledgers.head(0), lines=report.lines.head(0))
     manifest = aa.export_parquet(
         tmp_path / "out", **frames | {"report": empty, "line_entries": frames["line_entries"].head(0)}
     )

@@ -26,22 +26,14 @@ CATEGORIES = ("rent", "office", "paper", "sales", "receivable")
 
 def ledger_frame(cash=CASH, parent_known=True):  # noqa: FBT002 (a column of the table)
     """Chart of accounts; which ledgers are cash may vary."""
-    count = len(LEDGERS)
     return Ledgers.from_columns(
         {
             "id": list(LEDGERS),
             "name": [ledger.title() for ledger in LEDGERS],
-            "type": ["asset"] * count,
-            "sub_type": ["current_assets"] * count,
-            "debit_credit": ["debit"] * count,
-            "financial_account_type": [None] * count,
             "report_cash_flow": [ledger in cash for ledger in LEDGERS],
-            "is_required": [False] * count,
-            "editable": [True] * count,
             "parent_id": [PARENTS.get(ledger) if parent_known else None for ledger in LEDGERS],
-            "sort_code": [f"{position:02}" for position in range(count)],
-            "created_at": [None] * count,
-            "parent_known": [parent_known] * count,
+            "sort_code": [f"{position:02}" for position in range(len(LEDGERS))],
+            "parent_known": [parent_known] * len(LEDGERS),
         }
     )
 
@@ -55,46 +47,34 @@ def books():
     yield dt.datetime(2025, 2, 1, 3, tzinfo=dt.UTC), {"bank": "-12.34", "paper": "12.34"}  # January in New York
     yield noon, {"receivable": "80", "sales": "-80"}
     for _ in range(60):
-        at = noon + dt.timedelta(hours=rng.randint(0, 24 * 60))
+        moment = noon + dt.timedelta(hours=rng.randint(0, 24 * 60))
         first, second = rng.sample(CATEGORIES, 2)
         whole, part = rng.randint(200, 9000), rng.randint(1, 199)
         cash = rng.choice(CASH)
         if rng.random() < 0.15:
-            yield at, {"bank": f"{-whole}", "savings": f"{whole}"}
+            yield moment, {"bank": f"{-whole}", "savings": f"{whole}"}
         elif rng.random() < 0.3:
-            yield at, {cash: f"{-whole}.00", first: f"{part}.01", second: f"{whole - part - 1}.99"}
+            yield moment, {cash: f"{-whole}.00", first: f"{part}.01", second: f"{whole - part - 1}.99"}
         else:
-            yield at, {cash: f"{-whole}.55", first: f"{whole}.55"}
+            yield moment, {cash: f"{-whole}.55", first: f"{whole}.55"}
 
 
 def line_frame():
     """Line entries of the books."""
     rows = [
-        (f"je_{number}", at, ledger, Decimal(amount))
-        for number, (at, lines) in enumerate(books())
+        (f"je_{number}", moment, ledger, Decimal(amount))
+        for number, (moment, lines) in enumerate(books())
         for ledger, amount in lines.items()
     ]
-    count = len(rows)
-    return LineEntries.checked(
-        LineEntries.from_columns(
-            {
-                "id": [f"le_{number}" for number in range(count)],
-                "ledger_id": [ledger for _, _, ledger, _ in rows],
-                "ledger_name": [None] * count,
-                "journal_entry_id": [entry for entry, *_ in rows],
-                "journal_entry_description": [None] * count,
-                "datetime": [at for _, at, *_ in rows],
-                "amount": [abs(signed) for *_, signed in rows],
-                "debit_credit": ["debit" if signed >= 0 else "credit" for *_, signed in rows],
-                "signed_amount": [signed for *_, signed in rows],
-                "description": [None] * count,
-                "transaction_id": [None] * count,
-                "related_line_entry_id": [None] * count,
-                "editable": [None] * count,
-                "tag_ids": [None] * count,
-            }
-        )
-    )
+    columns = {
+        "id": [f"le_{number}" for number in range(len(rows))],
+        "ledger_id": [ledger for _, _, ledger, _ in rows],
+        "journal_entry_id": [entry for entry, *_ in rows],
+        "journal_entry_description": [None] * len(rows),
+        "datetime": [moment for _, moment, *_ in rows],
+        "signed_amount": [signed for *_, signed in rows],
+    }
+    return LineEntries.from_columns(columns)
 
 
 LINES = line_frame()
@@ -118,11 +98,10 @@ def without(report, table, row):
 
 
 def reconciled(reported, **options):
-    """Reconcile with REPORT; the differences are a valid table, and text and HTML are rendered."""
+    """Reconcile with REPORT; the differences are a valid table, and every kind of them has a text."""
     outcome = reconcile(reported, REPORT, **options)
     Differences.checked(outcome.differences)
     assert outcome.ties == ("agree" in outcome.explain().splitlines()[0])
-    assert outcome._repr_html_().startswith("<p>")
     return outcome
 
 
@@ -498,8 +477,6 @@ def test_anchored_balances_prove_nothing():
         "starting_balance",
         "starting_total_balance",
     }
-    assert "proves nothing" in outcome.explain()
-    assert "no, supplied" in outcome._repr_html_()
     wrong = reconcile(changed(REPORT, "starting_balances", "bank", "cash_balance", Decimal(1)), anchored)
     assert differences_of(wrong)["starting_balance", "bank", None][1] == "not the balance that was supplied"
 
@@ -555,26 +532,6 @@ def test_line_entries_must_be_a_frame(line_entries):
     """Anything but a frame of line entries is refused with a clear message."""
     with pytest.raises(FrameError, match="line_entries"):
         reconcile(without(added(REPORT, line_id="le_new"), "lines", 0), REPORT, line_entries=line_entries)
-
-
-def test_text_of_the_books_never_executes():
-    """Names and ids are escaped in HTML; text has no control characters."""
-    nasty = "<img src=x onerror=alert(1)>\x1b[31m\u202e"
-    reported = dataclasses.replace(REPORT, ledgers=REPORT.ledgers.assign(name=nasty))
-    recomputed = dataclasses.replace(REPORT, ledgers=REPORT.ledgers.assign(name=nasty), notes=(nasty,))
-    outcome = reconcile(changed(reported, "ledgers", "rent", "net_cash_flow", Decimal(1)), recomputed)
-    assert "<img" not in outcome._repr_html_()
-    assert "\x1b" not in outcome.explain()
-    assert "\u202e" not in outcome.explain()
-
-
-def test_many_differences_are_shortened_in_text_only():
-    """The text shows the first differences and counts the rest; the table has all."""
-    off = dataclasses.replace(REPORT, lines=pd.concat([REPORT.lines] * 3, ignore_index=True))
-    lines = off.lines.assign(line_id=[f"x_{number}" for number in range(len(off.lines))])
-    outcome = reconcile(dataclasses.replace(off, lines=lines), REPORT, line_entries=LINES)
-    assert len(outcome.differences) == 4 * len(REPORT.lines)
-    assert f"and {len(outcome.differences) - 50} more: see .differences" in outcome.explain()
 
 
 def test_errors_in_many_lines_are_all_found():

@@ -1,0 +1,93 @@
+"""The result of a reconciliation as text, HTML and JSON."""
+
+import json
+from decimal import Decimal
+
+import pytest
+
+from accounting_analytics.periods import Period
+from accounting_analytics.reconciliation import Comparison, Reconciliation
+from accounting_analytics.schemas import Differences
+
+HOSTILE = "<img src=x onerror=alert(1)>\x1b[31m\u202e"
+
+
+@pytest.fixture
+def make_result():
+    """Return a function that makes a result with some differing lines."""
+
+    def make(count, *, name="Rent", **options):
+        differences = Differences.from_columns(
+            {
+                "what": ["line"] * count,
+                "ledger_id": ["led_1"] * count,
+                "ledger_name": [name] * count,
+                "line_id": [f"le_{number}" for number in range(count)],
+                "journal_entry_id": ["je_1"] * count,
+                "reported": [Decimal("1234567.89")] * count,
+                "recomputed": [None] * count,
+                "difference": [Decimal("1234567.89")] * count,
+                "explanation": ["the recomputed report does not contain this line"] * count,
+            }
+        )
+        comparisons = (Comparison("starting_cash_balance", 1, 0, independent=False), Comparison("line", 90, count))
+        return Reconciliation(Period.of("2025-01-01", "2025-01-31", "UTC"), differences, comparisons, **options)
+
+    return make
+
+
+def test_ties(make_result):
+    """A result without differences ties, and its first line says so."""
+    result = make_result(0)
+    assert result.ties
+    assert result.frame.empty
+    assert result.explain().splitlines()[0] == result.summary()
+    assert (
+        result.summary()
+        == "Cash flow report, 2025-01-01 to 2025-01-31 (UTC): reported and recomputed agree to the last digit."
+    )
+
+
+def test_explanation_of_a_difference(make_result):
+    """Each difference is a line with its figure, place, amounts and explanation; notes and limits are named."""
+    text = make_result(1, notes=("The parents are unknown.",), partial=True).explain()
+    assert text.startswith("PARTIAL: Cash flow report, 2025-01-01 to 2025-01-31 (UTC): 1 difference.")
+    assert (
+        "- cash flow lines: Rent (led_1), line le_0 of entry je_1: reported 1,234,567.89, recomputed nothing, "
+        "difference 1,234,567.89: the recomputed report does not contain this line."
+    ) in text
+    assert "starting cash balance" in text
+    assert "(supplied: proves nothing)" in text
+    assert text.endswith("Note: The parents are unknown.")
+
+
+def test_html(make_result):
+    """The HTML has the summary, what was compared, and the differences."""
+    page = make_result(1)._repr_html_()
+    assert "1 difference." in page
+    assert "no, supplied" in page
+    assert "1234567.89" in page
+
+
+def test_json(make_result):
+    """The JSON has every digit as a string, and null where a report has no such row."""
+    content = json.loads(make_result(1, partial=True).to_json())
+    assert (content["ties"], content["partial"], content["end_date"]) == (False, True, "2025-01-31")
+    assert content["comparisons"][1] == {"what": "line", "compared": 90, "differing": 1, "independent": True}
+    (difference,) = content["differences"]
+    assert (difference["reported"], difference["recomputed"]) == ("1234567.89", None)
+
+
+def test_text_of_the_books_is_escaped(make_result):
+    """Names and notes are escaped in HTML; text has no control characters."""
+    result = make_result(1, name=HOSTILE, notes=(HOSTILE,))
+    assert "<img" not in result._repr_html_()
+    assert "\x1b" not in result.explain()
+    assert "\u202e" not in result.explain()
+
+
+def test_many_differences_are_shortened_in_text_only(make_result):
+    """The text shows the first differences and counts the rest; the table has all."""
+    result = make_result(80)
+    assert len(result.differences) == 80
+    assert "and 30 more: see .differences" in result.explain()
