@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import sys
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from accounting_analytics.json_text import to_json_text
 from accounting_analytics.messages import printable
 from accounting_analytics.money import format_amount
 
@@ -52,29 +52,8 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
 
 
 def print_json(content: pd.DataFrame | Mapping[str, Any]) -> None:
-    """Print a table (a list of objects) or a mapping as JSON; amounts are text, so that no digit is lost."""
-    json_value = _objects(content) if isinstance(content, pd.DataFrame) else content
-    json.dump(json_value, sys.stdout, default=_json_value, ensure_ascii=False, indent=2, allow_nan=False)
-    sys.stdout.write("\n")
-
-
-def _objects(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return [
-        {str(name): None if _is_missing(value) else value for name, value in zip(frame.columns, row, strict=True)}
-        for row in frame.itertuples(index=False, name=None)
-    ]
-
-
-def _json_value(value: object) -> Any:  # noqa: ANN401 (any JSON value)
-    if isinstance(value, pd.DataFrame):
-        return _objects(value)
-    if isinstance(value, Decimal):
-        return f"{value:f}"
-    if isinstance(value, dt.date):
-        return value.isoformat()
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return str(value)
+    """Print a mapping or a table as JSON."""
+    sys.stdout.write(f"{to_json_text(content)}\n")
 
 
 def _is_missing(value: Any) -> bool:  # noqa: ANN401 (any cell)
