@@ -1,7 +1,7 @@
-"""The doctor: whether this machine is ready, the service lets us in, and its answers agree with each other.
+"""The doctor: whether this machine is ready, the service gives access, and its responses agree with each other.
 
-Checks are plain functions, each with one finding: a verdict, what it means, what to do next. Those of the books are
-metamorphic: nothing is known of what the right figures are, but two ways of asking for the same must give the same.
+Checks are plain functions that return one finding: a verdict, what it means, what to do next. Checks of the books are
+metamorphic: the right figures are not known, but two ways to request the same figures must return the same.
 """
 
 from accounting_analytics.diagnosis.checkup import doctor

@@ -1,4 +1,4 @@
-"""Answers of the service about one period, each asked for once, when a check needs it."""
+"""Responses of the service for the checks of the books; each request is sent once."""
 
 from __future__ import annotations
 
@@ -18,28 +18,30 @@ if TYPE_CHECKING:
 
     from accounting_analytics.client import LedgerClient
 
-Answer = TypeVar("Answer")
+Response = TypeVar("Response")
 
 MONTHS = 3
 _MONTHS_BACK = 12
-_MOST_LINES = 20_000
-_MOST_LEDGERS = 60
+_MAX_LINES = 20_000
+_MAX_CATEGORIES = 60
 _EXPANSIONS = ("journal_entry", "opposing_ledger_ids")
 _DAY = dt.timedelta(days=1)
 
 
-class Evidence:
-    """What the service says of its books; the same question is never asked twice, and a failure is remembered."""
+class CachedResponses:
+    """Reports and lines of the service; a repeated request returns the first response, or raises its error again."""
 
     def __init__(self, client: LedgerClient) -> None:
         self.client = client
-        self._known: dict[Hashable, object] = {}
+        self._results: dict[Hashable, object] = {}
         self._names: dict[str, str] = {}
 
     def report(self, period: Period) -> CashFlowReport:
         """Cash flow report of a period."""
         days = (period.start_date, period.end_date)
-        report = self._once(period, lambda: load_cash_flow_report(self.client, *days, time_zone=period.time_zone))
+        report = self._request_once(
+            period, lambda: load_cash_flow_report(self.client, *days, time_zone=period.time_zone)
+        )
         for frame, column in (
             (report.ledgers, "name"),
             (report.starting_balances, "ledger_name"),
@@ -56,12 +58,12 @@ class Evidence:
         is_cashflow: bool | None = True,
     ) -> pd.DataFrame:
         """Line entries of some ledgers."""
-        asked = tuple(ledger_ids)
-        return self._once(
-            (asked, period, is_cashflow),
+        ids = tuple(ledger_ids)
+        return self._request_once(
+            (ids, period, is_cashflow),
             lambda: load_line_entries(
                 self.client,
-                asked,
+                ids,
                 period.start_date,
                 period.end_date,
                 time_zone=period.time_zone,
@@ -72,135 +74,135 @@ class Evidence:
         )
 
     def reports(self) -> list[CashFlowReport]:
-        """All reports that were read so far."""
-        return [known for known in self._known.values() if isinstance(known, CashFlowReport)]
+        """All reports requested so far."""
+        return [result for result in self._results.values() if isinstance(result, CashFlowReport)]
 
-    def named(self, ledger_id: str) -> str:
-        """Name and id of a ledger, for a message."""
+    def ledger_label(self, ledger_id: str) -> str:
+        """Name and id of a ledger, for messages."""
         name = self._names.get(ledger_id, "")
         return f"{name} (ledger {ledger_id})" if name else f"ledger {ledger_id}"
 
-    def _once(self, question: Hashable, ask: Callable[[], Answer]) -> Answer:
-        if question not in self._known:
+    def _request_once(self, key: Hashable, request: Callable[[], Response]) -> Response:
+        if key not in self._results:
             try:
-                self._known[question] = ask()
+                self._results[key] = request()
             except AccountingAnalyticsError as error:
-                self._known[question] = error
-        known = self._known[question]
-        if isinstance(known, AccountingAnalyticsError):
-            raise known.with_traceback(None)
-        return known  # type: ignore[return-value]  # what was asked for under this question
+                self._results[key] = error
+        result = self._results[key]
+        if isinstance(result, AccountingAnalyticsError):
+            raise result.with_traceback(None)
+        return result  # type: ignore[return-value]  # the result of the request with this key
 
 
-class Books:
-    """The part of the books that is examined: a period, its pieces, and one stretch whose lines are read.
+class BooksSample:
+    """The part of the books to check: a period, its parts, and the sample period whose lines are read.
 
     Parameters
     ----------
-    evidence : Evidence
-        Where answers come from.
+    responses : CachedResponses
+        Source of reports and lines.
     period : Period
-        Days to look at.
+        Days to check.
     """
 
-    def __init__(self, evidence: Evidence, period: Period) -> None:
-        self.evidence = evidence
+    def __init__(self, responses: CachedResponses, period: Period) -> None:
+        self.responses = responses
         self.period = period
         months = period.months()
-        # a period within one month is cut in two, so that there are pieces to put together
-        self.pieces = months if len(months) > 1 else period.windows(max(1, (period.days + 1) // 2))
+        # a period within one month is split in two, so that there are parts to add up
+        self.parts = months if len(months) > 1 else period.windows(max(1, (period.days + 1) // 2))
 
-    def pieces_reported(self) -> list[CashFlowReport]:
-        """Report of each piece."""
-        return [self.evidence.report(piece) for piece in self.pieces]
+    def part_reports(self) -> list[CashFlowReport]:
+        """Report of each part."""
+        return [self.responses.report(part) for part in self.parts]
 
-    def month(self) -> Period | None:
-        """Last piece in which money moved."""
-        return next((one.period for one in reversed(self.pieces_reported()) if len(one.ledgers)), None)
+    def active_month(self) -> Period | None:
+        """Last part with cash flow."""
+        return next((report.period for report in reversed(self.part_reports()) if len(report.ledgers)), None)
 
-    def days_reported(self) -> list[CashFlowReport]:
-        """Report of each day of the month."""
-        month = self.month()
-        return [] if month is None else [self.evidence.report(day) for day in month.windows(1)]
+    def day_reports(self) -> list[CashFlowReport]:
+        """Report of each day of the active month."""
+        month = self.active_month()
+        return [] if month is None else [self.responses.report(day) for day in month.windows(1)]
 
-    def stretch(self) -> Period | None:
-        """Days whose lines are read: the month, or the last day of it where it is very long."""
-        month = self.month()
-        if month is None or len(self.evidence.report(month).lines) <= _MOST_LINES:
+    def sample_period(self) -> Period | None:
+        """Days whose lines are read: the active month, or its last day with cash flow if it has very many lines."""
+        month = self.active_month()
+        if month is None or len(self.responses.report(month).lines) <= _MAX_LINES:
             return month
-        return next((one.period for one in reversed(self.days_reported()) if len(one.ledgers)), month)
+        return next((report.period for report in reversed(self.day_reports()) if len(report.ledgers)), month)
 
-    def stretch_reported(self) -> CashFlowReport | None:
-        """Report of the stretch."""
-        stretch = self.stretch()
-        return None if stretch is None else self.evidence.report(stretch)
+    def sample_report(self) -> CashFlowReport | None:
+        """Report of the sample period."""
+        sample = self.sample_period()
+        return None if sample is None else self.responses.report(sample)
 
     def cash_ledgers(self) -> tuple[str, ...]:
         """Ledgers that report cash flow, in the report's order."""
-        report = self.stretch_reported()
+        report = self.sample_report()
         if report is None:
             return ()
         return tuple(dict.fromkeys(chain(report.starting_balances["ledger_id"], report.ending_balances["ledger_id"])))
 
     def cash_lines(self) -> pd.DataFrame:
-        """Lines of the stretch on the cash ledgers."""
+        """Lines of the sample period on the cash ledgers."""
         return self._lines(self.cash_ledgers())
 
     def categories(self) -> tuple[str, ...]:
-        """Ledgers on the other side of cash, as report and lines name them; of very many those with most lines."""
-        report = self.stretch_reported()
+        """Opposing ledgers of cash, as named by report and lines; if there are very many, those with most lines."""
+        report = self.sample_report()
         if report is None:
             return ()
-        opposite = chain.from_iterable(ids for ids in self.cash_lines()["opposing_ledger_ids"] if ids is not pd.NA)
-        flows = [
+        opposing = chain.from_iterable(ids for ids in self.cash_lines()["opposing_ledger_ids"] if ids is not pd.NA)
+        reported = [
             ledger_id
             for ledger_id, flow in zip(report.ledgers["ledger_id"], report.ledgers["net_cash_flow"], strict=True)
             if flow or ledger_id in set(report.lines["ledger_id"])
         ]
         sizes = report.lines["ledger_id"].value_counts()
-        found = set(chain(flows, opposite)) - set(self.cash_ledgers())
-        return tuple(sorted(found, key=lambda ledger_id: (-sizes.get(ledger_id, 0), ledger_id))[:_MOST_LEDGERS])
+        found = set(chain(reported, opposing)) - set(self.cash_ledgers())
+        return tuple(sorted(found, key=lambda ledger_id: (-sizes.get(ledger_id, 0), ledger_id))[:_MAX_CATEGORIES])
 
     def category_lines(self) -> pd.DataFrame:
-        """Lines of the stretch on the categories, of entries that touch cash."""
+        """Lines of the sample period on the categories, of entries that touch cash."""
         return self._lines(self.categories())
 
     def entry_lines(self) -> pd.DataFrame:
-        """All lines of the entries of the stretch that touch cash."""
+        """All lines of the entries of the sample period that touch cash."""
         return pd.concat([self.cash_lines(), self.category_lines()], ignore_index=True)
 
     @property
-    def all_categories_read(self) -> bool:
-        """Whether the lines are those of every category, not of the largest only."""
-        return len(self.categories()) < _MOST_LEDGERS
+    def has_all_categories(self) -> bool:
+        """Whether the lines of every category are read, not of the largest only."""
+        return len(self.categories()) < _MAX_CATEGORIES
 
     def _lines(self, ledger_ids: tuple[str, ...]) -> pd.DataFrame:
-        stretch = self.stretch()
-        return self.evidence.lines(ledger_ids, self.period if stretch is None else stretch)
+        sample = self.sample_period()
+        return self.responses.lines(ledger_ids, self.period if sample is None else sample)
 
 
-def last_months(evidence: Evidence, today: dt.date, time_zone: str) -> Period | None:
-    """Last three full months, the third of which has flows; None where nothing moved for a year."""
+def find_last_months(responses: CachedResponses, today: dt.date, time_zone: str) -> Period | None:
+    """Last three full months that end with a month with cash flow; None without cash flow for a year."""
     last = today.replace(day=1) - _DAY
     for _ in range(_MONTHS_BACK):
         month = Period(last.replace(day=1), last, time_zone)
         try:
-            report = evidence.report(month)
-        except InvalidRequestError:  # before the start of the books, some deployments refuse to look
+            report = responses.report(month)
+        except InvalidRequestError:  # some deployments refuse days before the start of the books
             return None
         if len(report.ledgers):
-            return Period(_first_of(evidence, month), last, time_zone)
+            return Period(_first_day(responses, month), last, time_zone)
         last = month.start_date - _DAY
     return None
 
 
-def _first_of(evidence: Evidence, month: Period) -> dt.date:
-    """First day of three months that end with `month`, or of as many as the service lets us see."""
+def _first_day(responses: CachedResponses, month: Period) -> dt.date:
+    """First day of three months that end with `month`, or of as many as the service shows."""
     first = month.start_date
     for _ in range(MONTHS - 1):
         last = first - _DAY
         try:
-            evidence.report(Period(last.replace(day=1), last, month.time_zone))
+            responses.report(Period(last.replace(day=1), last, month.time_zone))
         except InvalidRequestError:
             break
         first = last.replace(day=1)

@@ -1,4 +1,4 @@
-"""The doctor's round: this machine, then the service, then the books."""
+"""The doctor: checks this machine, then the service, then the books."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.client import connect
 from accounting_analytics.client.configuration import load_settings
-from accounting_analytics.diagnosis import line_relations, relations
-from accounting_analytics.diagnosis.access import knock, service_findings
-from accounting_analytics.diagnosis.cached_responses import Books, Evidence, last_months
+from accounting_analytics.diagnosis import line_entry_consistency as lines
+from accounting_analytics.diagnosis import report_consistency as reports
+from accounting_analytics.diagnosis.cached_responses import BooksSample, CachedResponses, find_last_months
 from accounting_analytics.diagnosis.diagnosis import Diagnosis
-from accounting_analytics.diagnosis.finding import Finding, Part, Verdict
-from accounting_analytics.diagnosis.machine import machine_findings
+from accounting_analytics.diagnosis.finding import Finding, Part
+from accounting_analytics.diagnosis.machine_checks import check_machine
+from accounting_analytics.diagnosis.service_checks import check_service, request_first_report
 from accounting_analytics.errors import (
     AccountingAnalyticsError,
     InputError,
@@ -29,22 +30,22 @@ if TYPE_CHECKING:
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.client.configuration import Settings
 
-RELATIONS: tuple[tuple[str, Callable[[Books], Finding]], ...] = (
-    ("identity", relations.identity),
-    ("balances chain", relations.balances_chain),
-    ("months add up", relations.pieces_add_up),
-    ("days add up", relations.days_add_up),
-    ("lines = report", line_relations.report_has_the_lines),
-    ("cash filter", line_relations.cash_filter_splits),
-    ("whole entries", line_relations.entries_are_whole),
-    ("opposing ledgers", line_relations.opposing_ledgers_agree),
-    ("tagged report", line_relations.tags_filter),
-    ("page size", line_relations.pages_are_whole),
-    ("expand", line_relations.expansions_are_honoured),
+BOOKS_CHECKS: tuple[tuple[str, Callable[[BooksSample], Finding]], ...] = (
+    ("identity", reports.check_identity),
+    ("balances chain", reports.check_balance_chain),
+    ("months add up", reports.check_parts_sum),
+    ("days add up", reports.check_days_sum),
+    ("lines = report", lines.check_lines_match_report),
+    ("cash filter", lines.check_cash_filter),
+    ("whole entries", lines.check_entries_complete),
+    ("opposing ledgers", lines.check_opposing_ledgers),
+    ("tagged report", lines.check_tag_filter),
+    ("page size", lines.check_page_sizes),
+    ("expand", lines.check_expansions),
 )
-"""Checks of the books, by the name that their findings carry."""
+"""Checks of the books, by the names of their findings."""
 _CONFIGURATION = "configuration"
-_GAVE_OUT = "because the service failed in an earlier check"
+_SERVICE_FAILED = "because the service failed in an earlier check"
 
 
 def doctor(
@@ -56,20 +57,20 @@ def doctor(
     profile: str | None = None,
     output: str | Path = ".",
 ) -> Diagnosis:
-    """Examine this machine, the service, and whether the service's answers agree with each other; changes nothing.
+    """Check this machine, the service, and whether the service's responses agree with each other; changes nothing.
 
-    The last is done without knowing any right figure: January + February must be January to February, the end of one
-    month the start of the next, the days of a month the month, the lines of the categories those of the report, and so
-    on. It asks some hundred questions about three months.
+    Checks of the books need no right figures: January + February must be January to February, the end of one month the
+    start of the next, the days of a month the month, the lines of the categories those of the report, and so on. They
+    send about a hundred requests for three months.
 
     Parameters
     ----------
     client : LedgerClient, optional
-        The service; without it the configured one, and the configuration is examined too.
+        The service; without it the configured one, and the configuration is checked too.
     start_date, end_date : datetime.date or str, optional
-        Days to look at, both inclusive; without them the last three full months in which money moved.
+        Days to check, both inclusive; without them the last three full months with cash flow.
     time_zone : str, optional
-        Zone that days are counted in; without it the configured one, or UTC for a `client` that was given.
+        Zone that days are counted in; without it the configured one, or UTC if `client` is given.
     profile : str, optional
         Profile of the configuration file, without a `client`.
     output : path
@@ -78,134 +79,133 @@ def doctor(
     Returns
     -------
     Diagnosis
-        One finding a check: ``print(diagnosis)``, ``diagnosis.frame``, ``diagnosis.exit_code``.
+        One finding for each check: ``print(diagnosis)``, ``diagnosis.frame``, ``diagnosis.exit_code``.
 
     Raises
     ------
     InputError
-        The period or the time zone is none.
+        The period or the time zone is not valid.
     """
-    asked = _asked_period(start_date, end_date, time_zone)
-    findings = machine_findings(Path(output))
+    requested = _parse_period(start_date, end_date, time_zone)
+    findings = check_machine(Path(output))
     with ExitStack() as stack:
         if client is None:
-            configured = _configured(profile)
+            configured = _check_configuration(profile)
             findings.insert(0, configured.finding)
             if configured.client is None:
-                return Diagnosis("No service is configured as it should be.", asked, tuple(findings))
+                return Diagnosis("The configuration of the service is not usable.", requested, tuple(findings))
             client = stack.enter_context(configured.client)
             time_zone = time_zone or configured.time_zone
         else:
-            said = "because a client was given, which needs none"
-            findings.insert(0, Finding(Part.MACHINE, _CONFIGURATION, Verdict.NOT_CHECKED, said))
+            reason = "because a client was passed, which needs none"
+            findings.insert(0, Finding.not_checked(Part.MACHINE, _CONFIGURATION, reason))
         subject = f"Service {client.base_url}, instance {client.instance_id}"
-        period = asked and Period(asked.start_date, asked.end_date, time_zone or "UTC")
-        examined = _examine(client, period, time_zone or "UTC")
-        return Diagnosis(subject, examined.period, (*findings, *examined.findings))
+        period = requested and Period(requested.start_date, requested.end_date, time_zone or "UTC")
+        checked = check_service_and_books(client, period, time_zone or "UTC")
+        return Diagnosis(subject, checked.period, (*findings, *checked.findings))
 
 
 class _Configured(NamedTuple):
-    """What the configuration gives."""
+    """Client and zone of the configuration, and the finding about it."""
 
     client: LedgerClient | None
     time_zone: str
     finding: Finding
 
 
-class _Examined(NamedTuple):
-    """Findings about service and books, and the days looked at."""
+class CheckedBooks(NamedTuple):
+    """Findings about service and books, and the days that were checked."""
 
     period: Period | None
     findings: tuple[Finding, ...]
 
 
-def _asked_period(
+def _parse_period(
     start_date: dt.date | str | None, end_date: dt.date | str | None, time_zone: str | None
 ) -> Period | None:
-    """Period that was asked for; its zone may still be the configured one."""
+    """Return the requested period; the configuration may still replace its zone."""
     if time_zone not in {None, LOCALTIME}:
         zone(str(time_zone))
     if start_date is None and end_date is None:
         return None
     if start_date is None or end_date is None:
-        msg = "give both start_date and end_date, or neither: then the last full months are looked at"
+        msg = "give both start_date and end_date, or neither: then the last full months are checked"
         raise InputError(msg)
     return Period.of(start_date, end_date, time_zone or "UTC")
 
 
-def _configured(profile: str | None) -> _Configured:
-    """Client of the configured service, and where its settings come from."""
+def _check_configuration(profile: str | None) -> _Configured:
+    """Connect to the configured service, and report the sources of its settings."""
     try:
         settings = load_settings(profile)
         if settings.time_zone != LOCALTIME:
             zone(settings.time_zone)
         client = connect(profile)
     except InputError as error:
-        step = "see what is in force with: accounting-analytics config show"
-        return _Configured(None, "UTC", Finding(Part.MACHINE, _CONFIGURATION, Verdict.FAILED, str(error), step))
-    said = f"found: {_sources(settings)}"
-    return _Configured(client, settings.time_zone, Finding(Part.MACHINE, _CONFIGURATION, Verdict.OK, said))
+        step = "show the settings in effect with: accounting-analytics config show"
+        return _Configured(None, "UTC", Finding.failed(Part.MACHINE, _CONFIGURATION, str(error), step))
+    finding = Finding.ok(Part.MACHINE, _CONFIGURATION, f"found: {_setting_sources(settings)}")
+    return _Configured(client, settings.time_zone, finding)
 
 
-def _sources(settings: Settings) -> str:
-    """Which settings come from where; no value of any."""
+def _setting_sources(settings: Settings) -> str:
+    """Names of the settings by source, without values."""
     by_source: dict[str, list[str]] = {}
-    for one in settings.settings:
-        if one.value and one.source != "default":
-            by_source.setdefault(one.source.partition(" ACCOUNTING")[0], []).append(one.name)
+    for setting in settings.settings:
+        if setting.value and setting.source != "default":
+            by_source.setdefault(setting.source.partition(" ACCOUNTING")[0], []).append(setting.name)
     return "; ".join(f"{', '.join(names)} from {source}" for source, names in by_source.items())
 
 
-def _examine(client: LedgerClient, period: Period | None, time_zone: str) -> _Examined:
-    """Examine a service, and its books when it lets us in."""
+def check_service_and_books(client: LedgerClient, period: Period | None, time_zone: str) -> CheckedBooks:
+    """Check a service, and its books if a report can be read."""
     today = _today(time_zone)
     day = Period(today, today, time_zone) if period is None else Period(period.end_date, period.end_date, time_zone)
-    opened = knock(client, day)
-    findings = service_findings(client, day, opened)
-    if opened.error is not None:
-        return _Examined(period, (*findings, *_none_checked("because the service let us read no report")))
-    evidence = Evidence(client)
+    first = request_first_report(client, day)
+    findings = check_service(client, day, first)
+    if first.error is not None:
+        return CheckedBooks(period, (*findings, *_all_not_checked("because no report could be read")))
+    responses = CachedResponses(client)
     if period is None:
         try:
-            period = last_months(evidence, today, time_zone)
+            period = find_last_months(responses, today, time_zone)
         except AccountingAnalyticsError as error:
-            return _Examined(None, (*findings, *_ended("identity", error), *_none_checked(_GAVE_OUT)[1:]))
+            failure = _error_finding("identity", error)
+            return CheckedBooks(None, (*findings, failure, *_all_not_checked(_SERVICE_FAILED)[1:]))
     if period is None:
-        why = "because no money moved in the last twelve months; give a period (--start-date, --end-date)"
-        return _Examined(None, (*findings, *_none_checked(why)))
-    return _Examined(period, (*findings, *books_findings(Books(evidence, period))))
+        reason = "because there is no cash flow in the last twelve months; give a period (--start-date, --end-date)"
+        return CheckedBooks(None, (*findings, *_all_not_checked(reason)))
+    return CheckedBooks(period, (*findings, *check_books(BooksSample(responses, period))))
 
 
-def books_findings(books: Books) -> Iterator[Finding]:
-    """All findings about the books; when the service gives out, the rest is not checked."""
-    told: dict[int, str] = {}
-    gave_out = False
-    with progress_bar(None, total=len(RELATIONS), desc="checks of the books", unit=" checks") as bar:
-        for name, relation in RELATIONS:
+def check_books(books: BooksSample) -> Iterator[Finding]:
+    """All findings about the books; once the service fails, the remaining checks are skipped."""
+    check_by_error: dict[int, str] = {}
+    service_failed = False
+    with progress_bar(None, total=len(BOOKS_CHECKS), desc="checks of the books", unit=" checks") as bar:
+        for name, check in BOOKS_CHECKS:
             bar.update()
-            if gave_out:
-                yield Finding(Part.BOOKS, name, Verdict.NOT_CHECKED, _GAVE_OUT)
+            if service_failed:
+                yield Finding.not_checked(Part.BOOKS, name, _SERVICE_FAILED)
                 continue
             try:
-                yield relation(books)
+                yield check(books)
             except AccountingAnalyticsError as error:
-                if id(error) in told:
-                    why = f"because of the same trouble as in {told[id(error)]}"
-                    yield Finding(Part.BOOKS, name, Verdict.NOT_CHECKED, why)
+                if id(error) in check_by_error:
+                    reason = f"because of the same error as in {check_by_error[id(error)]}"
+                    yield Finding.not_checked(Part.BOOKS, name, reason)
                     continue
-                told[id(error)] = name
-                gave_out = isinstance(error, ServiceError)
-                yield from _ended(name, error)
+                check_by_error[id(error)] = name
+                service_failed = isinstance(error, ServiceError)
+                yield _error_finding(name, error)
 
 
-def _ended(name: str, error: AccountingAnalyticsError) -> Iterator[Finding]:
-    """Find that an error ended a check."""
-    step = "see what it says, then run the doctor again"
-    yield Finding(Part.BOOKS, name, Verdict.FAILED, str(error), step, error_code=error.exit_code)
+def _error_finding(name: str, error: AccountingAnalyticsError) -> Finding:
+    return Finding.from_error(Part.BOOKS, name, error, "read the message, then run the doctor again")
 
 
-def _none_checked(why: str) -> list[Finding]:
-    return [Finding(Part.BOOKS, name, Verdict.NOT_CHECKED, why) for name, _ in RELATIONS]
+def _all_not_checked(reason: str) -> list[Finding]:
+    return [Finding.not_checked(Part.BOOKS, name, reason) for name, _ in BOOKS_CHECKS]
 
 
 def _today(time_zone: str) -> dt.date:

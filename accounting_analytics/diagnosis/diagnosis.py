@@ -1,4 +1,4 @@
-"""All findings together, for an analyst's eyes and for a program's."""
+"""All findings together, for people and for programs."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from accounting_analytics.periods import Period
 
 _PRECEDENCE = (Part.MACHINE.exit_code, Part.SERVICE.exit_code, Part.BOOKS.exit_code)
-"""A cause comes before what it brings about."""
+"""Causes come before their effects."""
 _COLUMNS = ["part", "check", "verdict", "finding", "next step"]
-_NARROWEST = 60
+_MIN_WIDTH = 60
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Diagnosis:
     subject : str
         Which service and instance.
     period : Period or None
-        Days of the books that were looked at; None where there were none.
+        Days of the books that were checked; None if no books were checked.
     findings : tuple of Finding
-        One a check, in the order they were made.
+        One for each check, in order.
     """
 
     subject: str
@@ -50,33 +50,33 @@ class Diagnosis:
 
     @property
     def exit_code(self) -> int:
-        """0 where nothing failed; else 2 configuration, 4 service, 3 books: the first of these that applies."""
+        """0 if nothing failed; else 2 configuration, 4 service, 3 books: the first of these that applies."""
         codes = {finding.exit_code for finding in self.failed}
         return next((code for code in _PRECEDENCE if code in codes), max(codes, default=0))
 
     @property
     def frame(self) -> pd.DataFrame:
-        """One row a check: part, check, verdict, finding, next step."""
+        """One row for each check: part, check, verdict, finding, next step."""
         rows = [
-            (str(one.part), one.check, str(one.verdict), printable(one.said), printable(one.next_step))
+            (str(one.part), one.check, str(one.verdict), printable(one.message), printable(one.next_step))
             for one in self.findings
         ]
         return pd.DataFrame(rows, columns=_COLUMNS, dtype="str")
 
     def summary(self) -> str:
-        """One line for a human."""
+        """One line for people."""
         counts = Counter(finding.verdict for finding in self.findings)
-        told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+        results = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
         if not self.failed:
-            return f"Nothing failed: {told}."
-        return f"{len(self.failed)} check(s) failed: {', '.join(finding.check for finding in self.failed)} ({told})."
+            return f"Nothing failed: {results}."
+        return f"{len(self.failed)} check(s) failed: {', '.join(finding.check for finding in self.failed)} ({results})."
 
     def explain(self, width: int = 80) -> str:
         """Plain text, at most `width` columns wide: each check with its verdict, what it means and what to do."""
-        return "\n".join(self._lines(max(width, _NARROWEST)))
+        return "\n".join(self._lines(max(width, _MIN_WIDTH)))
 
     def as_json(self) -> dict[str, Any]:
-        """Everything, as JSON can hold it."""
+        """Everything as a mapping for JSON."""
         days = None if self.period is None else (str(self.period.start_date), str(self.period.end_date))
         return {
             "exit_code": self.exit_code,
@@ -96,22 +96,22 @@ class Diagnosis:
         verdicts = max(map(len, Verdict))
         checks = max((len(finding.check) for finding in self.findings), default=0)
         indent = " " * (verdicts + checks + 4)
-        told: set[str] = set()
+        printed_steps: set[str] = set()
         for part, findings in groupby(self.findings, key=lambda finding: finding.part):
             yield ""
             yield str(part)
             for finding in findings:
                 head = f"{finding.verdict:{verdicts}}  {finding.check:{checks}}  "
                 yield from textwrap.wrap(
-                    printable(finding.said),
+                    printable(finding.message),
                     width,
                     initial_indent=head,
                     subsequent_indent=indent,
                     break_on_hyphens=False,
                 )
-                if finding.next_step in told:
-                    continue  # one cause often fails several checks
-                told.add(finding.next_step)
+                if finding.next_step in printed_steps:
+                    continue  # several checks often fail for the same reason
+                printed_steps.add(finding.next_step)
                 yield from textwrap.wrap(
                     printable(finding.next_step),
                     width,

@@ -1,4 +1,4 @@
-"""Small books on a real service, examined as they are and through distortions."""
+"""Small books on a real service, checked directly and through distorted responses."""
 
 import datetime as dt
 from decimal import Decimal
@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.diagnosis.checkup import _examine
+from accounting_analytics.diagnosis.checkup import check_service_and_books
 from accounting_analytics.periods import Period
 from accounting_analytics.service.auth.access_tokens import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
@@ -67,9 +67,14 @@ def post_books(store, instance):
     return ids
 
 
+def flow_of(report, ledger_id):
+    """Return the object of a ledger in a report's JSON; None if there is none."""
+    return next((ledger for ledger in report["cash_flow_ledgers"] if ledger["ledger_id"] == ledger_id), None)
+
+
 @pytest.fixture(scope="session")
 def books(tmp_path_factory):
-    """Return the books: address, token, instance, ledgers, and how to connect; tests do not change them."""
+    """Return the books: address, token, instance, ledgers, and a function that connects; tests do not change them."""
     database = tmp_path_factory.mktemp("diagnosis") / "books.db"
     with Store.open(database) as store:
         instance = create_instance(store)
@@ -77,7 +82,7 @@ def books(tmp_path_factory):
         ledgers = post_books(store, instance)
     with running(database) as service:
 
-        def connected(base_url=service.base_url, **options):
+        def connect(base_url=service.base_url, **options):
             return aa.LedgerClient(base_url, **{"token": token, "instance_id": instance} | options)
 
         yield SimpleNamespace(
@@ -85,32 +90,39 @@ def books(tmp_path_factory):
             database=database,
             instance=instance,
             token=token,
-            connected=connected,
+            connect=connect,
+            flow_of=flow_of,
             **ledgers,
         )
 
 
 @pytest.fixture
-def examine(books, distortion, forwarding):
-    """Return a function that examines the books through a distortion; the machine is left out."""
+def diagnose_books(books, distortion, forwarding):
+    """Return a function that checks service and books through a distortion, without the checks of the machine."""
 
-    def examine(through=None, period=PERIOD, **options):
+    def diagnose_books(through=None, period=PERIOD, **options):
         with (
             forwarding(books.base_url, through or distortion()) as base_url,
-            books.connected(base_url, max_attempts=2, **options) as client,
+            books.connect(base_url, max_attempts=2, **options) as client,
         ):
-            examined = _examine(client, period, period.time_zone)
-        return aa.Diagnosis("subject", examined.period, examined.findings)
+            checked = check_service_and_books(client, period, period.time_zone)
+        return aa.Diagnosis("subject", checked.period, checked.findings)
 
-    return examine
+    return diagnose_books
 
 
 @pytest.fixture
-def found():
-    """Return a function that finds the finding of a check."""
+def finding_of():
+    """Return a function that returns the only finding of a check."""
 
-    def found(diagnosis, check):
-        (one,) = [finding for finding in diagnosis.findings if finding.check == check]
-        return one
+    def finding_of(diagnosis, check):
+        (finding,) = [finding for finding in diagnosis.findings if finding.check == check]
+        return finding
 
-    return found
+    return finding_of
+
+
+@pytest.fixture
+def failed_checks():
+    """Return a function that returns the names of the checks that failed."""
+    return lambda diagnosis: [finding.check for finding in diagnosis.failed]

@@ -1,16 +1,16 @@
-"""Checks of the machine look for real: each one can fail, and says what to do."""
+"""Checks of the machine really use what they check: each one can fail, and says what to do."""
 
 import shutil
 import zoneinfo
 
 import pytest
 
-from accounting_analytics.diagnosis import machine
+from accounting_analytics.diagnosis import machine_checks
 
 
 @pytest.fixture
 def zone_folders():
-    """Return a function that sets where zone data is looked for first; put back at the end."""
+    """Return a function that sets the folders of the system's zone data, and restore them at the end."""
     before = zoneinfo.TZPATH
     yield lambda *folders: zoneinfo.reset_tzpath(to=[str(folder) for folder in folders])
     zoneinfo.reset_tzpath(to=before)
@@ -18,7 +18,7 @@ def zone_folders():
 
 @pytest.fixture
 def shadowed(tmp_path, monkeypatch):
-    """Return a function that puts a broken library in front of the one of its name."""
+    """Return a function that shadows a library with a broken one."""
 
     def shadow(name, complaint):
         (tmp_path / f"{name}.py").write_text(f"raise ImportError({complaint!r})\n", encoding="utf-8")
@@ -32,101 +32,82 @@ def test_time_zones_of_the_system(zone_folders, tmp_path, version, verdict):
     """Zone data of the system that is older than the package's is a warning, because it is used first."""
     (tmp_path / "tzdata.zi").write_text(f"# version {version}\n", encoding="utf-8")
     zone_folders(tmp_path)
-    finding = machine.time_zones()
+    finding = machine_checks.check_time_zones()
     assert finding.verdict == verdict
-    assert f"data {version}, from the system" in finding.said
+    assert f"data {version}, from the system" in finding.message
     assert ("PYTHONTZPATH" in finding.next_step) == (verdict == "warning")
 
 
 def test_time_zones_of_the_package(zone_folders):
     """Without a database of the system, the package's is used, as the warning advises."""
     zone_folders()
-    finding = machine.time_zones()
+    finding = machine_checks.check_time_zones()
     assert finding.verdict == "ok"
-    assert "from the tzdata package" in finding.said
+    assert "from the tzdata package" in finding.message
 
 
 def test_a_zone_without_data(monkeypatch):
     """A zone of the interface that does not open here fails the check by its name."""
-    names = machine.time_zone_names() | {"Mars/Olympus"}
-    monkeypatch.setattr(machine, "time_zone_names", lambda: names)
-    finding = machine.time_zones()
+    names = machine_checks.time_zone_names() | {"Mars/Olympus"}
+    monkeypatch.setattr(machine_checks, "time_zone_names", lambda: names)
+    finding = machine_checks.check_time_zones()
     assert (finding.verdict, finding.exit_code) == ("failed", 2)
-    assert "Mars/Olympus" in finding.said
+    assert "Mars/Olympus" in finding.message
 
 
-def test_room_on_the_disk(tmp_path):
-    """A folder that is not there yet is judged by the one it would be made in."""
-    finding = machine.disk(tmp_path / "not" / "there")
+def test_disk_space(tmp_path):
+    """A folder that does not exist yet is checked by its nearest existing parent."""
+    finding = machine_checks.check_disk(tmp_path / "not" / "there")
     assert finding.verdict in {"ok", "warning"}
-    assert f"MB free in {tmp_path}" in finding.said
+    assert f"MB free in {tmp_path}" in finding.message
     assert not (tmp_path / "not").exists()
 
 
 def test_a_folder_that_cannot_be_written():
-    """Where nothing can be written, the check fails before any result is lost."""
-    finding = machine.disk(machine.Path("/proc/sys"))
+    """A folder without write access fails the check, before any result is lost."""
+    finding = machine_checks.check_disk(machine_checks.Path("/proc/sys"))
     assert (finding.verdict, finding.exit_code) == ("failed", 2)
-    assert "nothing can be written to /proc/sys" in finding.said
+    assert "cannot write to /proc/sys" in finding.message
 
 
 @pytest.mark.parametrize(("free", "verdict"), [(10, "failed"), (500, "warning"), (5000, "ok")])
-def test_little_room(tmp_path, monkeypatch, free, verdict):
-    """Little room is a warning, next to none a failure."""
+def test_low_disk_space(tmp_path, monkeypatch, free, verdict):
+    """Little space is a warning, next to none a failure."""
     usage = shutil.disk_usage(tmp_path)
-    monkeypatch.setattr(machine.shutil, "disk_usage", lambda _: usage._replace(free=free << 20))
-    finding = machine.disk(tmp_path)
+    monkeypatch.setattr(machine_checks.shutil, "disk_usage", lambda _: usage._replace(free=free << 20))
+    finding = machine_checks.check_disk(tmp_path)
     assert finding.verdict == verdict
-    assert f"{free:,} MB free" in finding.said
+    assert f"{free:,} MB free" in finding.message
 
 
 def test_a_broken_library(shadowed):
     """A library that cannot be imported is a warning with the reason, and what cannot be done without it."""
     shadowed("plotly", "libexample.so is missing")
-    finding = machine.library("plotly", "plotly", "charts cannot be drawn")
+    finding = machine_checks.check_library("plotly", "plotly", "charts cannot be drawn")
     assert finding.verdict == "warning"
-    assert finding.said == "charts cannot be drawn: ImportError: libexample.so is missing"
+    assert finding.message == "charts cannot be drawn: ImportError: libexample.so is missing"
     assert finding.exit_code == 0
 
 
 def test_a_broken_kernel(shadowed):
     """A kernel whose library is broken does not count as one."""
     shadowed("ipykernel", "no kernel today")
-    finding = machine.kernel()
+    finding = machine_checks.check_kernel()
     assert finding.verdict == "warning"
-    assert "no kernel today" in finding.said
+    assert "no kernel today" in finding.message
 
 
 def test_a_broken_extra(shadowed):
     """An extra that is installed and cannot be imported is a warning by its name."""
     shadowed("polars", "wrong processor")
-    finding = machine.extras()
+    finding = machine_checks.check_extras()
     assert finding.verdict == "warning"
-    assert "polars is installed but cannot be imported: ImportError: wrong processor" in finding.said
+    assert "polars is installed but cannot be imported: ImportError: wrong processor" in finding.message
 
 
-def test_no_browser(tmp_path, monkeypatch):
-    """Without a browser all is well: only tests use one."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-    finding = machine.browser()
-    assert finding.verdict == "ok"
-    assert "optional" in finding.said
-
-
-def test_a_browser_that_does_not_start(tmp_path, monkeypatch):
-    """A browser that does not start is a warning with what it said last."""
-    program = tmp_path / "chromium"
-    program.write_text("#!/bin/sh\necho 'no usable sandbox' >&2\nexit 1\n", encoding="utf-8")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    finding = machine.browser()
-    assert finding.verdict == "warning"
-    assert "no usable sandbox" in finding.said
-
-
-def test_this_machine_as_it_is(tmp_path):
+def test_all_checks(tmp_path):
     """Every check of this machine is made, and its libraries can be imported."""
-    findings = {finding.check: finding for finding in machine.machine_findings(tmp_path)}
+    findings = {finding.check: finding for finding in machine_checks.check_machine(tmp_path)}
     assert set(findings) == {
         "time zones",
         "disk",
@@ -134,7 +115,6 @@ def test_this_machine_as_it_is(tmp_path):
         "Jupyter kernel",
         "plotly",
         "optional extras",
-        "chromium",
     }
     for check in ("JupyterLab", "Jupyter kernel", "plotly"):
         assert findings[check].verdict == "ok", findings[check]

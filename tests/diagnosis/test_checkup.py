@@ -1,0 +1,167 @@
+"""The doctor: its diagnosis as exit code, text, table, HTML and JSON, and the configuration it uses."""
+
+import json
+
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.diagnosis import Finding, Part, Verdict, checkup
+from accounting_analytics.errors import InputError, PeriodError
+from accounting_analytics.periods import Period
+
+HOSTILE = "<script>alert(1)</script>\x1b[31m\n" + "words " * 30
+
+
+def diagnosis(*findings):
+    """Return a diagnosis of findings."""
+    return aa.Diagnosis("Service http://ledgers.test", Period.of("2025-01-01", "2025-01-31"), findings)
+
+
+@pytest.fixture
+def configured(books, monkeypatch, tmp_path):
+    """Configure the books in the environment, and nothing else."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    token = tmp_path / "token"
+    token.touch(mode=0o600)
+    token.write_text(books.token, encoding="utf-8")
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_BASE_URL", books.base_url)
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_INSTANCE_ID", books.instance)
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_TOKEN_FILE", str(token))
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_TIME_ZONE", "Europe/Berlin")
+    return token
+
+
+@pytest.mark.parametrize(
+    ("parts", "code"),
+    [
+        ((), 0),
+        ((Part.BOOKS,), 3),
+        ((Part.SERVICE,), 4),
+        ((Part.BOOKS, Part.SERVICE), 4),
+        ((Part.SERVICE, Part.MACHINE, Part.BOOKS), 2),
+    ],
+)
+def test_exit_codes(parts, code):
+    """The exit code is that of the cause: configuration before service before books; warnings have none."""
+    warned = Finding(Part.MACHINE, "disk", Verdict.WARNING, "little space")
+    assert diagnosis(warned, *(Finding(part, "check", Verdict.FAILED, "message") for part in parts)).exit_code == code
+
+
+def test_an_error_keeps_its_exit_code():
+    """A check of the books that a service error ended has the exit code of the service."""
+    ended = Finding(Part.BOOKS, "identity", Verdict.FAILED, "503", error_code=4)
+    assert diagnosis(ended).exit_code == 4
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_text_has_the_given_width(width):
+    """No line is wider, long text is indented under itself, and control characters are replaced."""
+    finding = Finding(Part.BOOKS, "identity", Verdict.FAILED, HOSTILE, "do " * 50)
+    lines = diagnosis(finding).explain(width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert "\x1b" not in "".join(lines)
+    assert any(line.startswith("failed       identity  <script>") for line in lines)
+    assert any("-> do do" in line for line in lines)
+
+
+def test_repeated_advice_is_printed_once():
+    """A next step of several checks is printed under the first of them; the table has it in every row."""
+    one = diagnosis(*(Finding(Part.BOOKS, name, Verdict.FAILED, "message", "ask them") for name in ("first", "second")))
+    assert one.explain().count("-> ask them") == 1
+    assert list(one.frame["next step"]) == ["ask them", "ask them"]
+
+
+def test_html_and_table_are_escaped():
+    """HTML escapes text from the books; table and JSON have it without control characters."""
+    one = diagnosis(Finding(Part.BOOKS, "identity", Verdict.FAILED, HOSTILE, "step"))
+    assert "<script>" not in one._repr_html_()
+    assert "&lt;script&gt;" in one._repr_html_()
+    assert list(one.frame.columns) == ["part", "check", "verdict", "finding", "next step"]
+    assert "\x1b" not in json.dumps(one.as_json())
+    assert one.as_json()["exit_code"] == 3
+
+
+def test_the_configured_service(configured, finding_of):
+    """Without a client the configured service is checked, in its zone; sources are reported, values and secrets not."""
+    result = aa.doctor(None, "2025-02-01", "2025-02-05")
+    assert result.failed == (), result
+    assert result.period == Period.of("2025-02-01", "2025-02-05", "Europe/Berlin")
+    message = finding_of(result, "configuration").message
+    assert "base_url, token_file, instance_id, time_zone from environment" in message
+    assert configured.read_text(encoding="utf-8") not in f"{result}{result.as_json()}"
+
+
+@pytest.mark.usefixtures("configured")
+def test_an_invalid_configuration(monkeypatch, finding_of):
+    """What is wrong with the configuration is a finding, not an exception; only the machine is checked."""
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_BASE_URL", "ledgers.example.com")
+    result = aa.doctor()
+    assert "'ledgers.example.com' is not an http(s) address" in finding_of(result, "configuration").message
+    assert result.exit_code == 2
+    assert {finding.part for finding in result.findings} == {Part.MACHINE}
+    assert len(result.findings) > 5
+
+
+@pytest.mark.usefixtures("configured")
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("TOKEN_FILE", "/not/there"), ("TIME_ZONE", "Mars/Olympus"), ("REQUESTS_PER_MINUTE", "many"), ("PROFILE", "none")],
+)
+def test_invalid_settings(monkeypatch, setting, value):
+    """Each invalid setting is named."""
+    monkeypatch.setenv(f"ACCOUNTING_ANALYTICS_{setting}", value)
+    configured = checkup._check_configuration(None)
+    assert configured.client is None
+    assert configured.finding.verdict == "failed"
+    assert value in configured.finding.message
+
+
+@pytest.mark.usefixtures("configured")
+def test_invalid_periods_are_refused():
+    """A missing day, an end before the start and an unknown zone are refused before any check."""
+    with pytest.raises(InputError, match="both start_date and end_date"):
+        aa.doctor(None, "2025-01-01")
+    with pytest.raises(PeriodError, match="before"):
+        aa.doctor(None, "2025-02-01", "2025-01-01")
+    with pytest.raises(PeriodError, match="Mars"):
+        aa.doctor(None, "2025-01-01", "2025-02-01", time_zone="Mars/Olympus")
+
+
+def test_consistent_books_pass_every_check(diagnose_books):
+    """Without distortion every check of the books passes."""
+    diagnosis = diagnose_books()
+    books = [finding for finding in diagnosis.findings if finding.part == "The books"]
+    assert {finding.verdict for finding in books} == {"ok"}, diagnosis
+    assert len(books) == 11
+    assert diagnosis.exit_code == 0
+
+
+def test_the_demo_company_passes_every_check(demo_company):
+    """The demo company's last quarter, in its own zone: every check of the books passes."""
+    diagnosis = aa.doctor(demo_company.client, "2026-04-01", "2026-06-30", time_zone=demo_company.time_zone)
+    assert diagnosis.failed == (), diagnosis
+    assert {finding.verdict for finding in diagnosis.findings if finding.part == "The books"} == {"ok"}
+
+
+def test_a_service_that_fails(diagnose_books, failed_checks, distortion, finding_of):
+    """When a daily report is a 503, one check fails and the rest is not made: exit code 4."""
+
+    def status(path, params):
+        return (
+            503 if path.endswith("/cash-flow") and params["start_date"] == params["end_date"] == "2025-02-09" else None
+        )
+
+    diagnosis = diagnose_books(distortion(status=status))
+    assert failed_checks(diagnosis) == ["identity"]
+    assert "503" in finding_of(diagnosis, "identity").message
+    assert finding_of(diagnosis, "expand").message == "because the service failed in an earlier check"
+    assert diagnosis.exit_code == 4
+
+
+def test_only_reads_are_sent(diagnose_books, distortion):
+    """Checks of service and books request reports and lines only, fewer than a hundred times."""
+    recorder = distortion()
+    diagnose_books(recorder)
+    paths = {path.rsplit("/", 1)[1] for path, _ in recorder.requests}
+    assert paths == {"cash-flow", "line-entries"}
+    assert len(recorder.requests) < 100

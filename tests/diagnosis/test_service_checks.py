@@ -1,0 +1,187 @@
+"""Checks of the service: each obstacle is reported under its own check, and dependent checks are skipped."""
+
+import datetime as dt
+import email.utils
+import socket
+from decimal import Decimal
+
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.diagnosis.cached_responses import CachedResponses, find_last_months
+from accounting_analytics.diagnosis.checkup import check_service_and_books
+from accounting_analytics.diagnosis.service_checks import FirstResponse, check_reachable
+from accounting_analytics.periods import Period
+from accounting_analytics.service.auth.access_tokens import issue_token
+from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
+from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine
+from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.posted_journal import post_entries
+from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.web.server import running
+from accounting_analytics.service.web.service_options import ServiceOptions
+
+PERIOD = Period.of("2025-01-01", "2025-02-10")
+
+
+def test_a_wrong_token(books, finding_of):
+    """401: authentication failed, the token is not repeated, no other check fails."""
+    with books.connect(token="not-the-token-of-these-books") as client:
+        diagnosis = aa.Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC").findings)
+    assert [finding.check for finding in diagnosis.failed] == ["authentication"]
+    assert finding_of(diagnosis, "reachable").verdict == "ok"
+    assert "401" in finding_of(diagnosis, "authentication").message
+    assert "TOKEN_FILE" in finding_of(diagnosis, "authentication").next_step
+    assert "not-the-token" not in f"{diagnosis} {diagnosis.as_json()} {diagnosis._repr_html_()}"
+    assert diagnosis.exit_code == 4
+
+
+def test_another_instance(books, finding_of):
+    """404: the instance is unknown, or the token is not for it; the finding names it and its setting."""
+    with books.connect(instance_id="another-instance") as client:
+        diagnosis = aa.Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC").findings)
+    finding = finding_of(diagnosis, "authentication")
+    assert finding.verdict == "failed"
+    assert "does not know the instance 'another-instance'" in finding.message
+    assert "INSTANCE_ID" in finding.next_step
+    assert diagnosis.exit_code == 4
+
+
+def test_a_lower_tier(tmp_path, finding_of):
+    """403 on tags is a warning with the tier, and the exit code is 0."""
+    with Store.open(tmp_path / "books.db") as store:
+        instance = create_instance(store, NewInstance(tier=2))
+        token = issue_token(store, instance)
+    with (
+        running(tmp_path / "books.db") as service,
+        aa.LedgerClient(service.base_url, token=token, instance_id=instance) as client,
+    ):
+        diagnosis = aa.Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC").findings)
+    finding = finding_of(diagnosis, "filter by tags")
+    assert finding.verdict == "warning"
+    assert "Tier 3" in finding.message
+    assert "403" in finding.message
+    assert diagnosis.exit_code == 0
+
+
+def test_tags_refused_over_real_lines(diagnose_books, distortion, finding_of):
+    """403 on a tag that lines carry: the tagged report is not checked, and nothing failed."""
+
+    def status(path, params):
+        return 403 if path.endswith("/cash-flow") and "tag_ids" in params else None
+
+    diagnosis = diagnose_books(distortion(status=status))
+    assert diagnosis.failed == ()
+    assert "Tier 3" in finding_of(diagnosis, "tagged report").message
+
+
+def test_no_permission_for_reports(diagnose_books, distortion, finding_of):
+    """403 on the report itself is a failed permission, not a failed authentication."""
+    diagnosis = diagnose_books(distortion(status=lambda path, _: 403 if path.endswith("/cash-flow") else None))
+    assert [finding.check for finding in diagnosis.failed] == ["read reports"]
+    assert finding_of(diagnosis, "authentication").verdict == "ok"
+    assert diagnosis.exit_code == 4
+
+
+def test_no_permission_for_line_entries(diagnose_books, distortion, finding_of):
+    """403 on line entries fails that check."""
+    diagnosis = diagnose_books(distortion(status=lambda path, _: 403 if path.endswith("/line-entries") else None))
+    assert finding_of(diagnosis, "read line entries").verdict == "failed"
+    assert diagnosis.exit_code == 4
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (-3600, ("failed", "60 minute(s) ahead of the service's", 4)),
+        (3600, ("failed", "60 minute(s) behind the service's", 4)),
+        (120, ("warning", "2 minute(s) behind", 0)),
+        (0, ("ok", "agree to a minute", 0)),
+    ],
+)
+def test_the_clock(diagnose_books, distortion, finding_of, seconds, expected):
+    """A service whose date is an hour off fails the check, two minutes are a warning."""
+    date = email.utils.format_datetime(dt.datetime.now(dt.UTC) + dt.timedelta(seconds=seconds), usegmt=True)
+    diagnosis = diagnose_books(distortion(date=date), period=Period.of("2025-02-05", "2025-02-05"))
+    finding = finding_of(diagnosis, "clock")
+    verdict, text, exit_code = expected
+    assert (finding.verdict, diagnosis.exit_code) == (verdict, exit_code)
+    assert text in finding.message
+
+
+def test_an_unreadable_clock(diagnose_books, distortion, finding_of):
+    """A date that cannot be parsed is not checked."""
+    diagnosis = diagnose_books(distortion(date="half past nine"), period=Period.of("2025-02-05", "2025-02-05"))
+    assert finding_of(diagnosis, "clock").verdict == "not checked"
+
+
+def test_a_dead_port(books, finding_of):
+    """A dead port: reachable failed with the address, the rest not checked."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    with books.connect(url) as client:
+        diagnosis = aa.Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC").findings)
+    assert [finding.check for finding in diagnosis.failed] == ["reachable"]
+    assert url in finding_of(diagnosis, "reachable").message
+    assert finding_of(diagnosis, "identity").message == "because no report could be read"
+    assert diagnosis.exit_code == 4
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_a_service_that_fails(diagnose_books, distortion, finding_of, status):
+    """5xx: the service is not reachable, with the status."""
+    diagnosis = diagnose_books(distortion(status=lambda *_: status))
+    assert [finding.check for finding in diagnosis.failed] == ["reachable"]
+    assert str(status) in finding_of(diagnosis, "reachable").message
+
+
+def test_plain_http():
+    """Plain HTTP to another machine is a warning; TLS is not, nor is loopback."""
+    assert check_reachable("http://ledgers.example.com", FirstResponse(None)).verdict == "warning"
+    assert "token" in check_reachable("http://ledgers.example.com", FirstResponse(None)).message
+    assert "TLS" in check_reachable("https://ledgers.example.com", FirstResponse(None)).message
+    for address in ("http://127.0.0.1:80", "http://[::1]:80", "http://localhost:80"):
+        assert check_reachable(address, FirstResponse(None)).verdict == "ok"
+
+
+def test_the_rate_limit(books, finding_of):
+    """The rate limit that the service states is reported."""
+    with (
+        running(books.database, ServiceOptions(requests_per_minute=320)) as service,
+        books.connect(service.base_url) as client,
+    ):
+        diagnosis = aa.Diagnosis(
+            "", None, check_service_and_books(client, Period.of("2025-02-05", "2025-02-05"), "UTC").findings
+        )
+    assert "320 requests a minute" in finding_of(diagnosis, "rate limit").message
+
+
+def test_the_last_three_months(books):
+    """Without a period the last three full months are checked; the last has cash flow and is at most a year ago."""
+    with books.connect() as client:
+        responses = CachedResponses(client)
+        months = [
+            find_last_months(responses, today, "UTC")
+            for today in (dt.date(2025, 3, 1), dt.date(2025, 6, 15), dt.date(2027, 6, 15))
+        ]
+    assert months == [Period.of("2024-12-01", "2025-02-28"), Period.of("2024-12-01", "2025-02-28"), None]
+
+
+def test_books_that_start_later(tmp_path):
+    """Months before the start of the books, which a service refuses, are left out."""
+    with Store.open(tmp_path / "books.db") as store:
+        instance = create_instance(store, NewInstance(entries_start=dt.date(2025, 2, 1)))
+        token = issue_token(store, instance)
+        equity = next(ledger.id for ledger in store.ledgers(instance) if ledger.sub_type == "equity")
+        bank = create_ledger(store, instance, NewLedger("Bank", financial_account_type="bank_account")).id
+        opened = dt.datetime(2025, 2, 3, 12, tzinfo=dt.UTC)
+        lines = (NewLine(bank, "debit", Decimal(5)), NewLine(equity, "credit", Decimal(5)))
+        post_entries(store, instance, [NewJournalEntry(opened, "opened", lines)])
+    with (
+        running(tmp_path / "books.db") as service,
+        aa.LedgerClient(service.base_url, token=token, instance_id=instance) as client,
+    ):
+        responses = CachedResponses(client)
+        assert find_last_months(responses, dt.date(2025, 3, 1), "UTC") == Period.of("2025-02-01", "2025-02-28")
+        assert find_last_months(responses, dt.date(2025, 2, 10), "UTC") is None
