@@ -17,21 +17,21 @@ MONTH = {"start_date": "2026-05-01", "end_date": "2026-06-30", "time_zone": "Ame
 
 @pytest.fixture
 def checkout(tmp_path):
-    """Return a folder with the notebooks and what they read."""
+    """Return a folder with the notebooks and the files they read."""
     for folder in ("data", "notebooks"):
         shutil.copytree(PROJECT / folder, tmp_path / folder)
     return tmp_path
 
 
 def outputs(path):
-    """Return all text that an executed notebook put out."""
+    """Return the text of all outputs of an executed notebook."""
     cells = nbformat.read(path, as_version=4).cells
     return "\n".join(str(output) for cell in cells for output in cell.get("outputs", ()))
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_runs_top_to_bottom(notebook, checkout, demo_company, tmp_path):
-    """Every cell runs, charts are in the page, and the token is nowhere."""
+    """Every cell runs, charts are in the page, and the token is in no file."""
     run = aa.run_notebook(
         checkout / "notebooks" / notebook.name,
         tmp_path / "out",
@@ -45,7 +45,7 @@ def test_runs_top_to_bottom(notebook, checkout, demo_company, tmp_path):
 
 
 def test_run_all_changes_nothing(checkout, demo_company, tmp_path):
-    """Running the recategorization notebook as it stands leaves every category where it was."""
+    """The recategorization notebook as committed changes no category."""
     client = demo_company.client
 
     def uncategorized():
@@ -74,13 +74,13 @@ def test_confirmed_recategorization_changes_as_previewed(checkout, tmp_path):
             parameters=MONTH | {"confirm": True},
             environment=company.environment(),
         )
-    said = outputs(run.notebook)
-    assert re.search(r"\bdone\b", said)
-    assert "predicted" in said
+    text = outputs(run.notebook)
+    assert re.search(r"\bdone\b", text)
+    assert "predicted" in text
 
 
-def test_without_a_service_the_message_helps(checkout, tmp_path, monkeypatch):
-    """A notebook opened without configuration says what to set, and fails with the code for configuration."""
+def test_missing_configuration(checkout, tmp_path, monkeypatch):
+    """A notebook without configuration fails with what to set, and with the exit code for configuration."""
     for name in ("BASE_URL", "TOKEN", "TOKEN_FILE", "INSTANCE_ID"):
         monkeypatch.delenv(f"ACCOUNTING_ANALYTICS_{name}", raising=False)
     with pytest.raises(NotebookFailedError, match="ACCOUNTING_ANALYTICS_BASE_URL") as caught:
