@@ -1,4 +1,4 @@
-"""What may stand in the repository, and where."""
+"""The files of the repository: which are allowed, and where."""
 
 import json
 import re
@@ -17,10 +17,10 @@ MACHINE_PATH = re.compile(r"(?<![\w.])/(?:root|home|work)/\w")
 
 @pytest.fixture(scope="module")
 def tracked():
-    """Return the files git tracks; skipped where the project is not a git checkout."""
+    """Return the files that git tracks; skips where the project is not a git checkout."""
     try:
-        listed = subprocess.run(
-            ["git", "ls-files", "-z"],  # noqa: S607 (whatever git this machine has)
+        finished = subprocess.run(
+            ["git", "ls-files", "-z"],  # noqa: S607 (the git of this machine)
             cwd=PROJECT,
             capture_output=True,
             check=True,
@@ -28,21 +28,21 @@ def tracked():
         )
     except (OSError, subprocess.CalledProcessError) as error:
         pytest.skip(f"not a git checkout: {error}")
-    return [PROJECT / name for name in listed.stdout.split("\0") if name and (PROJECT / name).exists()]
+    return [PROJECT / name for name in finished.stdout.split("\0") if name and (PROJECT / name).exists()]
 
 
-def test_top_level_is_the_agreed_one(tracked):
-    """Nothing stands at the top level but what the design names."""
+def test_top_level_has_the_agreed_files(tracked):
+    """The top level contains the files and folders of the design and no others."""
     assert {path.relative_to(PROJECT).parts[0] for path in tracked} == VISIBLE | HIDDEN
 
 
 def test_no_large_files(tracked):
-    """No tracked file is over a megabyte."""
+    """No tracked file is larger than a megabyte."""
     assert [path.name for path in tracked if path.stat().st_size > MEGABYTE] == []
 
 
 def test_no_registry_addresses_or_machine_paths(tracked):
-    """No tracked file names a package registry or a path of somebody's machine."""
+    """No tracked file contains the address of a package registry or a path of a developer's machine."""
     found = []
     for path in tracked:
         text = path.read_text(encoding="utf-8", errors="replace")
@@ -53,7 +53,7 @@ def test_no_registry_addresses_or_machine_paths(tracked):
 
 
 def test_notebooks_carry_no_outputs():
-    """Every notebook is committed without outputs, execution counts or kernel leftovers."""
+    """Every notebook is committed without outputs and execution counts."""
     notebooks = sorted((PROJECT / "notebooks").glob("*.ipynb"))
     assert notebooks
     for path in notebooks:
