@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting_analytics.service.faults.fault_plan import KINDS
+from accounting_analytics.service.faults.fault_plan import FAULT_KINDS
 
 PROJECT = Path(__file__).parent.parent
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
@@ -71,7 +71,7 @@ def test_blocks_are_found():
 def test_every_fault_is_documented():
     """The README of the service lists exactly the faults that can be injected."""
     listed = SERVICE_README.partition("The names are ")[2].partition(". The same seed")[0]
-    assert set(re.findall(r"`(\w+)`", listed)) == KINDS.keys()
+    assert set(re.findall(r"`(\w+)`", listed)) == FAULT_KINDS.keys()
 
 
 def test_readme_is_short():
