@@ -32,6 +32,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.errors import AmountError, RulesError
+from accounting_analytics.messages import quote
 from accounting_analytics.money import MAX_SCALE, parse_amount
 
 if TYPE_CHECKING:
@@ -232,7 +233,7 @@ def _require_complete(values: Mapping[str, Any], where: str) -> None:
 def _parse_text(value: object) -> str:
     """Text without outer spaces."""
     if not isinstance(value, str) or not value.strip():
-        msg = f"must be non-empty text, not {value!r}"
+        msg = f"must be non-empty text, not {quote(value)}"
         raise RulesError(msg)
     return value.strip()
 
@@ -256,7 +257,7 @@ def _parse_regex(value: object) -> str:
 def _parse_direction(value: object) -> str:
     direction = _parse_text(value)
     if direction not in _DIRECTIONS:
-        msg = f"must be inflow or outflow, not {direction!r}"
+        msg = f"must be inflow or outflow, not {quote(direction)}"
         raise RulesError(msg)
     return direction
 

@@ -4,9 +4,9 @@ import datetime as dt
 import json
 
 import httpx
-import msgspec
 import pandas as pd
 import pytest
+from msgspec.structs import replace
 
 import accounting_analytics as aa
 from accounting_analytics.errors import AuthenticationError, InputError, PlanError, ServiceError
@@ -144,17 +144,25 @@ def post_three_way(books, build):
     """Post a purchase with three categories."""
     entry = build.purchase(0, "THREE", "1.00", books.bank, books.outflow)
     own, part = entry.lines
-    own = type(own)(books.bank, "credit", 3 * own.amount, transaction=type(own.transaction)("THREE", id="txn_three"))
-    parts = [type(part)(ledger_id, "debit", part.amount) for ledger_id in (books.outflow, books.rent, books.meals)]
-    books.post(type(entry)(entry.datetime, "Three ways", (own, *parts)))
+    parts = [replace(part, ledger_id=ledger_id) for ledger_id in (books.outflow, books.rent, books.meals)]
+    books.post(replace(entry, lines=(named(replace(own, amount=3 * own.amount), "txn_three"), *parts)))
+
+
+def named(line, transaction_id, **fields):
+    """Return a line whose transaction has another id."""
+    return replace(line, transaction=replace(line.transaction, id=transaction_id), **fields)
 
 
 def test_transactions_that_share_a_line(books, build, tmp_path):
     """Where two accounts pay one uncategorized line, it changes once; one item is done, the other already done."""
     entry = build.purchase(0, "SHARED", "5.00", books.bank, books.outflow)
     own, part = entry.lines
-    other = type(own)(books.savings, "credit", own.amount, transaction=type(own.transaction)("SHARED", id="txn_other"))
-    books.post(type(entry)(entry.datetime, "Shared", (_named(own, "txn_one"), other, _sized(part, 2))))
+    lines = (
+        named(own, "txn_one"),
+        named(own, "txn_other", ledger_id=books.savings),
+        replace(part, amount=2 * part.amount),
+    )
+    books.post(replace(entry, lines=lines))
     shared = build.plan(
         books.instance,
         build.item("txn_one", books.bank, books.outflow, books.meals, entry="shared"),
@@ -164,16 +172,6 @@ def test_transactions_that_share_a_line(books, build, tmp_path):
     assert sorted(frame["outcome"]) == ["already_done", "done"]
     assert len(books.audit()) == 1
     assert set(aa.verify_plan(books.client, shared)["outcome"]) == {"done"}
-
-
-def _named(line, transaction_id):
-    return type(line)(
-        line.ledger_id, line.debit_credit, line.amount, transaction=type(line.transaction)("SHARED", id=transaction_id)
-    )
-
-
-def _sized(line, factor):
-    return type(line)(line.ledger_id, line.debit_credit, factor * line.amount)
 
 
 def test_invalid_rows_are_refused_individually(books, build, many, tmp_path):
@@ -265,7 +263,7 @@ def test_only_the_days_of_the_plan_are_read(books, build, tmp_path):
     numbers = range(10, 10 + len(hours))
     entries = [build.purchase(number, f"SHOP {number}", "1.00", books.bank, books.outflow) for number in numbers]
     days = [build.NOON + dt.timedelta(hours=later) for later in hours]
-    books.post(*(msgspec.structs.replace(entry, datetime=day) for entry, day in zip(entries, days, strict=True)))
+    books.post(*(replace(entry, datetime=day) for entry, day in zip(entries, days, strict=True)))
     plan = build.plan(
         books.instance,
         *(
