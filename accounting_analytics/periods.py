@@ -87,6 +87,13 @@ def local_date(instant: dt.datetime, tz: ZoneInfo) -> dt.date:
         return dt.date.min if instant.year == dt.MINYEAR else dt.date.max
 
 
+def as_utc(instant: dt.datetime) -> dt.datetime:
+    """Instant in UTC; one without a time zone is in UTC already."""
+    if instant.tzinfo is None:
+        return instant.replace(tzinfo=dt.UTC)
+    return instant if instant.tzinfo is dt.UTC else instant.astimezone(dt.UTC)
+
+
 def parse_date(value: dt.date | str, name: str = "date") -> dt.date:
     """Parse a calendar date from a date or ``YYYY-MM-DD`` text; a datetime or any other text is refused."""
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):

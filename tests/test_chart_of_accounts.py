@@ -1,4 +1,4 @@
-"""Chart of accounts: vocabularies, defaults, required ledgers, order, hierarchy."""
+"""Chart of accounts: enumerations, defaults, required ledgers, order, hierarchy."""
 
 import itertools
 import re
@@ -21,7 +21,7 @@ from accounting_analytics.errors import HierarchyError
 
 
 def test_every_sub_type_has_a_type():
-    """No sub_type is without its one type."""
+    """Every sub_type has a type."""
     assert set(TYPE_OF_SUB_TYPE) == set(SubType)
 
 
@@ -55,13 +55,13 @@ def test_every_financial_account_has_consistent_defaults():
     ],
 )
 def test_required_ledgers_are_known_by_their_fields(sub_type, side, expected):
-    """The four required ledgers are told apart without their names, also where suspense is revenue and expense."""
+    """The four required ledgers are recognized without names, also where the uncategorized ones have another type."""
     assert required_ledger(is_required=True, sub_type=sub_type, debit_credit=side) is expected
     assert required_ledger(is_required=False, sub_type=sub_type, debit_credit=side) is None
 
 
 def test_sort_codes_are_text():
-    """20010 sorts before 3050, leading zeros count, equal codes go by id."""
+    """20010 sorts before 3050, leading zeros count, equal codes are ordered by id."""
     ledgers = [("3050", "a"), ("20010", "b"), ("0100", "d"), ("0100", "c")]
     assert sorted(ledgers, key=lambda ledger: display_order(*ledger)) == [
         ("0100", "c"),
@@ -74,7 +74,7 @@ def test_sort_codes_are_text():
 @settings(deadline=None)
 @given(st.data())
 def test_hierarchy_against_a_naive_walk(data):
-    """Ancestors, children and descendants of random trees are those a naive search finds."""
+    """Ancestors, children and descendants of random trees are those of a naive search."""
     names = [f"led_{number}" for number in range(data.draw(st.integers(1, 12)))]
     parents = {name: data.draw(st.sampled_from([None, *names[:position]])) for position, name in enumerate(names)}
     hierarchy = Hierarchy(parents)
@@ -95,7 +95,7 @@ def test_hierarchy_against_a_naive_walk(data):
     [{"a": "a"}, {"a": "b", "b": "a"}, {"x": "a", "a": "b", "b": "c", "c": "a"}, {"y": None, "a": "b", "b": "a"}],
 )
 def test_cycles_are_refused_and_named(parents):
-    """A cycle of any length is refused, and the message walks it once round."""
+    """A cycle of any length is refused, and the message names each ledger in it."""
     with pytest.raises(HierarchyError) as caught:
         Hierarchy(parents)
     walked = re.search(r"cycle: (.*)$", str(caught.value))[1].split(" -> ")
@@ -104,7 +104,7 @@ def test_cycles_are_refused_and_named(parents):
 
 
 def test_a_deep_hierarchy_needs_no_recursion():
-    """A chain of 50,000 ledgers is walked without a recursion error."""
+    """A chain of 50,000 ledgers causes no recursion error."""
     hierarchy = Hierarchy({f"{number}": f"{number + 1}" for number in range(50_000)})
     assert sum(1 for _ in hierarchy.ancestors("0")) == 50_000
     assert sum(1 for _ in hierarchy.descendants("50000")) == 50_000

@@ -17,7 +17,7 @@ STATUS_CLASSES = [kind for kind in CLASSES if issubclass(kind, errors.StatusErro
 
 
 def drawn():
-    """Name, depth and exit code (None where the drawing gives none) of each class, as drawn."""
+    """Name, depth and exit code (None where it is not drawn) of each class in the tree."""
     for line in inspect.getdoc(errors).splitlines():
         match = re.match(r"^(?P<indent>\s*(?:[|`]?[ -]*)*?)(?P<name>[A-Z]\w+Error)\b(?P<rest>.*)$", line)
         if match:
@@ -41,7 +41,7 @@ def drawn_root_depth():
 
 
 def test_the_drawing_gives_the_exit_codes():
-    """The exit codes written in the drawing are those of the classes."""
+    """The exit codes in the tree are those of the classes."""
     codes = {name: int(code) for name, _, code in drawn() if code}
     assert len(codes) >= 7
     assert codes == {name: getattr(errors, name).exit_code for name in codes}
@@ -49,13 +49,13 @@ def test_the_drawing_gives_the_exit_codes():
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
 def test_exit_codes_are_those_of_the_design(kind):
-    """No error exits with 0, or with a code that the design does not know."""
+    """Every exit code is from 1 to 6."""
     assert kind.exit_code in range(1, 7)
 
 
 @pytest.mark.parametrize("kind", STATUS_CLASSES, ids=lambda kind: kind.__name__)
 def test_status_errors_survive_pickling(kind):
-    """A worker process can hand a status error back whole."""
+    """A worker process can return a status error with its attributes."""
     error = kind("no such ledger 'led_1'", status=404, error_code="ledger_not_found")
     again = pickle.loads(pickle.dumps(error))  # noqa: S301 (pickled one line above)
     assert type(again) is kind
@@ -63,8 +63,15 @@ def test_status_errors_survive_pickling(kind):
 
 
 def test_a_refused_operation_keeps_its_details():
-    """The embedded service finds status, code and bad values on the error."""
+    """An error of the embedded service has status, code and the invalid values."""
     detail = [{"loc": ["query", "limit"], "msg": "1 to 1000", "type": "range"}]
     error = errors.OperationRefusedError("limit", status=422, error_code="invalid", detail=detail)
     assert (error.status, error.error_code, error.detail) == (422, "invalid", detail)
     assert errors.OperationRefusedError("gone", status=404, error_code="ledger_not_found").detail == []
+
+
+def test_context_is_appended_to_the_message():
+    """Type and attributes stay, also after pickling."""
+    error = errors.with_context(errors.NotFoundError("no ledger", status=404, error_code="c"), "3 windows are saved")
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 (pickled one line above)
+    assert (type(again), str(again), again.status) == (errors.NotFoundError, "no ledger; 3 windows are saved", 404)

@@ -1,4 +1,4 @@
-"""Money: exact amounts, their scale, dust, text that is refused, signs."""
+"""Money: exact amounts, scales, rounding noise, refused text, signs."""
 
 from decimal import Decimal, localcontext
 
@@ -35,7 +35,7 @@ def written(units, scale):
 @settings(deadline=None)
 @given(UNITS, SCALES)
 def test_text_and_minor_units_round_trip(units, scale):
-    """Any amount of up to 38 digits at any scale goes text -> amount -> units -> amount without losing a digit."""
+    """Any amount of up to 38 digits at any scale survives text -> amount -> units -> amount without losing a digit."""
     parsed = parse_amount(written(units, scale), scale)
     assert not parsed.rounding_noise_removed
     assert to_minor_units(parsed.amount, scale) == units
@@ -47,7 +47,7 @@ def test_text_and_minor_units_round_trip(units, scale):
 @settings(deadline=None)
 @given(UNITS, SCALES)
 def test_amounts_fit_the_arrow_type(units, scale):
-    """What is parsed can be stored in decimal128(38, scale) and read back equal."""
+    """A parsed amount can be stored in decimal128(38, scale) and read back unchanged."""
     amount = parse_amount(written(units, scale), scale).amount
     assert pa.array([amount], arrow_type(scale))[0].as_py() == amount
     assert pd.Series([amount], dtype=pandas_dtype(scale))[0] == amount
@@ -58,7 +58,7 @@ def test_amounts_fit_the_arrow_type(units, scale):
     [("1e3", "1000.00"), ("12.50000", "12.50"), ("12.5", "12.50"), ("-0", "0.00"), ("-0.00", "0.00"), ("7", "7.00")],
 )
 def test_json_spellings(text, amount):
-    """JSON's ways to write a number give the amount at exactly the scale; minus zero is zero."""
+    """Any JSON number becomes an amount at exactly the scale; minus zero becomes zero."""
     parsed = parse_amount(text)
     assert (str(parsed.amount), parsed.rounding_noise_removed) == (amount, False)
     assert parse_amount(Decimal(text)) == parsed
@@ -75,7 +75,7 @@ def test_json_spellings(text, amount):
     ],
 )
 def test_float_dust_is_removed_and_told(text, amount):
-    """A value within 1e-6 of an exact amount is that amount, and the caller learns of it."""
+    """A value within 1e-6 of an exact amount becomes that amount, which is reported."""
     parsed = parse_amount(text)
     assert (str(parsed.amount), parsed.rounding_noise_removed) == (amount, True)
 
@@ -83,7 +83,7 @@ def test_float_dust_is_removed_and_told(text, amount):
 @settings(deadline=None)
 @given(UNITS.filter(lambda units: abs(units) < 10**30), SCALES, st.integers(1, 98), st.sampled_from([-1, 1]))
 def test_real_digits_never_pass_for_dust(units, scale, hundredths, sign):
-    """More than a hundredth of the smallest unit away (or more than 1e-6) is refused, at every scale."""
+    """A difference of more than a hundredth of the smallest unit, or more than 1e-6, is refused at every scale."""
     with localcontext(EXACT):
         away = Decimal(hundredths) / 100 + Decimal("1e-9")
         amount = from_minor_units(units, scale) + sign * away.scaleb(-scale)
@@ -143,7 +143,7 @@ def test_what_is_no_amount_is_refused(value):
 @settings(deadline=None)
 @given(st.text() | st.floats() | st.decimals() | st.integers() | st.booleans() | st.none(), SCALES)
 def test_parsing_ends_in_an_amount_or_a_refusal(value, scale):
-    """No input raises anything but AmountError, and whatever is read lies within 1e-6 of the input."""
+    """No input raises anything but AmountError, and every parsed amount lies within 1e-6 of the input."""
     try:
         parsed = parse_amount(value, scale)
     except AmountError:
@@ -162,7 +162,7 @@ def test_scales_outside_0_to_10_are_refused(scale):
 @settings(deadline=None)
 @given(UNITS, SCALES)
 def test_signs(units, scale):
-    """Debit keeps the amount, credit turns it round, exactly for all 38 digits; the two always cancel."""
+    """Debit keeps the sign and credit inverts it, exactly for all 38 digits; the two always cancel."""
     amount = from_minor_units(units, scale)
     assert signed_amount(amount, "debit") == amount
     assert to_minor_units(signed_amount(amount, "credit"), scale) == -units
@@ -177,7 +177,7 @@ def test_an_unknown_side_is_refused(side):
 
 
 def test_minor_units_refuse_what_does_not_fit():
-    """Half a cent has no number of cents."""
+    """A fraction of a cent is refused."""
     with pytest.raises(AmountError, match="does not fit"):
         to_minor_units(Decimal("0.005"))
     with pytest.raises(AmountError, match="does not fit"):
@@ -185,7 +185,7 @@ def test_minor_units_refuse_what_does_not_fit():
 
 
 def test_amounts_for_people():
-    """Thousands are separated, exponents are never shown."""
+    """Thousands are separated, and there are no exponents."""
     assert format_amount(Decimal("-1234567.50")) == "-1,234,567.50"
     assert format_amount(Decimal("0E-10")) == "0.0000000000"
     assert format_amount(Decimal("1E+3")) == "1,000"

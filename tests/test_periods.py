@@ -1,4 +1,4 @@
-"""Periods: every zone of the interface against a naive date-by-date oracle, tiling, the ends of the calendar."""
+"""Periods: every time zone against a naive date-by-date oracle, splitting, the ends of the calendar."""
 
 import datetime as dt
 import os
@@ -12,7 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accounting_analytics.errors import PeriodError
-from accounting_analytics.periods import LOCALTIME, Interval, Period, local_date, parse_date, time_zone_names, zone
+from accounting_analytics.periods import (
+    LOCALTIME,
+    Interval,
+    Period,
+    as_utc,
+    local_date,
+    parse_date,
+    time_zone_names,
+    zone,
+)
 
 DAY = dt.timedelta(days=1)
 NAMED = sorted(time_zone_names() - {LOCALTIME})
@@ -20,7 +29,7 @@ ZONES = st.sampled_from(NAMED)
 INSTANTS = st.datetimes(timezones=st.just(dt.UTC))
 DATES = st.dates()
 SHORT = "UTC UCT GMT Zulu Universal Greenwich CET EET WET MET EST MST HST EST5EDT CST6CDT MST7MDT PST8PDT"
-SCANNED_YEARS = (1994, 2010, 2011, 2024)
+CHECKED_YEARS = (1994, 2010, 2011, 2024)
 
 
 def within(intervals, instant):
@@ -34,9 +43,9 @@ def naive_date(instant, name):
 
 
 def days_with_a_change(name):
-    """UTC days of the scanned years on which the zone's offset changes."""
+    """UTC days of the checked years on which the zone's offset changes."""
     tz = ZoneInfo(name)
-    for year in SCANNED_YEARS:
+    for year in CHECKED_YEARS:
         day = dt.datetime(year, 1, 1, tzinfo=dt.UTC)
         offset = day.astimezone(tz).utcoffset()
         while day.year == year:
@@ -47,7 +56,7 @@ def days_with_a_change(name):
 
 
 def assert_as_naive(period, step):
-    """Every instant around the period's first and last day is in, before or after it as its local date says."""
+    """Every instant around the period's first and last day lies in, before or after it according to its local date."""
     intervals, before = period.instants(), period.instants_before()
     for middle in {period.start_date, period.end_date}:
         at = dt.datetime.combine(middle, dt.time(), dt.UTC) - 2 * DAY
@@ -61,7 +70,7 @@ def assert_as_naive(period, step):
 
 @pytest.mark.parametrize("part", range(4))
 def test_every_zone_on_the_days_its_clocks_change(part):
-    """For every zone name, the days around each change of its clocks hold exactly the instants with that local date."""
+    """For every zone name, the days around each clock change contain exactly the instants with that local date."""
     for name in NAMED[part::4]:
         for day in [dt.date(2025, 6, 15), *days_with_a_change(name)]:
             assert_as_naive(Period(day - DAY, day, name), dt.timedelta(minutes=90))
@@ -88,7 +97,7 @@ def test_any_instant_in_any_period(name, start, days, instants, microseconds):
 @settings(deadline=None)
 @given(ZONES, DATES, st.integers(0, 800))
 def test_intervals_are_disjoint_and_in_order(name, start, days):
-    """Intervals are not empty, do not overlap or touch, and run in order."""
+    """Intervals are not empty, in order, and neither overlap nor adjoin."""
     start = min(start, dt.date(9990, 1, 1))
     intervals = Period(start, start + dt.timedelta(days=days), name).instants()
     assert all(begin < end for begin, end in intervals)
@@ -109,7 +118,7 @@ def test_the_ends_of_the_calendar(name, date, instant):
 
 
 def test_a_day_of_two_intervals():
-    """In Goose Bay clocks went back across midnight, so 2010-11-06 came, went, and came again."""
+    """In Goose Bay clocks went back across midnight, so 2010-11-06 has two intervals."""
     day = dt.date(2010, 11, 6)
     midnight, minute = dt.datetime(2010, 11, 7, 3, tzinfo=dt.UTC), dt.timedelta(minutes=1)
     assert Period(day, day, "America/Goose_Bay").instants() == (
@@ -121,7 +130,7 @@ def test_a_day_of_two_intervals():
 
 
 def test_a_day_that_never_was():
-    """Samoa skipped 2011-12-30: no instant has that date there, and its neighbours meet."""
+    """Samoa skipped 2011-12-30: no instant has that date there, and the days around it adjoin."""
     missing = dt.date(2011, 12, 30)
     assert Period(missing, missing, "Pacific/Apia").instants() == ()
     before, after = (Period(day, day, "Pacific/Apia").instants() for day in (missing - DAY, missing + DAY))
@@ -155,7 +164,7 @@ def test_etc_names_run_the_other_way(name, hours):
 
 
 def test_the_names_of_the_interface():
-    """All kinds of names the interface lists are there, and no others."""
+    """The names are exactly those of the interface."""
     names = time_zone_names()
     assert {*SHORT.split(), LOCALTIME} <= names
     assert {f"Etc/GMT+{hours}" for hours in range(13)} | {f"Etc/GMT-{hours}" for hours in range(15)} <= names
@@ -188,7 +197,7 @@ def test_the_names_of_the_interface():
     "name", ["", "utc", "Mars/Olympus", "../etc/passwd", "/etc/localtime", "Factory", "GMT+25", None, 5]
 )
 def test_other_names_are_refused(name):
-    """A name outside the interface is refused, whatever this machine's zone files hold."""
+    """A name outside the interface is refused, even if this machine has a zone file for it."""
     with pytest.raises(PeriodError, match="not a time zone"):
         zone(name)
     with pytest.raises(PeriodError, match="not a time zone"):
@@ -196,7 +205,7 @@ def test_other_names_are_refused(name):
 
 
 def test_localtime_must_be_explained():
-    """The service's own zone is refused here unless the caller says which it is; a period merely carries it."""
+    """``localtime`` is accepted in a period, but needs the zone it stands for to be converted."""
     with pytest.raises(PeriodError, match="service's own time zone"):
         zone(LOCALTIME)
     with pytest.raises(PeriodError, match="service's own time zone"):
@@ -211,7 +220,7 @@ def test_localtime_must_be_explained():
 
 
 def test_the_zone_of_this_machine_changes_nothing():
-    """The same period has the same instants whatever TZ says."""
+    """The instants of a period do not depend on TZ."""
     program = (
         "from accounting_analytics.periods import Period;"
         "print(Period.of('2025-03-09', '2025-11-02', 'America/New_York').instants(),"
@@ -229,7 +238,7 @@ def test_the_zone_of_this_machine_changes_nothing():
 @settings(deadline=None)
 @given(DATES, DATES, st.integers(1, 500), ZONES)
 def test_months_and_windows_tile_a_period(first, second, days, name):
-    """Months and windows cover each day of the period once, in order, and know their bounds."""
+    """Months and windows cover each day of the period once, in order."""
     period = Period(*sorted((first, second)), name)
     if period.days > 40_000:
         period = Period(max(period.start_date, dt.date.max - 40_000 * DAY), dt.date.max, name)
@@ -248,7 +257,7 @@ def test_months_and_windows_tile_a_period(first, second, days, name):
 @settings(deadline=None)
 @given(DATES, st.integers(0, 3000), ZONES, st.integers(1, 100))
 def test_windows_tile_the_instants(start, length, name, days):
-    """The instants of the windows put together are the instants of the period."""
+    """The instants of the windows together are the instants of the period."""
     start = min(start, dt.date(9980, 1, 1))
     period = Period(start, start + dt.timedelta(days=length % 200), name)
     merged = []
@@ -262,13 +271,13 @@ def test_windows_tile_the_instants(start, length, name, days):
 
 @pytest.mark.parametrize("text", ["2025-1-1", "20250101", "2025-02-30", "2025-W01-1", "01/02/2025", "", "today"])
 def test_dates_are_written_one_way(text):
-    """Only YYYY-MM-DD names a date."""
+    """Only YYYY-MM-DD is a date."""
     with pytest.raises(PeriodError, match="is not a calendar date"):
         parse_date(text)
 
 
 def test_a_datetime_is_no_date():
-    """A datetime would silently lose its time, so it is refused; a date is taken."""
+    """A datetime would silently lose its time, so it is refused; a date is accepted."""
     with pytest.raises(PeriodError, match="is not a calendar date"):
         parse_date(dt.datetime(2025, 1, 1, tzinfo=dt.UTC))
     assert parse_date(dt.date(2025, 1, 1)) == parse_date("2025-01-01")
@@ -281,3 +290,12 @@ def test_a_period_ends_on_or_after_its_start():
         Period.of("2025-01-01", "2024-12-31")
     with pytest.raises(PeriodError, match="at least one day"):
         Period.of("2025-01-01", "2025-01-01").windows(0)
+
+
+@pytest.mark.parametrize("hours", [None, 0, 5])
+def test_instants_in_utc(hours):
+    """Instants with an offset are converted; those without a time zone are in UTC."""
+    tz = None if hours is None else dt.timezone(dt.timedelta(hours=hours))
+    instant = as_utc(dt.datetime(2025, 1, 1, 12, tzinfo=tz))
+    assert instant.tzinfo is dt.UTC
+    assert instant.hour == 12 - (hours or 0)

@@ -1,4 +1,4 @@
-"""The public face: the documented names, sorted, each with a docstring, loaded only when used."""
+"""Public names: documented, sorted, each with a docstring, loaded on first use."""
 
 import inspect
 import subprocess
@@ -12,13 +12,13 @@ SLOW = {"pandas", "pyarrow", "plotly", "httpx", "sqlalchemy", "narwhals", "starl
 
 
 def test_names_are_sorted_and_there():
-    """`__all__` is sorted without regard to case of kind, and every name in it exists."""
+    """`__all__` is sorted, and every name in it exists."""
     assert sorted(aa.__all__) == aa.__all__
     assert all(getattr(aa, name) is not None for name in aa.__all__)
 
 
 def test_core_signatures():
-    """The core functions take what the design says, keyword-only where it says so."""
+    """The core functions have the documented parameters, keyword-only where documented."""
     expected = {
         "discover_ledgers": ["client", "start_date", "end_date", "*time_zone"],
         "load_line_entries": [
@@ -53,7 +53,7 @@ def test_core_signatures():
 
 
 @pytest.mark.parametrize("name", aa.__all__)
-def test_every_public_name_says_what_it_is(name):
+def test_every_public_name_has_a_docstring(name):
     """Every public name has a docstring that begins with a sentence."""
     documented = inspect.getdoc(getattr(aa, name))
     assert documented

@@ -1,4 +1,4 @@
-"""Schemas: what the tables accept, and messages that name column and rule but never a value."""
+"""Schemas: valid and invalid tables, and messages that name column and rule but never a value."""
 
 import dataclasses
 import datetime as dt
@@ -55,7 +55,7 @@ def line_entries(scale=2, **columns):
 
 
 def test_a_valid_table_passes_unchanged():
-    """Checking returns the same table; optional columns may be absent."""
+    """A valid table is returned unchanged; optional columns may be absent."""
     frame = line_entries()
     pd.testing.assert_frame_equal(LineEntries.checked(frame), frame)
     LineEntries.checked(frame.drop(columns="opposing_ledger_ids"))
@@ -74,14 +74,14 @@ def test_tables_without_rows_are_valid(table, scale):
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)
 def test_dtypes_name_every_column(table):
-    """Every column, required or not, has a dtype; amounts have the scale asked for."""
+    """Every column, required or not, has a dtype; amounts have the requested scale."""
     dtypes = table.dtypes(4)
     assert set(dtypes) == set(table.to_schema().columns)
     assert all(dtypes[name] == pandas_dtype(4) for name in table.amount_columns())
 
 
 def test_amount_columns_are_those_of_the_interface():
-    """The columns whose type is left open are exactly the amounts."""
+    """The columns annotated ``Any`` are exactly the amounts."""
     assert LineEntries.amount_columns() == ["amount", "signed_amount", "transaction_amount"]
     assert Ledgers.amount_columns() == []
     assert CashFlowLines.amount_columns() == ["amount"]
@@ -101,7 +101,7 @@ def test_amount_columns_are_those_of_the_interface():
     ],
 )
 def test_a_wrong_table_is_refused_by_column_and_rule(columns, column, rule):
-    """The message names the column and the rule, and shows no cell."""
+    """The message names the column and the rule, and contains no value."""
     with pytest.raises(FrameError, match=rule) as caught:
         LineEntries.checked(line_entries(**columns))
     assert column in str(caught.value)
@@ -110,7 +110,7 @@ def test_a_wrong_table_is_refused_by_column_and_rule(columns, column, rule):
 
 
 def test_an_unknown_column_is_refused():
-    """A table has exactly its columns."""
+    """An undeclared column is refused."""
     with pytest.raises(FrameError, match="memo: column is not part of this table"):
         LineEntries.checked(line_entries().assign(memo=CANARY))
 
@@ -140,14 +140,14 @@ def test_ids_are_text():
 
 @pytest.mark.parametrize("dtype", ["float64", "object", pd.ArrowDtype(pa.decimal128(20, 2)), pd.ArrowDtype(pa.int64())])
 def test_amounts_are_exact_decimals(dtype):
-    """Floats, objects, integers and narrower decimals are no amounts."""
+    """Floats, objects, integers and narrower decimals are refused as amounts."""
     frame = line_entries().astype({"amount": dtype})
     with pytest.raises(FrameError, match=r"'amount' holds .*not exact amounts"):
         LineEntries.checked(frame)
 
 
 def test_a_missing_column_is_named():
-    """A column that is not there is named as missing."""
+    """A missing column is named."""
     with pytest.raises(FrameError, match="journal_entry_id: column is missing"):
         LineEntries.checked(line_entries().drop(columns="journal_entry_id"))
 
@@ -196,7 +196,7 @@ def test_signed_columns_follow_the_sides(rows):
 
 
 def report(net, start, end):
-    """Make a report without lines: one ledger and its net flow, one cash ledger and its balances."""
+    """Return a report without lines: one ledger and its net flow, one cash ledger and its balances."""
     amounts = pandas_dtype(2)
     ledgers = pd.DataFrame(
         {
@@ -230,14 +230,14 @@ def report(net, start, end):
 
 
 def test_the_identity_gap_is_exact():
-    """A cent is found in balances of 36 digits (Decimal's default context would round it away)."""
+    """A difference of a cent is found in balances of 36 digits, which Decimal's default context would round."""
     huge = Decimal("123456789012345678901234567890123456.78")
     assert report(Decimal("0.01"), huge, huge).checked().identity_gap == Decimal("0.01")
     assert report(Decimal("0.00"), huge, huge).identity_gap == 0
 
 
 def test_a_report_checks_all_its_tables():
-    """A wrong table anywhere in a report is found."""
+    """An invalid table anywhere in a report is found."""
     sound = report(Decimal(0), Decimal(1), Decimal(1)).checked()
     assert sound.scale == 2
     for name in ("ledgers", "lines", "starting_balances", "ending_balances"):
@@ -246,13 +246,13 @@ def test_a_report_checks_all_its_tables():
 
 
 def test_a_report_shows_names_as_text():
-    """Names from the books are escaped in the notebook, and the sums stand above the table."""
+    """Names from the books are escaped in the notebook, and the totals are above the table."""
     html = report(Decimal("1234.50"), Decimal(0), Decimal("1234.50"))._repr_html_()
     assert "<script>" not in html
     assert "1,234.50" in html
 
 
 def test_an_anchored_report_says_so():
-    """The notebook shows that a starting balance was taken over."""
+    """The HTML says that a starting balance was given."""
     assert "anchored" in dataclasses.replace(report(Decimal(0), Decimal(1), Decimal(1)), anchored=True)._repr_html_()
     assert total(pd.Series([], dtype=pandas_dtype(2))) == 0

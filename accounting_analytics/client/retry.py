@@ -6,7 +6,6 @@ deadline, before the rate limit allows it, or sooner than the service asked to w
 
 from __future__ import annotations
 
-import datetime as dt
 import logging
 import random
 import time
@@ -40,6 +39,7 @@ from accounting_analytics.errors import (
     TransportError,
     with_context,
 )
+from accounting_analytics.periods import as_utc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -311,8 +311,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
         seconds = float(text)
     except ValueError:
         try:
-            date = parsedate_to_datetime(text)
-            seconds = (date if date.tzinfo else date.replace(tzinfo=dt.UTC)).timestamp() - now
+            seconds = as_utc(parsedate_to_datetime(text)).timestamp() - now
         except (TypeError, ValueError, IndexError, OverflowError):
             return None
         return max(seconds, 0.0)

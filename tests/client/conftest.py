@@ -1,4 +1,4 @@
-"""Line entries as a service sends them, and a server on raw sockets that fails in every way."""
+"""Line entries in the form of the service, and a server on raw sockets with injected faults."""
 
 import contextlib
 import email
@@ -20,7 +20,7 @@ TOKEN = "canary-token-value"
 
 @pytest.fixture
 def line():
-    """Return a function that makes a line entry as the service sends it."""
+    """Return a function that makes a line entry in the form of the service."""
 
     def line(number=1, **fields):
         return {
@@ -37,7 +37,7 @@ def line():
 
 @pytest.fixture
 def pages():
-    """Return a function that answers with pages of lines, by token."""
+    """Return a function that makes a handler of pages of lines, by page token."""
 
     def pages(*each):
         def answer(request):
@@ -63,63 +63,65 @@ REPORT = {"cash_flow_ledgers": [], "starting_balances": [], "ending_balances": [
 REPORT |= {"starting_cash_balance": "10.05", "ending_cash_balance": "10.05"}
 
 
-class Road:
-    """One connection of the fault server, and the ways to answer badly on it."""
+class Connection:
+    """A connection of the fault server, and ways to send bad responses on it."""
 
-    def __init__(self, connection, base_url):
-        self.connection, self.base_url = connection, base_url
+    def __init__(self, socket, server):
+        self.socket, self._server, self.base_url = socket, server, server.base_url
 
     def send(self, content=b"", status="200 OK", length=None, **headers):
-        """Send an answer, whole unless `length` says more than there is."""
+        """Send a response, complete unless `length` is larger than the content."""
         lines = {"content-type": "application/json", "content-length": len(content) if length is None else length}
         lines |= {name.replace("_", "-"): value for name, value in headers.items()}
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items() if value is not None)
-        self.connection.sendall(f"HTTP/1.1 {status}\r\n{head}\r\n".encode("latin-1") + content)
+        self.socket.sendall(f"HTTP/1.1 {status}\r\n{head}\r\n".encode("latin-1") + content)
 
     def hold(self):
-        """Say nothing more until the client goes away."""
-        while self.connection.recv(4096):
+        """Send nothing more until the client disconnects."""
+        while self.socket.recv(4096):
             pass
 
     def drip(self, content, gap=0.05):
-        """Send one byte after the other, until the client goes away."""
+        """Send byte by byte, until the client disconnects."""
         for at in range(len(content)):
-            self.connection.sendall(content[at : at + 1])
+            self.socket.sendall(content[at : at + 1])
             time.sleep(gap)
+        self._server.drips_completed += 1
 
     def reset(self):
         """Reset the connection instead of closing it."""
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 class FaultServer:
-    """A ledger of nine lines on raw sockets; `fault` may answer any request in place of it."""
+    """A ledger of nine lines on raw sockets; `fault` may respond to any request instead."""
 
     def __init__(self):
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.base_url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
         self.requests = []
+        self.drips_completed = 0
         self.fault = None
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self):
-        """Listen no more."""
+        """Stop listening."""
         with contextlib.suppress(OSError):
             self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()
 
     def _accept(self):
-        with contextlib.suppress(OSError):  # closed: the test is over
+        with contextlib.suppress(OSError):  # closed at the end of the test
             while True:
                 connection, _ = self.socket.accept()
                 threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection):
-        with contextlib.suppress(OSError), contextlib.ExitStack() as stack:  # the client may go away
+        with contextlib.suppress(OSError), contextlib.ExitStack() as stack:  # the client may disconnect
             stack.enter_context(connection)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection.settimeout(20)
-            road, reader = Road(connection, self.base_url), stack.enter_context(connection.makefile("rb"))
+            sender, reader = Connection(connection, self), stack.enter_context(connection.makefile("rb"))
             while line := reader.readline():
                 method, target, _ = line.decode().split()
                 headers = email.message_from_binary_file(io.BytesIO(b"".join(iter(reader.readline, b"\r\n"))))
@@ -127,12 +129,12 @@ class FaultServer:
                 self.requests.append((method, target, dict(headers), content))
                 fault = self.fault and self.fault(len(self.requests), method, target, dict(headers))
                 if fault:
-                    fault(road, self.truth(method, target))
+                    fault(sender, self.correct_body(method, target))
                     return
-                road.send(self.truth(method, target))
+                sender.send(self.correct_body(method, target))
 
-    def truth(self, method, target):
-        """Return the body of the right answer."""
+    def correct_body(self, method, target):
+        """Return the body of the correct response."""
         url = httpx.URL(target)
         if method == "PUT":
             answer = {"transaction": {"id": "t"}, "categories": [{"ledger_id": "new"}], "ledger": LEDGER}
@@ -149,7 +151,7 @@ class FaultServer:
 
 @pytest.fixture
 def fault_server():
-    """Return a server whose faults a test chooses."""
+    """Return a server with faults chosen by the test."""
     server = FaultServer()
     yield server
     server.close()
@@ -157,7 +159,7 @@ def fault_server():
 
 @pytest.fixture
 def across(fault_server):
-    """Return a function that makes a client of the fault server; between attempts it does not wait."""
+    """Return a function that makes a client of the fault server, which does not wait between attempts."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(stamina.set_testing(testing=True, attempts=10, cap=True))
 

@@ -1,4 +1,4 @@
-"""How a service is found: option over environment over profile over default, and secrets kept."""
+"""Configuration: options over environment over profile over defaults, and masked secrets."""
 
 import base64
 
@@ -30,32 +30,32 @@ def profile(tmp_path, monkeypatch):
 
 @pytest.fixture
 def token_file(tmp_path):
-    """Return a token file that only its owner reads."""
+    """Return a token file that only its owner can read."""
     file = tmp_path / "books.token"
     file.write_text("canary\n")
     file.chmod(0o600)
     return file
 
 
-def test_the_nearer_setting_wins(profile, monkeypatch):
-    """An option beats the environment, the environment the profile, the profile the default; each says whence."""
+def test_the_setting_with_the_highest_priority_is_used(profile, monkeypatch):
+    """An option beats the environment, the environment the profile, the profile the default; each has its source."""
     profile('[default]\nbase_url = "http://profile"\ninstance_id = "profile"\ntime_zone = "Europe/Berlin"\n')
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_BASE_URL", "http://environment")
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_INSTANCE_ID", "environment")
     settings = load_settings(base_url="http://option")
-    shown = settings.frame().set_index("setting")
+    frame = settings.frame().set_index("setting")
     assert settings["base_url"] == "http://option"
     assert settings["instance_id"] == "environment"
     assert settings.time_zone == "Europe/Berlin"
     assert settings["instance_header"] == "service-instance-id"
     assert (
-        shown["source"].to_dict() | {"base_url": "option", "time_zone": "profile 'default'"}
-        == shown["source"].to_dict()
+        frame["source"].to_dict() | {"base_url": "option", "time_zone": "profile 'default'"}
+        == frame["source"].to_dict()
     )
 
 
 def test_connects_from_the_environment(monkeypatch, token_file):
-    """Base URL, instance and token file are enough; the token is not shown."""
+    """Base URL, instance and token file are enough; the token is not printed."""
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_BASE_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_INSTANCE_ID", "ins")
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_TOKEN_FILE", str(token_file))
@@ -64,8 +64,8 @@ def test_connects_from_the_environment(monkeypatch, token_file):
         assert "canary" not in repr(client) + repr(load_settings())
 
 
-def test_secrets_are_masked_when_shown(monkeypatch):
-    """A token in the environment is shown as stars."""
+def test_secrets_are_masked_when_printed(monkeypatch):
+    """A token in the environment is printed as stars."""
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_TOKEN", "canary")
     settings = load_settings()
     assert "canary" not in repr(settings) + settings.frame().to_string()
@@ -74,7 +74,7 @@ def test_secrets_are_masked_when_shown(monkeypatch):
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o666])
 def test_tokens_that_others_can_read_are_refused(token_file, profile, mode):
-    """A token file or a profile with a token must be its owner's alone; the message says how."""
+    """A token file or a profile with a token must be readable by its owner only; the message says how."""
     token_file.chmod(mode)
     with pytest.raises(ConfigurationError, match="chmod 600"):
         aa.connect(base_url="http://x", instance_id="i", token_file=str(token_file))
@@ -84,36 +84,36 @@ def test_tokens_that_others_can_read_are_refused(token_file, profile, mode):
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "said"),
+    ("text", "name", "message"),
     [
         ("[default", None, "cannot be read"),
         ("[default]\nurl = 'x'", None, "settings other than"),
         ("", "work", "no profile 'work'"),
     ],
 )
-def test_bad_configuration_is_refused(profile, text, name, said):
+def test_bad_configuration_is_refused(profile, text, name, message):
     """A broken file, an unknown setting and an unknown profile are named."""
     profile(text)
-    with pytest.raises(ConfigurationError, match=said):
+    with pytest.raises(ConfigurationError, match=message):
         load_settings(name)
 
 
 def test_nothing_configured_helps():
-    """Without any configuration the message says what to set and how to try the demo."""
+    """Without configuration the message says what to set and how to try the demo."""
     with pytest.raises(ConfigurationError, match=r"ACCOUNTING_ANALYTICS_BASE_URL.*demo"):
         aa.connect()
 
 
 def test_empty_and_missing_token_files(token_file):
-    """A token file that is empty or not there is named."""
+    """An empty or missing token file is named."""
     token_file.write_text("\n")
-    for file, said in ((token_file, "empty"), (token_file.with_name("none"), "cannot be read")):
-        with pytest.raises(ConfigurationError, match=said):
+    for file, message in ((token_file, "empty"), (token_file.with_name("none"), "cannot be read")):
+        with pytest.raises(ConfigurationError, match=message):
             aa.connect(base_url="http://x", instance_id="i", token_file=str(file))
 
 
 def test_connects_with_client_credentials(monkeypatch, token_file):
-    """Token URL, client id and a secret file are enough; the secret is shown nowhere."""
+    """Token URL, client id and a secret file are enough; the secret is never printed."""
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_TOKEN_URL", "http://127.0.0.1:1/oauth/token")
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_CLIENT_ID", "me")
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_CLIENT_SECRET_FILE", str(token_file))
@@ -136,8 +136,8 @@ def test_connects_with_client_credentials(monkeypatch, token_file):
         (({}, {"TOKEN": "e", "TOKEN_FILE": "FILE", "TOKEN_URL": "http://x/t"}, ""), "token"),
     ],
 )
-def test_the_nearest_way_in_counts(profile, monkeypatch, token_file, set_where, expected):
-    """Of token, file and token URL the one set nearest opens the door."""
+def test_the_token_source_with_the_highest_priority_is_used(profile, monkeypatch, token_file, set_where, expected):
+    """Of token, file and token URL the one with the highest priority is used."""
     option, variable, stored = set_where
     profile(f"[default]\n{stored}".replace("FILE", str(token_file)))
     for name, value in variable.items():
@@ -147,21 +147,21 @@ def test_the_nearest_way_in_counts(profile, monkeypatch, token_file, set_where, 
 
 
 @pytest.mark.parametrize("given", [{}, {"client_id": "me"}, {"client_secret": "s"}])
-def test_half_of_client_credentials_is_refused(given):
+def test_incomplete_client_credentials_are_refused(given):
     """A token URL without id or secret says what to set."""
     with pytest.raises(ConfigurationError, match="CLIENT_SECRET_FILE"):
         aa.connect(base_url="http://x", instance_id="i", token_url="http://x/t", **given)
 
 
 def test_a_profile_with_a_client_secret_must_be_private(profile):
-    """A client secret in the profile is as secret as a token."""
+    """A profile with a client secret must be readable by its owner only."""
     profile('[default]\nclient_secret = "canary"\n', 0o644)
     with pytest.raises(ConfigurationError, match="chmod 600"):
         load_settings()
 
 
 def test_credentials_may_be_given_to_connect():
-    """Where a token comes from may be an object."""
+    """``token`` may be a credentials object."""
     credentials = aa.client.ClientCredentials("http://127.0.0.1:1/t", "me", "canary")
     with aa.connect(base_url="http://127.0.0.1:1", instance_id="i", token=credentials) as client:
         assert client._client._credentials is credentials

@@ -1,4 +1,4 @@
-"""HTTPS and proxies, on real ones: who cannot prove who he is gets nothing, and only the service gets the token."""
+"""HTTPS and proxies on real connections: only a service with a trusted certificate receives the token."""
 
 import contextlib
 import http.server
@@ -25,36 +25,36 @@ MARCH = ("2025-03-01", "2025-03-31")
 TOKEN, SECRET = "canary-token-value", "canary-client-secret"
 REPORT = {"cash_flow_ledgers": [], "starting_balances": [], "ending_balances": []}
 REPORT |= {"starting_cash_balance": "10.05", "ending_cash_balance": "10.05"}
-FROM_OUTSIDE = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "ssl_cert_file", "ssl_cert_dir")
+VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "ssl_cert_file", "ssl_cert_dir")
 
 
 @pytest.fixture(autouse=True)
-def _nothing_from_outside(monkeypatch):
-    """Forget the proxies and certificates of this machine."""
-    for name in FROM_OUTSIDE:
+def _no_proxies_or_certificates(monkeypatch):
+    """Unset the proxies and certificates of this machine."""
+    for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """A service that answers the report; a proxy too, that tells what it was asked."""
+    """A service of one report that is also a proxy; it stores the requests it receives."""
 
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
-        """Answer the report, or send away."""
+        """Send the report, or a redirect."""
         self.server.requests.append((self.requestline, self._named()))
         body = json.dumps(REPORT).encode()
-        self.send_response_only(302 if self.server.away else 200)
-        if self.server.away:
-            self.send_header("location", self.server.away)
+        self.send_response_only(302 if self.server.redirect else 200)
+        if self.server.redirect:
+            self.send_header("location", self.server.redirect)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
     def do_CONNECT(self):
-        """Carry bytes to and fro, and remember those of the client."""
+        """Forward bytes in both directions, and store those of the client."""
         self.server.requests.append((self.requestline, self._named()))
         host, port = self.path.split(":")
         with socket.create_connection((host, int(port))) as there:
@@ -80,7 +80,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             target.shutdown(socket.SHUT_WR)
 
     def log_message(self, *_):
-        """Say nothing."""
+        """Log nothing."""
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -90,7 +90,7 @@ class Server(http.server.ThreadingHTTPServer):
 
     def __init__(self, certificate=None):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.requests, self.carried, self.connections, self.away = [], [], 0, None
+        self.requests, self.carried, self.connections, self.redirect = [], [], 0, None
         self.context = None
         if certificate:
             self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -99,9 +99,9 @@ class Server(http.server.ThreadingHTTPServer):
         self.base_url = f"{scheme}://127.0.0.1:{self.server_port}"
 
     def finish_request(self, request, client_address):
-        """Agree on encryption first, in the thread of the connection."""
+        """Encrypt the connection first, in its own thread."""
         self.connections += 1
-        with contextlib.suppress(OSError):  # the client may go away
+        with contextlib.suppress(OSError):  # the client may disconnect
             if self.context:
                 request = self.context.wrap_socket(request, server_side=True)
             super().finish_request(request, client_address)
@@ -125,40 +125,40 @@ def serving():
 
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory, program_path):
-    """Return a function that makes a certificate, its own authority, for a name."""
+    """Return a function that makes a self-signed certificate for a name."""
     folder = tmp_path_factory.mktemp("certificates")
 
     def make(name):
         file = folder / f"{name.partition(':')[2]}.pem"
         made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=books"]
         made += ["-addext", f"subjectAltName={name}", "-out", file, "-keyout", file.with_suffix(".key")]
-        subprocess.run([program_path("openssl"), *made], check=True, capture_output=True)  # noqa: S603 (our own words)
+        subprocess.run([program_path("openssl"), *made], check=True, capture_output=True)  # noqa: S603 (fixed arguments)
         return file
 
     return make
 
 
 def report(base_url, **options):
-    """Ask a service for a report."""
+    """Request a report from a service."""
     with aa.LedgerClient(base_url, token=TOKEN, instance_id="ins_1", timeout=5.0, **options) as client:
         return str(client.retrieve_cash_flow_report(*MARCH).starting_cash_balance)
 
 
 @pytest.mark.openssl
-def test_a_certificate_of_nobody_is_refused(serving, certificates):
-    """A self-made certificate is refused at once: nothing is sent, nothing tried again, and the way out is named."""
+def test_an_untrusted_certificate_is_refused(serving, certificates):
+    """A self-signed certificate is refused: nothing is sent or retried, and the message says what to do."""
     server = serving(certificates("IP:127.0.0.1"))
     with pytest.raises(
         CertificateRefusedError, match=r"self.signed certificate.*nothing was sent.*SSL_CERT_FILE"
-    ) as told:
+    ) as caught:
         report(server.base_url)
     assert (server.connections, server.requests) == (1, [])
-    assert TOKEN not in repr(told.value)
+    assert TOKEN not in repr(caught.value)
 
 
 @pytest.mark.openssl
-def test_a_certificate_of_an_own_authority(serving, certificates, monkeypatch):
-    """The certificate that SSL_CERT_FILE names is trusted, for the name that it holds and for no other."""
+def test_a_certificate_of_a_private_authority(serving, certificates, monkeypatch):
+    """The certificate that SSL_CERT_FILE names is trusted for its own host name only."""
     known, other = certificates("IP:127.0.0.1"), certificates("DNS:other.example")
     server, elsewhere = serving(known), serving(other)
     monkeypatch.setenv("SSL_CERT_FILE", str(known))
@@ -172,22 +172,22 @@ def test_a_certificate_of_an_own_authority(serving, certificates, monkeypatch):
 
 @pytest.mark.parametrize("name", ["absent.pem", "empty.pem"])
 def test_certificates_that_cannot_be_read(tmp_path, monkeypatch, name):
-    """A file of certificates that is not there, or holds none, is named before anything is asked."""
+    """A missing or empty file of certificates is named before anything is sent."""
     (tmp_path / "empty.pem").touch()
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / name))
     with pytest.raises(ConfigurationError, match="the certificates that SSL_CERT_FILE names cannot be read"):
         report("https://127.0.0.1:1")
 
 
-def test_plain_http_where_https_is_asked(serving):
-    """An https address of a service that speaks plain HTTP is told as such."""
+def test_plain_http_at_an_https_address(serving):
+    """If the service speaks plain HTTP at an https address, the message says so."""
     with pytest.raises(TransportError, match="does it speak HTTPS there, or plain http"):
         report(serving().base_url.replace("http:", "https:"), max_attempts=1)
 
 
 @pytest.mark.openssl
-def test_the_client_secret_is_not_sent_to_nobody(serving, certificates):
-    """A token endpoint with a certificate of nobody gets no secret, and is asked once."""
+def test_the_client_secret_is_not_sent_to_an_untrusted_server(serving, certificates):
+    """A token endpoint with an untrusted certificate receives no secret, and one connection."""
     server, issuer = serving(), serving(certificates("IP:127.0.0.1"))
     credentials = ClientCredentials(f"{issuer.base_url}/oauth/token", "me", SECRET)
     client = aa.LedgerClient(server.base_url, token=credentials, instance_id="ins_1")
@@ -197,20 +197,20 @@ def test_the_client_secret_is_not_sent_to_nobody(serving, certificates):
 
 
 @pytest.mark.openssl
-def test_never_from_https_to_http(serving, certificates, monkeypatch):
-    """A redirect to plain HTTP, or to another host, is not followed: nobody else gets the token."""
+def test_redirects_from_https_to_http_are_refused(serving, certificates, monkeypatch):
+    """A redirect to plain HTTP, or to another host, is not followed: no other server receives the token."""
     certificate = certificates("IP:127.0.0.1")
     server, other = serving(certificate), serving()
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    server.away = f"{other.base_url}/v0/reports/cash-flow"
+    server.redirect = f"{other.base_url}/v0/reports/cash-flow"
     with pytest.raises(ServerFaultError, match="redirects to another origin"):
         report(server.base_url)
     assert other.connections == 0
 
 
 @pytest.mark.openssl
-def test_one_line_in_the_shell(serving, certificates):
-    """The command line says it in one line, with exit code 4."""
+def test_one_line_on_the_command_line(serving, certificates):
+    """The command line prints one line and exits with code 4."""
     settings = {"BASE_URL": serving(certificates("IP:127.0.0.1")).base_url, "TOKEN": TOKEN, "INSTANCE_ID": "ins_1"}
     finished = subprocess.run(  # noqa: S603 (our own program)
         [sys.executable, "-m", "accounting_analytics", "report", "--start-date", MARCH[0], "--end-date", MARCH[1]],
@@ -225,7 +225,7 @@ def test_one_line_in_the_shell(serving, certificates):
 
 
 def test_plain_http_through_a_proxy(serving, monkeypatch):
-    """The proxy of the environment is asked for the whole address; hosts of NO_PROXY are asked directly."""
+    """The proxy of the environment receives the full address; hosts in NO_PROXY are contacted directly."""
     proxy, server = serving(), serving()
     monkeypatch.setenv("HTTP_PROXY", proxy.base_url)
     assert report("http://ledgers.test") == "10.05"
@@ -239,7 +239,7 @@ def test_plain_http_through_a_proxy(serving, monkeypatch):
 
 @pytest.mark.openssl
 def test_https_through_a_proxy(serving, certificates, monkeypatch):
-    """A proxy of an https service learns host and port, and carries what it cannot read: no token, no path."""
+    """A proxy of an https service sees host and port, and forwards encrypted bytes: no token, no path."""
     certificate = certificates("IP:127.0.0.1")
     proxy, server = serving(), serving(certificate)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
@@ -257,8 +257,8 @@ def test_https_through_a_proxy(serving, certificates, monkeypatch):
 
 
 @pytest.mark.openssl
-def test_a_tunnel_to_somebody_else_is_refused(serving, certificates, monkeypatch):
-    """Whoever answers at the end of a proxy's tunnel must prove who he is, or gets no token."""
+def test_a_tunnel_to_another_server_is_refused(serving, certificates, monkeypatch):
+    """The server at the end of a proxy's tunnel needs a trusted certificate to receive the token."""
     proxy, forged = serving(), serving(certificates("DNS:other.example"))
     monkeypatch.setenv("HTTPS_PROXY", proxy.base_url)
     with pytest.raises(CertificateRefusedError):
@@ -266,21 +266,21 @@ def test_a_tunnel_to_somebody_else_is_refused(serving, certificates, monkeypatch
     assert forged.requests == []
 
 
-def test_a_proxy_that_is_away(monkeypatch):
-    """A proxy that does not answer is an error of the road that names the proxy, without the proxy's password."""
+def test_an_unreachable_proxy_is_named(monkeypatch):
+    """An unreachable proxy is a transport error that names the proxy without its password."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         proxy = f"127.0.0.1:{free.getsockname()[1]}"
         monkeypatch.setenv("HTTP_PROXY", f"http://ana:canary-proxy@{proxy}")
-    with pytest.raises(TransportError, match=f"response from http://ledgers.test through the proxy {proxy} ") as told:
+    with pytest.raises(TransportError, match=f"response from http://ledgers.test through the proxy {proxy} ") as caught:
         report("http://ledgers.test", max_attempts=1)
-    assert "canary" not in str(told.value)
+    assert "canary" not in str(caught.value)
 
 
 @pytest.mark.parametrize("address", ["ftp://ana:canary-proxy@127.0.0.1:1", "http://ana:canary-proxy@[::1"])
-def test_a_proxy_that_is_none(monkeypatch, address):
-    """An address in the environment that is no proxy is told before anything is asked, without its password."""
+def test_an_invalid_proxy_address_is_refused(monkeypatch, address):
+    """An invalid proxy address in the environment is reported before anything is sent, without its password."""
     monkeypatch.setenv("ALL_PROXY", address)
-    with pytest.raises(ConfigurationError, match="the proxy that the environment names") as told:
+    with pytest.raises(ConfigurationError, match="the proxy that the environment names") as caught:
         report("https://ledgers.test")
-    assert "canary" not in str(told.value)
+    assert "canary" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""LedgerClient: what it sends, what it makes of every answer, and what it never shows."""
+"""LedgerClient: the requests it sends, the result of every response, and masked secrets."""
 
 import itertools
 import json
@@ -41,19 +41,19 @@ NAMED = {
 
 @pytest.mark.parametrize("status", range(300, 600))
 def test_every_status_is_a_named_error(connected, status):
-    """A status that is no success is an error by its kind; the message names operation, ledger, period and status."""
+    """An unsuccessful status is an error of its class; the message names operation, ledger, period and status."""
     client = connected(lambda _: httpx.Response(status, json={"message": "because", "error_code": "code"}))
     expected = NAMED.get(status) or (InvalidRequestError if 400 <= status < 500 else ServerFaultError)
     with pytest.raises(expected) as caught:
         client.list_line_entries("led_1", *MARCH)
     assert (caught.value.status, caught.value.error_code) == (status, "code")
-    for said in ("list line entries", "led_1", "2025-03-01 to 2025-03-31", str(status)):
-        assert said in str(caught.value)
+    for text in ("list line entries", "led_1", "2025-03-01 to 2025-03-31", str(status)):
+        assert text in str(caught.value)
 
 
 @pytest.mark.parametrize("status", [201, 202, 204, 206])
-def test_other_successes_are_none(connected, status):
-    """Nothing but 200 is success for a read: half an answer is no answer."""
+def test_other_success_statuses_are_refused(connected, status):
+    """Only 200 is a success of a read, so that a partial response is never used."""
     client = connected(lambda _: httpx.Response(status, json={}))
     with pytest.raises(GarbledAnswerError, match=str(status)):
         client.list_line_entries("led_1", *MARCH)
@@ -61,8 +61,8 @@ def test_other_successes_are_none(connected, status):
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
-def test_reads_are_tried_again(connected, pages, line, status):
-    """A passing failure is followed by another try, and the answer counts."""
+def test_reads_are_retried(connected, pages, line, status):
+    """A temporary failure is followed by another attempt, whose response is returned."""
     answers = iter([httpx.Response(status), httpx.Response(status)])
     succeed = pages([line()])
     client = connected(lambda request: next(answers, None) or succeed(request))
@@ -70,8 +70,8 @@ def test_reads_are_tried_again(connected, pages, line, status):
     assert len(client.requests) == 3
 
 
-def test_tries_are_bounded(connected):
-    """A failure that never passes ends, with the number of tries allowed."""
+def test_attempts_are_limited(connected):
+    """A permanent failure ends after `max_attempts` attempts."""
     client = connected(lambda _: httpx.Response(503), max_attempts=3)
     with pytest.raises(ServerFaultError):
         client.list_line_entries("led_1", *MARCH)
@@ -79,16 +79,16 @@ def test_tries_are_bounded(connected):
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 422, 501])
-def test_final_answers_are_not_asked_for_twice(connected, status):
-    """What will not change is asked for once."""
+def test_final_refusals_are_not_retried(connected, status):
+    """A refusal that will not change is one request."""
     client = connected(lambda _: httpx.Response(status))
     with pytest.raises(aa.errors.StatusError):
         client.retrieve_cash_flow_report(*MARCH)
     assert len(client.requests) == 1
 
 
-def test_long_waits_are_not_waited_for(connected):
-    """A Retry-After of an hour is an error at once, naming the wait."""
+def test_long_waits_are_errors(connected):
+    """A Retry-After of an hour is an error that names the wait."""
     client = connected(lambda _: httpx.Response(429, headers={"retry-after": "3600"}))
     with pytest.raises(RateLimitedError, match="3600 seconds"):
         client.retrieve_cash_flow_report(*MARCH)
@@ -97,7 +97,7 @@ def test_long_waits_are_not_waited_for(connected):
 
 @pytest.mark.parametrize("fault", [500, 503, 429, httpx.ConnectError("no"), httpx.ReadTimeout("no")])
 def test_creating_is_sent_once(connected, fault):
-    """Nothing tells a second creation from a second ledger, so it is never sent twice."""
+    """A repeated creation could be a second ledger, so it is never sent twice."""
 
     def fail(_):
         if isinstance(fault, Exception):
@@ -121,7 +121,7 @@ def test_creating_is_sent_once(connected, fault):
     ],
 )
 def test_network_faults_are_named(connected, fault, expected):
-    """Every fault of the road becomes an error of the package."""
+    """Every network fault becomes an error of the package."""
 
     def fail(_):
         raise fault
@@ -131,15 +131,15 @@ def test_network_faults_are_named(connected, fault, expected):
 
 
 def test_redirects_are_refused(connected):
-    """A redirect is not followed: it would carry token and instance elsewhere."""
+    """A redirect to another host is not followed, because it would send the token there."""
     client = connected(lambda _: httpx.Response(307, headers={"location": "http://elsewhere.test/"}))
     with pytest.raises(ServerFaultError, match="redirects are not followed"):
         client.retrieve_cash_flow_report(*MARCH)
     assert [request.url.host for request in client.requests] == ["ledgers.test"]
 
 
-def test_what_is_sent(connected, pages):
-    """Every parameter goes out under the interface's name, with token and instance."""
+def test_request_of_a_page(connected, pages):
+    """Every parameter is sent under the interface's name, with token and instance."""
     client = connected(pages([]), instance_header="x-instance")
     client.list_line_entries(
         "led/1 ü",
@@ -166,7 +166,7 @@ def test_what_is_sent(connected, pages):
 
 
 def test_recategorizing_sends_body_and_header(connected):
-    """The category to replace and who does it go out; the answer is typed."""
+    """The category to replace and the user are sent; the response is typed."""
     ledger = {
         "id": "led_1",
         "name": "Bank",
@@ -189,8 +189,8 @@ def test_recategorizing_sends_body_and_header(connected):
 
 
 @pytest.mark.parametrize("ledger_id", ["", ".", ".."])
-def test_ids_that_name_another_path_are_refused(connected, ledger_id):
-    """Nothing is sent for an id that a URL would take for a path."""
+def test_ids_that_address_another_path_are_refused(connected, ledger_id):
+    """An id that would change the path of the URL is not sent."""
     client = connected(lambda _: httpx.Response(200))
     with pytest.raises(InputError, match="is not an id"):
         client.list_line_entries(ledger_id, *MARCH)
@@ -208,21 +208,21 @@ def test_ids_that_name_another_path_are_refused(connected, ledger_id):
     ],
 )
 def test_bad_arguments_are_refused_before_sending(connected, arguments, expected):
-    """What the service would refuse anyway costs no request."""
+    """Arguments that the service would refuse are not sent."""
     client = connected(lambda _: httpx.Response(200))
     with pytest.raises(expected):
         client.list_line_entries("led_1", *MARCH, **arguments)
     assert client.requests == []
 
 
-def test_no_token():
-    """A token that is None, as from a variable that is not set, is refused as missing."""
+def test_a_missing_token_is_refused():
+    """A token of None, as from an unset variable, is refused."""
     with pytest.raises(ConfigurationError, match="no token given"):
         aa.LedgerClient("http://ledgers.test", token=None, instance_id="ins_1")
 
 
-def test_a_closed_client(connected):
-    """A client that was closed says so, and asks nothing."""
+def test_a_closed_client_sends_nothing(connected):
+    """A closed client raises an error that says so."""
     client = connected(lambda _: httpx.Response(200, json={}))
     client.close()
     with pytest.raises(InputError, match=r"retrieve cash flow report .* the client is closed; connect again"):
@@ -231,8 +231,8 @@ def test_a_closed_client(connected):
 
 
 @pytest.mark.parametrize("token", ["", "two\nlines", "ünïcode", " sesame "])
-def test_tokens_that_no_header_can_carry_are_refused_unseen(token):
-    """A broken token is refused without being repeated."""
+def test_tokens_that_do_not_fit_a_header_are_refused(token):
+    """An invalid token is refused without being repeated."""
     with pytest.raises(ConfigurationError) as caught:
         aa.LedgerClient("http://ledgers.test", token=token, instance_id="ins_1")
     assert not token.strip() or token not in str(caught.value)
@@ -240,7 +240,7 @@ def test_tokens_that_no_header_can_carry_are_refused_unseen(token):
 
 @pytest.mark.parametrize("url", ["ledgers.test", "ftp://ledgers.test", "http://", "http://a:b@c", "http://x?y=1"])
 def test_addresses_are_checked(url):
-    """An address that is no http(s) address is refused when connecting, not later."""
+    """An address that is not http(s) is refused when connecting."""
     with pytest.raises(ConfigurationError, match="base_url"):
         aa.LedgerClient(url, token="t", instance_id="ins_1")
 
@@ -258,8 +258,8 @@ def test_addresses_are_checked(url):
         b"[" * 100_000,
     ],
 )
-def test_answers_that_break_the_interface_are_refused(connected, body):
-    """No page is guessed from an answer that is none."""
+def test_responses_that_break_the_interface_are_refused(connected, body):
+    """No page is guessed from another response."""
     client = connected(lambda _: httpx.Response(200, content=body))
     with pytest.raises(ProtocolError):
         client.list_line_entries("led_1", *MARCH)
@@ -272,14 +272,14 @@ def test_answers_that_break_the_interface_are_refused(connected, body):
         b'{"records": [], "next_page_token": "x", "prev_page_token": null, "next_page_token": null}',
     ],
 )
-def test_a_name_twice_is_refused(connected, body):
-    """A second `records` would erase a page without a word."""
+def test_duplicate_keys_are_refused(connected, body):
+    """A second `records` would silently remove the lines of the first."""
     with pytest.raises(ProtocolError, match="duplicate JSON key"):
         connected(lambda _: httpx.Response(200, content=body)).list_line_entries("led_1", *MARCH)
 
 
-def test_names_in_descriptions_are_no_names(connected, pages, line):
-    """Text that looks like JSON is text."""
+def test_json_in_descriptions_is_text(connected, pages, line):
+    """A description that looks like JSON is not parsed."""
     text = '"records": [], "next_page_token": 1, "datetime": "2025-01-01T00:00:00.1234567Z"'
     page = connected(pages([line(description=text), line(2, description=text)])).list_line_entries("led_1", *MARCH)
     assert [one.description for one in page.records] == [text, text]
@@ -287,13 +287,13 @@ def test_names_in_descriptions_are_no_names(connected, pages, line):
 
 @pytest.mark.parametrize("instant", ["2025-03-31T23:59:59.9999999Z", "2025-03-10T12:00:00.123456001+01:00"])
 def test_instants_finer_than_microseconds_are_refused(connected, pages, line, instant):
-    """Rounding could move a line to another day."""
+    """Instants finer than microseconds are refused, because rounding could move a line to another day."""
     with pytest.raises(ProtocolError, match="finer than microseconds"):
         connected(pages([line(datetime=instant)])).list_line_entries("led_1", *MARCH)
 
 
 def test_trailing_zeros_are_exact(connected, pages, line):
-    """Nanoseconds that are zero lose nothing."""
+    """Nanoseconds that are zero are accepted."""
     page = connected(pages([line(datetime="2025-03-10T12:00:00.123456000Z")])).list_line_entries("led_1", *MARCH)
     assert page.records[0].datetime.microsecond == 123456
 
@@ -320,8 +320,8 @@ def test_a_repeated_page_token_ends_the_list(connected, line):
     assert len(client.requests) == 3
 
 
-def test_token_is_never_shown(connected, caplog):
-    """The token is in no repr, error, traceback or debug log, and a client is not pickled with it."""
+def test_the_token_is_never_printed(connected, caplog):
+    """The token is in no repr, error, traceback or debug log, and a client cannot be pickled."""
     caplog.set_level(logging.DEBUG)
     client = connected(lambda request: httpx.Response(401, json={"message": str(dict(request.headers))}))
     with pytest.raises(AuthenticationError) as caught:
@@ -332,7 +332,7 @@ def test_token_is_never_shown(connected, caplog):
         pickle.dumps(client)
 
 
-ECHOES = [
+REPEATED_TOKENS = [
     {"message": f"bad token {TOKEN}"},
     {"display_message": TOKEN},
     {"error_code": f"bad:{TOKEN}"},
@@ -343,9 +343,9 @@ ECHOES = [
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 418, 422, 429, 500, 503])
-@pytest.mark.parametrize("body", ECHOES)
-def test_an_echoed_token_is_masked(connected, status, body):
-    """A service that repeats the token in its refusal does not make our error repeat it."""
+@pytest.mark.parametrize("body", REPEATED_TOKENS)
+def test_a_repeated_token_is_masked(connected, status, body):
+    """If the service repeats the token in a refusal, the error does not."""
     client = connected(lambda _: httpx.Response(status, json=body, headers={"x-token": TOKEN}))
     with pytest.raises(aa.errors.StatusError) as caught:
         client.list_line_entries("led_1", *MARCH)
@@ -355,16 +355,16 @@ def test_an_echoed_token_is_masked(connected, status, body):
 
 
 @pytest.mark.parametrize("change", [{"amount": TOKEN}, {"id": TOKEN, "amount": "x"}, {"id": TOKEN, "amount": True}])
-def test_an_echoed_token_is_masked_in_values(connected, pages, line, change):
-    """Nor does a value that we refuse."""
+def test_a_repeated_token_is_masked_in_values(connected, pages, line, change):
+    """If a refused value contains the token, the error does not."""
     with pytest.raises(ProtocolError) as caught:
         connected(pages([line() | change])).list_line_entries("led_1", *MARCH)
     assert TOKEN not in str(caught.value)
 
 
 @pytest.mark.parametrize("ledger_id", ["\ud800", "a\udfffb", None, 7])
-def test_ids_that_are_no_text_are_refused(connected, ledger_id):
-    """Half a surrogate pair and what is no text at all are refused like any other wrong id."""
+def test_ids_that_are_not_text_are_refused(connected, ledger_id):
+    """Unpaired surrogates and other types are refused like any invalid id."""
     client = connected(lambda _: httpx.Response(200))
     with pytest.raises(InputError, match="is not an id"):
         client.list_line_entries(ledger_id, *MARCH)

@@ -1,4 +1,4 @@
-"""How long the service asks to wait."""
+"""Retries: the wait in a Retry-After header."""
 
 import time
 
@@ -31,7 +31,7 @@ NOON = 1_762_862_400.0  # 2025-11-11 12:00:00 UTC, a Tuesday
     ],
 )
 def test_waits_are_read(monkeypatch, zone, text, seconds):
-    """Seconds, fractions and dates are read, whatever the zone of this machine; anything else says nothing."""
+    """Seconds, fractions and dates are read, in any time zone of the machine; anything else is ignored."""
     monkeypatch.setenv("TZ", zone)
     time.tzset()
     try:
@@ -41,6 +41,6 @@ def test_waits_are_read(monkeypatch, zone, text, seconds):
         time.tzset()
 
 
-def test_no_header_says_nothing():
-    """Without the header there is no wait asked for."""
+def test_without_the_header_there_is_no_wait():
+    """A missing header is None."""
     assert retry_after({}, NOON) is None

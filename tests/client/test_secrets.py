@@ -1,4 +1,4 @@
-"""A canary token: whatever goes wrong, it is in no log, error, traceback, repr, copy or pickle."""
+"""Secrets: whatever fails, a canary token is in no log, error, traceback, repr, copy or pickle."""
 
 import copy
 import logging
@@ -17,11 +17,11 @@ SECRET = "canary-secret-value"
 
 
 def echo(status, **headers):
-    """Return a fault: an answer that repeats whatever it was sent, in body and headers."""
+    """Return a fault: a response that repeats the token in body and headers."""
 
-    def answer(road, _):
+    def answer(sender, _):
         body = f'{{"message": "no {TOKEN}", "error_code": "{TOKEN}", "records": "{TOKEN}"}}'.encode()
-        road.send(body, status, connection="close", x_echo=f"Bearer {TOKEN}", x_request_id=TOKEN, **headers)
+        sender.send(body, status, connection="close", x_echo=f"Bearer {TOKEN}", x_request_id=TOKEN, **headers)
 
     return answer
 
@@ -37,14 +37,14 @@ FAULTS = {
     "echo redirect": echo("307 There", location=f"http://elsewhere.test/{TOKEN}"),
     "echo type": echo("200 OK", content_type=f"text/{TOKEN}"),
     "echo encoding": echo("200 OK", content_encoding=TOKEN),
-    "echo line": lambda road, _: road.connection.sendall(f"{TOKEN} {TOKEN}\r\n\r\n".encode()),
-    "echo header": lambda road, _: road.connection.sendall(f"HTTP/1.1 200 OK\r\n{TOKEN}\x00: x\r\n\r\n".encode()),
-    "echo length": lambda road, _: road.connection.sendall(
+    "echo line": lambda sender, _: sender.socket.sendall(f"{TOKEN} {TOKEN}\r\n\r\n".encode()),
+    "echo header": lambda sender, _: sender.socket.sendall(f"HTTP/1.1 200 OK\r\n{TOKEN}\x00: x\r\n\r\n".encode()),
+    "echo length": lambda sender, _: sender.socket.sendall(
         f"HTTP/1.1 200 OK\r\nContent-Length: {TOKEN}\r\n\r\n".encode()
     ),
     "closed": lambda *_: None,
-    "reset": lambda road, _: road.reset(),
-    "silence": lambda road, _: road.hold(),
+    "reset": lambda sender, _: sender.reset(),
+    "silence": lambda sender, _: sender.hold(),
 }
 
 
@@ -54,28 +54,28 @@ OPERATIONS = {
 }
 
 
-def everything_said(error):
-    """Everything that a debugger's traceback could show of an error: messages, notes, frames and their variables."""
-    said, waiting, seen = [], [error], set()
+def debugger_view(error):
+    """Everything that a debugger can show of an error: messages, notes, frames and their variables."""
+    texts, waiting, seen = [], [error], set()
     while waiting:
         one = waiting.pop()
         if one is None or id(one) in seen:
             continue
         seen.add(id(one))
-        said += [repr(one), str(one), repr(vars(one)), *getattr(one, "__notes__", ())]
-        said.append("".join(traceback.TracebackException.from_exception(one, capture_locals=True).format()))
+        texts += [repr(one), str(one), repr(vars(one)), *getattr(one, "__notes__", ())]
+        texts.append("".join(traceback.TracebackException.from_exception(one, capture_locals=True).format()))
         for frame, _ in traceback.walk_tb(one.__traceback__):
             if "/tests/" not in frame.f_code.co_filename:
                 for value in frame.f_locals.values():
-                    said += [repr(value), repr(getattr(value, "__dict__", ""))]
+                    texts += [repr(value), repr(getattr(value, "__dict__", ""))]
         waiting += [one.__cause__, one.__context__]
-    return "\n".join(said)
+    return "\n".join(texts)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_no_failure_shows_the_token(across, fault_server, caplog, fault, operation):
-    """Errors with causes, contexts and all frames' variables, and logs at DEBUG of every library, are clean."""
+def test_no_failure_reveals_the_token(across, fault_server, caplog, fault, operation):
+    """Errors with causes, contexts and all frames' variables, and logs at DEBUG of every library do not contain it."""
     caplog.set_level(logging.DEBUG)
     for name in ("httpx", "httpcore", "httpcore.http11", "httpcore.connection", "stamina", "accounting_analytics"):
         caplog.set_level(logging.DEBUG, logger=name)
@@ -87,12 +87,12 @@ def test_no_failure_shows_the_token(across, fault_server, caplog, fault, operati
     logged = "\n".join(f"{record.getMessage()} {vars(record)}" for record in caplog.records)
     assert TOKEN not in logged
     assert "page_token" not in logged
-    assert TOKEN not in everything_said(caught.value)
+    assert TOKEN not in debugger_view(caught.value)
     assert TOKEN.encode() not in pickle.dumps(caught.value)
 
 
 def test_successes_are_logged_without_addresses(across, caplog):
-    """A debug log tells operation, subject, status and size; neither URLs nor headers of any library."""
+    """A debug log has operation, subject, status and size, and no URLs or headers of any library."""
     for name in ("httpx", "httpcore.http11", "httpcore.connection", "accounting_analytics.client"):
         caplog.set_level(logging.DEBUG, logger=name)
     list(across().iter_line_entries("led_1", *MARCH, limit=3))
@@ -101,17 +101,17 @@ def test_successes_are_logged_without_addresses(across, caplog):
     assert TOKEN not in caplog.text
 
 
-def test_other_users_of_httpx_are_heard(fault_server, caplog):
-    """Only our own transfers are kept out of the libraries' logs."""
-    import httpx  # noqa: PLC0415 (somebody else's)
+def test_other_users_of_httpx_keep_their_logs(fault_server, caplog):
+    """Only requests of clients are dropped from the logs of httpx."""
+    import httpx  # noqa: PLC0415 (used as another program would)
 
     caplog.set_level(logging.INFO, logger="httpx")
     httpx.get(f"{fault_server.base_url}/v0/ledgers/x/line-entries")
     assert "HTTP Request" in caplog.text
 
 
-def test_objects_show_no_secret(fault_server, across, tmp_path):
-    """Clients and credentials of every kind mask their secrets, and are neither pickled nor copied in depth."""
+def test_objects_reveal_no_secret(fault_server, across, tmp_path):
+    """Clients and credentials of every kind mask their secrets, and cannot be pickled or deep-copied."""
     file = tmp_path / "token"
     file.write_text(TOKEN)
     file.chmod(0o600)
@@ -126,9 +126,9 @@ def test_objects_show_no_secret(fault_server, across, tmp_path):
                     attempt(one)
 
 
-def test_raw_answers_are_masked_in_headers(across, fault_server):
-    """A raw answer gives status, headers, bytes and the request's id; an echoed token is masked in its headers."""
-    fault_server.fault = lambda *_: lambda road, truth: road.send(truth, x_echo=TOKEN, x_request_id="req_7")
+def test_raw_responses_are_masked_in_headers(across, fault_server):
+    """A raw response has status, headers, bytes and request id; a repeated token is masked in its headers."""
+    fault_server.fault = lambda *_: lambda sender, body: sender.send(body, x_echo=TOKEN, x_request_id="req_7")
     raw = across().with_raw_response.list_line_entries("led_1", *MARCH, limit=2)
     assert (raw.status, raw.request_id, raw.headers["x-echo"]) == (200, "req_7", "***")
     assert [line.id for line in raw.parse().records] == ["lin_0", "lin_1"]
@@ -136,8 +136,8 @@ def test_raw_answers_are_masked_in_headers(across, fault_server):
     assert "lin_0" not in repr(raw)
 
 
-def test_raw_answers_of_every_operation(across):
-    """Every operation has its raw answer, and the same arguments."""
+def test_raw_responses_of_every_operation(across):
+    """Every operation has a raw response, with the same arguments."""
     raw = across().with_raw_response
     assert raw.retrieve_cash_flow_report(*MARCH).parse().starting_cash_balance
     assert raw.create_ledger(name="Bank", editable=False, financial_account_type="bank_account").parse().id == "led_1"
@@ -146,10 +146,10 @@ def test_raw_answers_of_every_operation(across):
 
 
 def test_options_share_the_connection_and_the_rate(across, fault_server):
-    """A client with other options is the same client: one pause holds both."""
+    """A client with other options shares the rate limit: a pause applies to both."""
     client = across()
     other = client.with_options(max_attempts=1, deadline=5.0)
-    fault_server.fault = lambda *_: lambda road, _: road.send(b"{}", "503 No", retry_after="60", connection="close")
+    fault_server.fault = lambda *_: lambda sender, _: sender.send(b"{}", "503 No", retry_after="60", connection="close")
     with pytest.raises(aa.errors.ServerFaultError):
         other.retrieve_cash_flow_report(*MARCH)
     assert 50 < client.quota.paused_for <= 60

@@ -1,4 +1,4 @@
-"""Every fault of the road, on a real one: reads end exact or clear, changes are sent once, deadlines hold."""
+"""Network faults on real connections: reads are exact or fail clearly, changes are sent once, deadlines hold."""
 
 import gzip
 import random
@@ -28,24 +28,24 @@ CHUNKED = {"length": None, "transfer_encoding": "chunked"}
 
 
 def status(line, **headers):
-    """Return a fault: an answer of a status."""
-    return lambda road, _: road.send(b"{}", line, connection="close", **headers)
+    """Return a fault: a response with a status."""
+    return lambda sender, _: sender.send(b"{}", line, connection="close", **headers)
 
 
-def chunked_cut(road, truth):
+def chunked_cut(sender, body):
     """Send a chunked body without its end."""
     head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
-    road.connection.sendall(head + b"%x\r\n%b\r\n" % (len(truth) // 2, truth[: len(truth) // 2]))
+    sender.socket.sendall(head + b"%x\r\n%b\r\n" % (len(body) // 2, body[: len(body) // 2]))
 
 
-def corrupt_gzip(road, truth):
+def corrupt_gzip(sender, body):
     """Send gzip with a wrong byte in the middle."""
-    packed = bytearray(gzip.compress(truth))
+    packed = bytearray(gzip.compress(body))
     packed[len(packed) // 2] ^= 0xFF
-    road.send(bytes(packed), content_encoding="gzip")
+    sender.send(bytes(packed), content_encoding="gzip")
 
 
-PASSING = {
+TEMPORARY = {
     **{f"status {code}": status(f"{code} Fault") for code in (408, 429, 500, 502, 503, 504)},
     "429 a moment": status("429 Wait", retry_after="0.02"),
     "503 a date": status("503 Wait", retry_after="Tue, 11 Nov 2025 12:00:00 GMT"),
@@ -53,66 +53,66 @@ PASSING = {
     "429 negative": status("429 Wait", retry_after="-3"),
     "503 nothing": status("503 Wait", retry_after=""),
     "closed": lambda *_: None,
-    "reset": lambda road, _: road.reset(),
-    "short": lambda road, truth: road.send(truth[: len(truth) // 2], length=len(truth)),
-    "cut": lambda road, truth: road.send(truth[: len(truth) // 2], connection="close", length=None),
-    "cut without length": lambda road, truth: road.connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + truth[:-9]),
+    "reset": lambda sender, _: sender.reset(),
+    "short": lambda sender, body: sender.send(body[: len(body) // 2], length=len(body)),
+    "cut": lambda sender, body: sender.send(body[: len(body) // 2], connection="close", length=None),
+    "cut without length": lambda sender, body: sender.socket.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + body[:-9]),
     "chunked cut": chunked_cut,
     "corrupt gzip": corrupt_gzip,
-    "cut gzip": lambda road, truth: road.send(gzip.compress(truth)[:-9], content_encoding="gzip"),
-    "no gzip": lambda road, truth: road.send(truth, content_encoding="gzip"),
-    "unknown encoding": lambda road, truth: road.send(truth, content_encoding="br"),
-    "garbage": lambda road, _: road.send(b"\x8f\x00\xff{" * 50),
-    "no status line": lambda road, _: road.connection.sendall(b"\x00\x01\x02 garbage\r\n\r\n"),
-    "html": lambda road, _: road.send(b"<html>Sign in</html>", content_type="text/html"),
-    "wrong type": lambda road, truth: road.send(truth, content_type="text/plain"),
-    "empty": lambda road, _: road.send(b""),
-    "204": lambda road, _: road.send(b"", "204 No Content", length=0),
-    "206": lambda road, truth: road.send(truth[:50], "206 Partial Content"),
-    "twice": lambda road, truth: road.send(truth + truth),
-    "byte order mark": lambda road, truth: road.send(b"\xef\xbb\xbf" + truth),
-    "latin-1": lambda road, truth: road.send(truth[:-1] + b', "note": "\xe9"}'),
+    "cut gzip": lambda sender, body: sender.send(gzip.compress(body)[:-9], content_encoding="gzip"),
+    "no gzip": lambda sender, body: sender.send(body, content_encoding="gzip"),
+    "unknown encoding": lambda sender, body: sender.send(body, content_encoding="br"),
+    "garbage": lambda sender, _: sender.send(b"\x8f\x00\xff{" * 50),
+    "no status line": lambda sender, _: sender.socket.sendall(b"\x00\x01\x02 garbage\r\n\r\n"),
+    "html": lambda sender, _: sender.send(b"<html>Sign in</html>", content_type="text/html"),
+    "wrong type": lambda sender, body: sender.send(body, content_type="text/plain"),
+    "empty": lambda sender, _: sender.send(b""),
+    "204": lambda sender, _: sender.send(b"", "204 No Content", length=0),
+    "206": lambda sender, body: sender.send(body[:50], "206 Partial Content"),
+    "twice": lambda sender, body: sender.send(body + body),
+    "byte order mark": lambda sender, body: sender.send(b"\xef\xbb\xbf" + body),
+    "latin-1": lambda sender, body: sender.send(body[:-1] + b', "note": "\xe9"}'),
 }
 SLOW = {
-    "silence": lambda road, _: road.hold(),
-    "stall": lambda road, truth: (road.send(truth[:20], length=len(truth)), road.hold()),
-    "drip": lambda road, truth: (road.send(b"", length=len(truth)), road.drip(truth)),
-    "header drip": lambda road, _: road.drip(b"HTTP/1.1 200 OK\r\nx-slow: " + b"z" * 400),
+    "silence": lambda sender, _: sender.hold(),
+    "stall": lambda sender, body: (sender.send(body[:20], length=len(body)), sender.hold()),
+    "drip": lambda sender, body: (sender.send(b"", length=len(body)), sender.drip(body)),
+    "header drip": lambda sender, _: sender.drip(b"HTTP/1.1 200 OK\r\nx-slow: " + b"z" * 400),
 }
 FINAL = {code: status(f"{code} Fault") for code in (400, 403, 404, 409, 410, 418, 422, 501)}
 
 
 def session(client):
-    """Everything a small session asks: three pages and a report."""
+    """Return the results of a small session: three pages and a report."""
     lines = [(line.id, line.amount) for line in client.iter_line_entries("led_1", *MARCH, limit=3)]
     return lines, client.retrieve_cash_flow_report(*MARCH).ending_cash_balance
 
 
-@pytest.mark.parametrize("fault", [*PASSING, *SLOW])
-def test_a_failure_of_any_request_is_made_good(across, fault_server, fault):
-    """Whichever request of a session fails in whichever way once, the session ends exact."""
+@pytest.mark.parametrize("fault", [*TEMPORARY, *SLOW])
+def test_a_temporary_failure_of_any_request_is_retried(across, fault_server, fault):
+    """Whichever request of a session fails once, in any way, the results are exact."""
     for nth in (1, 2, 3, 4):
         fault_server.requests.clear()
-        fault_server.fault = lambda count, *_, nth=nth: (PASSING | SLOW)[fault] if count == nth else None
+        fault_server.fault = lambda count, *_, nth=nth: (TEMPORARY | SLOW)[fault] if count == nth else None
         assert session(across()) == (TRUTH, Decimal("10.05"))
         assert len(fault_server.requests) == 5
 
 
-@pytest.mark.parametrize("fault", PASSING)
-def test_failures_for_ever_end_clearly(across, fault_server, fault):
-    """A failure that never passes ends after so many attempts, naming what was asked and no secret."""
-    fault_server.fault = lambda *_: PASSING[fault]
+@pytest.mark.parametrize("fault", TEMPORARY)
+def test_permanent_failures_end_with_a_named_error(across, fault_server, fault):
+    """A permanent failure ends after the last attempt, and names the request but no secret."""
+    fault_server.fault = lambda *_: TEMPORARY[fault]
     with pytest.raises(ServiceError, match=r"list line entries \(ledger led_1, 2025-03-01 to 2025-03-31") as caught:
         session(across(max_attempts=4))
-    # an attempt on a connection that the server has just cut never gets there
+    # an attempt on a connection that the server has just closed never arrives
     assert 2 <= len(fault_server.requests) <= 4
     assert "canary" not in str(caught.value)
 
 
 @pytest.mark.soak
-def test_every_fifth_request_failing_changes_nothing(across, fault_server, soak_count):
-    """With a fifth of all requests failing in any way, ten sessions of every seed are exact."""
-    faults = list(PASSING.values())
+def test_results_are_exact_when_every_fifth_request_fails(across, fault_server, soak_count):
+    """With a fifth of all requests failing, ten sessions of every seed are exact."""
+    faults = list(TEMPORARY.values())
     client = across(timeout=5.0)
     for seed in range(soak_count(60)):
         chance = random.Random(seed)  # noqa: S311 (a seed, not a secret)
@@ -122,8 +122,8 @@ def test_every_fifth_request_failing_changes_nothing(across, fault_server, soak_
 
 
 @pytest.mark.parametrize("code", FINAL)
-def test_refusals_are_asked_for_once(across, fault_server, code):
-    """What will not change is asked for once."""
+def test_final_refusals_are_not_retried(across, fault_server, code):
+    """A refusal that will not change is one request."""
     fault_server.fault = lambda *_: FINAL[code]
     with pytest.raises(aa.errors.StatusError) as caught:
         session(across())
@@ -131,10 +131,10 @@ def test_refusals_are_asked_for_once(across, fault_server, code):
     assert len(fault_server.requests) == 1
 
 
-@pytest.mark.parametrize("fault", [*PASSING, *SLOW])
+@pytest.mark.parametrize("fault", [*TEMPORARY, *SLOW])
 def test_changes_are_sent_once(across, fault_server, fault):
-    """Whatever becomes of the answer, a change is not sent again."""
-    fault_server.fault = lambda *_: (PASSING | SLOW)[fault]
+    """Whatever happens to the response, a change is not sent again."""
+    fault_server.fault = lambda *_: (TEMPORARY | SLOW)[fault]
     for ask in (
         lambda client: client.recategorize_transaction("led_1", "t", updated_category_ledger_id="new"),
         lambda client: client.create_ledger(name="Bank", editable=False, financial_account_type="bank_account"),
@@ -148,37 +148,36 @@ def test_changes_are_sent_once(across, fault_server, fault):
 @pytest.mark.parametrize("fault", SLOW)
 @pytest.mark.parametrize("job", [False, True])
 def test_calls_end_by_their_deadline(across, fault_server, fault, job):
-    """However slowly a service answers, call and job end by their deadline and a second."""
+    """However slow the service is, call and job end by their deadline, before the response is complete."""
     fault_server.fault = lambda *_: SLOW[fault]
     client = across(timeout=30.0, deadline=0.6)
     client = client.with_options(deadline=Deadline(0.6)) if job else client
-    started = time.monotonic()
     with pytest.raises(DeadlineExceededError, match=r"within 0\.6"):
         client.retrieve_cash_flow_report(*MARCH)
     if job:
         with pytest.raises(DeadlineExceededError):
             client.list_line_entries("led_1", *MARCH)
-    assert time.monotonic() - started < 0.6 + 1
+    assert fault_server.drips_completed == 0
 
 
-def test_nobody_listens(across, fault_server):
-    """A service that is not there is named as that."""
+def test_an_unreachable_service_is_named(across, fault_server):
+    """A refused connection is reported as such."""
     fault_server.close()
     with pytest.raises(TransportError, match="is the service running"):
         across(max_attempts=2).retrieve_cash_flow_report(*MARCH)
 
 
-def test_compressed_answers_are_read(across, fault_server):
-    """An honest gzip body is the same as a plain one."""
-    fault_server.fault = lambda *_: lambda road, truth: road.send(gzip.compress(truth), content_encoding="gzip")
+def test_compressed_responses_are_read(across, fault_server):
+    """A gzip body gives the same results as a plain one."""
+    fault_server.fault = lambda *_: lambda sender, body: sender.send(gzip.compress(body), content_encoding="gzip")
     assert session(across()) == (TRUTH, Decimal("10.05"))
 
 
-def test_bombs_are_not_unpacked(across, fault_server):
-    """A body that unpacks to a gigabyte ends at the cap, at once and not asked for again."""
+def test_decompression_bombs_are_refused(across, fault_server):
+    """A body that decompresses beyond the limit is refused without being retried."""
     packer = zlib.compressobj(wbits=31)
     bomb = b"".join(packer.compress(bytes(1 << 20)) for _ in range(256)) + packer.flush()
-    fault_server.fault = lambda *_: lambda road, _: road.send(bomb, content_encoding="gzip")
+    fault_server.fault = lambda *_: lambda sender, _: sender.send(bomb, content_encoding="gzip")
     with pytest.raises(ProtocolError, match="larger than 64 MiB"):
         across(timeout=10.0).list_line_entries("led_1", *MARCH)
     assert len(fault_server.requests) == 1
@@ -187,8 +186,8 @@ def test_bombs_are_not_unpacked(across, fault_server):
 
 
 @pytest.mark.parametrize("wait", ["3600", "Fri, 01 Jan 2100 00:00:00 GMT", "99999999"])
-def test_long_waits_end_at_once(across, fault_server, wait):
-    """A wait that is too long is said at once; until it is over nothing more is sent by any thread."""
+def test_long_waits_are_errors(across, fault_server, wait):
+    """A wait that is too long is an error; until it is over nothing more is sent by any thread."""
     fault_server.fault = lambda *_: status("429 Wait", retry_after=wait)
     client = across()
     with pytest.raises(RateLimitedError, match=r"asks to wait \d+ seconds"):
@@ -198,8 +197,8 @@ def test_long_waits_end_at_once(across, fault_server, wait):
     assert len(fault_server.requests) == 1
 
 
-def test_waits_that_are_asked_for_are_kept(across, fault_server):
-    """After a Retry-After nothing is sent before it is over."""
+def test_retry_after_is_respected(across, fault_server):
+    """Nothing is sent before a Retry-After has passed."""
     sent = []
 
     def once(count, *_):
@@ -213,8 +212,8 @@ def test_waits_that_are_asked_for_are_kept(across, fault_server):
 
 def redirect(target, code=307):
     """Return a fault: a redirect."""
-    return lambda road, _: road.send(
-        b"", f"{code} Elsewhere", connection="close", location=target.replace("BASE", road.base_url)
+    return lambda sender, _: sender.send(
+        b"", f"{code} Elsewhere", connection="close", location=target.replace("BASE", sender.base_url)
     )
 
 
@@ -232,15 +231,15 @@ def test_redirects_within_the_origin_are_followed(across, fault_server, code, ta
     "target", ["http://127.0.0.2/", "https://127.0.0.1/", "//elsewhere.test/", "BASE@elsewhere.test/"]
 )
 def test_foreign_redirects_are_refused(across, fault_server, target):
-    """Nothing goes to another origin, the token least of all."""
+    """Nothing is sent to another origin, in particular not the token."""
     fault_server.fault = lambda *_: redirect(target)
     with pytest.raises(ServerFaultError, match="another origin"):
         across().retrieve_cash_flow_report(*MARCH)
     assert len(fault_server.requests) == 1
 
 
-def test_redirects_without_end_and_of_changes_are_refused(across, fault_server):
-    """A circle of redirects ends, and a change follows none."""
+def test_redirect_loops_and_redirects_of_changes_are_refused(across, fault_server):
+    """A redirect loop ends, and a change follows no redirect."""
     fault_server.fault = lambda *_: redirect("/round")
     with pytest.raises(ServerFaultError, match="more than 5 times"):
         across().retrieve_cash_flow_report(*MARCH)
@@ -253,17 +252,17 @@ def test_redirects_without_end_and_of_changes_are_refused(across, fault_server):
 @pytest.mark.parametrize(
     "identifier", ["a/b", "%2e", "..%2f", "Ünï☃", "x" * 10_000, "NaN", "00123", "1e5", "a?b#c", " "]
 )
-def test_any_id_is_asked_for_as_it_is(across, fault_server, identifier):
-    """An id arrives as it was given, whatever it looks like."""
-    from urllib.parse import unquote  # noqa: PLC0415 (the service's side)
+def test_any_id_is_sent_unchanged(across, fault_server, identifier):
+    """Any id arrives unchanged."""
+    from urllib.parse import unquote  # noqa: PLC0415 (only this test decodes)
 
     across().list_line_entries(identifier, *MARCH)
     path = fault_server.requests[0][1].partition("?")[0]
     assert unquote(path.removeprefix("/v0/ledgers/").removesuffix("/line-entries")) == identifier
 
 
-def test_what_is_too_long_is_refused(across, fault_server):
-    """An id that no address holds, and a page token of the caller or of the service, are refused before sending."""
+def test_too_long_ids_and_tokens_are_refused(across, fault_server):
+    """Ids and page tokens that are too long for a URL are refused before sending."""
     client = across()
     with pytest.raises(InputError, match="too long"):
         client.list_line_entries("☃" * 20_000, *MARCH)
@@ -278,23 +277,23 @@ def test_what_is_too_long_is_refused(across, fault_server):
         client.create_ledger(name="\ud83d", editable=True)
     assert fault_server.requests == []
     long = b'{"records": [], "next_page_token": "%b", "prev_page_token": null}' % (b"x" * 100_000)
-    fault_server.fault = lambda *_: lambda road, _: road.send(long)
+    fault_server.fault = lambda *_: lambda sender, _: sender.send(long)
     with pytest.raises(ProtocolError, match="page 2"):
         list(client.iter_line_entries("led_1", *MARCH))
     assert len(fault_server.requests) == 1
 
 
-def test_a_refused_token_that_was_given_is_final(across, fault_server):
-    """A given token has no successor: one request, and an error that says what to do."""
+def test_a_refused_token_is_not_renewed(across, fault_server):
+    """A token given as text cannot be renewed: one request, and an error that says what to do."""
     fault_server.fault = lambda *_: status("401 Who")
     with pytest.raises(AuthenticationError, match="get a new one"):
         across().retrieve_cash_flow_report(*MARCH)
     assert len(fault_server.requests) == 1
 
 
-def test_values_that_break_the_interface_are_asked_for_once(across, fault_server):
-    """A whole answer of the wrong shape would not come right another time."""
-    fault_server.fault = lambda *_: lambda road, truth: road.send(truth.replace(b'"0.05"', b"true"))
+def test_values_that_break_the_interface_are_not_retried(across, fault_server):
+    """A complete response of the wrong form would be the same in another attempt."""
+    fault_server.fault = lambda *_: lambda sender, body: sender.send(body.replace(b'"0.05"', b"true"))
     with pytest.raises(ProtocolError, match="lin_0") as caught:
         session(across())
     assert not isinstance(caught.value, GarbledAnswerError)
