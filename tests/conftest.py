@@ -109,6 +109,23 @@ def connected():
         client.close()
 
 
+@pytest.fixture
+def line():
+    """Return a function that makes a line entry as the service sends it."""
+
+    def line(number=1, **fields):
+        return {
+            "id": f"lin_{number}",
+            "amount": "12.50",
+            "debit_credit": "debit",
+            "datetime": "2025-03-10T12:00:00Z",
+            "ledger_id": "led_1",
+            "journal_entry_id": f"ent_{number}",
+        } | fields
+
+    return line
+
+
 @pytest.fixture(scope="session")
 def demo_company():
     """Return the demo company, served on loopback until the tests end; tests must not change its books."""

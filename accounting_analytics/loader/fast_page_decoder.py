@@ -183,7 +183,7 @@ def _parse_instants(texts: dict[str, pa.StringArray]) -> dict[str, pa.TimestampA
 
 
 def _require_all(values: pa.BooleanArray) -> None:
-    """Fall back where a value is false; null is no objection."""
+    """Fall back where a value is false; null is accepted."""
     _require(bool(pc.all(values, min_count=0).as_py()))
 
 

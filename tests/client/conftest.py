@@ -19,23 +19,6 @@ TOKEN = "canary-token-value"
 
 
 @pytest.fixture
-def line():
-    """Return a function that makes a line entry in the form of the service."""
-
-    def line(number=1, **fields):
-        return {
-            "id": f"lin_{number}",
-            "amount": "12.50",
-            "debit_credit": "debit",
-            "datetime": "2025-03-10T12:00:00Z",
-            "ledger_id": "led_1",
-            "journal_entry_id": f"ent_{number}",
-        } | fields
-
-    return line
-
-
-@pytest.fixture
 def pages():
     """Return a function that makes a handler of pages of lines, by page token."""
 

@@ -1,4 +1,4 @@
-"""Clients of ledgers that live in the test: a handler of requests, or a server on loopback that serves one."""
+"""Ledgers of a fake service: as a handler of httpx requests, or served over HTTP on loopback."""
 
 import bisect
 import datetime as dt
@@ -12,35 +12,17 @@ import httpx
 import pytest
 
 
-def make_line(number=1, **fields):
-    """Return a line entry as the service sends it."""
-    return {
-        "id": f"lin_{number}",
-        "amount": "12.50",
-        "debit_credit": "debit",
-        "datetime": "2025-03-10T12:00:00Z",
-        "ledger_id": "led_1",
-        "journal_entry_id": f"ent_{number}",
-    } | fields
-
-
-@pytest.fixture
-def line():
-    """Return a function that makes a line entry as the service sends it."""
-    return make_line
-
-
 @pytest.fixture
 def pages():
-    """Return a function that answers with pages of lines, by token; other days than the first asked for as one page."""
+    """Return a function that makes a handler of pages by token; other days than the first requested are one page."""
 
     def pages(*each):
-        first_asked = []
+        requested_days = []
 
         def answer(request):
             days = (request.url.params["start_date"], request.url.params["end_date"])
-            first_asked.append(days)
-            if days != first_asked[0]:
+            requested_days.append(days)
+            if days != requested_days[0]:
                 within = [line for page in each for line in page if days[0] <= line["datetime"][:10] <= days[1]]
                 return page_of(within)
             at = int(request.url.params.get("page_token", "0"))
@@ -52,15 +34,15 @@ def pages():
 
 
 def page_of(lines, next_page_token=None):
-    """Return an answer with a page."""
+    """Return a response with a page."""
     return httpx.Response(200, json={"records": lines, "next_page_token": next_page_token, "prev_page_token": None})
 
 
 class Ledgers:
-    """Ledgers of a service, and every page it was asked for.
+    """Ledgers of a fake service, which counts the requests for each page.
 
-    Lines are served by local day in order of time, `page_size` at most a page; change `order`, or wrap
-    `page`, to be a stranger service.
+    Lines are served by local day in order of time, at most `page_size` a page; replace `order` or `within` to fake a
+    service that differs.
     """
 
     def __init__(self, lines, *, page_size=1000):
@@ -68,12 +50,12 @@ class Ledgers:
         self.page_size = page_size
         self.order = list
         self._by_day = {}
-        self.asked = Counter()
+        self.requested = Counter()
         self._lock = threading.RLock()
 
     def __call__(self, request):
         params = request.url.params
-        asked = (
+        page = (
             request.url.path.split("/")[3],
             params["start_date"],
             params["end_date"],
@@ -81,14 +63,14 @@ class Ledgers:
             params.get("page_token"),
         )
         with self._lock:
-            self.asked[asked] += 1
-        return self.page(*asked, limit=int(params["limit"]))
+            self.requested[page] += 1
+        return self.page(*page, limit=int(params["limit"]))
 
     def page(self, ledger_id, start_date, end_date, time_zone, page_token, *, limit):
-        found = self.within(ledger_id, time_zone, start_date, end_date)
+        lines = self.within(ledger_id, time_zone, start_date, end_date)
         size = min(limit, self.page_size)
-        at = int(page_token.removeprefix("at-")) if page_token else 0
-        return page_of(found[at : at + size], f"at-{at + size}" if at + size < len(found) else None)
+        start = int(page_token.removeprefix("at-")) if page_token else 0
+        return page_of(lines[start : start + size], f"at-{start + size}" if start + size < len(lines) else None)
 
     def within(self, ledger_id, time_zone, start_date, end_date):
         """Return the ledger's lines of these days, in the order of the service."""
@@ -109,15 +91,15 @@ class Ledgers:
         return self._by_day[ledger_id, time_zone]
 
     def change(self, change):
-        """Let the books change while they are served."""
+        """Change the books while they are served."""
         with self._lock:
             change(self.lines)
             self._by_day.clear()
 
     @property
     def requests(self):
-        """How many pages were asked for in all."""
-        return sum(self.asked.values())
+        """Number of requests in all."""
+        return sum(self.requested.values())
 
 
 @pytest.fixture
@@ -127,7 +109,7 @@ def make_ledgers():
 
 
 @pytest.fixture
-def spread():
+def spread(line):
     """Return a function that spreads lines over days: `{ledger: {day: lines that day}}`, in order of time."""
 
     def spread(ledgers):
@@ -139,7 +121,7 @@ def spread():
                     when = midnight + dt.timedelta(days=1) * at / count
                     number = f"{ledger_id}_{day}_{at}"
                     lines.append(
-                        make_line(
+                        line(
                             number,
                             ledger_id=ledger_id,
                             datetime=when.isoformat(timespec="microseconds"),
@@ -151,13 +133,23 @@ def spread():
     return spread
 
 
+@pytest.fixture
+def interleaved(make_ledgers, spread):
+    """Return three ledgers whose windows interleave, of the first quarter of 2025."""
+    days = [f"2025-{month:02}-{day:02}" for month in (1, 2, 3) for day in range(1, 29)]
+    return make_ledgers(
+        spread({"led_1": dict.fromkeys(days, 40), "led_2": dict.fromkeys(days, 3), "led_3": {"2025-02-03": 30}}),
+        page_size=100,
+    )
+
+
 @contextmanager
 def on_loopback(answer):
     """Serve a handler of httpx requests over real HTTP on 127.0.0.1; the value is the base address."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True  # or acknowledgements are waited for
+        disable_nagle_algorithm = True  # otherwise responses wait for acknowledgements
 
         def do_GET(self):
             response = answer(httpx.Request("GET", f"http://127.0.0.1{self.path}", headers=dict(self.headers)))
@@ -171,14 +163,14 @@ def on_loopback(answer):
                 self.close_connection = True  # the client was killed
 
         def log_message(self, *_):
-            """Say nothing."""
+            """Log nothing."""
 
     class Server(http.server.ThreadingHTTPServer):
         daemon_threads = True
         request_queue_size = 64
 
         def handle_error(self, *_):
-            """Say nothing: clients are killed here."""
+            """Log nothing: tests kill clients."""
 
     with Server(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()

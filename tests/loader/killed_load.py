@@ -1,6 +1,6 @@
-"""A program that loads with a checkpoint, for tests that kill it: imports once, then forks for each load it is told.
+"""A program that loads with a checkpoint, for tests that kill it: it imports once and forks for each load.
 
-Each line on standard input is a load as JSON; the answers are the process id of the load, then its exit status.
+Each line on standard input is a load as JSON; the program prints the process id of the load, then its exit status.
 """
 
 import json
@@ -8,14 +8,14 @@ import os
 import sys
 import traceback
 
-import pandas as pd  # noqa: F401 (imported before the forks, so that these start at once)
+import pandas as pd  # noqa: F401 (imported before the forks, so that these start faster)
 
 import accounting_analytics as aa
 from accounting_analytics.loader import load_line_entries
 
 
 def load(order):
-    """Load with a checkpoint and write what came."""
+    """Load with a checkpoint and write the lines."""
     client = aa.LedgerClient(order["base_url"], token="canary-token-value", instance_id="ins_1")
     frame = load_line_entries(
         client, order["ledger_ids"], *order["days"], checkpoint=order["folder"], in_flight=4, progress=False

@@ -1,4 +1,4 @@
-"""Checkpoints: bound to their load, one load at a time, damage and strangers refused, nothing lost on a full disk."""
+"""Checkpoints: bound to one load, used by one at a time, safe against damage, other files and a full disk."""
 
 import json
 import re
@@ -27,8 +27,8 @@ def load(client, folder, *, days=QUARTER, ledger_ids=("led_1", "led_2"), **optio
     return aa.load_line_entries(client, ledger_ids, *days, checkpoint=folder, **options)
 
 
-def failing_after(service, count):
-    """Return a handler that answers with 503 from the n-th request on."""
+def fail_after(service, count):
+    """Return a handler that responds with 503 after so many requests."""
     lock, served = threading.Lock(), 0
 
     def answer(request):
@@ -42,11 +42,11 @@ def failing_after(service, count):
 
 
 @pytest.mark.parametrize("count", range(0, 21, 5))
-def test_a_failed_load_goes_on(connected, service, tmp_path, count):
-    """Whichever request fails, the same call finishes the load, and asks only for what was not finished."""
+def test_a_failed_load_continues(connected, service, tmp_path, count):
+    """Whichever request fails, the same call finishes the load, and requests only unfinished windows."""
     folder = tmp_path / "kept"
     with pytest.raises(ServerFaultError, match=r"finished window.*are safe in .*kept.*same arguments") as caught:
-        load(connected(failing_after(service, count)), folder)
+        load(connected(fail_after(service, count)), folder)
     safe = int(str(caught.value).partition(" finished window(s)")[0].rpartition(" ")[2])
     assert safe == len(list(folder.glob("window-*.parquet")))
     client = connected(service)
@@ -68,7 +68,7 @@ def test_the_order_of_ledgers_does_not_matter(connected, service, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"days": ("2025-01-01", "2025-03-30")}, "end_date is"),
         ({"ledger_ids": ["led_1"]}, "ledger_ids is"),
@@ -78,12 +78,12 @@ def test_the_order_of_ledgers_does_not_matter(connected, service, tmp_path):
         ({"expand": ()}, "expand is"),
     ],
 )
-def test_the_checkpoint_of_another_load_is_refused(connected, service, tmp_path, change, said):
-    """Other days, ledgers, zone, filters or columns: refused before a request, naming what differs; nothing changes."""
+def test_the_checkpoint_of_another_load_is_refused(connected, service, tmp_path, change, message):
+    """Other days, ledgers, zone, filters or columns are refused by name before a request; nothing is changed."""
     load(connected(service), tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     client = connected(service)
-    with pytest.raises(CheckpointError, match=f"{said}.*another folder"):
+    with pytest.raises(CheckpointError, match=f"{message}.*another folder"):
         load(client, tmp_path, **change)
     assert client.requests == []
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
@@ -100,8 +100,8 @@ def test_the_checkpoint_of_another_service_instance_or_scale_is_refused(connecte
             load(client, tmp_path)
 
 
-def test_folders_of_others_are_left_alone(connected, service, tmp_path):
-    """A folder with files and no manifest, and a file in place of a folder, are refused."""
+def test_folders_with_other_files_are_refused(connected, service, tmp_path):
+    """A folder with files but no manifest, and a file instead of a folder, are refused unchanged."""
     (tmp_path / "photo.jpg").touch()
     with pytest.raises(CheckpointError, match="contains files but no checkpoint"):
         load(connected(service), tmp_path)
@@ -111,30 +111,30 @@ def test_folders_of_others_are_left_alone(connected, service, tmp_path):
 
 
 def truncate(path, _):
-    """Cut a window short."""
+    """Truncate a window."""
     path.write_bytes(path.read_bytes()[:-100])
 
 
 def flip(path, _):
-    """Change one byte of the lines of a window."""
+    """Change one byte of a window."""
     content = bytearray(path.read_bytes())
     content[len(content) // 3] ^= 0xFF
     path.write_bytes(content)
 
 
-def swap_in(path, stranger):
-    """Put a window of another load in its place."""
-    shutil.copy(stranger, path)
+def replace(path, other):
+    """Replace a window by one of another load."""
+    shutil.copy(other, path)
 
 
-def double(path, _):
-    """Put a second copy beside it."""
+def duplicate(path, _):
+    """Copy a window."""
     shutil.copy(path, path.with_name(path.name.replace("-0", "-9", 1)))
 
 
-@pytest.mark.parametrize("damage", [truncate, flip, swap_in, double])
+@pytest.mark.parametrize("damage", [truncate, flip, replace, duplicate])
 def test_damaged_windows_are_refused_by_name(connected, service, tmp_path, damage):
-    """A window that is cut, changed, foreign or doubled is never read as if it were whole; deleting it is enough."""
+    """A truncated, modified, replaced or copied window is refused; deleting the file is enough to continue."""
     folder = tmp_path / "kept"
     whole = load(connected(service), folder)
     load(connected(service), tmp_path / "other", days=("2025-01-01", "2025-02-28"))
@@ -151,35 +151,35 @@ def test_damaged_windows_are_refused_by_name(connected, service, tmp_path, damag
 
 
 def test_a_damaged_manifest_is_refused(connected, service, tmp_path):
-    """A manifest that is no JSON says to start again."""
+    """A manifest that is not JSON is refused, with advice to start again."""
     load(connected(service), tmp_path)
     (tmp_path / "manifest.json").write_text("{")
     with pytest.raises(CheckpointError, match="damaged; delete the folder"):
         load(connected(service), tmp_path)
 
 
-def test_two_loads_at_once_are_one_too_many(connected, service, tmp_path):
-    """While one load uses the checkpoint, a second one refuses, and the first one finishes."""
-    inside, go_on = threading.Event(), threading.Event()
+def test_a_checkpoint_in_use_is_refused(connected, service, tmp_path):
+    """While one load uses the checkpoint, a second one is refused, and the first one finishes."""
+    started, may_finish = threading.Event(), threading.Event()
 
     def answer(request):
-        inside.set()
-        go_on.wait(10)
+        started.set()
+        may_finish.wait(10)
         return service(request)
 
     frames = []
     first = threading.Thread(target=lambda: frames.append(load(connected(answer), tmp_path)))
     first.start()
-    inside.wait(10)
+    started.wait(10)
     with pytest.raises(CheckpointError, match="another load is using the checkpoint"):
         load(connected(service), tmp_path)
-    go_on.set()
+    may_finish.set()
     first.join()
     assert len(frames[0]) == len(service.lines)
 
 
-def test_no_file_is_named_by_an_id(connected, line, tmp_path):
-    """Ids that are paths stay in the folder, as text."""
+def test_no_file_is_named_after_an_id(connected, line, tmp_path):
+    """An id that looks like a path creates no file outside the folder."""
     evil = "../../etc/passwd"
 
     def answer(_):
@@ -197,7 +197,7 @@ def test_no_file_is_named_by_an_id(connected, line, tmp_path):
 
 @pytest.mark.parametrize("fails_at", [1, 2, 3, 4, 7])
 def test_a_full_disk_loses_nothing(connected, service, tmp_path, monkeypatch, fails_at):
-    """Whichever file write finds no space, the error says so, and a later call goes on from what is whole."""
+    """Whichever write finds the disk full, the error states it, and a later call continues where it stopped."""
     from accounting_analytics import atomic_files  # noqa: PLC0415 (to fill its disk)
 
     sync, calls, lock = atomic_files.os.fsync, 0, threading.Lock()
@@ -221,8 +221,8 @@ def test_a_full_disk_loses_nothing(connected, service, tmp_path, monkeypatch, fa
 
 
 @pytest.mark.parametrize("name", ["window-000099.parquet.unfinished", "window-000099-ab.parquet.0123abcd.unfinished"])
-def test_a_leftover_of_a_kill_is_cleared(connected, service, tmp_path, name):
-    """A window that was being written when the load was killed is not there."""
+def test_leftovers_of_a_killed_load_are_removed(connected, service, tmp_path, name):
+    """A window that was being written when the load was killed is not part of the checkpoint."""
     load(connected(service), tmp_path)
     (tmp_path / name).write_bytes(b"PAR1")
     assert len(load(connected(service), tmp_path)) == len(service.lines)
@@ -230,14 +230,14 @@ def test_a_leftover_of_a_kill_is_cleared(connected, service, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["manifest.json.unfinished", "manifest.json.0123abcd.unfinished"])
-def test_a_load_that_was_killed_at_once_is_begun_again(connected, service, tmp_path, name):
-    """A folder that holds nothing but half a manifest is nobody else's."""
+def test_a_load_killed_at_its_start_starts_again(connected, service, tmp_path, name):
+    """A folder that contains only an unfinished manifest is accepted."""
     (tmp_path / name).write_bytes(b"{")
     assert len(load(connected(service), tmp_path)) == len(service.lines)
 
 
 def test_stale_windows_leave_the_checkpoint(connected, service, tmp_path):
-    """A ledger that changed while it was read is read again by the next call; other ledgers are not."""
+    """A ledger that changed during the load is read again by the next call; other ledgers are not."""
 
     def answer(request):
         response = service(request)
@@ -255,7 +255,7 @@ def test_stale_windows_leave_the_checkpoint(connected, service, tmp_path):
 
 
 def test_the_token_is_in_no_file(connected, service, tmp_path):
-    """What is on disk holds lines and what was asked for, never the token."""
+    """No file of a checkpoint contains the token."""
     load(connected(service), tmp_path)
     assert all(b"canary-token-value" not in path.read_bytes() for path in tmp_path.iterdir())
     assert json.loads((tmp_path / "manifest.json").read_text())["instance_id"] == "ins_1"

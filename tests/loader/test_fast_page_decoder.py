@@ -1,4 +1,4 @@
-"""The quick way through a page: the columns of the strict way, or none."""
+"""The fast page decoder: the table of the strict decoder, or None."""
 
 import json
 
@@ -23,7 +23,7 @@ EXPANSIONS = [
 
 
 def strict(content, expand, scale):
-    """Return columns and token by the strict way, None where it refuses the page."""
+    """Return the page of the strict decoder, or None where it refuses the page."""
     try:
         page = strict_json.decode(content, LineEntryPage)
         return decode_strictly(page, "page", ledger_id="led_1", expand=expand, scale=scale)
@@ -32,7 +32,7 @@ def strict(content, expand, scale):
 
 
 def agree(content, expand=EXPANSIONS[-1], scale=2):
-    """Require that the quick way brings what the strict way does, or nothing; say whether it brought anything."""
+    """Require that the fast decoder returns what the strict decoder does, or None; return whether it was a page."""
     fast = decode_fast(content, ledger_id="led_1", expand=expand, scale=scale)
     if fast is None:
         return False
@@ -94,8 +94,8 @@ def page(*lines, **fields):
     ],
     ids=["none", "whole", "nulls", "bare", "amounts", "texts", "zones", "no zone", "some zones"],
 )  # fmt: skip
-def test_ordinary_pages_are_read_quickly(lines, expand, scale):
-    """What services send every day goes the quick way, and comes out the same."""
+def test_ordinary_pages_are_decoded_fast(lines, expand, scale):
+    """Ordinary pages are decoded fast, with the same result as strictly."""
     lines = [line | ({} if scale else {"amount": 7}) for line in lines]
     lines = [
         line | ({"transaction": line["transaction"] | {"amount": 7}} if line.get("transaction") else {})
@@ -108,8 +108,8 @@ def test_ordinary_pages_are_read_quickly(lines, expand, scale):
 
 
 @pytest.mark.parametrize("lost", ["next_page_token", "prev_page_token", "records"])
-def test_a_page_lacks_nothing(lost):
-    """Absent is not null, for the fields that a page must have."""
+def test_pages_with_absent_fields_fall_back(lost):
+    """A required field of a page that is absent is not null."""
     body = json.loads(page(whole_line()))
     del body[lost]
     assert not agree(json.dumps(body).encode())
@@ -125,12 +125,12 @@ def test_a_page_lacks_nothing(lost):
     + [page(whole_line(description="é")).replace("\\u00e9", "é").encode(code) for code in ("latin-1", "utf-16")]
     + [page(whole_line()).replace('"led_1"', '"led_1", "x": ' + deep * 100_000).encode() for deep in ("[", '{"a":')],
 )  # fmt: skip
-def test_what_is_no_page_is_left_to_the_strict_way(content):
-    """Arrow crashes on some of these, so it must never see them."""
+def test_invalid_pages_fall_back(content):
+    """Arrow crashes on some of these pages, so it must never parse them."""
     assert not agree(content)
 
 
-ODD = (
+UNUSUAL = (
     r"""
 null  true  false  0  -0  1  -1.50  12.500  1e3  1E+2  1e-2  0.001  1e400  1e-400  NaN  -Infinity
 12345678901234567890123456789012345.67  123456789012345678901234567890123456.78  0e99999999999  1e99999999999
@@ -152,7 +152,7 @@ null  true  false  0  -0  1  -1.50  12.500  1e3  1E+2  1e-2  0.001  1e400  1e-40
     .replace("\n", "  ")
     .split("  ")
 )
-ODD += ["", '"\x01"', "\xff"]
+UNUSUAL += ["", '"\x01"', "\xff"]
 NAMES = [*whole_line(), *whole_line()["transaction"], "ledger", "line_entry_ids", "name", "extra", "am\u043eunt", ""]
 
 
@@ -188,8 +188,8 @@ BODY = json.loads(page(whole_line(), whole_line(2)))
 LINE_BODY = json.loads(page(whole_line()))
 CHANGES = st.dictionaries(
     st.sampled_from(list(places(BODY))),
-    st.tuples(st.just("value"), st.sampled_from(ODD) | st.text(max_size=5).map(json.dumps) | st.decimals().map(str))
-    | st.tuples(st.just("field"), st.sampled_from(NAMES), st.sampled_from(ODD), st.integers(0, 30))
+    st.tuples(st.just("value"), st.sampled_from(UNUSUAL) | st.text(max_size=5).map(json.dumps) | st.decimals().map(str))
+    | st.tuples(st.just("field"), st.sampled_from(NAMES), st.sampled_from(UNUSUAL), st.integers(0, 30))
     | st.tuples(st.just("lost"), st.integers(0, 30))
     | st.tuples(st.just("escaped"), st.integers(0, 30)),
     max_size=3,
@@ -217,26 +217,26 @@ def pages(draw):
 
 @example(written(BODY, {}).encode(), EXPANSIONS[-1], 2)
 @given(pages(), st.sampled_from(EXPANSIONS), st.sampled_from([0, 2, 2, 2, 10]))
-def quick_or_nothing(content, expand, scale):
-    """Compare both ways."""
+def same_or_none(content, expand, scale):
+    """Compare both decoders."""
     agree(content, expand, scale)
 
 
 @pytest.mark.soak
-def test_the_quick_way_never_differs(soak_count):
-    """Whatever a page holds, the quick way brings what the strict way brings, or nothing."""
-    settings(max_examples=soak_count(20_000))(quick_or_nothing)()
+def test_the_decoders_never_differ(soak_count):
+    """Whatever a page contains, the fast decoder returns what the strict decoder returns, or None."""
+    settings(max_examples=soak_count(20_000))(same_or_none)()
 
 
-@pytest.mark.parametrize("text", ODD)
-def test_every_odd_value_in_every_place(text):
-    """Each odd value at each place of a line."""
+@pytest.mark.parametrize("text", UNUSUAL)
+def test_unusual_values_in_every_field(text):
+    """Each unusual value in each field of a line gives the same result, or None."""
     for path in places(LINE_BODY):
         agree(written(LINE_BODY, {path: ("value", text)}).encode("utf-8", "surrogatepass"))
 
 
-def test_a_service_that_is_always_odd_is_read_strictly(connected, make_ledgers, spread, monkeypatch):
-    """Fields that the interface does not know are ignored, and the quick way is soon not tried any more."""
+def test_a_service_with_unknown_fields_is_read_strictly(connected, make_ledgers, spread, monkeypatch):
+    """Unknown fields are ignored, and after five pages the fast decoder is not tried any more."""
     tried = []
 
     def tries(*arguments, **named):

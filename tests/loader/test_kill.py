@@ -1,4 +1,4 @@
-"""A load killed at any moment goes on where it was: nothing lost, nothing doubled, no finished window read again."""
+"""A load that is killed continues: no line lost or repeated, no finished window requested again."""
 
 import json
 import os
@@ -19,11 +19,11 @@ SPREAD = {"led_1": dict.fromkeys(DAYS, 12), "led_2": dict.fromkeys(DAYS, 1), "le
 
 
 class Killer:
-    """Answers for the ledgers; kills the loading process at the n-th request of a load, or a little later."""
+    """Responds for ledgers, and kills the loading process at the n-th request of a load or a little later."""
 
     def __init__(self, ledgers):
         self.ledgers = ledgers
-        self.asked = []
+        self.requested = []
         self.pid = None
         self.at = None
         self.later = 0.0
@@ -32,8 +32,8 @@ class Killer:
     def __call__(self, request):
         with self._lock:
             params = request.url.params
-            self.asked.append((request.url.path.split("/")[3], params["start_date"], params["end_date"]))
-            if len(self.asked) == self.at:
+            self.requested.append((request.url.path.split("/")[3], params["start_date"], params["end_date"]))
+            if len(self.requested) == self.at:
                 threading.Timer(self.later, self._kill).start()
         return self.ledgers(request)
 
@@ -45,7 +45,7 @@ class Killer:
 
 @pytest.fixture(scope="module")
 def program():
-    """Return a program that loads when told."""
+    """Return a program that loads on request."""
     path = Path(__file__).with_name("killed_load.py")
     with subprocess.Popen(  # noqa: S603 (our own program)
         [sys.executable, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -56,7 +56,7 @@ def program():
 
 def run(program, killer, order, at, later):
     """Run one load, killed at its `at`-th request; return its exit status."""
-    killer.asked, killer.at, killer.later, killer.pid = [], at, later, None
+    killer.requested, killer.at, killer.later, killer.pid = [], at, later, None
     program.stdin.write(json.dumps(order) + "\n")
     program.stdin.flush()
     killer.pid = int(program.stdout.readline())
@@ -67,28 +67,28 @@ def run(program, killer, order, at, later):
 
 
 def finished(folder):
-    """Return the windows that are on the disk: ledger, first day, last day."""
+    """Return the windows on disk: ledger, first day, last day."""
     windows = []
     for path in folder.glob("window-*.parquet"):
-        said = json.loads(pq.read_metadata(path).metadata[b"accounting_analytics.window"])
-        windows.append((LEDGERS[said["ledger"]], said["start_date"], said["end_date"]))
+        metadata = json.loads(pq.read_metadata(path).metadata[b"accounting_analytics.window"])
+        windows.append((LEDGERS[metadata["ledger"]], metadata["start_date"], metadata["end_date"]))
     return windows
 
 
-def asked_again(asked, windows):
-    """Return requests for days that were finished, without second looks at a ledger's newest days."""
+def repeated_requests(requested, windows):
+    """Return requests for finished days, without those of the consistency check."""
     newest = {ledger_id: max(days) for ledger_id, days in SPREAD.items()}
     return [
         (ledger_id, first, last)
-        for ledger_id, first, last in asked
+        for ledger_id, first, last in requested
         if (first, last) != (newest[ledger_id], PERIOD[1])
         and any(ledger_id == one[0] and first <= one[2] and one[1] <= last for one in windows)
     ]
 
 
 @pytest.mark.soak
-def test_killed_loads_go_on(program, make_ledgers, spread, loopback, tmp_path, *, soak_count):
-    """Kill -9 at a seeded moment, up to three times in a row, then a run to the end: exactly the truth."""
+def test_killed_loads_continue(program, make_ledgers, spread, loopback, tmp_path, *, soak_count):
+    """After up to three kills at seeded moments, a load to the end has exactly the lines of the service."""
     service = make_ledgers(spread(SPREAD), page_size=100)
     truth = sorted([line["id"], line["ledger_id"], f"{float(line['amount']):.2f}"] for line in service.lines)
     killer = Killer(service)
@@ -109,22 +109,22 @@ def test_killed_loads_go_on(program, make_ledgers, spread, loopback, tmp_path, *
             windows = []
             for _ in range(dice.randint(1, 3)):
                 status = run(program, killer, order, dice.randint(1, 25), dice.random() * 0.03)
-                assert asked_again(killer.asked, windows) == []
+                assert repeated_requests(killer.requested, windows) == []
                 windows = finished(folder)
                 killed += status == signal.SIGKILL
             resumed += len(windows)
             assert run(program, killer, order, None, 0) == 0, f"seed {seed}"
-            assert asked_again(killer.asked, windows) == [], f"seed {seed}"
+            assert repeated_requests(killer.requested, windows) == [], f"seed {seed}"
             assert sorted(json.loads(output.read_text())) == truth, f"seed {seed}"
     assert resumed > kills
 
 
 def test_a_finished_load_is_read_back_without_a_request(program, make_ledgers, spread, loopback, tmp_path):
-    """When every window is there, the same call asks for nothing, and brings the same lines."""
+    """When all windows are finished, the same call sends no request and returns the same lines."""
     killer = Killer(make_ledgers(spread(SPREAD), page_size=100))
     with loopback(killer) as base_url:
         order = {"base_url": base_url, "ledger_ids": LEDGERS, "days": PERIOD, "folder": str(tmp_path / "kept")}
         assert run(program, killer, order | {"output": str(tmp_path / "1.json")}, None, 0) == 0
         assert run(program, killer, order | {"output": str(tmp_path / "2.json")}, None, 0) == 0
-        assert killer.asked == []
+        assert killer.requested == []
     assert (tmp_path / "1.json").read_text() == (tmp_path / "2.json").read_text()

@@ -1,4 +1,4 @@
-"""The plan of a load: near enough to what the load then costs, and without side effects."""
+"""The plan of a load: close to what the load costs, and without side effects."""
 
 import httpx
 import pytest
@@ -12,14 +12,14 @@ DAYS = [f"2025-{month:02}-{day:02}" for month in range(1, 13) for day in range(1
 
 @pytest.fixture
 def service(make_ledgers, spread):
-    """Return a dense, a middling and an empty ledger."""
+    """Return a dense, a sparse and an empty ledger."""
     return make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 150), "led_2": dict.fromkeys(DAYS, 1), "led_3": {}}))
 
 
 LEDGERS = ["led_1", "led_2", "led_3"]
 
 
-def test_a_plan_is_near_the_load(connected, service):
+def test_a_plan_is_close_to_the_load(connected, service):
     """Calls and lines are estimated within a tenth or two from one page a ledger; single pages are counted."""
     client = connected(service)
     plan = aa.plan_load(client, LEDGERS, *YEAR)
@@ -33,24 +33,24 @@ def test_a_plan_is_near_the_load(connected, service):
 
 
 def test_minutes_are_at_the_rate(connected, service):
-    """The rate given, else the one the service tells, else the documented one; the plan says which."""
+    """The given rate is used, else the one the service reports, else the documented one; the plan states which."""
     client = connected(service)
     plan = aa.plan_load(client, ["led_2"], *YEAR, requests_per_minute=2)
     assert (plan.calls, plan.minutes, plan.rate_is_known) == (1, 0.5, True)
     assert "documented 320" in aa.plan_load(client, ["led_2"], *YEAR).explain()
 
-    def telling(request):
+    def report_limit(request):
         response = service(request)
         response.headers.update({"x-ratelimit-limit": "60", "x-ratelimit-remaining": "50", "x-ratelimit-reset": "60"})
         return response
 
-    assert aa.plan_load(connected(telling), ["led_2"], *YEAR).requests_per_minute == 60
+    assert aa.plan_load(connected(report_limit), ["led_2"], *YEAR).requests_per_minute == 60
     with pytest.raises(InputError, match="requests_per_minute"):
         aa.plan_load(client, ["led_2"], *YEAR, requests_per_minute=0)
 
 
-def test_what_a_checkpoint_has_is_not_planned_again(connected, service, tmp_path):
-    """A folder that is not there is not made; a finished load costs nothing; half of one costs half."""
+def test_finished_windows_are_not_planned_again(connected, service, tmp_path):
+    """A missing folder is not created; a finished load costs nothing; half of one costs half."""
     client = connected(service)
     whole = aa.plan_load(client, LEDGERS, *YEAR, checkpoint=tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
@@ -68,8 +68,8 @@ def test_what_a_checkpoint_has_is_not_planned_again(connected, service, tmp_path
         aa.plan_load(client, ["led_1"], *YEAR, checkpoint=tmp_path / "kept")
 
 
-def test_a_plan_is_shown(connected, line):
-    """As text and as a table, with ids as text."""
+def test_a_plan_is_displayed(connected, line):
+    """A plan is text, and HTML in which ids are escaped."""
     evil = "<script>"
 
     def answer(_):

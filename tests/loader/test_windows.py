@@ -1,4 +1,4 @@
-"""Windows: every line once, few requests, and nobody waits for the densest ledger."""
+"""Windows: every line once, few requests, and dense ledgers read in parallel."""
 
 import datetime as dt
 import itertools
@@ -32,12 +32,12 @@ def ids(frame):
 
 
 def shuffled(lines):
-    """Return lines in an order that has nothing to do with time, the same each time."""
+    """Return lines in a fixed order that does not depend on time."""
     return sorted(lines, key=lambda line: (line["amount"], line["datetime"]))
 
 
 def test_a_ledger_of_one_page_costs_one_request(connected, make_ledgers, spread):
-    """Nothing is cut, nothing is looked at twice: ten small ledgers are ten requests."""
+    """Ledgers of one page are neither split nor checked again: ten of them are ten requests."""
     service = make_ledgers(spread({f"led_{n}": dict.fromkeys(days(90), 11) for n in range(10)}))
     frame = aa.load_line_entries(connected(service), [f"led_{n}" for n in range(10)], *YEAR)
     assert (len(frame), service.requests) == (9900, 10)
@@ -45,26 +45,26 @@ def test_a_ledger_of_one_page_costs_one_request(connected, make_ledgers, spread)
 
 @pytest.mark.parametrize("a_day", [25, 80, 274, 300, 900])
 def test_windows_cost_few_requests_more(connected, make_ledgers, spread, a_day):
-    """Every line comes, in at most 6 % more requests than pages of one chain, a first look and a second one."""
+    """All lines are loaded, in at most 6 % more requests than sequential paging, and four."""
     service = make_ledgers(spread({"led_1": dict.fromkeys(days(365), a_day)}))
     frame = aa.load_line_entries(connected(service), ["led_1"], *YEAR)
     assert ids(frame) == sorted(line["id"] for line in service.lines)
     assert service.requests <= 1.06 * len(service.lines) / 1000 + 4
 
 
-def test_a_dense_stretch_is_cut_again(connected, make_ledgers, spread):
-    """A window that turns out dense becomes several, so that it is read at the same time."""
+def test_a_dense_period_is_split_again(connected, make_ledgers, spread):
+    """A window that is denser than expected is split again, so that it is read in parallel."""
     lines = spread({"led_1": dict.fromkeys(days(330), 20) | dict.fromkeys(days(30, "2025-11-27"), 2000)})
     service = make_ledgers(lines)
     frame = aa.load_line_entries(connected(service), ["led_1"], *YEAR)
     assert ids(frame) == sorted(line["id"] for line in lines)
-    longest = max(Counter(asked[:3] for asked in service.asked).values())
+    longest = max(Counter(page[:3] for page in service.requested).values())
     assert longest <= 12
     assert service.requests <= 1.25 * len(lines) / 1000 + 12
 
 
 def test_a_period_far_longer_than_the_books_costs_little(connected, make_ledgers, spread):
-    """Ten thousand years around one busy month: windows without lines are few."""
+    """Ten thousand years around one month with lines take few windows without lines."""
     service = make_ledgers(spread({"led_1": dict.fromkeys(days(30), 400)}))
     frame = aa.load_line_entries(connected(service), ["led_1"], "0001-01-01", "9999-12-31")
     assert len(frame) == 12_000
@@ -73,8 +73,8 @@ def test_a_period_far_longer_than_the_books_costs_little(connected, make_ledgers
 
 @pytest.mark.parametrize("order", ["ascending", "descending", "shuffled"])
 @pytest.mark.parametrize("zone", ["UTC", "Pacific/Kiritimati", "America/St_Johns", "localtime"])
-def test_any_order_any_zone(connected, make_ledgers, spread, order, zone):
-    """Whatever the order of the pages and the zone of the days, the same lines in the same order come out."""
+def test_order_and_zone_do_not_matter(connected, make_ledgers, spread, order, zone):
+    """Whatever the order of the pages and the zone of the days, the frame has the same lines in the same order."""
     service = make_ledgers(spread({"led_1": dict.fromkeys(days(60), 150)}), page_size=400)
     if order == "descending":
         service.order = lambda lines: lines[::-1]
@@ -86,7 +86,7 @@ def test_any_order_any_zone(connected, make_ledgers, spread, order, zone):
 
 
 def test_the_frame_does_not_depend_on_how_it_was_read(connected, make_ledgers, spread):
-    """One request at a time or many, slow or quick: the same frame."""
+    """The number of requests in flight and their delays do not change the frame."""
     lines = spread({"led_1": dict.fromkeys(days(200), 90), "led_2": dict.fromkeys(days(30), 3)})
     frames = []
     for in_flight, seed in ((1, 1), (3, 2), (16, 3)):
@@ -101,8 +101,8 @@ def test_the_frame_does_not_depend_on_how_it_was_read(connected, make_ledgers, s
     assert frames[0].equals(frames[2])
 
 
-def test_ledgers_and_windows_are_read_at_the_same_time(connected, make_ledgers, spread):
-    """One dense and many sparse ledgers keep as many requests in flight as allowed, and never more."""
+def test_ledgers_and_windows_are_read_in_parallel(connected, make_ledgers, spread):
+    """One dense and many sparse ledgers keep as many requests in flight as allowed, and not more."""
     lines = spread({"led_1": dict.fromkeys(days(300), 120)} | {f"led_{n}": {"2025-06-01": 2} for n in range(2, 12)})
     service, lock, now, most = make_ledgers(lines), threading.Lock(), 0, 0
     numbers, all_six = itertools.count(1), threading.Barrier(6)
@@ -124,14 +124,14 @@ def test_ledgers_and_windows_are_read_at_the_same_time(connected, make_ledgers, 
 
 @pytest.mark.parametrize("in_flight", [0, -1, True, 2.5])
 def test_in_flight_is_a_number_of_requests(connected, in_flight):
-    """Nonsense is refused before anything is asked."""
+    """Anything but a positive whole number is refused before a request is sent."""
     client = connected(lambda _: httpx.Response(500))
     with pytest.raises(InputError, match="in_flight"):
         aa.load_line_entries(client, ["led_1"], *YEAR, in_flight=in_flight)
     assert client.requests == []
 
 
-def test_ids_that_are_none_are_refused(connected):
+def test_null_ids_are_refused(connected):
     """A ledger id must be text."""
     with pytest.raises(InputError, match="not an id"):
         aa.load_line_entries(connected(lambda _: httpx.Response(500)), [None], *YEAR)
@@ -148,21 +148,21 @@ dates = st.dates(dt.date(2024, 1, 1), dt.date(2026, 12, 31))
     backwards=st.booleans(),
     in_flight=st.integers(1, 64),
 )
-def test_a_cut_tiles(*, first, length, a_day, at, backwards, in_flight):
-    """Whatever a page says, the windows of a cut cover each day of the window once, and are not too many."""
+def test_a_split_covers_each_day_once(*, first, length, a_day, at, backwards, in_flight):
+    """Whatever the estimate, the windows of a split cover each day once, and are not too many."""
     whole = Period(first, first + dt.timedelta(days=length - 1))
-    turn = first + dt.timedelta(days=int(at * (length - 1)))
-    rest = (whole.start_date, turn) if backwards else (turn, whole.end_date)
+    border = first + dt.timedelta(days=int(at * (length - 1)))
+    rest = (whole.start_date, border) if backwards else (border, whole.end_date)
     density = DensityEstimate(a_day, 1000, *rest, backwards=backwards)
-    cut = split(Window("led_1", whole), density, in_flight)
-    covered = sorted(one.period.start_date + dt.timedelta(days=n) for one in cut for n in range(one.period.days))
+    windows = split(Window("led_1", whole), density, in_flight)
+    covered = sorted(one.period.start_date + dt.timedelta(days=n) for one in windows for n in range(one.period.days))
     assert covered == [whole.start_date + dt.timedelta(days=n) for n in range(length)]
-    assert len(cut) <= 4 * in_flight + 2
+    assert len(windows) <= 4 * in_flight + 2
 
 
 @given(first=dates, length=st.integers(2, 900))
-def test_halves_tile(first, length):
-    """Two windows, every day once."""
+def test_halves_cover_each_day_once(first, length):
+    """The halves of a window are adjoining and cover it."""
     whole = Period(first, first + dt.timedelta(days=length - 1))
     earlier, later = halve(Window("led_1", whole))
     assert (earlier.period.start_date, later.period.end_date) == (whole.start_date, whole.end_date)
@@ -170,7 +170,7 @@ def test_halves_tile(first, length):
 
 
 @given(first=dates, length=st.integers(1, 60), done=st.lists(st.integers(0, 59), unique=True))
-def test_gaps_are_what_is_not_finished(first, length, done):
+def test_gaps_are_the_unfinished_days(first, length, done):
     """Finished days and gaps together are the period, each day once."""
     whole = Period(first, first + dt.timedelta(days=length - 1))
     finished = [Period(first + dt.timedelta(days=n), first + dt.timedelta(days=n)) for n in done if n < length]
@@ -181,8 +181,8 @@ def test_gaps_are_what_is_not_finished(first, length, done):
     assert covered == [first + dt.timedelta(days=n) for n in range(length)]
 
 
-def test_the_last_day_of_the_calendar_can_be_cut():
-    """No day after 9999-12-31 is ever computed."""
+def test_the_end_of_the_calendar_can_be_split():
+    """A split never calculates a day after 9999-12-31."""
     whole = Period(dt.date(9999, 1, 1), dt.date.max)
     density = DensityEstimate(1000, 1000, whole.start_date, whole.end_date, backwards=True)
     assert max(one.period.end_date for one in split(Window("led_1", whole), density, 4)) == dt.date.max

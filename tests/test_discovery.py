@@ -1,4 +1,4 @@
-"""Discovery: the chart of accounts from what points at it, in few requests, with its blind spot said."""
+"""Discovery: the chart of accounts found by references, in few requests, with its limits stated."""
 
 import datetime as dt
 from collections import Counter
@@ -14,7 +14,7 @@ MARCH = ("2025-03-01", "2025-03-31")
 
 
 def deployment(*, parents=True, flows=(), more=0):
-    """Return a handler: Bank pays Rent under Expenses, Rent is also accrued against Owed; parents may be unknown."""
+    """Return a handler: Bank pays Rent under Expenses, Rent is also accrued against Owed; parents may be hidden."""
 
     def ledger(ledger_id, kind, *, cash=False):
         return {
@@ -72,8 +72,8 @@ def deployment(*, parents=True, flows=(), more=0):
     return answer
 
 
-def test_discovery_reaches_what_no_report_names(connected):
-    """From the bank to its category, from there to what it is accrued against, and to parents without lines."""
+def test_discovery_finds_ledgers_that_no_report_names(connected):
+    """The bank leads to its category, that to the ledger it is accrued against, and nested ledgers to parents."""
     ledgers = aa.discover_ledgers(connected(deployment()), *MARCH).set_index("id")
     assert sorted(ledgers.index) == ["bank", "expenses", "owed", "rent"]
     assert ledgers.loc["rent", "parent_id"] == "expenses"
@@ -83,21 +83,21 @@ def test_discovery_reaches_what_no_report_names(connected):
     assert "cannot be found" in ledgers.attrs["notes"][0]
 
 
-def test_discovery_without_parents_says_so(connected):
-    """Where the service refuses to show parents, they are unknown, until the caller supplies them."""
+def test_unknown_parents_are_noted(connected):
+    """Where the service refuses to show parents, they are unknown unless the caller gives them."""
     ledgers = aa.discover_ledgers(connected(deployment(parents=False)), *MARCH)
     assert not ledgers["parent_known"].any()
     assert "parents=" in ledgers.attrs["notes"][1]
-    told = aa.discover_ledgers(
+    given = aa.discover_ledgers(
         connected(deployment(parents=False)), *MARCH, parents={"rent": "expenses", "bank": None}
     ).set_index("id")
-    assert told.loc["rent", "parent_id"] == "expenses"
-    assert told.loc["expenses", ["type", "found_by"]].isna().tolist() == [True, False]
-    assert told["parent_known"].to_dict() == {"bank": True, "expenses": False, "owed": False, "rent": True}
+    assert given.loc["rent", "parent_id"] == "expenses"
+    assert given.loc["expenses", ["type", "found_by"]].isna().tolist() == [True, False]
+    assert given["parent_known"].to_dict() == {"bank": True, "expenses": False, "owed": False, "rent": True}
 
 
-def test_discovery_passes_refusals_on(connected):
-    """A service that refuses the period itself is not taken for one without parents."""
+def test_other_refusals_are_raised(connected):
+    """A service that refuses the period is not taken for one that hides parents."""
     handler = deployment()
 
     def refuse_lines(request):
@@ -111,8 +111,8 @@ FLOWS = [{"ledger_id": "rent", "name": "Rent", "net_cash_flow": 0}]
 
 
 @pytest.mark.parametrize("in_flight", [1, 8])
-def test_discovery_asks_little(connected, in_flight):
-    """The report, one request a ledger with few lines, and one more look for a ledger without any."""
+def test_discovery_takes_few_requests(connected, in_flight):
+    """Discovery takes one request for the report, one for each ledger, and one more for a ledger without lines."""
     client = connected(deployment(flows=FLOWS))
     ledgers = aa.discover_ledgers(client, *MARCH, in_flight=in_flight)
     assert len(ledgers) == 4
@@ -120,35 +120,35 @@ def test_discovery_asks_little(connected, in_flight):
     assert ledgers["found_by"].tolist() == ["cash balance", "parent of Rent", "opposing ledger of Rent", "cash flow"]
 
 
-def test_dense_cash_is_not_read_when_the_report_names_what_it_moved(connected):
-    """Of a bank with many lines a first page is read; of a dense category what stands away from cash."""
+def test_cash_ledgers_with_many_lines_take_one_page(connected):
+    """One page of a bank with many lines is read, and of a category with many lines those that do not touch cash."""
     client = connected(deployment(flows=FLOWS, more=3000))
     ledgers = aa.discover_ledgers(client, *MARCH)
     assert len(ledgers) == 4
-    asked = [request.url.params for request in client.requests if "/bank/" in request.url.path]
-    assert len(asked) == 1
+    bank_pages = [request for request in client.requests if "/bank/" in request.url.path]
+    assert len(bank_pages) == 1
     assert len(client.requests) < 15
 
 
-def test_a_report_that_leaves_ledgers_out_has_cash_read_wholly(connected):
-    """A service whose report does not name a category that stands opposite cash: all lines of cash are read."""
+def test_all_cash_lines_are_read_where_the_report_is_incomplete(connected):
+    """Where the report does not name an opposing ledger of cash, all lines of cash ledgers are read."""
     client = connected(deployment(more=3000))
     assert len(aa.discover_ledgers(client, *MARCH)) == 4
     assert len([request for request in client.requests if "/bank/" in request.url.path]) == 5
 
 
-def test_required_roles_are_told_or_given(connected):
-    """What no line shows is said; an id that is given is met, and takes the role."""
+def test_required_roles_may_be_given(connected):
+    """Roles that no line shows are noted; a given id is probed and has the role."""
     ledgers = aa.discover_ledgers(connected(deployment()), *MARCH)
     assert ledgers.attrs["required"] == {}
     assert "transfers between accounts" in ledgers.attrs["notes"][-1]
-    told = aa.discover_ledgers(connected(deployment()), *MARCH, inflow_ledger_id="owed", outflow_ledger_id="rent")
-    assert told.attrs["required"] == {"uncategorized cash inflow": "owed", "uncategorized cash outflow": "rent"}
-    assert told.set_index("id").loc["owed", "found_by"] == "given as uncategorized cash inflow"
+    given = aa.discover_ledgers(connected(deployment()), *MARCH, inflow_ledger_id="owed", outflow_ledger_id="rent")
+    assert given.attrs["required"] == {"uncategorized cash inflow": "owed", "uncategorized cash outflow": "rent"}
+    assert given.set_index("id").loc["owed", "found_by"] == "given as uncategorized cash inflow"
 
 
 def test_required_ledgers_are_recognised(demo_company):
-    """The demo company's four required ledgers, by their flags, whatever their names."""
+    """The four required ledgers of the demo company are recognised by their fields, whatever their names."""
     days = (demo_company.start_date, demo_company.end_date)
     ledgers = aa.discover_ledgers(demo_company.client, *days, time_zone=demo_company.time_zone, progress=False)
     by_id = ledgers.set_index("id")
@@ -158,7 +158,7 @@ def test_required_ledgers_are_recognised(demo_company):
 
 
 def test_empty_pages_are_not_the_end(connected):
-    """A ledger whose first pages are empty is looked at further; empty pages that go in circles are refused."""
+    """Empty first pages are followed to one with lines; empty pages in a loop are refused."""
     handler = deployment(flows=FLOWS)
 
     def empty_first(tokens):
@@ -177,25 +177,25 @@ def test_empty_pages_are_not_the_end(connected):
         aa.discover_ledgers(connected(empty_first({None: "a", "a": "b", "b": "a"})), *MARCH)
 
 
-def test_a_page_token_that_dies_in_a_look_starts_it_again(connected):
-    """A look whose page token has died is begun anew, and given up where tokens always die."""
-    handler, dead = deployment(flows=FLOWS), {"error_code": "page_token_expired", "message": "expired"}
+def test_an_expired_page_token_restarts_the_probe(connected):
+    """A probe whose page token expires starts again, and fails where tokens always expire."""
+    handler, expired = deployment(flows=FLOWS), {"error_code": "page_token_expired", "message": "expired"}
 
-    def dying(lives):
-        asked = Counter()
+    def expire(first_requests):
+        requested = Counter()
 
         def answer(request):
             token, ledger = request.url.params.get("page_token"), request.url.path
-            asked[ledger, token] += 1
-            if "reports" in ledger or (token is None and asked[ledger, token] > lives):
+            requested[ledger, token] += 1
+            if "reports" in ledger or (token is None and requested[ledger, token] > first_requests):
                 return handler(httpx.Request(request.method, request.url.copy_remove_param("page_token")))
             if token is None:
                 return httpx.Response(200, json={"records": [], "next_page_token": "a", "prev_page_token": None})
-            return httpx.Response(400, json=dead)
+            return httpx.Response(400, json=expired)
 
         return answer
 
     truth = aa.discover_ledgers(connected(handler), *MARCH)
-    assert aa.discover_ledgers(connected(dying(2)), *MARCH).equals(truth)
+    assert aa.discover_ledgers(connected(expire(2)), *MARCH).equals(truth)
     with pytest.raises(InvalidRequestError, match="expired"):
-        aa.discover_ledgers(connected(dying(1000)), *MARCH)
+        aa.discover_ledgers(connected(expire(1000)), *MARCH)

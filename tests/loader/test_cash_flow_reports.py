@@ -1,0 +1,49 @@
+"""Cash flow reports of the service as validated frames."""
+
+from decimal import Decimal
+
+import httpx
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import ProtocolError
+
+MARCH = ("2025-03-01", "2025-03-31")
+
+
+def report(**changes):
+    """Return a cash flow report of a deployment that nests ledgers and sends some amounts as text."""
+    child = {"ledger_id": "b", "name": "Rent", "net_cash_flow": "-5.00", "lines": []}
+    return {
+        "cash_flow_ledgers": [
+            {
+                "ledger_id": "a",
+                "name": "Expenses",
+                "net_cash_flow": 0,
+                "total_net_cash_flow": "-5.00",
+                "children": [child],
+            }
+        ],
+        "starting_balances": [{"ledger_id": "c", "ledger_name": "Bank", "sort_code": "1", "cash_balance": "10.00"}],
+        "ending_balances": [{"ledger_id": "c", "ledger_name": "Bank", "sort_code": "1", "cash_balance": 5}],
+        "starting_cash_balance": "10.00",
+        "ending_cash_balance": 5,
+    } | changes
+
+
+def test_nested_reports_are_flattened(connected):
+    """Nested ledgers, amounts as text and missing totals are read; the identity holds."""
+    loaded = aa.load_cash_flow_report(connected(lambda _: httpx.Response(200, json=report())), *MARCH)
+    assert loaded.ledgers["ledger_id"].tolist() == ["a", "b"]
+    assert loaded.ledgers["total_net_cash_flow"].isna().tolist() == [False, True]
+    assert (loaded.net_cash_flow, loaded.identity_gap) == (Decimal("-5.00"), Decimal("0.00"))
+
+
+@pytest.mark.parametrize(
+    "changes", [{"starting_cash_balance": "12.345"}, {"ending_cash_balance": None}, {"cash_flow_ledgers": None}]
+)
+def test_reports_that_break_the_interface_are_refused(connected, changes):
+    """A report with a wrong or missing value is refused."""
+    client = connected(lambda _: httpx.Response(200, json=report(**changes)))
+    with pytest.raises(ProtocolError, match="cash flow report"):
+        aa.load_cash_flow_report(client, *MARCH)

@@ -1,0 +1,61 @@
+"""Whole loads: windows that fail, partial loads, and the metadata of a load."""
+
+import datetime as dt
+import itertools
+
+import httpx
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import ServerFaultError
+
+MARCH = ("2025-03-01", "2025-03-31")
+DAYS = [f"2025-03-{day:02}" for day in range(1, 32)]
+
+
+def test_a_failing_window_fails_the_load(connected, make_ledgers, spread):
+    """One window that cannot be read fails the load, and no frame is returned."""
+    service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 900)}))
+
+    def answer(request):
+        if request.url.params["start_date"] > "2025-03-20":
+            return httpx.Response(500)
+        return service(request)
+
+    with pytest.raises(ServerFaultError, match="nothing was kept"):
+        aa.load_line_entries(connected(answer), ["led_1"], *MARCH)
+
+
+def test_a_partial_load_names_the_missing_days(connected, make_ledgers, spread):
+    """Where it is allowed, the lines that could be read are returned with metadata that name the missing days."""
+    service = make_ledgers(spread({"led_1": {"2025-03-05": 3}, "led_2": {"2025-03-05": 3}}))
+
+    def answer(request):
+        return httpx.Response(404) if "led_2" in request.url.path else service(request)
+
+    frame = aa.load_line_entries(connected(answer), ["led_1", "led_2"], *MARCH, allow_partial=True)
+    assert len(frame) == 3
+    assert not frame.attrs["load"]["complete"]
+    assert frame.attrs["load"]["missing"] == {"led_2": "2025-03-01/2025-03-31"}
+    assert "1 window(s) could not be read" in frame.attrs["notes"][0]
+
+
+def test_a_load_without_any_window_fails(connected):
+    """Where no window could be read, not even a partial load returns a frame."""
+    with pytest.raises(ServerFaultError):
+        aa.load_line_entries(connected(lambda _: httpx.Response(500)), ["led_1"], *MARCH, allow_partial=True)
+
+
+def test_a_load_has_metadata(connected, make_ledgers, spread):
+    """The frame carries ledgers, days, filters and windows, and the windows cover each day once."""
+    service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 300), "led_2": {}}))
+    client = connected(service)
+    frame = aa.load_line_entries(client, ["led_1", "led_2"], *MARCH, time_zone="America/New_York", is_cashflow=True)
+    load = frame.attrs["load"]
+    assert (load["complete"], load["missing"], load["is_cashflow"]) == (True, {}, True)
+    assert (load["start_date"], load["end_date"], load["time_zone"]) == (*MARCH, "America/New_York")
+    assert load["ledgers"]["led_2"] == "/".join(MARCH)
+    windows = [tuple(map(dt.date.fromisoformat, one.split("/"))) for one in load["ledgers"]["led_1"].split()]
+    assert windows[0][0] == dt.date(2025, 3, 1)
+    assert windows[-1][1] == dt.date(2025, 3, 31)
+    assert all(one[1] + dt.timedelta(days=1) == two[0] for one, two in itertools.pairwise(windows))

@@ -1,0 +1,184 @@
+"""Reading a window: pagination loops, lines outside the request, expired page tokens, garbled pages."""
+
+import itertools
+
+import httpx
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import InvalidRequestError, ProtocolError
+
+JSON = {"content-type": "application/json"}
+MARCH = ("2025-03-01", "2025-03-31")
+DAYS = [f"2025-03-{day:02}" for day in range(1, 32)]
+
+
+def serve_tokens(tokens, line):
+    """Return a handler whose pages lead from token to token, each with a line of its own."""
+    numbers = itertools.count()
+
+    def answer(request):
+        at = request.url.params.get("page_token")
+        body = {"records": [line(next(numbers))], "next_page_token": tokens[at], "prev_page_token": None}
+        return httpx.Response(200, json=body)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        {None: "a", "a": "a"},
+        {None: "a", "a": "b", "b": "a"},
+        {None: "a", "a": "b", "b": "c", "c": "d", "d": "b"},
+    ],
+)
+def test_repeated_page_tokens_are_refused(connected, line, tokens):
+    """A page token of any earlier page ends the load with an error that names ledger, period and page."""
+    client = connected(serve_tokens(tokens, line))
+    with pytest.raises(
+        ProtocolError, match=r"led_1, 2025-03-01 to 2025-03-31.*page \d: pagination loop: next_page_token repeats"
+    ):
+        aa.load_line_entries(client, ["led_1"], *MARCH)
+    assert len(client.requests) == len(tokens)
+
+
+def test_repeated_pages_are_refused(connected, line):
+    """New page tokens with the same lines are a pagination loop."""
+    numbers = itertools.count()
+
+    def answer(_):
+        body = {"records": [line(1)], "next_page_token": f"t{next(numbers)}", "prev_page_token": None}
+        return httpx.Response(200, json=body)
+
+    with pytest.raises(ProtocolError, match="page 2: pagination loop: page 1 is repeated under another page token"):
+        aa.load_line_entries(connected(answer), ["led_1"], *MARCH)
+
+
+def test_empty_pages_without_end_are_refused(connected):
+    """A hundred pages in a row without a new line are a pagination loop."""
+    numbers = itertools.count()
+
+    def answer(_):
+        body = {"records": [], "next_page_token": f"t{next(numbers)}", "prev_page_token": None}
+        return httpx.Response(200, json=body)
+
+    client = connected(answer)
+    with pytest.raises(ProtocolError, match="the last 100 pages contain no new record"):
+        aa.load_line_entries(client, ["led_1"], *MARCH)
+    assert len(client.requests) == 100
+
+
+def test_pages_may_have_any_size(connected, pages, line):
+    """Short, empty and oversized pages are followed; only a page without a next token ends a window."""
+    each = [[line(1)], [], [line(n) for n in range(2, 1500)], [], [], [line(1500)], []]
+    frame = aa.load_line_entries(connected(pages(*each)), ["led_1"], *MARCH)
+    assert sorted(frame["id"]) == sorted(f"lin_{n}" for n in range(1, 1501))
+
+
+def test_an_absent_token_is_not_the_end(connected, line):
+    """A page without the field next_page_token is refused, not taken for the last page."""
+    client = connected(lambda _: httpx.Response(200, json={"records": [line()], "prev_page_token": None}))
+    with pytest.raises(ProtocolError, match="next_page_token"):
+        aa.load_line_entries(client, ["led_1"], *MARCH)
+
+
+@pytest.mark.parametrize(
+    ("stray", "message"),
+    [
+        ({"ledger_id": "led_2"}, "line lin_9 belongs to ledger led_2"),
+        ({"datetime": "2025-02-28T23:59:59.999999Z"}, "line lin_9 of 2025-02-28 23:59:59.999999.* is outside"),
+        ({"datetime": "2025-04-01T00:00:00Z"}, "line lin_9 of 2025-04-01.* is outside"),
+    ],
+)
+def test_lines_outside_the_request_are_named(connected, pages, line, stray, message):
+    """Lines of another ledger or outside the requested days are refused, with the page they are on."""
+    with pytest.raises(ProtocolError, match=f"page 2: {message}"):
+        aa.load_line_entries(connected(pages([line(1)], [line(9) | stray])), ["led_1"], *MARCH)
+
+
+def test_a_line_in_two_ledgers_is_refused(connected, line):
+    """An id in two ledgers means that the line was moved during the load."""
+
+    def answer(request):
+        lines = [line(1, ledger_id=request.url.path.split("/")[3])]
+        return httpx.Response(200, json={"records": lines, "next_page_token": None, "prev_page_token": None})
+
+    with pytest.raises(ProtocolError, match=r"lin_1 was sent twice with different content.*load again"):
+        aa.load_line_entries(connected(answer), ["led_1", "led_2"], *MARCH)
+
+
+def test_repeats_at_page_boundaries_are_counted(connected, make_ledgers, spread):
+    """Where pages overlap by a line, each line is loaded once, and the repeats are counted."""
+    service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 10)}), page_size=100)
+    within = service.within
+    service.within = lambda *days: [*within(*days)[:100], *within(*days)[99:]]
+    frame = aa.load_line_entries(connected(service), ["led_1"], *MARCH)
+    assert sorted(frame["id"]) == sorted(line["id"] for line in service.lines)
+    assert frame.attrs["notes"] == ("1 line(s) were sent more than once with the same content and kept once.",)
+
+
+def expire_tokens(service, pages):
+    """Return a handler whose page tokens expire after some pages."""
+
+    def answer(request):
+        token = request.url.params.get("page_token")
+        if token is not None and int(token.removeprefix("at-")) >= pages * service.page_size:
+            return httpx.Response(400, json={"message": "expired", "error_code": "invalid_page_token"})
+        return service(request)
+
+    return answer
+
+
+@pytest.mark.parametrize("pages", [1, 2, 5])
+def test_expired_tokens_restart_smaller_windows(connected, make_ledgers, spread, pages):
+    """Where page tokens expire after a few pages, windows become small enough, and each line is loaded once."""
+    service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 40)}), page_size=50)
+    frame = aa.load_line_entries(connected(expire_tokens(service, pages)), ["led_1"], *MARCH)
+    assert sorted(frame["id"]) == sorted(line["id"] for line in service.lines)
+    assert frame.attrs["notes"] == ()
+
+
+def test_tokens_that_always_expire_end_the_load(connected, make_ledgers, spread):
+    """A day of several pages whose tokens always expire is tried four times, then the load fails."""
+    service = make_ledgers(spread({"led_1": {"2025-03-05": 200}}), page_size=50)
+    client = connected(expire_tokens(service, 1))
+    with pytest.raises(ProtocolError, match="the page token expired in each of 3 attempts"):
+        aa.load_line_entries(client, ["led_1"], "2025-03-05", "2025-03-05")
+    assert len(client.requests) == 8
+
+
+def test_other_refusals_of_a_page_are_passed_on(connected, pages, line):
+    """A 400 that is not about the token is not retried; the error names the page and states that nothing was kept."""
+    ours = pages([line(1)], [line(2)])
+
+    def answer(request):
+        return httpx.Response(400) if "page_token" in request.url.params else ours(request)
+
+    client = connected(answer)
+    with pytest.raises(InvalidRequestError, match=r"page 2 of its window.*nothing was kept"):
+        aa.load_line_entries(client, ["led_1"], *MARCH)
+    assert len(client.requests) == 2
+
+
+@pytest.mark.parametrize("garbled", [b'{"records": [', b"<html>busy</html>", b"\xff\xfe", b""])
+def test_garbled_pages_are_requested_again(connected, make_ledgers, spread, garbled):
+    """A truncated or garbled page is requested again; nothing of the first response is kept."""
+    service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 40)}))
+    spoilt = {2: garbled}
+
+    def answer(request):
+        response = service(request)
+        content = spoilt.pop(service.requests, None)
+        return response if content is None else httpx.Response(200, content=content, headers=JSON)
+
+    frame = aa.load_line_entries(connected(answer), ["led_1"], *MARCH)
+    assert sorted(frame["id"]) == sorted(line["id"] for line in service.lines)
+
+
+def test_pages_that_are_always_garbled_end_the_load(connected):
+    """Where every response is garbled, the load fails after a bounded number of requests."""
+    client = connected(lambda _: httpx.Response(200, content=b'{"records": [', headers=JSON))
+    with pytest.raises(ProtocolError, match="not valid JSON"):
+        aa.load_line_entries(client, ["led_1"], *MARCH)
+    assert len(client.requests) < 12

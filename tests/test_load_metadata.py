@@ -1,0 +1,103 @@
+"""Metadata of a load: read from frames and tables, and what it shows to be missing."""
+
+import json
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from accounting_analytics.load_metadata import (
+    LOAD_METADATA_KEY,
+    changed_row_count,
+    count_notes,
+    loaded_period,
+    missing_reasons,
+    read_load_metadata,
+)
+from accounting_analytics.periods import Period
+
+MARCH = Period.of("2025-03-01", "2025-03-31", "Europe/Berlin")
+METADATA = {
+    "start_date": "2025-03-01",
+    "end_date": "2025-03-31",
+    "time_zone": "Europe/Berlin",
+    "is_cashflow": None,
+    "tag_ids": [],
+    "complete": True,
+    "ledgers": {"led_1": "2025-03-01/2025-03-31"},
+    "missing": {},
+    "lines": 2,
+}
+
+
+def frame(rows=2, **changes):
+    """Return a frame with load metadata."""
+    lines = pd.DataFrame({"id": [f"lin_{number}" for number in range(rows)]})
+    lines.attrs["load"] = METADATA | changes
+    return lines
+
+
+def test_metadata_is_read_from_frames_and_tables():
+    """A pandas frame keeps it in attrs, an Arrow table in the metadata of its schema."""
+    table = pa.table({"id": ["lin_1"]}).replace_schema_metadata({LOAD_METADATA_KEY: json.dumps(METADATA)})
+    assert read_load_metadata(frame()) == read_load_metadata(table) == METADATA
+    assert loaded_period(METADATA) == MARCH
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pd.DataFrame({"id": ["lin_1"]}),
+        pa.table({"id": ["lin_1"]}),
+        pa.table({"id": ["lin_1"]}).replace_schema_metadata({LOAD_METADATA_KEY: "[]"}),
+        [{"id": "lin_1"}],
+    ],
+    ids=["frame", "table", "other metadata", "list"],
+)
+def test_nothing_is_known_without_metadata(lines):
+    """A frame that was not loaded by this package is not said to miss anything."""
+    assert read_load_metadata(lines) is None
+    assert missing_reasons(lines, MARCH) == ()
+    assert changed_row_count(lines) == 0
+
+
+def test_a_complete_load_misses_nothing():
+    """A load that covers the period has no reason to be refused, nor has one of entries that touch cash."""
+    assert missing_reasons(frame(), MARCH) == ()
+    assert missing_reasons(frame(is_cashflow=True), MARCH) == ()
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        (
+            frame(complete=False, missing={"led_2": "2025-03-05/2025-03-06"}),
+            "days of 1 ledger(s) could not be loaded (ledger led_2: 2025-03-05/2025-03-06)",
+        ),
+        (frame(tag_ids=["tag_1"]), "only lines with certain tags were loaded"),
+        (frame(is_cashflow=False), "only lines of entries that do not touch cash were loaded"),
+        (frame(1), "1 lines were removed after the load of 2"),
+        (frame(5), "3 lines were added after the load of 2"),
+    ],
+)
+def test_reasons_are_stated(lines, reason):
+    """Each reason why lines are missing is one sentence."""
+    assert missing_reasons(lines, MARCH) == (reason,)
+
+
+def test_days_outside_the_load_are_stated():
+    """A load of other days, or of the same days in another zone, does not cover the period."""
+    for lines in (frame(end_date="2025-03-30"), frame(time_zone="Asia/Tokyo")):
+        (reason,) = missing_reasons(lines, MARCH)
+        assert reason.startswith("the load covers 2025-03-01 to")
+        assert "which does not include all of 2025-03-01 to 2025-03-31" in reason
+
+
+def test_rows_are_counted():
+    """The number of rows is compared with the number loaded."""
+    assert [changed_row_count(frame(rows)) for rows in (0, 2, 3)] == [-2, 0, 1]
+
+
+def test_notes_of_zero_are_left_out():
+    """Only counts above zero become notes."""
+    assert count_notes((3, "line(s) were repeated"), (0, "window(s) are missing")) == ("3 line(s) were repeated.",)
