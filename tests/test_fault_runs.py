@@ -1,7 +1,7 @@
-"""Whole runs under faults: discover, load, certify, recompute, reconcile end EXACT or CLEAR, and never else.
+"""Whole runs under faults: discover, load, check, recompute and reconcile end EXACT or CLEAR, never otherwise.
 
-Each run replays from its seed. EXACT: the same rows and sums as without faults. CLEAR: one error of the package that
-names the operation and keeps the token to itself.
+Each run is repeated by its seed. EXACT: the same rows and sums as without faults. CLEAR: one error of the package that
+names the operation and does not contain the token.
 """
 
 import datetime as dt
@@ -30,21 +30,21 @@ from accounting_analytics.service.web.server import running
 from accounting_analytics.service.web.service_options import ServiceOptions
 
 START, END, ZONE = "2025-01-01", "2025-03-31", "America/New_York"
-FLEETING = [
+TEMPORARY = [
     "http_408:p=0.2", "http_500:p=0.2", "http_502:p=0.2", "http_503:p=0.2", "http_504:p=0.2", "drop_connection:p=0.2",
     "truncated_body:p=0.2", "garbage_body:p=0.2", "html_200:p=0.2", "empty_page:p=0.2", "short_page:p=0.3:keep=40",
     "duplicate_record:p=0.3", "expired_page_token:p=0.1", "latency:ms=2:p=0.5", "expired_token:after=20",
 ]  # fmt: skip
-"""Faults that pass: runs under any two of them are EXACT, or CLEAR where tries run out."""
-LASTING = [
+"""Temporary faults: runs under any two of them are EXACT, or CLEAR where all attempts fail."""
+PERMANENT = [
     "http_500", "http_503", "http_504", "drop_connection", "truncated_body", "garbage_body", "html_200",
     "repeated_page_token", "expired_page_token", "expired_token:after=0",
 ]  # fmt: skip
-"""Faults that never end."""
+"""Permanent faults."""
 
 
-class World(NamedTuple):
-    """Books in a file, and who may ask."""
+class Books(NamedTuple):
+    """Books in a file, and the credentials of their instance."""
 
     path: object
     instance: str
@@ -53,7 +53,7 @@ class World(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What a run brought."""
+    """The results of a run."""
 
     ledgers: pd.DataFrame
     lines: pd.DataFrame
@@ -64,7 +64,7 @@ class Run(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
+def books(tmp_path_factory):
     """Return books of a quarter: two banks, a card, eight categories, 700 entries."""
     path, chance = tmp_path_factory.mktemp("faults") / "books.db", random.Random(5)  # noqa: S311 (books)
     with Store.open(path) as store:
@@ -92,17 +92,17 @@ def world(tmp_path_factory):
                 NewJournalEntry(moment, f"e{number}", (NewLine(own, "credit", cents), NewLine(other, "debit", cents)))
             )
         post_entries(store, instance, entries)
-        return World(path, instance, issue_token(store, instance), tuple(issue_client(store, instance)))
+        return Books(path, instance, issue_token(store, instance), tuple(issue_client(store, instance)))
 
 
-def client_of(world, service, **options):
-    """Return a client that gets its token by itself."""
-    token = ClientCredentials(f"{service.base_url}/oauth/token", *world.credentials)
-    return aa.LedgerClient(service.base_url, token=token, instance_id=world.instance, deadline=60, **options)
+def client_of(books, service, **options):
+    """Return a client that requests its own token."""
+    token = ClientCredentials(f"{service.base_url}/oauth/token", *books.credentials)
+    return aa.LedgerClient(service.base_url, token=token, instance_id=books.instance, deadline=60, **options)
 
 
 def whole_run(client):
-    """Discover, load, certify, recompute, reconcile."""
+    """Discover, load, check, recompute, reconcile."""
     ledgers = aa.discover_ledgers(client, START, END, time_zone=ZONE)
     lines = aa.load_line_entries(client, ledgers["id"], START, END, time_zone=ZONE, progress=False)
     reported = aa.load_cash_flow_report(client, START, END, time_zone=ZONE)
@@ -112,7 +112,7 @@ def whole_run(client):
 
 
 def check_exact(run, truth):
-    """Check that a run brought the same rows and sums."""
+    """Check that a run has the same rows and sums."""
     assert run.lines.equals(truth.lines)
     assert run.ledgers[["id", "name", "parent_id"]].equals(truth.ledgers[["id", "name", "parent_id"]])
     for table in ("ledgers", "lines", "starting_balances", "ending_balances"):
@@ -120,23 +120,23 @@ def check_exact(run, truth):
     assert (run.explained, run.ties, run.complete) == (truth.explained, True, True)
 
 
-def verdict(world, client, truth):
+def verdict(books, client, truth):
     """Return EXACT or CLEAR for one run; anything else fails."""
     try:
         run = whole_run(client)
     except AccountingAnalyticsError as error:
-        said = "".join(traceback.format_exception(error))
-        if not str(error).strip() or any(secret in said for secret in (world.token, world.credentials[1])):
-            pytest.fail(f"no clear error: {said}")
+        text = "".join(traceback.format_exception(error))
+        if not str(error).strip() or any(secret in text for secret in (books.token, books.credentials[1])):
+            pytest.fail(f"no clear error: {text}")
         return "CLEAR"
     check_exact(run, truth)
     return "EXACT"
 
 
 @pytest.fixture(scope="module")
-def truth(world):
-    """Return what a run brings without faults."""
-    with running(world.path) as service, client_of(world, service) as client:
+def truth(books):
+    """Return the results of a run without faults."""
+    with running(books.path) as service, client_of(books, service) as client:
         run = whole_run(client)
     assert run.ties
     assert run.complete
@@ -145,143 +145,148 @@ def truth(world):
 
 
 @pytest.mark.soak
-def test_fleeting_faults_end_exact_or_clear(world, truth, soak_count):
-    """Any two passing faults at once: never a silent wrong result, and nearly always the right one."""
+def test_temporary_faults_end_exact_or_clear(books, truth, soak_count):
+    """Runs under any two temporary faults never end with a wrong result, and nearly always with the right one."""
     verdicts, clear = [], []
     with stamina.set_testing(testing=True, attempts=10, cap=True):
         for seed in range(soak_count(500)):
-            faults = ",".join(random.Random(seed).sample(FLEETING, 2))  # noqa: S311 (it replays)
+            faults = ",".join(random.Random(seed).sample(TEMPORARY, 2))  # noqa: S311 (it replays)
             with (
-                running(world.path, ServiceOptions(faults=faults, fault_seed=seed)) as service,
-                client_of(world, service) as client,
+                running(books.path, ServiceOptions(faults=faults, fault_seed=seed)) as service,
+                client_of(books, service) as client,
             ):
-                verdicts.append(verdict(world, client, truth))
+                verdicts.append(verdict(books, client, truth))
                 clear += [(seed, faults)] * (verdicts[-1] != "EXACT")
-    # tries are bounded, so an unlucky run may end CLEAR
+    # attempts are limited, so a few runs end CLEAR
     assert len(clear) <= 0.05 * len(verdicts), clear
 
 
-@pytest.mark.parametrize("fault", LASTING)
-def test_lasting_faults_end_clear(world, truth, fault):
-    """A fault that never ends is one clear error within bounded tries."""
+@pytest.mark.parametrize("fault", PERMANENT)
+def test_permanent_faults_end_clear(books, truth, fault):
+    """A permanent fault is one clear error after a limited number of attempts."""
     with (
-        running(world.path, ServiceOptions(faults=fault)) as service,
-        client_of(world, service) as client,
+        running(books.path, ServiceOptions(faults=fault)) as service,
+        client_of(books, service) as client,
         stamina.set_testing(testing=True, attempts=4, cap=True),
     ):
-        if fault in {"repeated_page_token", "expired_page_token"}:  # nothing to spoil where all is on one page
-            assert verdict(world, client, truth) in {"EXACT", "CLEAR"}
+        if fault in {"repeated_page_token", "expired_page_token"}:  # without effect where a ledger has one page
+            assert verdict(books, client, truth) in {"EXACT", "CLEAR"}
         else:
-            assert verdict(world, client, truth) == "CLEAR"
+            assert verdict(books, client, truth) == "CLEAR"
 
 
-def test_a_wrong_token_that_cannot_be_renewed_is_clear(world, truth):
-    """A bearer token that expires in mid-run ends the run with who refused it."""
-    with running(world.path, ServiceOptions(faults="expired_token:after=4")) as service:
-        client = aa.LedgerClient(service.base_url, token=world.token, instance_id=world.instance)
+def test_a_wrong_token_that_cannot_be_renewed_is_clear(books, truth):
+    """A bearer token that expires during a run ends it with a clear error."""
+    with running(books.path, ServiceOptions(faults="expired_token:after=4")) as service:
+        client = aa.LedgerClient(service.base_url, token=books.token, instance_id=books.instance)
         with client:
-            assert verdict(world, client, truth) == "CLEAR"
+            assert verdict(books, client, truth) == "CLEAR"
 
 
 @pytest.mark.soak
-def test_books_that_change_while_they_are_read(world, truth, tmp_path, soak_count):
-    """Entries that are posted in mid-run never make a wrong result: the books as they then are, or a clear error."""
+def test_books_that_change_during_a_run(books, truth, tmp_path, soak_count):
+    """Entries posted during a run lead to the books as they are then, or to a clear error, never to a wrong result."""
     for seed in range(soak_count(50)):
-        path = shutil.copy(world.path, tmp_path / f"{seed}.db")
+        path = shutil.copy(books.path, tmp_path / f"{seed}.db")
         with (
             running(path, ServiceOptions(faults="late_entry:p=0.2", fault_seed=seed)) as service,
-            client_of(world, service) as client,
+            client_of(books, service) as client,
         ):
             try:
                 run = whole_run(client)
             except AccountingAnalyticsError:
                 continue
-        played = service.faults.injected["late_entry"]
-        if run.complete and run.ties and played:
+        injected = service.faults.injected["late_entry"]
+        if run.complete and run.ties and injected:
             assert set(run.lines["id"]) >= set(truth.lines["id"])
-        if played and not run.lines.equals(truth.lines):
+        if injected and not run.lines.equals(truth.lines):
             extra = run.lines[~run.lines["id"].isin(truth.lines["id"])]
             assert run.lines[run.lines["id"].isin(truth.lines["id"])].reset_index(drop=True).equals(truth.lines)
-            # late entries that are only half here are found by the certificate, or by the reconciliation
-            halves = extra.groupby("journal_entry_id")["signed_amount"].sum()
-            assert (halves == 0).all() or not run.complete
+            # late entries of which only one line was loaded are found by the completeness check or the reconciliation
+            sums = extra.groupby("journal_entry_id")["signed_amount"].sum()
+            assert (sums == 0).all() or not run.complete
 
 
 class NthFails(httpx.BaseTransport):
-    """The real road to the service, on which the n-th request goes wrong in one way."""
+    """A transport whose n-th request fails in one way."""
 
-    def __init__(self, number, way):
-        self._road = httpx.HTTPTransport()
+    def __init__(self, number, failure):
+        self._transport = httpx.HTTPTransport()
         self._number = number
-        self._way = way
+        self._failure = failure
         self.count = 0
 
     def handle_request(self, request):
-        """Send it, or not."""
+        """Send the request, or fail."""
         if "oauth" in request.url.path:
-            return self._road.handle_request(request)
+            return self._transport.handle_request(request)
         self.count += 1
         if self.count == self._number:
-            return self._way(self._road, request)
-        return self._road.handle_request(request)
+            return self._failure(self._transport, request)
+        return self._transport.handle_request(request)
 
     def close(self):
-        """Close the road."""
-        self._road.close()
+        """Close the connections."""
+        self._transport.close()
 
 
 def refused(_, request):
-    """Reach nobody."""
+    """Refuse the connection."""
     msg = "connection refused"
     raise httpx.ConnectError(msg, request=request)
 
 
-def lost(road, request):
-    """Lose the answer."""
-    road.handle_request(request).close()
+def reset(transport, request):
+    """Reset the connection after the request."""
+    transport.handle_request(request).close()
     msg = "connection reset"
     raise httpx.ReadError(msg, request=request)
 
 
 def status(code):
-    """Return a way to answer with a status."""
+    """Return a failure with a status."""
     return lambda _, __: httpx.Response(code, json={"message": "no"})
 
 
-def cut(road, request):
-    """Cut the body in half."""
-    answer = road.handle_request(request)
-    body = answer.read()
+def truncated(transport, request):
+    """Truncate the body."""
+    body = transport.handle_request(request).read()
     return httpx.Response(200, headers={"content-type": "application/json"}, content=body[: len(body) // 2])
 
 
-WAYS = {"refused": refused, "lost": lost, "503": status(503), "429": status(429), "cut": cut}
-# 422 is not among them: it may mean that an expand path is not known, and discovery then says what it cannot see
-FINAL = {"403": status(403), "404": status(404), "501": status(501)}
+TEMPORARY_FAILURES = {
+    "refused": refused,
+    "reset": reset,
+    "503": status(503),
+    "429": status(429),
+    "truncated": truncated,
+}
+# not 422: it may mean that an expand path is unknown, and discovery then notes what it cannot find
+FINAL_FAILURES = {"403": status(403), "404": status(404), "501": status(501)}
 
 
-@pytest.mark.parametrize("way", WAYS | FINAL)
-def test_the_nth_request_fails(world, truth, way):
-    """Whichever request of a whole run fails, a passing failure ends EXACT and a final one CLEAR: all of them."""
-    with running(world.path) as service, stamina.set_testing(testing=True, attempts=3, cap=True):
+@pytest.mark.parametrize("failure", TEMPORARY_FAILURES | FINAL_FAILURES)
+def test_the_nth_request_fails(books, truth, failure):
+    """Whichever request of a run fails, a temporary failure ends EXACT and a final one CLEAR."""
+    with running(books.path) as service, stamina.set_testing(testing=True, attempts=3, cap=True):
         number, verdicts = 0, []
         while True:
             number += 1
-            road = NthFails(number, (WAYS | FINAL)[way])
-            with client_of(world, service, transport=road) as client:
-                said = verdict(world, client, truth)
-            if road.count < number:
+            transport = NthFails(number, (TEMPORARY_FAILURES | FINAL_FAILURES)[failure])
+            with client_of(books, service, transport=transport) as client:
+                result = verdict(books, client, truth)
+            if transport.count < number:
                 break
-            verdicts.append(said)
+            verdicts.append(result)
     assert len(verdicts) > 10
-    assert set(verdicts) == ({"EXACT"} if way in WAYS else {"CLEAR"})
+    assert set(verdicts) == ({"EXACT"} if failure in TEMPORARY_FAILURES else {"CLEAR"})
 
 
-def test_a_clear_error_names_its_operation(world):
-    """The message says what was asked, of which ledger, and what to do."""
+def test_a_clear_error_names_its_operation(books):
+    """The message names the operation and the ledger."""
     with (
-        running(world.path, ServiceOptions(faults="http_500")) as service,
-        client_of(world, service, max_attempts=1) as client,
+        running(books.path, ServiceOptions(faults="http_500")) as service,
+        client_of(books, service, max_attempts=1) as client,
     ):
         with pytest.raises(ServiceError, match="cash flow report"):
             aa.load_cash_flow_report(client, START, END)
