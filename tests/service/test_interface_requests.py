@@ -1,4 +1,4 @@
-"""Requests, row by row of `interface_table.toml`: what is required, allowed, the default, and what is refused."""
+"""Requests, row by row of `interface_table.toml`: required, allowed, default and refused values."""
 
 import itertools
 import tomllib
@@ -29,7 +29,7 @@ def world(books):
 
 
 def plain(operation, world):
-    """Return the parts of a request of an operation with everything that must be there, and nothing else."""
+    """Return the parts of a request with everything that an operation requires, and nothing else."""
     parts = {"header": dict(world.headers), "path": {}, "query": {}, "body": {}}
     if operation == "create_ledger":
         parts["body"] = {
@@ -54,14 +54,14 @@ def sent(world, operation, parts):
 
 
 def named_wrong(response, row):
-    """Whether an response is 422 and names the field of a row."""
+    """Whether a response is 422 and names the field of a row."""
     return response.status_code == 422 and [row["in"], row["name"]] in [
         detail["loc"][:2] for detail in response.json()["detail"]
     ]
 
 
 def right_values(row, world):
-    """Return values that a row allows, of which each is sent."""
+    """Return the values to send that a row allows."""
     kind = row["type"]
     if kind.startswith(("enum ", "array of enum ")):
         return list(ENUM[kind.rpartition(" ")[2]])
@@ -81,7 +81,7 @@ def right_values(row, world):
 
 
 def wrong_values(row):
-    """Return values that a row does not allow, beside null."""
+    """Return values that a row does not allow, except null."""
     kind = row["type"]
     wrong = {
         "boolean": ["True", "1", "yes", ""] if row["in"] == "query" else ["true", 1, 0, [], {}],
@@ -100,7 +100,7 @@ def wrong_values(row):
 
 
 def with_value(parts, row, value, world):
-    """Put a value in its place, and beside it whatever must agree with it."""
+    """Set a value in a request, and the values that must agree with it."""
     parts = {part: dict(fields) for part, fields in parts.items()}
     parts[row["in"]][row["name"]] = value
     if row["name"] == "type" and isinstance(value, str) and value in ENUM["type"]:
@@ -109,13 +109,13 @@ def with_value(parts, row, value, world):
         parts["body"]["type"] = next(kind for kind, subs in TABLE["sub_types_of"].items() if value in subs)
     if row["name"] == "page_token" and value:
         parts["query"]["limit"] = 1
-    if row["name"] == "category_ledger_id" and value == "rent":  # where it is now
+    if row["name"] == "category_ledger_id" and value == "rent":  # its current category
         world.recategorize("bank", "T", value)
     return parts
 
 
 def rows(condition):
-    """Return the rows of all requests that a condition holds of, as cases of a test."""
+    """Return the rows of all requests that meet a condition, as cases of a test."""
     return pytest.mark.parametrize(
         ("operation", "row"),
         [
@@ -128,13 +128,13 @@ def rows(condition):
 
 
 def is_credential(row):
-    """Whether a row is a header that other tests try all values of."""
+    """Whether a row is a header whose values other tests cover."""
     return row["name"] in {"authorization", "service-instance-id"}
 
 
 @rows(lambda row: row["in"] != "path")
 def test_what_is_required(world, operation, row):
-    """Without what is required the request is refused, naming it; without anything else it is answered."""
+    """Without a required value the request is refused and the value named; without any other it succeeds."""
     status, parts = TABLE["operation"][operation]["status"], plain(operation, world)
     fields = {name: value for name, value in parts[row["in"]].items() if name != row["name"]}
     response = sent(world, operation, parts | {row["in"]: fields})
@@ -146,7 +146,7 @@ def test_what_is_required(world, operation, row):
 
 @rows(lambda row: not is_credential(row))
 def test_what_is_allowed(world, operation, row):
-    """Every value of an enumeration, both ends of a range and either boolean is taken; anything else is refused."""
+    """Every value of an enumeration, both ends of a range and either boolean is accepted; anything else is refused."""
     status, parts = TABLE["operation"][operation]["status"], plain(operation, world)
     for value in right_values(row, world):
         response = sent(world, operation, with_value(parts, row, value, world))
@@ -156,8 +156,8 @@ def test_what_is_allowed(world, operation, row):
 
 
 @rows(lambda row: row["in"] == "body")
-def test_null_is_as_left_out(world, operation, row):
-    """In a body null says what leaving out says: fine where it may be null, and refused where it is required."""
+def test_null_means_omitted(world, operation, row):
+    """In a body, null means omitted: accepted if the field is nullable, and refused if it is required."""
     response = sent(world, operation, with_value(plain(operation, world), row, None, world))
     if row["required"] == "no":
         assert row["nullable"]
@@ -167,8 +167,8 @@ def test_null_is_as_left_out(world, operation, row):
 
 
 @rows(lambda row: row["required"] == "conditional")
-def test_what_a_financial_account_makes_needless(world, operation, row):
-    """With a financial account type it may be left out or null, alone or with the others."""
+def test_fields_with_a_financial_account_type(world, operation, row):
+    """With a financial account type the field may be omitted or null, alone or with the others."""
     account = {"name": "x", "editable": True, "financial_account_type": "bank_account"}
     complete = account | {"debit_credit": "debit", "report_cash_flow": True, "sort_code": "1", "type": "asset"}
     complete |= {"sub_type": "current_assets"}
@@ -180,8 +180,8 @@ def test_what_a_financial_account_makes_needless(world, operation, row):
 
 
 @rows(lambda row: "default" in row)
-def test_the_default_is_what_left_out_means(world, operation, row):
-    """Sent or left out, the default responses the same, and differently from another value."""
+def test_omitted_means_the_default(world, operation, row):
+    """The default gives the same response whether sent or omitted, and another value a different one."""
     for number in range(60):
         world.post("2025-12-31T23:30:00Z", ("bank", number), ("food", -number))
     parts = plain(operation, world)
@@ -191,13 +191,13 @@ def test_the_default_is_what_left_out_means(world, operation, row):
     ]
     left_out = sent(world, operation, parts).json()
     for response in (left_out, *responses):
-        response.pop("next_page_token", None)  # is bound to the query as it was sent
+        response.pop("next_page_token", None)  # bound to the query as sent
     assert left_out == responses[0] != responses[1]
 
 
 @pytest.mark.parametrize("value", ["debit", "credit"])
-def test_every_kind_of_ledger_is_made_as_asked(world, value):
-    """Each financial account type and each sub_type, on either side, cash or not, is answered as it was sent."""
+def test_every_type_of_ledger_is_created(world, value):
+    """Each financial account type and each sub_type, on either side, cash or not, is returned as sent."""
     kinds = [(kind, sub) for kind, subs in TABLE["sub_types_of"].items() for sub in subs]
     accounts = [None, *ENUM["financial_account_type"]]
     for number, (kind, sub_type) in enumerate(kinds):
@@ -213,20 +213,20 @@ def test_every_kind_of_ledger_is_made_as_asked(world, value):
 
 
 def test_names_are_free(world):
-    """A name may be any text, long, in any writing, and twice."""
+    """A name may be any text, long, in any script, and used twice."""
     for name in ("x", "x", " ", "5010", "Kasse \u00e4\u00f6\u4e2d\U0001f4b6", '"\\/<b>&', "n" * 5000, "null"):
         assert world.create(name=name, editable=False, financial_account_type="payments")["name"] == name
 
 
 def test_sort_codes_are_free(world):
-    """A ledger of any type may have a sort code with any first digit, or none of digits, and one that is taken."""
+    """A ledger of any type may have a sort code with any first digit, without digits, or one that is used already."""
     for code in ("1", "9", "0005", "ABC", "-", "1"):
         assert plain("create_ledger", world)["body"]["type"] == "expense"
         assert world.create(**plain("create_ledger", world)["body"] | {"sort_code": code})["sort_code"] == code
 
 
 def test_lists_are_separated_by_commas(world):
-    """Several values of a list are one parameter, in any order; each of them counts."""
+    """Several values of a list are one parameter, in any order; each of them applies."""
     (first, *_) = world.lines("bank", expand="transaction,journal_entry,ledger")["records"]
     assert {"transaction", "journal_entry", "ledger"} <= set(first)
     world.post("2025-03-03T12:00:00Z", ("bank", 1, NewTag("class", "north"), NewTag("class", "south")), ("food", -1))
@@ -235,11 +235,8 @@ def test_lists_are_separated_by_commas(world):
         assert len(world.lines("bank", tag_ids=",".join(order))["records"]) == 1
 
 
-# time zones
-
-
 def time_zones():
-    """Return every name that the interface says is a time zone: names of areas are those of the database itself."""
+    """Return every name that the interface says is a time zone: names of areas are those of the time zone database."""
     told = TABLE["time_zone"]
     database = resources.files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
     areas = (*told["areas"], *told["legacy_areas"])
@@ -250,7 +247,7 @@ def time_zones():
 
 
 def test_time_zones(world):
-    """Every time zone of the interface is taken by both operations, and the document lists just these."""
+    """Both operations accept every time zone of the interface, and the document lists just these."""
     names = sorted(time_zones())
     paths = world.http.get("/openapi.json").json()["paths"]
     for operation in ("list_line_entries", "retrieve_cash_flow_report"):

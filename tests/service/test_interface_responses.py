@@ -1,4 +1,4 @@
-"""Answers, by schemas that are written from `interface_table.toml`: every field is seen, of its type, and no other."""
+"""Responses, by schemas that are made from `interface_table.toml`: every field is seen, of its type, and no other."""
 
 import datetime as dt
 import re
@@ -6,10 +6,13 @@ import tomllib
 from decimal import Decimal
 from pathlib import Path
 
+import msgspec
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
 from accounting_analytics.service.bookkeeping.new_entries import NewTag, NewTransaction
+from accounting_analytics.service.wire.json_values import encode
+from accounting_analytics.service.wire.response_models import CashFlowReport, LineEntryPage
 
 TABLE = tomllib.loads((Path(__file__).parent / "interface_table.toml").read_text(encoding="utf-8"))
 ENUM, OBJECTS = TABLE["enum"], TABLE["object"]
@@ -64,19 +67,19 @@ SCHEMAS = {
 
 
 class Seen:
-    """Checks responses, and remembers which fields had a value, which were null, and which values enums had."""
+    """Checks responses, and collects the fields with a value, the fields that were null, and the values of enums."""
 
     def __init__(self):
         self.fields, self.nulls, self.values = set(), set(), set()
 
     def check(self, response, name):
-        """Check an response against the schema of an object of the interface."""
+        """Check a response against the schema of an object of the interface."""
         validator = Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": SCHEMAS}, format_checker=FORMATS)
         assert [f"{error.json_path}: {error.message}" for error in validator.iter_errors(response)] == []
-        self.remember(response, name)
+        self.collect(response, name)
         return response
 
-    def remember(self, response, name):
+    def collect(self, response, name):
         for row in OBJECTS[name]:
             value = response.get(row["name"], self)
             if value is None:
@@ -88,12 +91,12 @@ class Seen:
                 nested = row["type"].rpartition("object ")[2] if "object " in row["type"] else None
                 for one in value if isinstance(value, list) else [value]:
                     if nested:
-                        self.remember(one, nested)
+                        self.collect(one, nested)
 
 
 @pytest.fixture
 def world(books):
-    """Return books with an entry of every kind that responses may show."""
+    """Return books with an entry of every kind that responses can have."""
     costs = books.create(
         name="Costs", editable=True, debit_credit="debit", type="expense", sub_type="operating_expenses",
         report_cash_flow=False, sort_code="5",
@@ -107,8 +110,8 @@ def world(books):
     return books
 
 
-def test_answers_have_the_fields_of_the_interface(world):
-    """Of all four operations: every field is there, of its type, null only where it may be; none is added."""
+def test_responses_have_the_fields_of_the_interface(world):
+    """All four operations return every field, of its type, null only if nullable, and no other field."""
     seen = Seen()
     for kind, sub_types in TABLE["sub_types_of"].items():
         for number, sub_type in enumerate(sub_types):
@@ -137,8 +140,21 @@ def test_answers_have_the_fields_of_the_interface(world):
     assert {(name, value) for name in shown for value in ENUM[name]} == seen.values
 
 
-def test_answers_are_json(world):
-    """Whatever is answered, also a refusal, is JSON of UTF-8, with numbers that are plain decimals."""
+def test_responses_are_the_encoded_structs(world):
+    """A body, rendered by column or not, is byte for byte the encoding of the struct that the document describes."""
+    days = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
+    expand = {"expand": ",".join(ENUM["line_entry_path"])}
+    for path, params, model in (
+        (f"/v0/ledgers/{world.account}/line-entries", days, LineEntryPage),
+        (f"/v0/ledgers/{world.rent}/line-entries", days | expand, LineEntryPage),
+        ("/v0/reports/cash-flow", days, CashFlowReport),
+    ):
+        body = world.request("GET", path, params=params).content
+        assert encode(msgspec.json.decode(body, type=model)) == body
+
+
+def test_responses_are_json(world):
+    """Every response, refusals too, is JSON in UTF-8 with numbers that are plain decimals."""
     year = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
     for path, params in (
         (f"/v0/ledgers/{world.account}/line-entries", year),
@@ -167,7 +183,7 @@ def test_answers_are_json(world):
     ],
 )
 def test_the_schemas_refuse(name, change, wrong):
-    """The schemas themselves see a value of another type, a null, a field too many and a date that is none."""
+    """The schemas refuse a value of another type, a null, an additional field and an impossible date."""
     right = {
         "category": {"ledger_id": "l", "ledger_name": "n", "editable": True},
         "journal_entry": {"datetime": "2025-03-01T12:00:00Z", "description": "", "id": "e", "line_entry_ids": ["a"]},

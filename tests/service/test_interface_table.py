@@ -1,4 +1,4 @@
-"""The interface, row by row: a running service, its document and the tests hold every row of `interface_table.toml`."""
+"""The interface, row by row: service, OpenAPI document and tests agree with every row of `interface_table.toml`."""
 
 import itertools
 import re
@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 TABLE = tomllib.loads((HERE / "interface_table.toml").read_text(encoding="utf-8"))
 ENUM, OBJECTS, REQUESTS, STATEMENTS = (TABLE[part] for part in ("enum", "object", "request", "statements"))
 OBJECTS["categorized_transaction"] = OBJECTS["transaction"] + OBJECTS["categorized_transaction"]
-# how many rows the tables of the interface have; requests have the two headers of every request in front
+# number of rows of the tables of the interface; requests start with the two headers of every request
 ROWS = {
     "ledger": 13, "categorized_transaction": 13, "category": 3, "line_entry": 17, "line_entry_page": 3,
     "cash_flow_report": 5, "cash_flow_ledger": 5, "cash_flow_line": 6, "cash_ledger_balance": 5,
@@ -55,9 +55,6 @@ def test_every_row_has_its_tests():
     assert asked - collected == set()
 
 
-# the document
-
-
 @pytest.fixture(scope="module")
 def document(served):
     """Return the OpenAPI document as it is served."""
@@ -78,7 +75,7 @@ def test_paths(document):
 
 
 def documented(document, schema):
-    """Return what a schema of the document says in the words of the table: type, nullable, and the rest."""
+    """Return a schema of the document in the terms of the table: type, nullable, and the rest."""
     schema = dict(schema)
     if "anyOf" in schema and {"type": "null"} in schema["anyOf"]:
         (schema,) = [one for one in schema["anyOf"] if one != {"type": "null"}]
@@ -90,40 +87,40 @@ def documented(document, schema):
     if "const" in schema:
         return {"type": f"enum {enum_named([schema['const']])}"}
     if "enum" in schema:
-        return {"type": f"enum {enum_named(schema['enum'])}"} | kept(schema)
+        return {"type": f"enum {enum_named(schema['enum'])}"} | limits_of(schema)
     if schema["type"] == "array":
         return {"type": f"array of {documented(document, schema['items'])['type']}"}
-    return {"type": schema.get("format", schema["type"])} | kept(schema)
+    return {"type": schema.get("format", schema["type"])} | limits_of(schema)
 
 
-def kept(schema):
-    """Return the limits and the default of a schema, in the words of the table."""
+def limits_of(schema):
+    """Return the limits and the default of a schema, in the terms of the table."""
     named = {"maxLength": "max_length", "maximum": "maximum", "minimum": "minimum", "default": "default"}
     return {named[key]: value for key, value in schema.items() if key in named and value is not None}
 
 
 def snake(name):
-    """Return the name of an object as the table has it."""
+    """Return the name of an object in the table."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
 def enum_named(values):
-    """Return which enumeration of the table has just these values."""
-    if TABLE["time_zone"]["localtime"] in values:  # test_time_zones looks at each
+    """Return the name of the enumeration of the table with exactly these values."""
+    if TABLE["time_zone"]["localtime"] in values:  # test_time_zones checks each
         return "time zone"
     (name,) = [name for name, known in ENUM.items() if sorted(known) == sorted(values)]
     return name
 
 
 def in_table(row):
-    """Return what a row of the table says of the values of a field."""
-    kept_in_row = ("type", "nullable", "max_length", "minimum", "maximum", "default")
-    said = {key: row[key] for key in kept_in_row if key in row}
-    return said | {"type": said["type"].replace("local date-time", "string")}
+    """Return the type, nullability, limits and default of a row of the table."""
+    keys = ("type", "nullable", "max_length", "minimum", "maximum", "default")
+    described = {key: row[key] for key in keys if key in row}
+    return described | {"type": described["type"].replace("local date-time", "string")}
 
 
 def test_document_has_the_fields_of_the_requests(document):
-    """Every parameter, header and field of a body stands in the document as in the table, and no other does."""
+    """The document has every parameter, header and field of a body as in the table, and no other."""
     for name, operation in TABLE["operation"].items():
         described = document["paths"][operation["path"]][operation["method"].lower()]
         found = {
@@ -140,17 +137,17 @@ def test_document_has_the_fields_of_the_requests(document):
             one.pop("default", None) if one.get("default") is None else None
         expected = {}
         for row in REQUESTS[name]:
-            said = in_table(row) | {"required": row["required"] == "yes"}
-            if row["in"] != "body":  # a URL or a header says null by leaving it out
-                said.pop("nullable", None)
-            expected[row["in"], row["name"]] = said
+            described = in_table(row) | {"required": row["required"] == "yes"}
+            if row["in"] != "body":  # URLs and headers have no null
+                described.pop("nullable", None)
+            expected[row["in"], row["name"]] = described
         assert expected.pop(("header", "authorization")) == {"type": "string", "required": True}
         assert {"bearer": []} in document["security"]
         assert found == expected
 
 
-def test_document_has_the_fields_of_the_answers(document):
-    """Every object that is answered stands in the document with the fields of the table, and no other."""
+def test_document_has_the_fields_of_the_responses(document):
+    """The document has every object of the responses with the fields of the table, and no other."""
     described = document["components"]["schemas"]
     names = {snake(name): name for name in described}
     for name, rows in OBJECTS.items():
@@ -160,7 +157,7 @@ def test_document_has_the_fields_of_the_answers(document):
             for field, one in schema["properties"].items()
         }
         for one in found.values():
-            one.pop("minimum", None)  # of the amount of a line entry: served as a magnitude
+            one.pop("minimum", None)  # of the amount of a line entry, which is a magnitude
         if name == "recategorized_transaction":  # the document promises one field more than the interface
             assert found["journal_entry_id"].pop("required")
             found["journal_entry_id"]["required"] = False

@@ -1,4 +1,4 @@
-"""Any sequence of operations responses as a naive reading of the rules does: a few lists, `zoneinfo`, and loops."""
+"""Any sequence of operations gives the results of a naive implementation of the rules: lists, `zoneinfo` and loops."""
 
 import datetime as dt
 import itertools
@@ -51,7 +51,7 @@ KINDS = [
     ("expense", "other_expenses", None, False),
     ("revenue", "other_income", None, False),
 ]  # fmt: skip
-# what a financial account is when nothing else is said
+# fields of a financial account by default
 BY_DEFAULT = {
     "bank_account": ("asset", "current_assets", "debit", True),
     "prepaid_card": ("asset", "current_assets", "debit", True),
@@ -93,7 +93,7 @@ class Entry:
 
 
 class Machine(RuleBasedStateMachine):
-    """The service, and beside it the plain lists."""
+    """The service, and the same books in plain lists."""
 
     def __init__(self, make_books, seen):
         super().__init__()
@@ -103,8 +103,6 @@ class Machine(RuleBasedStateMachine):
         self.tag_ids: dict[NewTag, str] = {}
         self.changes: list[tuple] = []
         self._numbers = itertools.count(1)
-
-    # what the rules say
 
     def day(self, entry, zone):
         return entry.moment.astimezone(ZoneInfo(LOCALTIME if zone == "localtime" else zone)).date()
@@ -190,8 +188,6 @@ class Machine(RuleBasedStateMachine):
             "ending_cash_balance": sum(at["cash_balance"] for at in ending),
         }
 
-    # what is done
-
     @initialize(start=st.sampled_from(STARTS), tier=st.sampled_from([2, 3, 3]), data=st.data())
     def first_books(self, start, tier, data):
         self.start, self.tier = start, tier
@@ -227,8 +223,14 @@ class Machine(RuleBasedStateMachine):
         type_, sub_type, side, cash = BY_DEFAULT[account]
         name = f"Ledger {next(self._numbers) % 4}"
         created = self.books.create(name=name, editable=False, financial_account_type=account)
-        said = {"type": type_, "sub_type": sub_type, "debit_credit": side, "report_cash_flow": cash, "parent_id": None}
-        assert {field: created[field] for field in said} == said
+        expected = {
+            "type": type_,
+            "sub_type": sub_type,
+            "debit_credit": side,
+            "report_cash_flow": cash,
+            "parent_id": None,
+        }
+        assert {field: created[field] for field in expected} == expected
         code = created["sort_code"]
         assert all(
             code > other.sort_code for other in self.ledgers.values() if (other.type, other.parent) == (type_, None)
@@ -252,7 +254,7 @@ class Machine(RuleBasedStateMachine):
         self.post_lines(moment, [(data.draw(st.sampled_from(list(self.ledgers))), amount) for amount in signed], data)
 
     def post_transaction(self, moment, amounts, data):
-        """Post what most entries are: money in an account, and its categories on the other side."""
+        """Post an ordinary entry: money in an account, and its categories on the other side."""
         account = data.draw(st.sampled_from([ledger.id for ledger in self.ledgers.values() if ledger.account]))
         sign = data.draw(st.sampled_from([1, -1]))
         parts = [(data.draw(st.sampled_from(self.categories())), Decimal(sign * amount) / 4) for amount in amounts]
@@ -286,7 +288,7 @@ class Machine(RuleBasedStateMachine):
             self.learn(tag, entry)
 
     def learn(self, tag, entry):
-        """Find the id of a new tag on the line that carries it."""
+        """Find the id of a new tag on a line that has it."""
         line = next(line for line in entry.lines if tag in line.tags)
         shown = self.list_all(line.ledger, entry.moment.date(), entry.moment.date(), "UTC")
         tags = next(at["tags"] for at in shown if at["id"] == line.id)
@@ -308,7 +310,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def recategorize(self, data):
-        """Replace one category, or all of them, by another one, as people do."""
+        """Replace one category, or all of them, by another one, as users do."""
         entry, own = data.draw(st.sampled_from(self.sides()))
         lying = [line.ledger for line in self.opposing(entry, own)]
         category = data.draw(st.sampled_from([None, *lying]))
@@ -316,7 +318,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def recategorize_anything(self, data):
-        """Name any ledger for any other one."""
+        """Replace any ledger by any other one."""
         entry, own = data.draw(st.sampled_from(self.sides()))
         target = data.draw(st.sampled_from(list(self.ledgers)))
         self.change(entry, own, target, data.draw(st.sampled_from([None, *self.ledgers])))
@@ -349,8 +351,6 @@ class Machine(RuleBasedStateMachine):
             assert response["transaction"]["opposing_line_entry_ids"] == [line.id for line in opposing]
             assert response["transaction"]["amount"] == own.signed
 
-    # what is seen
-
     def before_start(self, day):
         return self.start is not None and day < self.start
 
@@ -359,7 +359,7 @@ class Machine(RuleBasedStateMachine):
         assert [wrong["loc"] for wrong in response["detail"]] == [["query", "start_date"]]
 
     def list_backward(self, ledger, start, end, zone, limit, **params):
-        """Go to the last page, and back from there by what each page says comes before."""
+        """Go to the last page, and back from there by the previous page tokens."""
         days, params = (start.isoformat(), end.isoformat()), {"time_zone": zone, "limit": limit, **params}
         page = self.books.lines(ledger, *days, **params)
         while page["next_page_token"]:
@@ -452,7 +452,7 @@ class Machine(RuleBasedStateMachine):
 
 @pytest.mark.soak
 def test_any_sequence_of_operations(make_books, soak_count):
-    """Create, post, recategorize, list and report agree with the naive reading at every step."""
+    """Create, post, recategorize, list and report agree with the naive implementation at every step."""
     seen, examples = Counter(), soak_count(500)
     run_state_machine_as_test(
         lambda: Machine(make_books, seen),
@@ -463,6 +463,6 @@ def test_any_sequence_of_operations(make_books, soak_count):
             suppress_health_check=list(HealthCheck),
         ),
     )
-    # something of every kind came about: whole splits, one category of many, pages that go on, reports with lines
+    # every kind of case occurred: whole splits, one category of many, several pages, reports with lines
     often = [("change", True, False), ("change", False, True), ("pages", True), ("report", True)]
     assert min(seen[kind] for kind in often) > examples // 25, seen

@@ -22,7 +22,7 @@ TRANSACTION = {
 
 
 def test_fields_without_expansion(books):
-    """A cash line names its transaction; a category line has none; what was not asked for is absent."""
+    """A cash line names its transaction; a category line has none; without an expansion its object is absent."""
     bank, rent = books.bank(editable=False), books.category()
     entry = books.post("2025-03-01T09:30:00.000123Z", (bank, "-12.30"), (rent, "12.30"), description='Rent "März" \\')
     (cash,) = books.lines(bank)["records"]
@@ -78,7 +78,7 @@ def test_every_expansion(books):
     ],
 )
 def test_each_expansion_alone(books, expand, added):
-    """Only what was asked for is expanded."""
+    """Only the expansion in the query is returned."""
     bank = books.bank()
     books.post("2025-03-01T12:00:00Z", (bank, 1), (books.category(), -1))
     (line,) = books.lines(bank, expand=expand)["records"]
@@ -86,7 +86,7 @@ def test_each_expansion_alone(books, expand, added):
 
 
 def test_opposing_is_the_other_side(books):
-    """Opposing are the lines of the other side only: a withheld tax does not oppose the bank it leaves with."""
+    """Only lines of the other side oppose: a withheld tax does not oppose the bank account on its own side."""
     bank, wages, tax = books.bank(), books.category("Wages"), books.category("Tax", "liability", debit_credit="credit")
     books.post("2025-03-01T12:00:00Z", (bank, "-700"), (wages, "1000"), (tax, "-300"))
     assert books.lines(bank, expand="opposing_ledger_ids")["records"][0]["opposing_ledger_ids"] == [wages]
@@ -116,7 +116,7 @@ def test_is_cashflow(books):
 
 
 def test_is_cashflow_survives_a_recategorization(books):
-    """A line that moves between categories stays what it was: recategorizing cannot reach a cash ledger."""
+    """Moving a line between categories does not change whether its entry touches cash."""
     bank, rent, food = books.bank(), books.category(), books.category("Food")
     entry = books.post("2025-03-01T12:00:00Z", (bank, -10, NewTransaction(id="T")), (rent, 10))
     books.recategorize(bank, "T", food)
@@ -125,7 +125,7 @@ def test_is_cashflow_survives_a_recategorization(books):
 
 
 def test_tags_are_all_required(books, make_books):
-    """Only lines with all the tags are listed; a tag unknown here, also another instance's, is 404."""
+    """Only lines with all the tags are listed; an unknown tag, or one of another instance, is 404."""
     bank, rent = books.bank(), books.category()
     north, south = NewTag("class", "north"), NewTag("class", "south")
     for day, tags in enumerate([(), (north,), (south,), (north, south)], start=1):
@@ -191,7 +191,7 @@ def many(books):
 
 
 def pages(books, ledger, direction, token=None, **params):
-    """Pages in one direction, from the one with the token on."""
+    """Pages in one direction, starting with the page of the token."""
     while True:
         page = books.lines(ledger, **params, **({"page_token": token} if token else {}))
         yield page
@@ -202,7 +202,7 @@ def pages(books, ledger, direction, token=None, **params):
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 22, 23, 24, 1000])
 def test_pages_tile_the_lines_in_both_directions(books, many, limit):
-    """Forward and back again, pages show every line once and in order, and are the same pages."""
+    """Forward and back, the pages are the same and have every line once, in order."""
     bank, ids = many
     forward = list(pages(books, bank, "next_page_token", limit=limit))
     assert [line["id"] for page in forward for line in page["records"]] == ids
@@ -222,7 +222,7 @@ def test_pages_tile_the_lines_in_both_directions(books, many, limit):
 
 
 def test_default_limit_is_50(books):
-    """Without a limit a page has 50 records; the token of one with and without the default is the same."""
+    """Without a limit a page has 50 records, and the same token as with a limit of 50."""
     bank, rent = books.bank(), books.category()
     for number in range(51):
         books.post("2025-03-01T12:00:00Z", (bank, number), (rent, -number))
@@ -232,7 +232,7 @@ def test_default_limit_is_50(books):
 
 
 def test_lines_posted_or_moved_between_pages(books, many):
-    """A scan shows no line twice and skips none that was there throughout, whatever comes and goes meanwhile."""
+    """While lines are posted and moved, paging returns no line twice and misses none that stays."""
     bank, ids = many
     first = books.lines(bank, limit=5)
     books.post("2025-03-01T00:00:00Z", (bank, 99), (books.category(), -99))
@@ -249,8 +249,8 @@ def test_lines_posted_or_moved_between_pages(books, many):
     assert [len(page["records"]) for page in pages(books, bank, "next_page_token", limit=5)] == [5, 5, 5, 5, 5]
 
 
-def test_a_page_that_emptied_still_leads_back(books):
-    """When every line after a token moved away, the page is empty and its previous token leads to what is left."""
+def test_an_emptied_page_has_a_previous_page(books):
+    """If every line after a token has moved, the page is empty and its previous token returns the remaining lines."""
     bank, rent, food = books.bank(), books.category(), books.category("Food")
     for day in (1, 2, 3):
         books.post(f"2025-03-0{day}T12:00:00Z", (bank, day), (rent, -day))
@@ -288,7 +288,7 @@ def test_a_token_is_bound_to_its_query(books, many, change):
 
 
 def test_a_token_is_bound_to_ledger_instance_and_database(books, make_books, many):
-    """A token of another ledger or instance is 400, also where ledger ids and lines are the same."""
+    """A token of another ledger or instance is 400, even if ledger ids and lines are the same."""
     bank, _ = many
     token = books.lines(bank, limit=5)["next_page_token"]
     assert books.lines(books.bank("Other"), status=400, limit=5, page_token=token)["error_code"] == "invalid_page_token"
@@ -298,11 +298,11 @@ def test_a_token_is_bound_to_ledger_instance_and_database(books, make_books, man
 
 
 def test_an_altered_token_is_400(books, many):
-    """A token with any character changed, cut or added, or of another kind altogether, is 400."""
+    """A token with any character changed, removed or added, or any other text, is 400."""
     bank, _ = many
     token = books.lines(bank, limit=5)["next_page_token"]
     altered = [token[:at] + ("A" if token[at] != "A" else "B") + token[at + 1 :] for at in range(0, len(token), 5)]
-    # the very last character of a base64 signature carries unused bits; the one before does not
+    # the last character of a base64 signature has unused bits; the one before does not
     for wrong in [*altered[:-1], token[:-4], token + "xx", "", "null", "W10", ".", token * 50, "\u00e9", "\0"]:
         assert books.lines(bank, status=400, limit=5, page_token=wrong)["error_code"] == "invalid_page_token"
 
@@ -363,8 +363,8 @@ def test_a_parameter_given_twice_is_refused(books):
     assert (response.status_code, response.json()["detail"][0]["loc"]) == (422, ["query", "limit"])
 
 
-def test_hostile_text_comes_back_as_text(books):
-    """Whatever stands in names and descriptions is data: quotes, control characters, SQL, HTML, other scripts."""
+def test_hostile_text_is_returned_unchanged(books):
+    """Names and descriptions return unchanged: quotes, control characters, SQL, HTML, other scripts."""
     nasty = [
         "'; DROP TABLE ledgers; --",
         '"},{"id":"x"',

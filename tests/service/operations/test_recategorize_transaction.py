@@ -1,4 +1,4 @@
-"""Recategorizing: what moves, what does not, and what is written down."""
+"""Recategorizing: what moves, what does not, and what the audit records."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def placed(books, *ledgers):
 
 
 def test_one_category_moves(world):
-    """The named category's lines move, all of them, and nothing else does."""
+    """All lines of the category in the request move, and no others."""
     before = world.lines(world.bank_id, expand="transaction")
     response = world.recategorize(world.bank_id, "T", world.fuel, world.rent)
     assert categories(response) == [world.food, world.fuel]
@@ -42,8 +42,8 @@ def test_one_category_moves(world):
     assert ledgers == [world.food, world.fuel]
 
 
-def test_answer(world):
-    """The response has the transaction with what opposes it, its categories, its ledger and its entry."""
+def test_response(world):
+    """The response has the transaction with its opposing lines, its categories, its ledger and its entry."""
     response = world.recategorize(world.bank_id, "T", world.fuel, world.food)
     (line,) = world.lines(world.bank_id, expand="transaction,ledger,journal_entry")["records"]
     transaction = dict(response["transaction"])
@@ -61,8 +61,8 @@ def test_answer(world):
 
 
 @pytest.mark.parametrize("how", [{}, {"category_ledger_id": None}])
-def test_left_out_all_categories_move(world, how):
-    """Without the category to replace, left out or null, a split collapses into one."""
+def test_without_a_category_all_move(world, how):
+    """If the category to replace is omitted or null, a split becomes one category."""
     path = f"/v0/ledgers/{world.bank_id}/transactions/T/categories"
     response = world.request("PUT", path, json={"updated_category_ledger_id": world.fuel} | how)
     assert (response.status_code, categories(response.json())) == (200, [world.fuel])
@@ -70,8 +70,8 @@ def test_left_out_all_categories_move(world, how):
     assert sorted(placed(world, world.fuel)[world.fuel]) == [1, 3, 6]
 
 
-def test_the_report_moves_by_exactly_the_change(world):
-    """Balances and totals stay; only the split between flow ledgers moves, by the amount."""
+def test_the_report_changes_by_the_amount(world):
+    """Balances and totals stay the same; the amount moves from one category to the other."""
     before, after = world.report(), None
     world.recategorize(world.bank_id, "T", world.fuel, world.rent)
     after = world.report()
@@ -82,7 +82,7 @@ def test_the_report_moves_by_exactly_the_change(world):
 
 
 def test_the_current_category_is_no_change(world):
-    """Moving to where everything already is responses 200, writes no audit row, and leaves the method alone."""
+    """Moving to the current category is 200, writes no audit row, and keeps the categorization method."""
     for category in (world.rent,):
         response = world.recategorize(world.bank_id, "T", world.rent, category)
         assert categories(response) == [world.food, world.rent]
@@ -95,7 +95,7 @@ def test_the_current_category_is_no_change(world):
 
 
 def test_audit_rows(world):
-    """Each change leaves one row: who, when, which lines, from where, to where; a refused one leaves none."""
+    """Each change writes one row: user, time, lines, old and new ledgers; a refused change writes none."""
     world.recategorize(world.bank_id, "T", world.fuel, world.rent, headers={"modified-by": "ana@example.com"})
     world.recategorize(world.bank_id, "T", world.food)
     world.recategorize(world.bank_id, "T", world.food, world.rent, status=404)
@@ -131,7 +131,7 @@ def test_review_status_is_untouched(world):
         (("bank_id", "T"), "fuel", "bank_id", "category_not_found"),
     ],
 )
-def test_what_is_not_there_is_404(world, path, target, category, code):
+def test_unknown_ids_are_404(world, path, target, category, code):
     """An unknown ledger, transaction, target or category is 404, and nothing changes."""
     ids = {name: getattr(world, name, name) for name in ("nowhere", "food", "fuel", "rent", "bank_id")}
     ledger, transaction = path
@@ -141,7 +141,7 @@ def test_what_is_not_there_is_404(world, path, target, category, code):
 
 
 def test_financial_account_sides_are_422(books):
-    """Neither the account itself nor another account's side of the entry is a category to move to or from."""
+    """Neither the account itself nor another account of the entry can be a category to move to or from."""
     bank, savings, rent, food = books.bank(), books.bank("Savings"), books.category(), books.category("Food")
     books.post(NOON, (bank, -10, NewTransaction(id="T")), (savings, 4), (rent, 6))
     for target, category in [
@@ -160,7 +160,7 @@ def test_financial_account_sides_are_422(books):
 
 
 def test_balances_cannot_be_moved(books):
-    """A ledger that reports cash flow is neither a new category nor one to replace, with a transaction or without."""
+    """A ledger that reports cash flow can be neither the new category nor the old, with a transaction or without."""
     bank, savings, rent = books.bank(), books.bank("Savings"), books.category()
     till = books.category("Till", "asset", report_cash_flow=True)
     books.post(NOON, (bank, -10, NewTransaction(id="T")), (rent, 6), (till, 4))
@@ -174,8 +174,8 @@ def test_balances_cannot_be_moved(books):
     assert books.audit() == []
 
 
-def test_same_side_lines_are_no_categories(books):
-    """Only opposing lines are categories: what stands on the transaction's own side does not move."""
+def test_same_side_lines_are_not_categories(books):
+    """Only opposing lines are categories: lines on the transaction's own side do not move."""
     bank, wages, tax, other = books.bank(), books.category("Wages"), books.category("Tax"), books.category("Other")
     books.post(NOON, (bank, -700, NewTransaction(id="T")), (wages, 1000), (tax, -300))
     assert categories(books.recategorize(bank, "T", other)) == [other]

@@ -52,7 +52,7 @@ def test_signs(books):
 
 
 def test_fields(books):
-    """Ledgers, lines and balances carry exactly the fields of the interface."""
+    """Ledgers, lines and balances have exactly the fields of the interface."""
     bank, rent = books.bank(), books.category()
     entry = books.post("2025-03-01T12:00:00.5Z", (bank, "-12.30"), (rent, "12.30"), description="March")
     report = books.report()
@@ -76,8 +76,8 @@ def test_fields(books):
     assert report["starting_balances"][0]["cash_balance"] == 0
 
 
-def test_what_never_touches_cash_is_invisible(books):
-    """An invoice is invisible, its payment is an inflow under receivables; transfers between cash give nothing."""
+def test_entries_without_cash_are_not_reported(books):
+    """An invoice is not reported, its payment is an inflow of receivables; transfers between cash ledgers are not."""
     bank, savings = books.bank(), books.bank("Savings")
     receivable = books.bank("Receivable", financial_account_type="accounts_receivable")
     sales = books.category("Sales", "revenue", debit_credit="credit")
@@ -114,8 +114,8 @@ def test_name_of_the_cash_ledger(books):
     assert named == {"more": "First", "tie": "Second", "id": "a", "net": "Second"}
 
 
-def test_days_are_inclusive_and_balances_lie_around_them(books):
-    """Both dates are inclusive; the starting balance is what was there before the first day."""
+def test_days_are_inclusive(books):
+    """Both dates are inclusive; the starting balance is the balance before the first day."""
     bank, rent = books.bank(), books.category()
     for day, amount in (("2025-02-28T23:59:59.999999Z", 1), ("2025-03-01T00:00:00Z", 2), ("2025-03-31T23:59:59Z", 4)):
         books.post(day, (bank, amount), (rent, -amount))
@@ -129,8 +129,8 @@ def test_days_are_inclusive_and_balances_lie_around_them(books):
 @pytest.mark.parametrize(
     "zone", ["America/New_York", "localtime", "Pacific/Auckland", "Etc/GMT+12", "Africa/Casablanca"]
 )
-def test_the_days_of_a_dst_month_tile_it(make_books, zone):
-    """Day by day, a month with a change of clocks adds up: each report starts where the one before ended."""
+def test_the_days_of_a_dst_month_add_up(make_books, zone):
+    """In a month with a clock change, the report of each day starts with the ending balance of the day before."""
     books = make_books(localtime="Atlantic/Azores")
     bank, rent = books.bank(), books.category()
     for hour in range(0, 24 * 7, 3):
@@ -152,7 +152,7 @@ def test_the_days_of_a_dst_month_tile_it(make_books, zone):
     assert shown == whole["cash_flow_ledgers"][0]["lines"]
 
 
-def test_totals_climb_the_hierarchy(books):
+def test_totals_include_descendants(books):
     """A total is a ledger's own flow and that of all descendants; an ancestor is listed without lines of its own."""
     bank = books.bank()
     root = books.category("Root", sort_code="9")
@@ -170,7 +170,7 @@ def test_totals_climb_the_hierarchy(books):
 
 
 def test_balance_totals_count_cash_only(books):
-    """Only descendants that report cash flow count into a balance's total, also below one that does not."""
+    """Only descendants that report cash flow count in a balance's total, even below one that does not."""
     top = books.bank("Top", sort_code="1")
     between = books.category("Between", "asset", parent_id=top)
     below = books.bank("Below", sort_code="3", parent_id=between)
@@ -222,7 +222,7 @@ def test_tags_filter_lines_but_not_balances(books):
 
 @pytest.mark.parametrize(("tier", "status"), [(1, 403), (2, 403), (3, 404)])
 def test_tags_need_tier_3(make_books, tier, status):
-    """Below Tier 3 tags on the report are 403, before anything else is looked at; without tags all tiers may."""
+    """Below Tier 3, tags on the report are 403 before any other check; without tags every tier is allowed."""
     books = make_books(tier=tier)
     refused = books.report(status=status, tag_ids="nothing")
     assert refused["error_code"] == {403: "tier_required", 404: "tag_not_found"}[status]
@@ -248,13 +248,13 @@ def test_bad_parameters_are_named(books, params, loc):
 
 
 def test_a_report_of_many_megabytes(books):
-    """A report that is sent in parts from a file is one report: every line once, in order, and the sums tie."""
+    """A report that is sent in chunks has every line once, in order, and its sums tie."""
     bank, *categories = books.bank(), books.category("Rent"), books.category("Empty"), books.category("Food")
-    said = "x" * 400
+    text = "x" * 400
     entries = [
         NewJournalEntry(
             dt.datetime(2025, 1, 1, tzinfo=dt.UTC) + dt.timedelta(minutes=number),
-            f"{number} {said}",
+            f"{number} {text}",
             (NewLine(bank, "credit", Decimal(number)), NewLine(categories[number % 2 * 2], "debit", Decimal(number))),
         )
         for number in range(10_000)
