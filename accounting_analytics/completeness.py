@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import html
-import json
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from accounting_analytics.errors import FrameError
+from accounting_analytics.json_text import to_json_text
 from accounting_analytics.load_metadata import changed_row_count, loaded_period, read_load_metadata
 from accounting_analytics.money import format_amount
 from accounting_analytics.schemas import CashFlowReport, LineEntries, total
@@ -78,11 +78,16 @@ class Certificate:
         """Whether no problem was found."""
         return self.problems.empty
 
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The problems."""
+        return self.problems
+
     def __str__(self) -> str:
         return self.explain()
 
     def summary(self) -> str:
-        """One line of text."""
+        """One line: whether the load is complete."""
         counts = f"{self.lines:,} lines of {self.entries:,} journal entries"
         if not self.complete:
             return f"NOT COMPLETE: {len(self.problems):,} problem(s) in {counts}; first: {_sentence(self.problems, 0)}"
@@ -103,22 +108,17 @@ class Certificate:
         return "\n".join([*text, *([f"- and {more:,} more: see .problems"] if more > 0 else [])])
 
     def to_json(self) -> str:
-        """Certificate as JSON; amounts are strings."""
-        problems = self.problems.astype(object).where(self.problems.notna(), None).to_dict("records")
-        return json.dumps(
+        """JSON text of the certificate; amounts are strings."""
+        return to_json_text(
             {
                 "complete": self.complete,
                 "lines": self.lines,
                 "entries": self.entries,
-                "debits": str(self.debits),
-                "credits": str(self.credits),
+                "debits": self.debits,
+                "credits": self.credits,
                 "checks": [check._asdict() for check in self.checks],
-                "problems": [
-                    {name: value if value is None else str(value) for name, value in problem.items()}
-                    for problem in problems
-                ],
-            },
-            indent=2,
+                "problems": self.problems,
+            }
         )
 
     def _repr_html_(self) -> str:

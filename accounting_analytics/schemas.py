@@ -22,6 +22,8 @@ from pandera.typing.pandas import Series  # noqa: TC002 (pandera reads the annot
 
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import FrameError
+from accounting_analytics.json_text import to_json_text
+from accounting_analytics.messages import printable
 from accounting_analytics.money import DEFAULT_SCALE, EXACT, PRECISION, format_amount, pandas_dtype, parse_amount
 
 if TYPE_CHECKING:
@@ -349,24 +351,61 @@ class CashFlowReport:
         with localcontext(EXACT):
             return self.net_cash_flow - (self.ending_cash_balance - self.starting_cash_balance)
 
-    def _repr_html_(self) -> str:
-        summary = pd.DataFrame(
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The ledgers that moved cash."""
+        return self.ledgers
+
+    def summary(self) -> str:
+        """One line: the period and the three sums."""
+        prefix = "PARTIAL: " if self.partial else ""
+        sums = ", ".join(f"{name} {format_amount(amount)}" for name, amount in self._sums())
+        return f"{prefix}Cash flow report, {self.period}: {sums}."
+
+    def explain(self) -> str:
+        """Plain text: the summary, the net cash flow of each ledger, the notes."""
+        ledgers = [
+            f"- {name}: {format_amount(amount)}"
+            for name, amount in zip(self.ledgers["name"], self.ledgers["net_cash_flow"], strict=True)
+        ]
+        lines = [self.summary(), *ledgers, *(f"Note: {note}" for note in self.notes)]
+        return "\n".join(map(printable, lines))
+
+    def to_json(self) -> str:
+        """JSON text of the report; amounts are strings."""
+        return to_json_text(
             {
-                "amount": [
-                    format_amount(self.starting_cash_balance),
-                    format_amount(self.net_cash_flow),
-                    format_amount(self.ending_cash_balance),
-                ]
-            },
-            index=[
-                "starting cash balance (anchored)" if self.anchored else "starting cash balance",
-                "net cash flow",
-                "ending cash balance",
-            ],
+                "start_date": self.period.start_date,
+                "end_date": self.period.end_date,
+                "time_zone": self.period.time_zone,
+                "starting_cash_balance": self.starting_cash_balance,
+                "ending_cash_balance": self.ending_cash_balance,
+                "anchored": self.anchored,
+                "partial": self.partial,
+                "ledgers": self.ledgers,
+                "lines": self.lines,
+                "starting_balances": self.starting_balances,
+                "ending_balances": self.ending_balances,
+                "notes": self.notes,
+            }
         )
+
+    def _sums(self) -> list[tuple[str, Decimal]]:
+        return [
+            (
+                "starting cash balance (anchored)" if self.anchored else "starting cash balance",
+                self.starting_cash_balance,
+            ),
+            ("net cash flow", self.net_cash_flow),
+            ("ending cash balance", self.ending_cash_balance),
+        ]
+
+    def _repr_html_(self) -> str:
+        names, amounts = zip(*self._sums(), strict=True)
+        summary = pd.DataFrame({"amount": [format_amount(amount) for amount in amounts]}, index=names)
         columns = ["name", "net_cash_flow", "total_net_cash_flow"]
-        amounts = dict.fromkeys(columns[1:], lambda amount: "" if amount is pd.NA else format_amount(amount))
-        table = self.ledgers[columns].to_html(index=False, escape=True, formatters=amounts)
+        formatters = dict.fromkeys(columns[1:], lambda amount: "" if amount is pd.NA else format_amount(amount))
+        table = self.ledgers[columns].to_html(index=False, escape=True, formatters=formatters)
         warning = "<strong>PARTIAL</strong> " if self.partial else ""
         return (
             f"<p>{warning}Cash flow report, {html.escape(str(self.period))}</p>{summary.to_html(escape=True)}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 import accounting_analytics as aa
-from accounting_analytics.cli.output import print_mapping, print_message, print_notes
+from accounting_analytics.cli.output import print_message, print_notes
 from accounting_analytics.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -19,19 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.loader import LoadPlan
     from accounting_analytics.periods import Period
-
-_PLAN_FIELDS = (
-    "calls",
-    "lines",
-    "minutes",
-    "requests_per_minute",
-    "rate_is_known",
-    "kept_lines",
-    "kept_windows",
-    "probes",
-)
 
 
 class LoadOptions(NamedTuple):
@@ -81,7 +69,7 @@ def load_lines(
     checkpoint = options.checkpoint
     if options.dry_run:
         plan = aa.plan_load(client, ledger_ids, start_date, end_date, time_zone=time_zone, checkpoint=checkpoint)
-        _print_load_plan(plan, as_json=options.as_json)
+        typer.echo(plan.to_json() if options.as_json else plan.explain())
         reports = f"; {report_count} report(s) are extra" if report_count else ""
         print_message(f"dry run: no lines were loaded, only the chart of accounts was discovered{reports}")
         raise typer.Exit(0)
@@ -118,10 +106,3 @@ def _hint_at_checkpoint(checkpoint: Path | None) -> Iterator[None]:
         if checkpoint is not None:
             print_message(f"finished windows are saved in {checkpoint}: run the same command again to resume")
         raise
-
-
-def _print_load_plan(plan: LoadPlan, *, as_json: bool) -> None:
-    if as_json:
-        print_mapping({name: getattr(plan, name) for name in _PLAN_FIELDS} | {"ledgers": plan.ledgers}, as_json=True)
-    else:
-        typer.echo(plan.explain())

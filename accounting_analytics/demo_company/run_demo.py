@@ -65,6 +65,15 @@ class DemoSummary:
     uncategorized: int
     seconds: float
 
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The reconciliations."""
+        return self.reconciliations
+
+    def summary(self) -> str:
+        """One line: what was reconciled, and where the page is."""
+        return f"Reconciled {len(self.reconciliations)} monthly reports to the cent; the page is {self.page}"
+
 
 class _Books(NamedTuple):
     """Loaded books."""

@@ -7,11 +7,12 @@ import textwrap
 from collections import Counter
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from accounting_analytics.diagnosis.finding import Finding, Part, Verdict
+from accounting_analytics.json_text import to_json_text
 from accounting_analytics.messages import printable
 
 if TYPE_CHECKING:
@@ -75,17 +76,19 @@ class Diagnosis:
         """Plain text, at most `width` columns wide: each check with its verdict, what it means and what to do."""
         return "\n".join(self._lines(max(width, _MIN_WIDTH)))
 
-    def as_json(self) -> dict[str, Any]:
-        """Everything as a mapping for JSON."""
-        days = None if self.period is None else (str(self.period.start_date), str(self.period.end_date))
-        return {
-            "exit_code": self.exit_code,
-            "subject": self.subject,
-            "start_date": days and days[0],
-            "end_date": days and days[1],
-            "time_zone": None if self.period is None else self.period.time_zone,
-            "findings": self.frame.to_dict("records"),
-        }
+    def to_json(self) -> str:
+        """JSON text of the diagnosis."""
+        period = self.period
+        return to_json_text(
+            {
+                "exit_code": self.exit_code,
+                "subject": self.subject,
+                "start_date": period and period.start_date,
+                "end_date": period and period.end_date,
+                "time_zone": period and period.time_zone,
+                "findings": self.frame,
+            }
+        )
 
     __str__ = explain
 

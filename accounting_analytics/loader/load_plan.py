@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from accounting_analytics.errors import InputError
+from accounting_analytics.json_text import to_json_text
 from accounting_analytics.loader.checkpoint import MANIFEST, Checkpoint
 from accounting_analytics.loader.line_entry_columns import INSTANT
 from accounting_analytics.loader.strict_page_decoder import instants_in_utc
@@ -75,22 +76,35 @@ class LoadPlan:
         """How long the requests take at the rate, at least."""
         return self.calls / self.requests_per_minute
 
-    def explain(self) -> str:
-        """Plain text: calls, lines, minutes, and what is already loaded."""
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The ledgers."""
+        return self.ledgers
+
+    def summary(self) -> str:
+        """One line: calls, lines and minutes."""
         estimated = int((~self.ledgers["exact"]).sum())
         about = "" if not estimated else f", estimated for {estimated:,} of {len(self.ledgers):,} ledger(s)"
         rate = f"{self.requests_per_minute:g} requests a minute"
         if not self.rate_is_known:
             rate = f"the documented {rate} (this service reports no limit)"
-        kept = (
-            f"\nThe checkpoint has {self.kept_lines:,} lines in {self.kept_windows:,} windows; they are not read again."
-            if self.kept_windows
-            else ""
-        )
         return (
             f"{self.calls:,} requests for about {self.lines:,} lines of {len(self.ledgers):,} ledger(s){about}: "
-            f"at least {self.minutes:.1f} minute(s) at {rate}. Planning took {self.probes:,} request(s).{kept}"
+            f"at least {self.minutes:.1f} minute(s) at {rate}. Planning took {self.probes:,} request(s)."
         )
+
+    def explain(self) -> str:
+        """Plain text: the summary, and what is already loaded."""
+        if not self.kept_windows:
+            return self.summary()
+        kept = f"{self.kept_lines:,} lines in {self.kept_windows:,} windows"
+        return f"{self.summary()}\nThe checkpoint has {kept}; they are not read again."
+
+    def to_json(self) -> str:
+        """JSON text of the plan."""
+        names = ("calls", "lines", "minutes", "requests_per_minute", "rate_is_known", "kept_lines", "kept_windows")
+        fields = {name: getattr(self, name) for name in (*names, "probes", "ledgers")}
+        return to_json_text(fields)
 
     __str__ = explain
 

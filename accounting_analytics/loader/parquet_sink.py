@@ -42,6 +42,10 @@ class LoadedFile:
     notes: tuple[str, ...]
     load: dict[str, Any]
 
+    def summary(self) -> str:
+        """One line: the file and its number of lines."""
+        return f"{self.lines:,} lines in {self.path}"
+
 
 def write_parquet(loaded: LoadedWindows, path: Path) -> LoadedFile:
     """Write all lines of a load, ordered by (datetime, id); the file appears when it is complete.

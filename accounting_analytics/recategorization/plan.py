@@ -72,6 +72,10 @@ class Plan:
         """The items as a table (a copy)."""
         return self._frame.copy()
 
+    def summary(self) -> str:
+        """One line: the id of the plan and the number of its items."""
+        return f"Recategorization plan {self.plan_id}: {len(self):,} item(s)"
+
     @property
     def items(self) -> list[PlanItem]:
         """The items, in the order of the plan."""
@@ -192,7 +196,7 @@ class Plan:
 
     def _repr_html_(self) -> str:
         table = self._frame.to_html(index=False, escape=True, max_rows=50)
-        return f"<p>Recategorization plan {self.plan_id}: {len(self):,} item(s)</p>{table}"
+        return f"<p>{self.summary()}</p>{table}"
 
 
 def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, instance_id: str | None = None) -> Plan:

@@ -77,8 +77,8 @@ def test_html_and_table_are_escaped():
     assert "<script>" not in one._repr_html_()
     assert "&lt;script&gt;" in one._repr_html_()
     assert list(one.frame.columns) == ["part", "check", "verdict", "finding", "next step"]
-    assert "\x1b" not in json.dumps(one.as_json())
-    assert one.as_json()["exit_code"] == 3
+    assert "\x1b" not in one.to_json()
+    assert json.loads(one.to_json())["exit_code"] == 3
 
 
 def test_the_configured_service(configured, finding_of):
@@ -88,7 +88,7 @@ def test_the_configured_service(configured, finding_of):
     assert result.period == Period.of("2025-02-01", "2025-02-05", "Europe/Berlin")
     message = finding_of(result, "configuration").message
     assert "base_url, token_file, instance_id, time_zone from environment" in message
-    assert configured.read_text(encoding="utf-8") not in f"{result}{result.as_json()}"
+    assert configured.read_text(encoding="utf-8") not in f"{result}{result.to_json()}"
 
 
 @pytest.mark.usefixtures("configured")

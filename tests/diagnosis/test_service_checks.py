@@ -32,7 +32,7 @@ def test_a_wrong_token(books, finding_of):
     assert finding_of(diagnosis, "reachable").verdict == "ok"
     assert "401" in finding_of(diagnosis, "authentication").message
     assert "TOKEN_FILE" in finding_of(diagnosis, "authentication").next_step
-    assert "not-the-token" not in f"{diagnosis} {diagnosis.as_json()} {diagnosis._repr_html_()}"
+    assert "not-the-token" not in f"{diagnosis} {diagnosis.to_json()} {diagnosis._repr_html_()}"
     assert diagnosis.exit_code == 4
 
 

@@ -18,7 +18,7 @@ from accounting_analytics.cli.options import (
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import print_mapping, print_message
+from accounting_analytics.cli.output import print_message
 
 if TYPE_CHECKING:
     from datetime import date
@@ -48,7 +48,7 @@ def doctor(
                 start_date, end_date = (day.isoformat() for day in _last_quarter(company))
         diagnosis = aa.doctor(client, start_date, end_date, time_zone=time_zone, profile=profile, output=output)
     if as_json:
-        print_mapping(diagnosis.as_json(), as_json=True)
+        typer.echo(diagnosis.to_json())
     else:
         print_diagnosis(diagnosis)
     if diagnosis.failed:

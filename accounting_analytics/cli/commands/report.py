@@ -8,7 +8,7 @@ import typer
 
 import accounting_analytics as aa
 from accounting_analytics.cli.options import AsJson, EndDate, Profile, StartDate, TimeZone, UseDemo
-from accounting_analytics.cli.output import print_frame, print_mapping, print_message
+from accounting_analytics.cli.output import print_frame, print_message
 from accounting_analytics.cli.service_connection import connect_service
 
 if TYPE_CHECKING:
@@ -28,27 +28,9 @@ def report(
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
         reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=zone)
     if as_json:
-        _print_json(reported)
+        typer.echo(reported.to_json())
     else:
         _print_text(reported)
-
-
-def _print_json(report: CashFlowReport) -> None:
-    print_mapping(
-        {
-            "start_date": report.period.start_date,
-            "end_date": report.period.end_date,
-            "time_zone": report.period.time_zone,
-            "starting_cash_balance": report.starting_cash_balance,
-            "ending_cash_balance": report.ending_cash_balance,
-            "ledgers": report.ledgers,
-            "lines": report.lines,
-            "starting_balances": report.starting_balances,
-            "ending_balances": report.ending_balances,
-            "notes": list(report.notes),
-        },
-        as_json=True,
-    )
 
 
 def _print_text(report: CashFlowReport) -> None:

@@ -1,0 +1,163 @@
+"""Results have the same members: `frame`, `summary()`, `explain()`, `to_json()` and `_repr_html_()`."""
+
+import dataclasses
+import inspect
+import json
+import re
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.completeness import Certificate, Check
+from accounting_analytics.demo_company import DemoSummary
+from accounting_analytics.diagnosis import Finding, Part, Verdict
+from accounting_analytics.exports import ExportedFile, Manifest
+from accounting_analytics.loader.parquet_sink import LoadedFile
+from accounting_analytics.notebook_jobs import NotebookRun
+from accounting_analytics.periods import Period
+from accounting_analytics.reconciliation import Comparison
+from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, Differences
+from accounting_analytics.service.imports.import_books import ImportSummary
+
+MEMBERS = ("frame", "summary", "explain", "to_json", "_repr_html_")
+COMPLETE = (aa.CashFlowReport, aa.Diagnosis, aa.LoadPlan, aa.Reconciliation, Certificate, Manifest)
+# members that a class leaves out, and why
+PARTLY = {
+    aa.Plan: {
+        "explain": "the effect of a plan depends on a report: preview(report)",
+        "to_json": "the file of a plan is a CSV that a spreadsheet can edit: save(path)",
+    },
+    LoadedFile: {
+        "frame": "the lines may not fit into memory: read the file",
+        "explain": "the notes and the metadata are attributes",
+        "to_json": "the metadata are an attribute, and in the file",
+        "_repr_html_": "the fields are few and plain",
+    },
+    NotebookRun: {
+        "frame": "two paths are not a table",
+        "explain": "the summary has both paths",
+        "to_json": "two paths; the command line prints them",
+        "_repr_html_": "the page is a file of its own",
+    },
+    DemoSummary: {
+        "explain": "the command line prints each step",
+        "to_json": "its parts are results with JSON of their own",
+        "_repr_html_": "the page is a file of its own",
+    },
+    ImportSummary: {
+        "summary": "the fields are counts; the command line prints them",
+        "explain": "the fields are counts; the command line prints them",
+        "to_json": "the fields are plain; the command line prints them",
+        "_repr_html_": "the frame is one row",
+    },
+}
+NOT_RESULTS = {"DataFrame", "DemoCompany", "LedgerClient", "Rules"}
+PERIOD = Period.of("2025-01-01", "2025-01-31", "UTC")
+
+
+def make_report():
+    """Return a report of one line."""
+    columns = {
+        "line_id": ["le_1"],
+        "ledger_id": ["sales"],
+        "amount": [Decimal("1234567.89")],
+        "datetime": [pd.Timestamp("2025-01-02T12:00Z")],
+        "cash_flow_ledger_name": ["Bank"],
+        "journal_entry_id": ["je_1"],
+        "journal_entry_description": [None],
+    }
+    net = [Decimal("1234567.89")]
+    return aa.CashFlowReport(
+        period=PERIOD,
+        ledgers=CashFlowLedgers.from_columns(
+            {"ledger_id": ["sales"], "name": ["<Sales>"], "net_cash_flow": net, "total_net_cash_flow": net}
+        ),
+        lines=CashFlowLines.from_columns(columns),
+        starting_balances=CashBalances.without_rows(),
+        ending_balances=CashBalances.without_rows(),
+        starting_cash_balance=Decimal(0),
+        ending_cash_balance=Decimal("1234567.89"),
+        notes=("A note.",),
+        partial=True,
+    )
+
+
+EXAMPLES = [
+    make_report(),
+    aa.Diagnosis("Service", PERIOD, (Finding(Part.BOOKS, "sums", Verdict.FAILED, "differ", "call support"),)),
+    aa.LoadPlan(
+        pd.DataFrame({"ledger_id": ["a"], "lines": [10], "calls": [1], "exact": [True], "kept_lines": [5]}),
+        requests_per_minute=320.0,
+        rate_is_known=True,
+        probes=1,
+        kept_windows=2,
+    ),
+    aa.Reconciliation(PERIOD, Differences.without_rows(), (Comparison("line", 1, 0),)),
+    Certificate(
+        lines=2,
+        entries=1,
+        debits=Decimal(5),
+        credits=Decimal(5),
+        problems=pd.DataFrame(),
+        named_lines_checked=True,
+        checks=(Check("entries balance", 1, 0),),
+    ),
+    Manifest(
+        folder=Path("out"),
+        start_date="2025-01-01",
+        end_date="2025-01-31",
+        time_zone="UTC",
+        scale=2,
+        partial=False,
+        files=(ExportedFile("a.parquet", 3, {}, "0", {}),),
+    ),
+]
+
+
+def test_every_class_has_an_example():
+    """The examples are those of the complete classes."""
+    assert [type(example) for example in EXAMPLES] == list(COMPLETE)
+
+
+@pytest.mark.parametrize("result", [*COMPLETE, *PARTLY])
+def test_members_are_there_or_left_out_for_a_reason(result):
+    """A class has each member, or a reason, but not both; `frame` is a property, the others are methods."""
+    reasons = PARTLY.get(result, {})
+    for name in MEMBERS:
+        assert hasattr(result, name) != (name in reasons), f"{result.__name__}.{name}"
+    if "frame" not in reasons:
+        assert isinstance(inspect.getattr_static(result, "frame"), property)
+
+
+@pytest.mark.parametrize("result", [*COMPLETE, *PARTLY])
+def test_results_are_immutable(result):
+    """A result is a frozen dataclass; a plan has only properties."""
+    if result is aa.Plan:
+        return
+    assert dataclasses.is_dataclass(result)
+    assert result.__dataclass_params__.frozen
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: type(example).__name__)
+def test_members_return_the_same_kinds(example):
+    """A summary is one line, the explanation has more, JSON is an object, and HTML is escaped."""
+    assert isinstance(example.frame, pd.DataFrame)
+    assert example.summary()
+    assert "\n" not in example.summary()
+    assert len(example.explain()) > len(example.summary())
+    assert isinstance(json.loads(example.to_json()), dict)
+    assert "<Sales>" not in example._repr_html_()
+
+
+def test_public_functions_return_listed_results():
+    """Every class that a public function returns is a table or a listed result."""
+    listed = {result.__name__ for result in (*COMPLETE, *PARTLY)}
+    returned = {
+        re.findall(r"\w+", inspect.signature(value).return_annotation)[-1]
+        for value in (getattr(aa, name) for name in aa.__all__)
+        if inspect.isfunction(value)
+    }
+    assert returned <= listed | NOT_RESULTS
