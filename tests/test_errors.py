@@ -47,6 +47,12 @@ def test_the_drawing_gives_the_exit_codes():
     assert codes == {name: getattr(errors, name).exit_code for name in codes}
 
 
+def test_every_branch_is_drawn_with_its_exit_code():
+    """Each class directly below the root has its exit code in the drawing, so that none gets 1 by accident."""
+    with_code = {name for name, _, code in drawn() if code}
+    assert {kind.__name__ for kind in errors.AccountingAnalyticsError.__subclasses__()} <= with_code
+
+
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
 def test_exit_codes_are_those_of_the_design(kind):
     """Every exit code is from 1 to 6."""

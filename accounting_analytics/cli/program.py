@@ -68,6 +68,7 @@ app = typer.Typer(
     name="accounting-analytics",
     help="Load, recompute, reconcile and recategorize the books of a Ledger Accounting Service.",
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: tables of options cut long names, and take twice the time
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _name, _command in _COMMANDS.items():
@@ -79,6 +80,11 @@ for _name, _group in _GROUPS.items():
 def main() -> NoReturn:
     """Run the command line; every error of the package is one line on stderr and its exit code."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sys.exit(_run())
+
+
+def _run() -> int:
+    """Run the command of the command line and return its exit code."""
     try:
         code = app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0
         if code == _INTERRUPTED:
@@ -86,22 +92,22 @@ def main() -> NoReturn:
         sys.stdout.flush()
     except AccountingAnalyticsError as error:
         print_message(f"error: {error}")
-        code = error.exit_code
+        return error.exit_code
     except typer.TyperException as error:
         _print_usage_error(error)
-        code = error.exit_code
+        return int(error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         print_message("stopped")
-        code = _KILLED
+        return _KILLED
     except _database_errors() as error:
         print_message(f"error: the database failed: {error.orig}; unfinished changes were not written")  # type: ignore[attr-defined]
-        code = _FAILED
+        return _FAILED
     except OSError as error:
         _discard_stdout()
         problem = "the output cannot be written" if error.filename is None else f"{error.filename} cannot be used"
         print_message(f"error: {problem}: {error.strerror}; free some space or give another path, and run it again")
-        code = _FAILED
-    sys.exit(code)
+        return _FAILED
+    return int(code)
 
 
 def _print_usage_error(error: typer.TyperException) -> None:

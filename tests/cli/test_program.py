@@ -1,10 +1,27 @@
 """The command line: one clear line and an exit code for every error, and a hint for usage errors."""
 
+import inspect
 import socket
 
 import pytest
 
+from accounting_analytics import errors
+from accounting_analytics.cli import program
+
 PERIOD = ("--start-date", "2025-03-01", "--end-date", "2025-03-31")
+ERRORS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, Exception)]
+
+
+@pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.__name__)
+def test_every_error_is_one_line_and_its_exit_code(kind, monkeypatch, capsys):
+    """Each error class, a new one too, ends the program with its own exit code and one line."""
+
+    def fail(*_, **__):
+        raise kind.__new__(kind, "what is wrong")
+
+    monkeypatch.setattr(program, "app", fail)
+    assert program._run() == kind.exit_code
+    assert capsys.readouterr().err == "error: what is wrong\n"
 
 
 def test_wrong_token(run, assert_refused, demo_company):

@@ -28,10 +28,10 @@ def apply(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Apply a plan: a dry run unless --confirm is given; the same journal resumes an interrupted run.
+    """Change the books as planned; a dry run without --confirm.
 
-    After a confirmed run the report of the days of the plan is shown before and after, and must have changed exactly
-    as planned.
+    The same journal resumes an interrupted run. After a confirmed run the report of the days of the plan is shown
+    before and after, and must have changed exactly as planned.
     """
     planned = aa.Plan.load(plan)
     with connect_service(profile, use_demo=use_demo) as (client, zone):

@@ -8,9 +8,7 @@ from accounting_analytics.cli.database import open_existing, print_rows
 from accounting_analytics.cli.options import AsJson, ClientId, Database, Instance, Label, SecretFile
 from accounting_analytics.cli.output import print_message
 
-clients = typer.Typer(
-    help="OAuth clients of the embedded service, which get their own access tokens.", no_args_is_help=True
-)
+clients = typer.Typer(help="OAuth clients of the embedded service.", no_args_is_help=True)
 
 
 @clients.command("issue")

@@ -7,7 +7,7 @@ import typer
 from accounting_analytics.cli.options import AsJson, Profile
 from accounting_analytics.cli.output import print_frame, print_message
 
-config = typer.Typer(help="The configuration in effect, and where each setting comes from.")
+config = typer.Typer(help="The configuration in effect and its sources.")
 
 
 @config.command("show")

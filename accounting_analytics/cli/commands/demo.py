@@ -10,7 +10,10 @@ from accounting_analytics.cli.options import OpenLab, Output
 
 
 def demo(output: Output = Path("demo-output"), *, lab: OpenLab = False) -> None:
-    """Run the whole loop on a small company: load, certify, recompute, reconcile, chart, export."""
+    """Run the whole loop on a small company.
+
+    Load, certify, recompute, reconcile, chart and export its books.
+    """
     from accounting_analytics.demo_company import open_lab, run_demo
 
     if lab:

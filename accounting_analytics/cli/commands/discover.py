@@ -19,7 +19,7 @@ def discover(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the ledgers that can be discovered from reports and line entries."""
+    """List the ledgers found in reports and line entries."""
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
         ledgers = aa.discover_ledgers(client, start_date, end_date, time_zone=zone)
     print_notes(ledgers)

@@ -36,7 +36,10 @@ def doctor(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check this machine, the service, and whether its responses agree with each other; changes nothing."""
+    """Check this machine, the service and its responses.
+
+    Responses must agree with each other. Nothing is changed.
+    """
     from accounting_analytics.cli.terminal import print_diagnosis
 
     with ExitStack() as stack:

@@ -36,7 +36,10 @@ def export(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write line entries, cash flow lines and ledgers to files, with a manifest."""
+    """Write files for BI tools, with a manifest.
+
+    The files have line entries, cash flow lines and ledgers.
+    """
     from accounting_analytics.exports import find_export, require_replaceable
     from accounting_analytics.periods import Period
 

@@ -34,7 +34,10 @@ def plan(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a recategorization plan from the rules; the books do not change."""
+    """Write a recategorization plan from rules.
+
+    The books do not change.
+    """
     if not dry_run and not output.absolute().parent.is_dir():
         msg = f"folder {output.absolute().parent} for the plan does not exist; nothing was loaded"
         raise PlanError(msg)

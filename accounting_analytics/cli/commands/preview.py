@@ -18,7 +18,10 @@ def preview(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a plan would change in the cash flow report; writes nothing."""
+    """Show what a plan would change in the cash flow report.
+
+    Nothing is written.
+    """
     planned = aa.Plan.load(plan)
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
         planned.require_instance(client.instance_id)

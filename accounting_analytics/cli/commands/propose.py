@@ -31,7 +31,10 @@ def propose(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show which category the rules give each uncategorized transaction; writes nothing."""
+    """Show the category that rules give each transaction.
+
+    Only uncategorized transactions are loaded, and nothing is written.
+    """
     loaded_rules = aa.load_rules(rules)
     options = LoadOptions(checkpoint, dry_run, as_json)
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):

@@ -47,7 +47,10 @@ def reconcile(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Recompute each month's report from line entries and explain differences; exit code 3 if it does not tie."""
+    """Recompute each month's report and explain differences.
+
+    The report is recomputed from line entries; exit code 3 if a month does not tie.
+    """
     from accounting_analytics.periods import Period
 
     anchored = since is None

@@ -19,7 +19,10 @@ def run(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Execute a notebook with parameters; saves the executed notebook and an HTML page with its charts."""
+    """Execute a notebook with parameters.
+
+    The executed notebook and an HTML page with its charts are saved.
+    """
     values = dict(_parse_parameter(text) for text in parameters or ())
     with notebook_environment(profile, use_demo=use_demo) as environment:
         finished = aa.run_notebook(notebook, output, parameters=values, timeout=timeout, environment=environment)

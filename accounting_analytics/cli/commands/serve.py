@@ -40,7 +40,10 @@ def serve(
     check: Check = False,
     as_json: AsJson = False,
 ) -> None:
-    """Serve the books of a database as a Ledger Accounting Service, until stopped; or check them."""
+    """Serve the books of a database, or check them.
+
+    The database is served as a Ledger Accounting Service until the command is stopped.
+    """
     if check:
         _check_database(database, as_json=as_json)
         return

@@ -10,7 +10,10 @@ from accounting_analytics.cli.service_connection import connect_service
 
 
 def verify(plan: PlanFile, profile: Profile = None, *, use_demo: UseDemo = False, as_json: AsJson = False) -> None:
-    """Check that the books hold every item of a plan; exit code 6 when some are missing."""
+    """Check that the books have every item of a plan.
+
+    Exit code 6 if some items are not done.
+    """
     with connect_service(profile, use_demo=use_demo) as (client, _):
         outcomes = aa.verify_plan(client, aa.Plan.load(plan))
     print_frame(outcomes, as_json=as_json)
