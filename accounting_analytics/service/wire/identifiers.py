@@ -27,7 +27,7 @@ def new_id(prefix: str) -> str:
 
 
 def is_usable(identifier: str) -> bool:
-    """Whether text can be an identifier: anything else is none of ours, and need not be looked for."""
+    """Whether text can be an identifier of this service; any other text needs no lookup."""
     if not isinstance(identifier, str) or not 0 < len(identifier) <= MAX_LENGTH:
         return False
     return identifier not in {".", ".."} and "/" not in identifier and identifier.isprintable()
