@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from accounting_analytics.client.records import flattened
 from accounting_analytics.errors import AmountError, ProtocolError
@@ -13,12 +11,14 @@ from accounting_analytics.load_metadata import count_notes
 from accounting_analytics.loader.strict_page_decoder import instants_in_utc
 from accounting_analytics.money import parse_amount
 from accounting_analytics.periods import Period
-from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, CashFlowReport, Table
+from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, CashFlowReport
 
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterable, Sequence
     from decimal import Decimal
+
+    import pandas as pd
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.client import records as wire
@@ -91,47 +91,47 @@ class _Amounts:
 
 
 def _ledgers_table(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts, scale: int) -> pd.DataFrame:
-    return _frame(
-        CashFlowLedgers,
+    return CashFlowLedgers.from_columns(
+        {
+            "ledger_id": [one.ledger_id for one in ledgers],
+            "name": [one.name for one in ledgers],
+            "net_cash_flow": [amounts.exact(one.net_cash_flow, f"net_cash_flow of {one.ledger_id}") for one in ledgers],
+            "total_net_cash_flow": [
+                amounts.exact_or_none(one.total_net_cash_flow, f"total_net_cash_flow of {one.ledger_id}")
+                for one in ledgers
+            ],
+        },
         scale,
-        ledger_id=[one.ledger_id for one in ledgers],
-        name=[one.name for one in ledgers],
-        net_cash_flow=[amounts.exact(one.net_cash_flow, f"net_cash_flow of {one.ledger_id}") for one in ledgers],
-        total_net_cash_flow=[
-            amounts.exact_or_none(one.total_net_cash_flow, f"total_net_cash_flow of {one.ledger_id}") for one in ledgers
-        ],
     )
 
 
 def _lines_table(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts, scale: int) -> pd.DataFrame:
     lines = [(one.ledger_id, line) for one in ledgers for line in one.lines]
-    return _frame(
-        CashFlowLines,
+    return CashFlowLines.from_columns(
+        {
+            "line_id": [line.line_id for _, line in lines],
+            "ledger_id": [ledger_id for ledger_id, _ in lines],
+            "amount": [amounts.exact(line.amount, f"amount of line {line.line_id}") for _, line in lines],
+            "datetime": instants_in_utc([line.datetime for _, line in lines], amounts.where),
+            "cash_flow_ledger_name": [line.cash_flow_ledger_name for _, line in lines],
+            "journal_entry_id": [line.journal_entry_id for _, line in lines],
+            "journal_entry_description": [line.journal_entry_description for _, line in lines],
+        },
         scale,
-        line_id=[line.line_id for _, line in lines],
-        ledger_id=[ledger_id for ledger_id, _ in lines],
-        amount=[amounts.exact(line.amount, f"amount of line {line.line_id}") for _, line in lines],
-        datetime=instants_in_utc([line.datetime for _, line in lines], amounts.where),
-        cash_flow_ledger_name=[line.cash_flow_ledger_name for _, line in lines],
-        journal_entry_id=[line.journal_entry_id for _, line in lines],
-        journal_entry_description=[line.journal_entry_description for _, line in lines],
     )
 
 
 def _balances_table(balances: Sequence[wire.CashLedgerBalance], amounts: _Amounts, scale: int) -> pd.DataFrame:
-    return _frame(
-        CashBalances,
+    return CashBalances.from_columns(
+        {
+            "ledger_id": [one.ledger_id for one in balances],
+            "ledger_name": [one.ledger_name for one in balances],
+            "sort_code": [one.sort_code for one in balances],
+            "cash_balance": [amounts.exact(one.cash_balance, f"cash_balance of {one.ledger_id}") for one in balances],
+            "total_cash_balance": [
+                amounts.exact_or_none(one.total_cash_balance, f"total_cash_balance of {one.ledger_id}")
+                for one in balances
+            ],
+        },
         scale,
-        ledger_id=[one.ledger_id for one in balances],
-        ledger_name=[one.ledger_name for one in balances],
-        sort_code=[one.sort_code for one in balances],
-        cash_balance=[amounts.exact(one.cash_balance, f"cash_balance of {one.ledger_id}") for one in balances],
-        total_cash_balance=[
-            amounts.exact_or_none(one.total_cash_balance, f"total_cash_balance of {one.ledger_id}") for one in balances
-        ],
     )
-
-
-def _frame(table: type[Table], scale: int, **columns: Sequence[Any]) -> pd.DataFrame:
-    dtypes = table.dtypes(scale)
-    return pd.DataFrame({name: pd.Series(values, dtype=dtypes[name]) for name, values in columns.items()})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
-from accounting_analytics.errors import ChangedWhileReadingError, ServiceError
+from accounting_analytics.errors import ChangedWhileReadingError, ServiceError, with_context
 from accounting_analytics.load_metadata import count_notes
 from accounting_analytics.loader.consistency_check import ConsistencyCheck, check_consistency
 from accounting_analytics.loader.window_reader import WindowLines, WindowReader
@@ -121,7 +121,7 @@ def load_windows(
         by_ledger = _group_by_ledger(loaded.windows)
         _require_unchanged(reader, store, [by_ledger[ledger_id] for ledger_id in read_now])
     except (ServiceError, ChangedWhileReadingError) as error:
-        error.args = (f"{error}; {store.recovery_hint()}", *error.args[1:])
+        with_context(error, store.recovery_hint())
         raise
     return built.result()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from accounting_analytics.client.pagination import ExpiredPageTokenError, follow_pages, restart_on_expired_token
-from accounting_analytics.errors import GarbledAnswerError, ProtocolError, ServiceError
+from accounting_analytics.errors import GarbledAnswerError, ProtocolError, ServiceError, with_context
 from accounting_analytics.loader.line_entry_columns import line_schema
 from accounting_analytics.loader.line_tables import remove_repeats, require_in_period, sort_lines
 from accounting_analytics.loader.page_decoder import PageDecoder
@@ -122,7 +122,7 @@ class WindowReader:
         try:
             response = self.client.with_raw_response.list_line_entries(**self.query.page_arguments(window, token))
         except ServiceError as error:
-            raise _with_page_number(error, number) from None
+            raise with_context(error, f"page {number} of its window") from None
         parse = partial(self._parse, response, window, token, number)
         page = self._decoder.decode(response.content, parse, where, window.ledger_id)
         require_in_period(page.table, window.period, where)
@@ -138,9 +138,4 @@ class WindowReader:
             except GarbledAnswerError:
                 return self.client.list_line_entries(**self.query.page_arguments(window, token))
         except ServiceError as error:
-            raise _with_page_number(error, number) from None
-
-
-def _with_page_number(error: ServiceError, number: int) -> ServiceError:
-    error.args = (f"{error} (page {number} of its window)", *error.args[1:])
-    return error
+            raise with_context(error, f"page {number} of its window") from None
