@@ -17,7 +17,7 @@ from accounting_analytics.service.storage.database import database_of
 from accounting_analytics.service.storage.store import read_ledgers
 from accounting_analytics.service.storage.streamed_rows import plain_batches
 from accounting_analytics.service.wire.stored_records import MICROSECONDS_A_DAY
-from accounting_analytics.service.wire.units import BASE, joined
+from accounting_analytics.service.wire.units import BASE, join_units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -146,7 +146,7 @@ def _unbalanced(connection: Connection, instance: Instance, _: object) -> Iterat
         .having(or_(low % BASE != 0, high + low // BASE != 0))
     )
     for entry_id, _count, high_sum, low_sum in connection.execute(query):
-        yield entry_id, f"its debits exceed its credits by {joined(high_sum, low_sum)} minor units"
+        yield entry_id, f"its debits exceed its credits by {join_units(high_sum, low_sum)} minor units"
 
 
 def _without_two_lines(connection: Connection, instance: Instance, _: object) -> Iterator[tuple[str, str]]:
@@ -237,7 +237,7 @@ def _wrong_cash_ledgers(
                 yield from _wrong_cash_ledger(entry_id, stored_key, moved)
                 entry_key, entry_id, stored_key, moved = key, next_id, next_stored_key, []
             if ledger_key in by_key:
-                moved.append((by_key[ledger_key], joined(high, low)))
+                moved.append((by_key[ledger_key], join_units(high, low)))
     yield from _wrong_cash_ledger(entry_id, stored_key, moved)
 
 
@@ -259,11 +259,11 @@ def _wrong_cash_days(
     differences: defaultdict[tuple[int, int], int] = defaultdict(int)
     stored = select(days.ledger_pk, days.day, days.high, days.low).join_from(tables.cash_days, tables.ledgers)
     for key, day, high, low in connection.execute(stored.where(_LEDGERS.instance_pk == instance.pk)):
-        differences[key, day] = joined(high, low)
+        differences[key, day] = join_units(high, low)
     lines = select(_LINES.ledger_pk, _LINES.datetime, _LINES.high, _LINES.low).where(_LINES.ledger_pk.in_(cash_keys))
     for batch in plain_batches(connection, lines):
         for key, moment, high, low in batch:
-            differences[key, moment // MICROSECONDS_A_DAY] -= joined(high, low)
+            differences[key, moment // MICROSECONDS_A_DAY] -= join_units(high, low)
     for (key, day), difference in differences.items():
         if difference:
             yield names[key], f"the stored sum of day {day} since 1970 is wrong by {difference} minor units"

@@ -17,7 +17,7 @@ from accounting_analytics.service.bookkeeping.posted_journal import post_entries
 from accounting_analytics.service.check import check_books
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.wire.units import joined
+from accounting_analytics.service.wire.units import join_units
 
 THREADS = 64
 CATEGORIES = ["food", "rent", "tax", "travel"]
@@ -165,7 +165,7 @@ class Traffic:
         lines = tables.line_entries.c
         with self.books.store.reading() as connection:
             high, low = connection.execute(select(func.sum(lines.high), func.sum(lines.low))).one()
-        assert joined(high, low) == 0
+        assert join_units(high, low) == 0
 
     def work(self, thread, steps, seed):
         """Do random operations while steps are left; after every change, check the trial balance."""

@@ -16,7 +16,7 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.service.auth.issued_secrets import find_instance, hash_secret, list_rows, revoke
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import INSTANCE_COLUMNS
-from accounting_analytics.service.wire.identifiers import is_usable, unicode_text
+from accounting_analytics.service.wire.identifiers import check_text, is_valid_id
 from accounting_analytics.service.wire.stored_records import Instance, now
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def revoke_token(store: Store, key: str) -> None:
 def instance_of_token(connection: Connection, token: str) -> Instance | None:
     """Instance of an access token; None if the token is unknown, expired or revoked."""
     key, _, secret = token.partition(".")
-    if not is_usable(key):
+    if not is_valid_id(key):
         return None
     query = (
         select(*INSTANCE_COLUMNS, _TOKENS.secret_hash)
@@ -138,7 +138,7 @@ def add_token(
         "instance_pk": instance_pk,
         "client_id": client_id,
         "secret_hash": hash_secret(secret),
-        "label": unicode_text(label, "the label"),
+        "label": check_text(label, "the label"),
         "created_at": created,
         "expires_at": None if lifetime is None else created + int(check_lifetime(lifetime) * _MICROSECONDS_A_SECOND),
     }

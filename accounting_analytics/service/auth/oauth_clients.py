@@ -12,7 +12,7 @@ from accounting_analytics.service.auth.access_tokens import add_token, has_not_e
 from accounting_analytics.service.auth.issued_secrets import find_instance, hash_secret, list_rows, revoke
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import INSTANCE_COLUMNS
-from accounting_analytics.service.wire.identifiers import is_usable, unicode_text
+from accounting_analytics.service.wire.identifiers import check_text, is_valid_id
 from accounting_analytics.service.wire.stored_records import Instance, now
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def issue_client(store: Store, instance_id: str, *, label: str = "") -> ClientCr
         "client_id": credentials.client_id,
         "instance_pk": instance.pk,
         "secret_hash": hash_secret(credentials.client_secret),
-        "label": unicode_text(label, "the label"),
+        "label": check_text(label, "the label"),
         "created_at": now(),
     }
     with store.writing() as connection:
@@ -112,7 +112,7 @@ def issue_client_token(connection: Connection, client_id: str, client_secret: st
 
 def _instance_of_client(connection: Connection, client_id: str, client_secret: str) -> Instance | None:
     """Instance of an OAuth client; None if the credentials are wrong or revoked."""
-    if not is_usable(client_id):
+    if not is_valid_id(client_id):
         return None
     query = (
         select(*INSTANCE_COLUMNS, _CLIENTS.secret_hash)

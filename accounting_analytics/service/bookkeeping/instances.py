@@ -16,7 +16,7 @@ from accounting_analytics.service.auth.secret_files import token_path, write_sec
 from accounting_analytics.service.bookkeeping.new_ledgers import REQUIRED_LEDGERS, add_ledgers
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import find_instance, read_instance
-from accounting_analytics.service.wire.identifiers import new_id, unicode_text, usable_in_header
+from accounting_analytics.service.wire.identifiers import check_header_id, check_text, new_id
 from accounting_analytics.service.wire.stored_records import now
 
 if TYPE_CHECKING:
@@ -146,10 +146,10 @@ def _add_instance(connection: Connection, new: NewInstance) -> Instance:
     if new.localtime == LOCALTIME:
         msg = "the time zone that 'localtime' means must be an IANA name such as 'America/New_York'"
         raise InputError(msg)
-    instance_id = new_id("ins") if new.id is None else usable_in_header(new.id, "instance")
+    instance_id = new_id("ins") if new.id is None else check_header_id(new.id, "instance")
     row = {
         "id": instance_id,
-        "name": unicode_text(new.name, "the name of an instance"),
+        "name": check_text(new.name, "the name of an instance"),
         "tier": new.tier,
         "scale": check_scale(new.scale),
         "localtime": zone(new.localtime).key,

@@ -20,7 +20,7 @@ from accounting_analytics.chart_of_accounts import (
 from accounting_analytics.errors import InputError, OperationRefusedError
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import read_instance, read_ledgers
-from accounting_analytics.service.wire.identifiers import new_id, unicode_text, usable
+from accounting_analytics.service.wire.identifiers import check_id, check_text, new_id
 from accounting_analytics.service.wire.stored_records import StoredLedger, now
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def add_ledgers(
     ledgers = read_ledgers(connection, instance)
     ids = {ledger.id for ledger in ledgers}
     for new in new_ledgers:
-        ledger_id = new_id("led") if new.id is None else usable(new.id, "ledger")
+        ledger_id = new_id("led") if new.id is None else check_id(new.id, "ledger")
         if ledger_id in ids:
             msg = f"there is already a ledger {ledger_id!r} in instance {instance.id!r}; nothing was changed"
             raise InputError(msg)
@@ -200,8 +200,8 @@ def next_sort_code(siblings: Sequence[str], ledger_type: str, parent: StoredLedg
 def _check_vocabularies(new: NewLedger) -> None:
     if not isinstance(new.name, str) or not new.name:
         _refuse("name", "a ledger needs a name")
-    unicode_text(new.name, "the name of a ledger")
-    unicode_text(new.sort_code or "", "sort_code")
+    check_text(new.name, "the name of a ledger")
+    check_text(new.sort_code or "", "sort_code")
     for field, vocabulary in _VOCABULARIES.items():
         value = getattr(new, field)
         if value is not None and value not in set(vocabulary):

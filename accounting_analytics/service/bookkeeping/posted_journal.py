@@ -19,9 +19,9 @@ from accounting_analytics.service.bookkeeping.new_entries import NewTransaction
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.database import database_of
 from accounting_analytics.service.storage.store import read_instance, read_ledgers
-from accounting_analytics.service.wire.identifiers import new_id, new_ids, unicode_text, usable
+from accounting_analytics.service.wire.identifiers import check_id, check_text, new_id, new_ids
 from accounting_analytics.service.wire.stored_records import MICROSECONDS_A_DAY, microseconds
-from accounting_analytics.service.wire.units import BASE, split, units_of
+from accounting_analytics.service.wire.units import BASE, split_units, to_units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -128,7 +128,7 @@ class PostedJournal:
         cash = moved_cash_ledger((ledger, units) for ledger, units, _ in signed)
         key = next(self._entry_keys)
         entry_id = self._choose_id(tables.journal_entries, entry.id, "ent")
-        description = unicode_text(entry.description, "description")
+        description = check_text(entry.description, "description")
         instance_key = self._instance.pk
         self._rows[tables.journal_entries].append(
             (key, instance_key, entry_id, moment, description, cash.pk if cash else None)
@@ -136,9 +136,9 @@ class PostedJournal:
         for line, (ledger, units, side) in zip(entry.lines, signed, strict=True):
             line_key = next(self._line_keys)
             line_id = self._choose_id(tables.line_entries, line.id, "lin")
-            text = unicode_text(line.description, "line description")
+            text = check_text(line.description, "line description")
             self._rows[tables.line_entries].append(
-                (line_key, instance_key, line_id, key, ledger.pk, moment, side, *split(units), text)
+                (line_key, instance_key, line_id, key, ledger.pk, moment, side, *split_units(units), text)
             )
             if ledger.report_cash_flow:
                 self._cash_movements[ledger.pk, moment // MICROSECONDS_A_DAY] += units
@@ -162,11 +162,11 @@ class PostedJournal:
                 line_key,
                 self._instance.pk,
                 self._choose_id(tables.transactions, transaction.id, "txn"),
-                unicode_text(transaction.description, "transaction description"),
+                check_text(transaction.description, "transaction description"),
                 bool(transaction.personal),
                 transaction.posted_status,
                 transaction.review_status,
-                None if source is None else unicode_text(source, "source_account_id"),
+                None if source is None else check_text(source, "source_account_id"),
                 AS_POSTED,
             )
         )
@@ -188,7 +188,7 @@ class PostedJournal:
             rows_by_day = [
                 {"ledger_pk": ledger_key, "day": day, "high": high, "low": low}
                 for (ledger_key, day), units in self._cash_movements.items()
-                for high, low in [split(units)]
+                for high, low in [split_units(units)]
             ]
             self._connection.execute(_ADD_TO_CASH_DAYS, rows_by_day)
 
@@ -220,7 +220,7 @@ class PostedJournal:
         if line.debit_credit not in _OTHER_SIDE:
             msg = f"debit_credit must be 'debit' or 'credit', not {line.debit_credit!r}"
             raise PostingRefusedError(msg)
-        units = units_of(line.amount, self._instance.scale)
+        units = to_units(line.amount, self._instance.scale)
         side = line.debit_credit if units >= 0 else _OTHER_SIDE[line.debit_credit]
         return (abs(units) if side == DebitCredit.DEBIT else -abs(units)), side
 
@@ -237,7 +237,7 @@ class PostedJournal:
         if given in self._given_ids[table]:
             msg = f"{_ROW_NAMES[table]} id {given!r} is used twice"
             raise PostingRefusedError(msg)
-        self._given_ids[table].add(usable(given, _ROW_NAMES[table]))
+        self._given_ids[table].add(check_id(given, _ROW_NAMES[table]))
         return given
 
     def _raise_duplicate_id(self) -> None:
@@ -276,7 +276,7 @@ class PostedJournal:
         self, table: Table, prefix: str, name: str, row: dict[str, Any] | None = None, **within: int
     ) -> int:
         """Key of the row with this name, which is created if there is none."""
-        if not unicode_text(name, "tag name", most=_MAX_TAG_LENGTH):
+        if not check_text(name, "tag name", most=_MAX_TAG_LENGTH):
             msg = "a tag and its group need a name"
             raise PostingRefusedError(msg)
         key = self._connection.execute(select(table.c.pk).filter_by(name=name, **within)).scalar()

@@ -12,7 +12,7 @@ from accounting_analytics.messages import join_ids
 from accounting_analytics.money import EXACT, format_amount
 from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine, NewTag, NewTransaction
 from accounting_analytics.service.imports.account_paths import AccountMapping, map_accounts
-from accounting_analytics.service.wire.identifiers import usable
+from accounting_analytics.service.wire.identifiers import check_id
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -125,7 +125,7 @@ def build_books(
 def _check_entry(entry_id: str, lines: list[FileLine], errors: ImportErrors) -> None:
     first = lines[0]
     try:
-        usable(entry_id, "entry")
+        check_id(entry_id, "entry")
     except PostingRefusedError as error:
         errors.add(first.location, str(error))
     if len(lines) == 1:

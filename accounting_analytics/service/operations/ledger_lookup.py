@@ -9,7 +9,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.wire.identifiers import is_usable
+from accounting_analytics.service.wire.identifiers import is_valid_id
 from accounting_analytics.service.wire.response_models import NestedLedger
 from accounting_analytics.service.wire.stored_records import StoredLedger
 
@@ -38,7 +38,7 @@ def not_found(resource: str) -> OperationRefusedError:
 def find_ledger(connection: Connection, instance: Instance, ledger_id: str) -> StoredLedger:
     """Ledger of the instance with this id; 404 if it does not exist."""
     parameters = {"instance": instance.pk, "ledger": ledger_id}
-    row = connection.execute(_BY_ID, parameters).mappings().first() if is_usable(ledger_id) else None
+    row = connection.execute(_BY_ID, parameters).mappings().first() if is_valid_id(ledger_id) else None
     if row is None:
         resource = "ledger"
         raise not_found(resource)

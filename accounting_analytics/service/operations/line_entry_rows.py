@@ -10,7 +10,7 @@ from accounting_analytics.service.storage import tables
 from accounting_analytics.service.wire.json_values import number
 from accounting_analytics.service.wire.response_models import Transaction
 from accounting_analytics.service.wire.stored_records import instant
-from accounting_analytics.service.wire.units import joined
+from accounting_analytics.service.wire.units import join_units
 
 _LINES = tables.line_entries.c
 _TRANSACTIONS = tables.transactions.c
@@ -40,7 +40,7 @@ class LineEntryRow(NamedTuple):
     @property
     def units(self) -> int:
         """Signed amount in minor units: debit is positive."""
-        return joined(self.high, self.low)
+        return join_units(self.high, self.low)
 
 
 COLUMNS = (

@@ -11,7 +11,7 @@ from accounting_analytics.periods import LOCALTIME
 from accounting_analytics.service.operations.ledger_lookup import not_found
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.local_dates import Boundary, boundary, boundary_after
-from accounting_analytics.service.wire.identifiers import is_usable
+from accounting_analytics.service.wire.identifiers import is_valid_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,8 +42,8 @@ def has_all_tags(connection: Connection, instance: Instance, tag_ids: Sequence[s
 
 def _tag_keys(connection: Connection, instance: Instance, tag_ids: Sequence[str]) -> list[int]:
     tags = tables.tags.c
-    usable = {tag_id for tag_id in tag_ids if is_usable(tag_id)}
-    keys = connection.execute(select(tags.pk).where(tags.instance_pk == instance.pk, tags.id.in_(usable))).scalars()
+    valid_ids = {tag_id for tag_id in tag_ids if is_valid_id(tag_id)}
+    keys = connection.execute(select(tags.pk).where(tags.instance_pk == instance.pk, tags.id.in_(valid_ids))).scalars()
     found = list(keys)
     if len(found) < len(set(tag_ids)):
         resource = "tag"

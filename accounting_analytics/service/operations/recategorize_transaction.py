@@ -11,7 +11,7 @@ from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service.operations.ledger_lookup import find_ledger, not_found
 from accounting_analytics.service.operations.line_entry_rows import COLUMNS, LineEntryRow, transaction_of_line
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.wire.identifiers import is_usable
+from accounting_analytics.service.wire.identifiers import is_valid_id
 from accounting_analytics.service.wire.json_values import encode
 from accounting_analytics.service.wire.response_models import (
     CategorizedTransaction,
@@ -104,7 +104,7 @@ def _own_line(connection: Connection, instance: Instance, ledger: StoredLedger, 
             _LINES.ledger_pk == ledger.pk,
         )
     )
-    row = connection.execute(query).first() if is_usable(transaction_id) else None
+    row = connection.execute(query).first() if is_valid_id(transaction_id) else None
     if row is None:
         resource = "transaction"
         raise not_found(resource)

@@ -17,7 +17,7 @@ from accounting_analytics.service.storage.store import read_ledgers
 from accounting_analytics.service.wire.json_values import encode, number
 from accounting_analytics.service.wire.response_models import CashFlowLedger, CashFlowReport, CashLedgerBalance
 from accounting_analytics.service.wire.stored_records import MICROSECONDS_A_DAY
-from accounting_analytics.service.wire.units import joined
+from accounting_analytics.service.wire.units import join_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -145,7 +145,7 @@ def _balances(connection: Connection, instance: Instance, until: Boundary | None
     else:
         parts = summed.subquery()
     sums = select(parts.c.ledger_pk, func.sum(parts.c.high), func.sum(parts.c.low)).group_by(parts.c.ledger_pk)
-    return {key: joined(high, low) for key, high, low in connection.execute(sums)}
+    return {key: join_units(high, low) for key, high, low in connection.execute(sums)}
 
 
 def _write_lines(

@@ -1,4 +1,4 @@
-"""Identifiers of what is stored: new ones, and which given ones are usable in a URL path."""
+"""Identifiers and texts of the books: new ids, and checks of ids and texts from outside."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _BYTES = 12
 
 
 def new_ids(prefix: str) -> Iterator[str]:
-    """Endless identifiers with a prefix, ascending from a random one: an index takes them in at one place."""
+    """Endless ids with a prefix, ascending from a random one: an index grows at one place."""
     first = int.from_bytes(os.urandom(_BYTES)) >> 1
     return (f"{prefix}_{number:0{2 * _BYTES}x}" for number in count(first))
 
 
 def new_id(prefix: str) -> str:
-    """Return one random identifier with a prefix."""
+    """Return a random id with a prefix."""
     return f"{prefix}_{os.urandom(_BYTES).hex()}"
 
 
-def is_usable(identifier: str) -> bool:
-    """Whether text can be an identifier of this service; any other text needs no lookup."""
+def is_valid_id(identifier: str) -> bool:
+    """Whether text can be an id: anything else is not in the database and needs no query."""
     if not isinstance(identifier, str) or not 0 < len(identifier) <= MAX_LENGTH:
         return False
     return identifier not in {".", ".."} and "/" not in identifier and identifier.isprintable()
 
 
-def usable(identifier: str, what: str) -> str:
-    """Return a given identifier; refuses one that cannot stand in a URL path or header."""
-    if not is_usable(identifier):
+def check_id(identifier: str, what: str) -> str:
+    """Return an id; refuse one that cannot be used in a URL path."""
+    if not is_valid_id(identifier):
         msg = (
             f"{what} id {str(identifier)[:60]!r} cannot be used: "
             f"an id has 1 to {MAX_LENGTH} printable characters, no '/', and is not '.' or '..'"
@@ -44,16 +44,16 @@ def usable(identifier: str, what: str) -> str:
     return identifier
 
 
-def usable_in_header(identifier: str, what: str) -> str:
-    """Return a given identifier; refuses one that cannot stand in a header: ASCII without spaces at its ends."""
-    if not usable(identifier, what).isascii() or identifier != identifier.strip():
+def check_header_id(identifier: str, what: str) -> str:
+    """Return an id; refuse one that cannot be used in a header: ASCII without spaces at its ends."""
+    if not check_id(identifier, what).isascii() or identifier != identifier.strip():
         msg = f"{what} id {identifier[:60]!r} cannot be sent in a header: it must be ASCII, without spaces at its ends"
         raise PostingRefusedError(msg)
     return identifier
 
 
-def unicode_text(value: str, what: str, *, most: int | None = None) -> str:
-    """Return a given text; refuses what neither database keeps: NUL, a lone surrogate, or too much of it."""
+def check_text(value: str, what: str, *, most: int | None = None) -> str:
+    """Return a text; refuse NUL and lone surrogates, which no database keeps, and a text that is too long."""
     if not isinstance(value, str) or "\0" in value or not _is_unicode(value):
         msg = f"{what} must be Unicode text without NUL characters"
         raise PostingRefusedError(msg)

@@ -1,4 +1,4 @@
-"""What the store keeps, as plain values: instances and ledgers; and instants as stored."""
+"""Stored instances, ledgers and audit rows as plain values, and instants as they are stored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Row
 
 AnyRow: TypeAlias = "Row[*tuple[Any, ...]]"
-"""A row of whatever columns a query selects."""
+"""A row of any columns."""
 
 MICROSECONDS_A_DAY = 86_400_000_000
 
@@ -36,7 +36,7 @@ class Instance:
     localtime : str
         Time zone that ``localtime`` means.
     entries_start : date or None
-        First day of the books, in that zone; asking before it is refused. None where they are open.
+        First day of the books, in that zone; earlier periods are refused. None if there is no first day.
     """
 
     pk: int
@@ -79,13 +79,13 @@ class AuditRow:
     Attributes
     ----------
     at : datetime
-        When.
+        Time of the change.
     modified_by : str or None
-        Who, as the caller said.
+        User, as in the header of the request.
     operation, transaction_id : str
-        What was done, and to which transaction.
+        The operation and its transaction.
     before, after : dict of str to str
-        Ledger of every line that moved, by line entry id.
+        Ledger of every moved line, by line entry id.
     """
 
     at: dt.datetime
@@ -97,9 +97,9 @@ class AuditRow:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> AuditRow:
-        """Audit row of a row of columns with these names; places as JSON."""
-        places = {name: json.loads(row[name]) for name in ("before", "after")}
-        return cls(**{**row, **places, "at": instant(row["at"])})
+        """Audit row of a row of columns with these names; ledgers as JSON."""
+        ledgers = {name: json.loads(row[name]) for name in ("before", "after")}
+        return cls(**{**row, **ledgers, "at": instant(row["at"])})
 
 
 def microseconds(moment: dt.datetime) -> int:

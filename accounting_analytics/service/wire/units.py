@@ -16,8 +16,8 @@ BASE = 10**10
 MAX_DIGITS = 20
 
 
-def units_of(amount: Decimal, scale: int) -> int:
-    """Minor units of an amount; refuses a fraction of a unit, and more than 20 digits in all."""
+def to_units(amount: Decimal, scale: int) -> int:
+    """Minor units of an amount; refuse a fraction of a unit, and more than 20 digits in all."""
     if not isinstance(amount, Decimal):
         msg = f"an amount is a Decimal, not {amount!r}"
         raise AmountError(msg)
@@ -33,14 +33,14 @@ def units_of(amount: Decimal, scale: int) -> int:
     return to_minor_units(amount, scale)
 
 
-def split(units: int) -> tuple[int, int]:
-    """Split signed units into the parts that are stored: (high, low)."""
+def split_units(units: int) -> tuple[int, int]:
+    """Split signed units into their stored parts: (high, low)."""
     high, low = divmod(abs(units), BASE)
     return (high, low) if units >= 0 else (-high, -low)
 
 
-def joined(high: int | None, low: int | None) -> int:
-    """Signed units of stored parts, or of their sums (none for no lines; PostgreSQL sums to a Decimal)."""
+def join_units(high: int | None, low: int | None) -> int:
+    """Signed units of stored parts, or of their sums (None without lines; PostgreSQL sums to a Decimal)."""
     return int(high or 0) * BASE + int(low or 0)
 
 

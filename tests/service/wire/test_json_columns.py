@@ -14,7 +14,7 @@ from accounting_analytics.service.wire import json_columns
 from accounting_analytics.service.wire.json_values import encode, number
 from accounting_analytics.service.wire.response_models import CashFlowLine
 from accounting_analytics.service.wire.stored_records import microseconds
-from accounting_analytics.service.wire.units import number_text, split
+from accounting_analytics.service.wire.units import number_text, split_units
 
 AMOUNTS = st.integers(-(10**20) + 1, 10**20 - 1)
 UNITS = st.lists(AMOUNTS, min_size=1, max_size=20)
@@ -25,7 +25,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from('"\\\
 @given(UNITS, st.integers(0, 10))
 def test_numbers_are_the_exact_decimals(amounts, scale):
     """Amounts of any size and sign become the number text of each, and sum exactly."""
-    column = json_columns.units(*zip(*map(split, amounts), strict=True))
+    column = json_columns.units(*zip(*map(split_units, amounts), strict=True))
     numbers = json_columns.numbers(column, scale).to_pylist()
     assert numbers == [number_text(units, scale) for units in amounts]
     assert [Decimal(number) for number in numbers] == [Decimal(units).scaleb(-scale) for units in amounts]
@@ -55,7 +55,7 @@ def test_columns_are_the_bytes_of_the_structs(lines, scale):
         CashFlowLine,
         {
             "line_id": json_columns.texts(ids),
-            "amount": json_columns.numbers(json_columns.units(*zip(*map(split, amounts), strict=True)), scale),
+            "amount": json_columns.numbers(json_columns.units(*zip(*map(split_units, amounts), strict=True)), scale),
             "datetime": json_columns.timestamps([microseconds(instant) for instant in instants]),
             "cash_flow_ledger_name": json_columns.texts(names),
             "journal_entry_id": json_columns.texts(ids),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounting_analytics.errors import AmountError
-from accounting_analytics.service.wire.units import BASE, joined, number_text, split, units_of
+from accounting_analytics.service.wire.units import BASE, join_units, number_text, split_units, to_units
 
 UNITS = st.integers(-(10**20) + 1, 10**20 - 1)
 
@@ -15,18 +15,18 @@ UNITS = st.integers(-(10**20) + 1, 10**20 - 1)
 @given(UNITS)
 def test_parts_are_bounded_and_join_again(units):
     """Both parts carry the sign, stay below the base, and give the amount back."""
-    high, low = split(units)
+    high, low = split_units(units)
     assert abs(high) < BASE
     assert abs(low) < BASE
     assert high * units >= 0 <= low * units
-    assert joined(high, low) == units
+    assert join_units(high, low) == units
 
 
 @given(st.lists(UNITS, max_size=30))
 def test_sums_of_parts_join_to_the_sum(amounts):
     """Summing the parts and joining the sums is summing the amounts, whatever the sizes and signs."""
-    parts = [split(units) for units in amounts]
-    assert joined(sum(high for high, _ in parts), sum(low for _, low in parts)) == sum(amounts)
+    parts = [split_units(units) for units in amounts]
+    assert join_units(sum(high for high, _ in parts), sum(low for _, low in parts)) == sum(amounts)
 
 
 @given(UNITS, st.integers(0, 10))
@@ -54,10 +54,10 @@ def test_number_text_is_the_exact_decimal(units, scale):
 def test_what_does_not_fit_is_refused(amount, scale, said):
     """An amount that cannot be kept exactly is refused with the reason, at any size."""
     with pytest.raises(AmountError, match=said):
-        units_of(Decimal(amount), scale)
+        to_units(Decimal(amount), scale)
 
 
 @pytest.mark.parametrize(("amount", "scale"), [("999999999999999999.99", 2), ("9999999999.9999999999", 10), ("0", 0)])
 def test_twenty_digits_fit(amount, scale):
     """Twenty digits are kept at every scale."""
-    assert Decimal(number_text(units_of(Decimal(amount), scale), scale)) == Decimal(amount)
+    assert Decimal(number_text(to_units(Decimal(amount), scale), scale)) == Decimal(amount)
