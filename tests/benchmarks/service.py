@@ -2,8 +2,8 @@
 
     python tests/benchmarks/service.py [--lines 1000000] [--months 36] [--rounds 15] [--keep books.db]
 
-Everything runs as a user runs it: the import as a command, the service as a process, requests over loopback. Prints
-medians; nothing is asserted.
+Everything runs as a user runs it: the import as a command, the service as a process, requests over loopback. It prints
+medians and asserts nothing.
 """
 
 import argparse
@@ -38,7 +38,7 @@ EXPAND = "ledger,ledger.parent,ledger.parent.parent,transaction,journal_entry,op
 
 
 def write_books(file, lines, months):
-    """Write a line table of two to four lines an entry, evenly over the months."""
+    """Write a line table of two to four lines per entry, spread evenly over the months."""
     chance = random.Random(7)  # noqa: S311 (a benchmark)
     columns = {name: [] for name in ("entry_id", "datetime", "entry_description", "ledger", "debit_credit", "amount")}
     seconds = months * 365 * 86400 // 12
@@ -52,7 +52,7 @@ def write_books(file, lines, months):
         rows += [(chance.choice(CATEGORIES), "debit" if outflow else "credit", amount) for amount in amounts]
         when = START + dt.timedelta(seconds=int(seconds * written / lines))
         for ledger, side, cents in rows:
-            values = (f"entry-{entry:07d}", when, f"Payment {entry} to somebody", ledger, side, Decimal(cents) / 100)
+            values = (f"entry-{entry:07d}", when, f"Payment {entry} to a supplier", ledger, side, Decimal(cents) / 100)
             for column, value in zip(columns.values(), values, strict=True):
                 column.append(value)
         written += count + 1
@@ -78,10 +78,10 @@ def served(database):
         [*COMMAND, "serve", "--database", str(database)], stdout=subprocess.PIPE, text=True, bufsize=1
     )
     try:
-        said = "".join(process.stdout.readline() for _ in range(6))
-        url = re.search(r"BASE_URL=(\S+)", said)[1]
-        instance = re.search(r"INSTANCE_ID=(\S+)", said)[1]
-        token = Path(re.search(r"TOKEN_FILE=(\S+)", said)[1]).read_text().strip()
+        printed = "".join(process.stdout.readline() for _ in range(6))
+        url = re.search(r"BASE_URL=(\S+)", printed)[1]
+        instance = re.search(r"INSTANCE_ID=(\S+)", printed)[1]
+        token = Path(re.search(r"TOKEN_FILE=(\S+)", printed)[1]).read_text().strip()
         headers = {"authorization": f"Bearer {token}", "service-instance-id": instance}
         with httpx.Client(base_url=url, headers=headers, timeout=120) as client:
             yield client, process.pid
@@ -91,30 +91,30 @@ def served(database):
 
 
 def timed(call, rounds):
-    """Median seconds of a call, and what it answered last."""
+    """Median seconds of a call, and its last response."""
     seconds = []
     for _ in range(rounds):
         started = time.perf_counter()
-        answer = call()
+        response = call()
         seconds.append(time.perf_counter() - started)
-        answer.raise_for_status()
-    return statistics.median(seconds), answer
+        response.raise_for_status()
+    return statistics.median(seconds), response
 
 
 @contextmanager
 def watched_memory(pid):
-    """Look at the memory a process has of its own (files it maps are not) every hundredth of a second."""
-    seen, over = [], threading.Event()
+    """Sample the private memory of a process every hundredth of a second; mapped files do not count."""
+    samples, stop = [], threading.Event()
 
-    def look():
-        while not over.wait(0.01):
+    def sample():
+        while not stop.wait(0.01):
             status = Path(f"/proc/{pid}/status").read_text()
-            seen.append(int(re.search(r"RssAnon:\s+(\d+)", status)[1]) / 1024)
+            samples.append(int(re.search(r"RssAnon:\s+(\d+)", status)[1]) / 1024)
 
-    watcher = threading.Thread(target=look)
+    watcher = threading.Thread(target=sample)
     watcher.start()
-    yield seen
-    over.set()
+    yield samples
+    stop.set()
     watcher.join()
 
 
@@ -127,34 +127,36 @@ def pages(client, ledger, days, rounds):
         page = client.get(path, params=query | ({"page_token": tokens[-1]} if tokens[-1] else {}))
         tokens.append(page.json()["next_page_token"])
     number = len(tokens) - 2  # the last page is short
-    first, answer = timed(lambda: client.get(path, params=query), rounds)
+    first, response = timed(lambda: client.get(path, params=query), rounds)
     last, _ = timed(lambda: client.get(path, params=query | {"page_token": tokens[number - 1]}), rounds)
-    print(f"page of 1,000, all expanded ({len(answer.content) / 1e6:.2f} MB): page 1 {first * 1e3:.1f} ms", end="")
+    print(f"page of 1,000, all expanded ({len(response.content) / 1e6:.2f} MB): page 1 {first * 1e3:.1f} ms", end="")
     print(f", page {number} {last * 1e3:.1f} ms, ratio {last / first:.2f}   (target: 20 ms, 1.3)")
 
 
 def reports(client, pid, months, rounds):
-    """Time a report of twelve months and one of a day, and watch the memory of the server."""
+    """Time a report of twelve months and one of a day, and sample the memory of the server."""
     last = START + dt.timedelta(days=months * 365 // 12 - 1)
     year = {"start_date": str((last - dt.timedelta(days=364)).date()), "end_date": str(last.date())}
     day = {"start_date": str(last.date()), "end_date": str(last.date())}
     with watched_memory(pid) as megabytes:
-        seconds, answer = timed(lambda: client.get("/v0/reports/cash-flow", params=year), rounds)
-    count = answer.text.count('"line_id"')
-    print(f"report of 12 months, {count:,} lines ({len(answer.content) / 1e6:.1f} MB): {seconds * 1e3:.0f} ms", end="")
+        seconds, response = timed(lambda: client.get("/v0/reports/cash-flow", params=year), rounds)
+    count = response.text.count('"line_id"')
+    print(
+        f"report of 12 months, {count:,} lines ({len(response.content) / 1e6:.1f} MB): {seconds * 1e3:.0f} ms", end=""
+    )
     print("   (target: 400 ms)")
-    seconds, answer = timed(lambda: client.get("/v0/reports/cash-flow", params=day), rounds)
-    print(f"report of its last day, {answer.text.count('line_id')} lines: {seconds * 1e3:.1f} ms")
+    seconds, response = timed(lambda: client.get("/v0/reports/cash-flow", params=day), rounds)
+    print(f"report of its last day, {response.text.count('line_id')} lines: {seconds * 1e3:.1f} ms")
     print(f"memory of the server over the long reports: {min(megabytes):.0f} to {max(megabytes):.0f} MB")
 
 
 def changes(client, ledger, days, rounds):
-    """Time recategorizing, each change durable before it is answered."""
+    """Time recategorizing; each change is durable before its response."""
     query = days | {"limit": 1000, "expand": "opposing_ledger_ids"}
     lines = client.get(f"/v0/ledgers/{ledger}/line-entries", params=query).json()["records"]
-    simple = [line for line in lines if len(line["opposing_ledger_ids"]) == 1]
-    targets = sorted({line["opposing_ledger_ids"][0] for line in simple})
-    waiting = iter(simple * 2)
+    single = [line for line in lines if len(line["opposing_ledger_ids"]) == 1]
+    targets = sorted({line["opposing_ledger_ids"][0] for line in single})
+    waiting = iter(single * 2)
 
     def change():
         line = next(waiting)
@@ -172,7 +174,7 @@ def main():
     parser.add_argument("--lines", type=int, default=1_000_000)
     parser.add_argument("--months", type=int, default=36)
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--keep", type=Path, help="use these books if they are there, and keep them")
+    parser.add_argument("--keep", type=Path, help="use these books if they exist, and keep them")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         database = options.keep or Path(folder) / "books.db"
