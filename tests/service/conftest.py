@@ -95,6 +95,13 @@ class Books:
         assert response.status_code == status, response.text
         return exact(response)
 
+    def status_with(self, token):
+        """Return the status and the challenge of a request with a token."""
+        params = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
+        headers = {"authorization": f"Bearer {token}"}
+        response = self.request("GET", "/v0/reports/cash-flow", params=params, headers=headers)
+        return response.status_code, response.headers.get("www-authenticate")
+
     def lines(self, ledger_id, start="2020-01-01", end="2030-12-31", status=200, **params):
         params = {"start_date": start, "end_date": end} | params
         return self.get(f"/v0/ledgers/{ledger_id}/line-entries", status, **params)

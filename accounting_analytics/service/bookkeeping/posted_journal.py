@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import defaultdict
 from itertools import count, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import BigInteger, Connection, Table, cast, func, insert, select, text
@@ -57,6 +57,15 @@ def post_entries(store: Store, instance_id: str, entries: Iterable[NewJournalEnt
         instance = read_instance(connection, instance_id)
         ledgers = {ledger.id: ledger for ledger in read_ledgers(connection, instance)}
         return PostedJournal(connection, instance, ledgers).post(entries)
+
+
+class _CheckedLine(NamedTuple):
+    """A line with its ledger, signed units (debit positive) and the side that they are on."""
+
+    line: NewLine
+    ledger: StoredLedger
+    units: int
+    side: str
 
 
 class PostedJournal:
@@ -118,35 +127,38 @@ class PostedJournal:
 
     def _add(self, entry: NewJournalEntry) -> None:
         moment = self._check_instant(entry.datetime)
-        signed = [(self._find_ledger(line.ledger_id), *self._signed_units(line)) for line in entry.lines]
-        if len(signed) < _MIN_LINES:
-            msg = f"an entry has at least {_MIN_LINES} lines, not {len(signed)}"
+        lines = list(map(self._check_line, entry.lines))
+        if len(lines) < _MIN_LINES:
+            msg = f"an entry has at least {_MIN_LINES} lines, not {len(lines)}"
             raise PostingRefusedError(msg)
-        amounts = [units for _, units, _ in signed]
+        amounts = [line.units for line in lines]
         if sum(amounts):
             raise PostingRefusedError(self._describe_imbalance(amounts))
-        cash = moved_cash_ledger((ledger, units) for ledger, units, _ in signed)
-        key = next(self._entry_keys)
+        cash = moved_cash_ledger((line.ledger, line.units) for line in lines)
+        entry_key = next(self._entry_keys)
         entry_id = self._choose_id(tables.journal_entries, entry.id, "ent")
         description = check_text(entry.description, "description")
-        instance_key = self._instance.pk
         self._rows[tables.journal_entries].append(
-            (key, instance_key, entry_id, moment, description, cash.pk if cash else None)
+            (entry_key, self._instance.pk, entry_id, moment, description, cash.pk if cash else None)
         )
-        for line, (ledger, units, side) in zip(entry.lines, signed, strict=True):
-            line_key = next(self._line_keys)
-            line_id = self._choose_id(tables.line_entries, line.id, "lin")
-            text = check_text(line.description, "line description")
-            self._rows[tables.line_entries].append(
-                (line_key, instance_key, line_id, key, ledger.pk, moment, side, *split_units(units), text)
-            )
-            if ledger.report_cash_flow:
-                self._cash_movements[ledger.pk, moment // MICROSECONDS_A_DAY] += units
-            if ledger.financial_account_type is not None or line.transaction is not None:
-                self._add_transaction(line_key, line, ledger)
-            if line.tags:
-                tags = dict.fromkeys(map(self._tag_key, line.tags))
-                self._rows[tables.line_entry_tags].extend((line_key, tag) for tag in tags)
+        for line in lines:
+            self._add_line(entry_key, moment, line)
+
+    def _add_line(self, entry_key: int, moment: int, checked: _CheckedLine) -> None:
+        line, ledger, units, side = checked
+        key = next(self._line_keys)
+        line_id = self._choose_id(tables.line_entries, line.id, "lin")
+        description = check_text(line.description, "line description")
+        self._rows[tables.line_entries].append(
+            (key, self._instance.pk, line_id, entry_key, ledger.pk, moment, side, *split_units(units), description)
+        )
+        if ledger.report_cash_flow:
+            self._cash_movements[ledger.pk, moment // MICROSECONDS_A_DAY] += units
+        if ledger.financial_account_type is not None or line.transaction is not None:
+            self._add_transaction(key, line, ledger)
+        if line.tags:
+            tags = dict.fromkeys(map(self._tag_key, line.tags))
+            self._rows[tables.line_entry_tags].extend((key, tag) for tag in tags)
 
     def _add_transaction(self, line_key: int, line: NewLine, ledger: StoredLedger) -> None:
         if ledger.financial_account_type is None:
@@ -215,14 +227,15 @@ class PostedJournal:
             raise PostingRefusedError(msg)
         return self._ledgers[ledger_id]
 
-    def _signed_units(self, line: NewLine) -> tuple[int, str]:
-        """Signed units and side; a negative amount is on the other side."""
+    def _check_line(self, line: NewLine) -> _CheckedLine:
+        """Check ledger, side and amount of a line; a negative amount is on the other side."""
+        ledger = self._find_ledger(line.ledger_id)
         if line.debit_credit not in _OTHER_SIDE:
             msg = f"debit_credit must be 'debit' or 'credit', not {line.debit_credit!r}"
             raise PostingRefusedError(msg)
         units = to_units(line.amount, self._instance.scale)
         side = line.debit_credit if units >= 0 else _OTHER_SIDE[line.debit_credit]
-        return (abs(units) if side == DebitCredit.DEBIT else -abs(units)), side
+        return _CheckedLine(line, ledger, abs(units) if side == DebitCredit.DEBIT else -abs(units), side)
 
     def _describe_imbalance(self, units: list[int]) -> str:
         debits, credits_ = (

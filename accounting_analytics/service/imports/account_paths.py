@@ -10,7 +10,7 @@ import fnmatch
 import hashlib
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from accounting_analytics.chart_of_accounts import (
     MAX_SORT_CODE_LENGTH,
@@ -204,34 +204,41 @@ class _NewLedgers:
         if path in self.ids:
             return self.ids[path]
         parent, _, name = path.rpartition(SEPARATOR)
-        ledgers = self.existing.by_path.get(path)
-        if ledgers:
-            self.ids[path], self.sort_codes[path] = ledgers[0].id, ledgers[0].sort_code
-            self.child_counts[path] = sum(ledger.parent_id == ledgers[0].id for ledger in self.existing.by_id.values())
-            return ledgers[0].id
+        existing = self.existing.by_path.get(path)
+        if existing:
+            ledger_id = self.ids[path] = existing[0].id
+            self.sort_codes[path] = existing[0].sort_code
+            self.child_counts[path] = sum(ledger.parent_id == ledger_id for ledger in self.existing.by_id.values())
+            return ledger_id
         parent_id = self.add(parent) if parent else None
         ledger_type = TYPE_OF_ROOT[path.partition(SEPARATOR)[0].lower()]
         self.ids[path] = _ledger_id(path)
         self.sort_codes[path] = self._sort_code(parent, ledger_type)
-        is_cash = path in self.cash
-        if is_cash and ledger_type not in _CASH_ACCOUNT:
-            self.errors.add("", f"a cash pattern matches {path!r}: only assets and liabilities can be cash accounts")
-        is_card = is_cash and ledger_type == LedgerType.LIABILITY
+        fields = self._cash_fields(path, ledger_type) if path in self.cash else {"sub_type": guess_sub_type(path)}
         self.ledgers.append(
             NewLedger(
                 name=name,
-                editable=not is_cash,
                 debit_credit=_NORMAL_SIDE[ledger_type],
                 type=ledger_type,
-                sub_type=SubType.CURRENT_LIABILITIES if is_card else guess_sub_type(path),
-                financial_account_type=_CASH_ACCOUNT.get(ledger_type) if is_cash else None,
-                report_cash_flow=is_cash,
                 parent_id=parent_id,
                 sort_code=self.sort_codes[path],
                 id=self.ids[path],
+                **({"report_cash_flow": False} | fields),
             )
         )
         return self.ids[path]
+
+    def _cash_fields(self, path: str, ledger_type: LedgerType) -> dict[str, Any]:
+        """Fields of a cash account, whose lines are changed only by posting."""
+        if ledger_type not in _CASH_ACCOUNT:
+            self.errors.add("", f"a cash pattern matches {path!r}: only assets and liabilities can be cash accounts")
+        is_card = ledger_type == LedgerType.LIABILITY
+        return {
+            "editable": False,
+            "sub_type": SubType.CURRENT_LIABILITIES if is_card else guess_sub_type(path),
+            "financial_account_type": _CASH_ACCOUNT.get(ledger_type),
+            "report_cash_flow": True,
+        }
 
     def _sort_code(self, parent: str, ledger_type: LedgerType) -> str:
         """Parent's code and a number of at least two digits; or the parent's code, if that would be too long."""

@@ -128,13 +128,7 @@ def import_books(
         if current != existing:  # ledgers were created meanwhile, which the file may refer to
             books = read(current)
         _check_not_imported(connection, instance, books, errors)
-        ledgers = {ledger.id: ledger for ledger in add_ledgers(connection, instance, books.ledgers)}
-        try:
-            PostedJournal(connection, instance, ledgers).post(books.entries)
-        except PostingRefusedError as error:
-            index = error.entry_index
-            location = "" if index is None else books.locations[books.entries[index].id or ""]
-            raise errors.fatal(str(error), location) from error
+        _post(connection, instance, books, errors)
     return ImportSummary(
         file=file.name,
         instance_id=instance.id,
@@ -180,6 +174,16 @@ def _choose_reader(columns: Sequence[str], errors: ImportErrors) -> Callable[...
         f"({', '.join(hledger_csv.COLUMNS)}); columns are separated by commas"
     )
     raise errors.fatal(problem, "line 1")
+
+
+def _post(connection: Connection, instance: Instance, books: ParsedBooks, errors: ImportErrors) -> None:
+    ledgers = {ledger.id: ledger for ledger in add_ledgers(connection, instance, books.ledgers)}
+    try:
+        PostedJournal(connection, instance, ledgers).post(books.entries)
+    except PostingRefusedError as error:
+        index = error.entry_index
+        location = "" if index is None else books.locations[books.entries[index].id or ""]
+        raise errors.fatal(str(error), location) from error
 
 
 def _check_not_imported(connection: Connection, instance: Instance, books: ParsedBooks, errors: ImportErrors) -> None:

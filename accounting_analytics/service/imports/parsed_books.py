@@ -86,28 +86,18 @@ def build_books(
     ImportRefusedError
         There is any error in the file.
     """
-    entries: dict[str, list[FileLine]] = {}
-    scattered: dict[str, list[int]] = {}
-    accounts: dict[str, str] = {}
-    last_id = None
-    for line in lines:
-        entry_lines = entries.setdefault(line.entry_id, [])
-        if entry_lines and line.entry_id != last_id:
-            scattered.setdefault(line.entry_id, [0]).append(len(entry_lines))
-        entry_lines.append(line)
-        last_id = line.entry_id
-        accounts.setdefault(line.account, line.location)
+    entries, accounts, starts = _group_by_entry(lines)
     errors.raise_if_any()  # before balances are checked: an entry without an invalid line would not balance
     if not entries:
         problem = "it has no lines to import"
         raise errors.fatal(problem)
     for entry_id, entry_lines in entries.items():
         _check_entry(entry_id, entry_lines, errors)
-    for entry_id, starts in scattered.items():
-        _check_duplicate(entry_id, entries[entry_id], starts, errors)
-    if scattered:
-        ids = join_ids(scattered, limit=_MAX_NAMED)
-        notes = (*notes, f"entries with lines in several parts of the file were joined ({len(scattered)}): {ids}")
+    for entry_id, entry_starts in starts.items():
+        _check_duplicate(entry_id, entries[entry_id], entry_starts, errors)
+    if starts:
+        ids = join_ids(starts, limit=_MAX_NAMED)
+        notes = (*notes, f"entries with lines in several parts of the file were joined ({len(starts)}): {ids}")
     mapping = map_accounts(accounts, cash=cash, existing=existing, errors=errors)
     _check_transactions(entries.values(), mapping, errors)
     errors.raise_if_any()
@@ -120,6 +110,24 @@ def build_books(
         cash=mapping.cash,
         notes=tuple(notes),
     )
+
+
+def _group_by_entry(
+    lines: Iterable[FileLine],
+) -> tuple[dict[str, list[FileLine]], dict[str, str], dict[str, list[int]]]:
+    """Lines by entry id; location of the first line by account; and where each part of a scattered entry starts."""
+    entries: dict[str, list[FileLine]] = {}
+    accounts: dict[str, str] = {}
+    starts: dict[str, list[int]] = {}
+    last_id = None
+    for line in lines:
+        entry_lines = entries.setdefault(line.entry_id, [])
+        if entry_lines and line.entry_id != last_id:
+            starts.setdefault(line.entry_id, [0]).append(len(entry_lines))
+        entry_lines.append(line)
+        last_id = line.entry_id
+        accounts.setdefault(line.account, line.location)
+    return entries, accounts, starts
 
 
 def _check_entry(entry_id: str, lines: list[FileLine], errors: ImportErrors) -> None:

@@ -9,23 +9,22 @@ from contextlib import closing
 from decimal import Decimal
 
 import pytest
+from sqlalchemy import create_engine
 from sqlalchemy.exc import IntegrityError
 
 from accounting_analytics.errors import (
-    AmountError,
     ConfigurationError,
     InputError,
     OperationRefusedError,
-    PeriodError,
     PostingRefusedError,
 )
-from accounting_analytics.service.auth.access_tokens import instance_of_token, issue_token
+from accounting_analytics.service.auth.access_tokens import issue_token
 from accounting_analytics.service.auth.oauth_clients import issue_client
-from accounting_analytics.service.auth.secret_files import token_path
-from accounting_analytics.service.bookkeeping.instances import NewInstance, create_first_instance, create_instance
+from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
 from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine, NewTag
 from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
 from accounting_analytics.service.bookkeeping.posted_journal import post_entries
+from accounting_analytics.service.storage.sqlite import SQLite
 from accounting_analytics.service.storage.store import Store
 
 
@@ -92,24 +91,6 @@ def test_other_files_are_refused_and_not_changed(tmp_path):
             Store.open(wrong)
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"tier": 4}, InputError, "tier"),
-        ({"scale": 11}, AmountError, "scale"),
-        ({"localtime": "Mars/Olympus"}, PeriodError, "Mars/Olympus"),
-        ({"localtime": "localtime"}, InputError, "IANA"),
-        ({"id": "books"}, InputError, "already an instance 'books'"),
-        ({"id": "a/b"}, InputError, "cannot be used"),
-    ],
-)
-def test_bad_instances_are_refused(store, options, error, message):
-    """An instance with an unknown tier, scale or zone, or a taken id, is refused."""
-    with pytest.raises(error, match=message):
-        create_instance(store, NewInstance(**options))
-    assert len(store.instances()) == 1
-
-
 @pytest.mark.parametrize("call", [Store.ledgers, Store.audit, issue_token, issue_client])
 def test_an_unknown_instance_is_named(store, call):
     """The message has the id of an unknown instance."""
@@ -168,28 +149,6 @@ def test_a_failed_write_is_rolled_back(store):
     create_ledger(store, "books", NewLedger("Card", financial_account_type="credit_card"))
 
 
-def test_first_instance_writes_a_private_token_file(path):
-    """A new database gets an instance and a private token file; one with an instance gets neither."""
-    with Store.open(path) as store:
-        created = create_first_instance(store, localtime="Europe/Paris")
-        assert created.token_file == token_path(path) == path.with_name("books.db.token")
-        assert stat.S_IMODE(created.token_file.stat().st_mode) == 0o600
-        assert [(one.id, one.localtime) for one in store.instances()] == [(created.instance_id, "Europe/Paris")]
-        assert create_first_instance(store) is None
-    assert sorted(file.name for file in path.parent.iterdir()) == ["books.db", "books.db.token"]
-
-
-def test_an_old_token_file_is_replaced(path):
-    """An old token file is replaced, together with its wider permissions."""
-    old = token_path(path)
-    old.write_text("old")
-    old.chmod(0o644)
-    with Store.open(path) as store:
-        create_first_instance(store)
-    assert stat.S_IMODE(old.stat().st_mode) == 0o600
-    assert old.read_text() != "old"
-
-
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
 def test_a_writer_that_waits_too_long_is_refused(tmp_path, request, kind):
     """While another writer holds the lock, in this process or not, a writer is refused and readers are not."""
@@ -206,36 +165,15 @@ def test_a_writer_that_waits_too_long_is_refused(tmp_path, request, kind):
         assert len(other.instances()) == 2
 
 
-def test_first_day_of_the_books(make_books):
-    """Before the first day of the books, entries and requests are refused with that day."""
-    books = make_books(entries_start=dt.date(2025, 1, 1), localtime="America/New_York")
-    bank, rent = books.bank(), books.category()
-    with pytest.raises(PostingRefusedError, match="2025-01-01"):
-        books.post("2025-01-01T04:59:59Z", (bank, -1), (rent, 1))
-    books.post("2025-01-01T05:00:00Z", (bank, -1), (rent, 1))
-    for request in (books.report, lambda *days, **options: books.lines(bank, *days, **options)):
-        refused = request("2024-12-31", "2025-01-31", status=422)
-        assert refused["detail"][0]["loc"] == ["query", "start_date"]
-        assert "2025-01-01" in refused["detail"][0]["msg"]
-        request("2025-01-01", "2025-01-31")
-
-
-def test_concurrent_first_instances(path):
-    """Of many first instances in parallel only one is created, and the token file belongs to it."""
-    with Store.open(path) as store, ThreadPoolExecutor(8) as pool:
-        created = [one for one in pool.map(lambda _: create_first_instance(store), range(8)) if one is not None]
-        assert [one.id for one in store.instances()] == [one.instance_id for one in created]
-        (only,) = created
-        with store.reading() as connection:
-            instance = instance_of_token(connection, only.token_file.read_text().strip())
-        assert instance.id == only.instance_id
-
-
-@pytest.mark.parametrize("instance_id", ["büro", "公司", " acme", "acme "])
-def test_an_instance_id_that_is_not_a_header_value_is_refused(store, instance_id):
-    """The id of an instance must be ASCII without spaces at its ends, because it is sent as a header."""
-    with pytest.raises(PostingRefusedError, match="header"):
-        create_instance(store, NewInstance(id=instance_id))
+def test_too_many_connections_are_busy(path):
+    """A reader that gets no connection in time is refused like one that waits for a lock."""
+    Store.open(path).close()
+    url = f"sqlite+pysqlite:///{path}"
+    database = SQLite(path, create_engine(url, pool_size=1, max_overflow=0, pool_timeout=0.05))
+    with Store(database, lock_seconds=1) as store, store.reading():
+        with pytest.raises(OperationRefusedError, match="the books are busy") as refused:
+            store.instances()
+        assert refused.value.status == 503
 
 
 def test_text_that_a_database_cannot_store_is_refused(store):
