@@ -88,8 +88,9 @@ class Settings:
         return self["time_zone"] or _DEFAULTS["time_zone"]
 
     def __repr__(self) -> str:
-        return f"Settings(\n{self.frame().to_string(index=False)}\n)"
+        return f"Settings(\n{self.frame.to_string(index=False)}\n)"
 
+    @property
     def frame(self) -> pd.DataFrame:
         """Table of name, value (secrets masked) and source."""
         import pandas as pd  # noqa: PLC0415 (slow to import, and not needed to connect)

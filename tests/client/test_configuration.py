@@ -43,7 +43,7 @@ def test_the_setting_with_the_highest_priority_is_used(profile, monkeypatch):
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_BASE_URL", "http://environment")
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_INSTANCE_ID", "environment")
     settings = load_settings(base_url="http://option")
-    frame = settings.frame().set_index("setting")
+    frame = settings.frame.set_index("setting")
     assert settings["base_url"] == "http://option"
     assert settings["instance_id"] == "environment"
     assert settings.time_zone == "Europe/Berlin"
@@ -68,7 +68,7 @@ def test_secrets_are_masked_when_printed(monkeypatch):
     """A token in the environment is printed as stars."""
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_TOKEN", "canary")
     settings = load_settings()
-    assert "canary" not in repr(settings) + settings.frame().to_string()
+    assert "canary" not in repr(settings) + settings.frame.to_string()
     assert "***" in repr(settings)
 
 

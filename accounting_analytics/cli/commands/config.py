@@ -16,6 +16,6 @@ def show_config(profile: Profile = None, *, as_json: AsJson = False) -> None:
     from accounting_analytics.client.configuration import load_settings
 
     settings = load_settings(profile)
-    print_frame(settings.frame(), as_json=as_json)
+    print_frame(settings.frame, as_json=as_json)
     missing = "" if settings.file.exists() else ", which does not exist"
     print_message(f"profile {settings.profile!r} of {settings.file}{missing}")
