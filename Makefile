@@ -1,5 +1,5 @@
 # make demo | test | soak | lint | lab | benchmarks: each sets up .venv by itself on a machine with Python >= 3.11.
-# `make soak` runs the tests marked soak at ten times the counts that `make test` gives them; allow it an hour or two.
+# `make soak` runs the tests marked soak at ten times the counts that `make test` gives them; it takes an hour or two.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -33,7 +33,7 @@ benchmarks: $(VENV)/ready
 clean:
 	rm -rf $(VENV) $(OUTPUT)
 
-# Exactly the pinned packages, each checked against its hash; then this project, editable.
+# Install exactly the pinned packages, each verified by its hash, then this project, editable.
 $(VENV)/ready: .ci/requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, not %s; name one: make PYTHON=python3.12" % sys.version.split()[0])'
 	$(PYTHON) -m venv $(VENV) || { echo "cannot make a virtual environment; on Debian: apt-get install python3-venv"; exit 1; }

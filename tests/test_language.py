@@ -90,8 +90,9 @@ def package_files(room=""):
 
 
 def documents():
-    """Return the documentation outside the package."""
-    return sorted([PROJECT / "README.md", PROJECT / "data" / "README.md", *(PROJECT / ".github").rglob("*.md")])
+    """Return the documentation and the configuration with comments outside the package."""
+    names = ("README.md", "data/README.md", "data/rules.toml", "Makefile", "pyproject.toml")
+    return sorted([*map(PROJECT.joinpath, names), *(PROJECT / ".github").rglob("*.md")])
 
 
 def relative(path):
