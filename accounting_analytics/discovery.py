@@ -7,7 +7,6 @@ cannot be found; ``attrs["notes"]`` states that.
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +18,12 @@ from accounting_analytics.client.records import flattened
 from accounting_analytics.loader.ledger_probe import LedgerProbe, ProbedLedger
 from accounting_analytics.loader.worker_pool import DEFAULT_IN_FLIGHT, WorkerPool, check_in_flight
 from accounting_analytics.messages import join_ids
-from accounting_analytics.periods import Period
+from accounting_analytics.periods import Period, as_utc
 from accounting_analytics.progress import progress_bar
 from accounting_analytics.schemas import Ledgers
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterator, Mapping
 
     from accounting_analytics.client import LedgerClient
@@ -242,12 +242,7 @@ def _row(ledger: _FoundLedger) -> dict[str, Any]:
         "editable": known and known.editable,
         "parent_id": ledger.parent_id,
         "sort_code": ledger.sort_code or "",
-        "created_at": known and _in_utc(known.created_at),
+        "created_at": known and known.created_at and as_utc(known.created_at),
         "found_by": ledger.found_by,
         "parent_known": ledger.parent_known,
     }
-
-
-def _in_utc(instant: dt.datetime | None) -> dt.datetime | None:
-    """Instant of a nested ledger, which is in UTC where it has no offset."""
-    return instant.replace(tzinfo=dt.UTC) if instant is not None and instant.tzinfo is None else instant

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import email.utils
 import ipaddress
 import time
@@ -23,6 +22,7 @@ from accounting_analytics.errors import (
     ServerFaultError,
     TransportError,
 )
+from accounting_analytics.periods import as_utc
 
 if TYPE_CHECKING:
     from accounting_analytics.client import LedgerClient, Quota
@@ -147,10 +147,8 @@ def check_clock(first: FirstResponse) -> Finding:
         service_time = email.utils.parsedate_to_datetime(first.date or "")
     except ValueError:
         return Finding.not_checked(Part.SERVICE, check, "because the service's responses have no readable date")
-    if service_time.tzinfo is None:
-        service_time = service_time.replace(tzinfo=dt.UTC)
     # the header has whole seconds, rounded down
-    skew = first.local_timestamp - (service_time.timestamp() + 0.5)
+    skew = first.local_timestamp - (as_utc(service_time).timestamp() + 0.5)
     if abs(skew) <= _WARN_SKEW:
         return Finding.ok(Part.SERVICE, check, "this machine's and the service's agree to a minute")
     finding = Finding.failed if abs(skew) > _FAIL_SKEW else Finding.warning

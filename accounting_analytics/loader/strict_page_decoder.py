@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -11,8 +10,10 @@ import pyarrow.compute as pc
 from accounting_analytics.errors import AmountError, ProtocolError
 from accounting_analytics.loader.line_entry_columns import AMOUNT, INSTANT, line_schema, requested_columns
 from accounting_analytics.money import arrow_type, parse_amount
+from accounting_analytics.periods import as_utc
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterable, Sequence
     from decimal import Decimal
 
@@ -80,7 +81,7 @@ def decode_strictly(
 def instants_in_utc(values: Iterable[dt.datetime], where: str) -> list[dt.datetime]:
     """Instants in UTC; without an offset they are UTC already. Arrow would drop any other offset."""
     try:
-        return [_in_utc(value) for value in values]
+        return [as_utc(value) for value in values]
     except OverflowError:
         msg = f"{where}: an instant lies outside the calendar (years 1 to 9999 in UTC)"
         raise ProtocolError(msg) from None
@@ -120,9 +121,3 @@ def _exact_column(
         exact.append(None if parsed is None else parsed.amount)
         noise_removed += parsed is not None and parsed.rounding_noise_removed
     return pa.array(exact, arrow_type(scale)), noise_removed
-
-
-def _in_utc(value: dt.datetime) -> dt.datetime:
-    if value.tzinfo is None:
-        return value.replace(tzinfo=dt.UTC)
-    return value if value.tzinfo is dt.UTC else value.astimezone(dt.UTC)

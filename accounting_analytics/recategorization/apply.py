@@ -22,6 +22,7 @@ from accounting_analytics.errors import (
     ServiceError,
     StatusError,
     TransportError,
+    with_context,
 )
 from accounting_analytics.progress import progress_bar
 from accounting_analytics.recategorization.apply_journal import open_journal
@@ -150,11 +151,8 @@ class _Run:
             if self._stopped is None:
                 self._apply_batch(batch)
         except _STOPPING as error:
-            msg = (
-                f"{error}; the run stopped. The journal {self._journal.path} records what is done: run again with the "
-                "same journal"
-            )
-            raise type(error)(msg, status=error.status, error_code=error.error_code) from error
+            stopped = f"the run stopped. The journal {self._journal.path} records what is done"
+            raise with_context(error, f"{stopped}: run again with the same journal") from None
         for item in batch:
             if self.outcomes.get(item, Outcome("would_change")).outcome == "would_change":
                 self.outcomes[item] = Outcome("not_done", f"not sent: {self._stopped or _RATE_LIMITED}")
