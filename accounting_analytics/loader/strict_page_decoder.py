@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -89,15 +90,17 @@ def instants_in_utc(values: Iterable[dt.datetime], where: str) -> list[dt.dateti
 
 def _read_field(lines: Sequence[wire.LineEntry], path: str) -> list[Any]:
     """Value of a field for each line; None where the field or the object that holds it is absent."""
+    if not path:
+        return []
     name, _, inner = path.partition(".")
-    values = [getattr(line, name) for line in lines] if name else []
-    return [_inner_field(value, inner) for value in values] if inner else values
-
-
-def _inner_field(value: Any, name: str) -> Any:  # noqa: ANN401 (an object of the wire, or a list of them)
-    if value is None:
-        return None
-    return [getattr(one, name) for one in value] if isinstance(value, list) else getattr(value, name)
+    values = list(map(attrgetter(name), lines))
+    if not inner:
+        return values
+    field = attrgetter(inner)
+    return [
+        None if value is None else [field(one) for one in value] if isinstance(value, list) else field(value)
+        for value in values
+    ]
 
 
 def _exact_column(
