@@ -77,8 +77,8 @@ def list_line_entries(
     cursor = tokens.read(query.page_token) if query.page_token is not None else None
     ledger = find_ledger(connection, instance, ledger_id)
     start, end = period_boundaries(instance, query)
-    tagged = has_all_tags(connection, instance, query.tag_ids)
-    line_filter = LedgerLineFilter(ledger.pk, start, end, tagged, query.is_cashflow)
+    conditions = has_all_tags(connection, instance, query.tag_ids)
+    line_filter = LedgerLineFilter(ledger.pk, start, end, conditions, query.is_cashflow)
     location = find_page(connection, line_filter, query.limit, cursor)
     selected = location.lines.subquery()
     page = _Page(

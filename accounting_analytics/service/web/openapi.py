@@ -240,7 +240,7 @@ def _header(name: str, description: str, *, required: bool) -> dict[str, Any]:
 
 def _query_parameters(model: type[BaseModel]) -> list[dict[str, Any]]:
     """Parameters of a query model; lists are one comma-separated parameter."""
-    schema = model.model_json_schema(mode="validation")
+    schema = model.model_json_schema(mode="validation", ref_template=f"{_SCHEMAS}{{model}}")
     return [
         {
             "name": name,
