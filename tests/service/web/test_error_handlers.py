@@ -1,4 +1,4 @@
-"""Clients that disconnect during a request."""
+"""Error handlers: a client that disconnects during a request is not an error."""
 
 import socket
 import time
