@@ -61,7 +61,7 @@ def test_checkpoint(run, assert_refused, tmp_path, demo_company):
     assert exported.returncode == 0, exported.stderr
     other = run("export", "--start-date", "2025-03-01", "--end-date", "2025-03-30", "--checkpoint", "windows",
                 "--output", "other", **demo_company.environment())  # fmt: skip
-    assert_refused(other, 2, "windows is of another load")
+    assert_refused(other, 2, "windows belongs to another load")
 
 
 def test_interrupted_with_a_checkpoint(tmp_path, demo_company):
