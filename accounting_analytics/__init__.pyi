@@ -1,5 +1,6 @@
 from . import charts, errors
 from .cash_flow import recompute_cash_flow
+from .cash_flow_report import CashFlowReport
 from .categorization import load_rules, propose, uncategorized_queue
 from .client import LedgerClient, connect
 from .completeness import check_completeness
@@ -18,7 +19,6 @@ from .loader import (
 from .notebook_jobs import run_notebook
 from .recategorization import Plan, apply_plan, plan_recategorization, verify_plan, verify_report_change
 from .reconciliation import Reconciliation, reconcile
-from .schemas import CashFlowReport
 
 __all__ = [
     "CashFlowReport",

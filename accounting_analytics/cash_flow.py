@@ -18,6 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from accounting_analytics.cash_flow_report import CashFlowReport
 from accounting_analytics.chart_of_accounts import Hierarchy, display_order
 from accounting_analytics.errors import (
     AmountError,
@@ -30,7 +31,7 @@ from accounting_analytics.load_metadata import missing_reasons
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import EXACT, PRECISION, arrow_type, check_scale, pandas_dtype, parse_amount
 from accounting_analytics.periods import Interval, Period
-from accounting_analytics.schemas import INSTANT, TEXT, CashBalances, CashFlowLedgers, CashFlowReport
+from accounting_analytics.schemas import INSTANT, TEXT, CashBalances, CashFlowLedgers
 
 if TYPE_CHECKING:
     import datetime as dt

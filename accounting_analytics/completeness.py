@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from accounting_analytics.cash_flow_report import CashFlowReport
 from accounting_analytics.errors import FrameError
 from accounting_analytics.json_text import to_json_text
 from accounting_analytics.load_metadata import changed_row_count, loaded_period, read_load_metadata
 from accounting_analytics.money import format_amount
-from accounting_analytics.schemas import CashFlowReport, LineEntries, total
+from accounting_analytics.schemas import LineEntries, total
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -16,6 +16,8 @@ from accounting_analytics.periods import Period
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    import pandas as pd
+
 LOAD_METADATA_KEY = b"accounting_analytics.load"
 
 
@@ -29,6 +31,16 @@ def read_load_metadata(line_entries: Any) -> Mapping[str, Any] | None:  # noqa: 
         metadata = json.loads(line_entries.schema.metadata[LOAD_METADATA_KEY])
         return metadata if isinstance(metadata, dict) else None
     return None
+
+
+def attach_load_metadata(frame: pd.DataFrame, metadata: Mapping[str, Any]) -> None:
+    """Give a pandas frame the metadata of its load."""
+    frame.attrs["load"] = metadata
+
+
+def to_file_metadata(metadata: Mapping[str, Any]) -> dict[bytes, bytes]:
+    """Key-value metadata for a Parquet file of a load."""
+    return {LOAD_METADATA_KEY: json.dumps(metadata).encode()}
 
 
 def loaded_period(metadata: Mapping[str, Any]) -> Period:

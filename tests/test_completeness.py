@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
+from accounting_analytics.cash_flow_report import CashFlowReport
 from accounting_analytics.errors import FrameError, IncompleteLoadError
 from accounting_analytics.periods import Period
-from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, CashFlowReport, LineEntries
+from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, LineEntries
 
 MARCH = ("2025-03-01", "2025-03-31")
 LINES = [

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from accounting_analytics.cash_flow_report import CashFlowReport
 from accounting_analytics.errors import AmountError, FrameError
 from accounting_analytics.money import from_minor_units, pandas_dtype, to_minor_units
 from accounting_analytics.periods import Period
@@ -17,7 +18,6 @@ from accounting_analytics.schemas import (
     CashBalances,
     CashFlowLedgers,
     CashFlowLines,
-    CashFlowReport,
     Differences,
     Ledgers,
     LineEntries,

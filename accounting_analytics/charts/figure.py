@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.schemas import CashFlowReport
+    from accounting_analytics.cash_flow_report import CashFlowReport
 
 INFLOW = "#009E73"
 OUTFLOW = "#D55E00"

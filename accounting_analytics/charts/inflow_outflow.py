@@ -19,7 +19,7 @@ from accounting_analytics.charts.figure import (
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from accounting_analytics.schemas import CashFlowReport
+    from accounting_analytics.cash_flow_report import CashFlowReport
 
 _MAX_HORIZONTAL_LABELS = 12
 

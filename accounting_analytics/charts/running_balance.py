@@ -24,7 +24,7 @@ from accounting_analytics.money import EXACT
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from accounting_analytics.schemas import CashFlowReport
+    from accounting_analytics.cash_flow_report import CashFlowReport
 
 
 def running_balance(report: CashFlowReport) -> go.Figure:

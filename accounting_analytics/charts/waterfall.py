@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import plotly.graph_objects as go
 
-    from accounting_analytics.schemas import CashFlowReport
+    from accounting_analytics.cash_flow_report import CashFlowReport
 
 
 def waterfall(report: CashFlowReport, *, largest: int = 10) -> go.Figure:

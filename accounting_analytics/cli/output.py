@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
 PROPOSAL_COLUMNS = ["datetime", "description", "amount", "updated_category_ledger_name", "rule", "transaction_id"]
@@ -14,7 +17,7 @@ PROPOSAL_COLUMNS = ["datetime", "description", "amount", "updated_category_ledge
 
 def print_frame(frame: pd.DataFrame, *, as_json: bool, title: str = "", columns: list[str] | None = None) -> None:
     """Print a table with the given columns, or JSON with all of them."""
-    from accounting_analytics.cli.terminal import print_json, print_table
+    from accounting_analytics.cli.result_printing import print_json, print_table
 
     if as_json:
         print_json(frame)
@@ -24,7 +27,7 @@ def print_frame(frame: pd.DataFrame, *, as_json: bool, title: str = "", columns:
 
 def print_mapping(mapping: dict[str, Any], *, as_json: bool) -> None:
     """Print a mapping as JSON, or one line a name without empty tuples."""
-    from accounting_analytics.cli.terminal import print_json
+    from accounting_analytics.cli.result_printing import print_json
 
     if as_json:
         print_json(mapping)
@@ -45,3 +48,19 @@ def print_message(message: str) -> None:
     from accounting_analytics.messages import printable
 
     typer.echo(printable(message), err=True)
+
+
+def print_rows(rows: Sequence[Any], *, as_json: bool) -> None:
+    """Print dataclasses as a table, without internal keys."""
+    import pandas as pd
+
+    from accounting_analytics.cli.result_printing import print_json, print_table
+
+    public = [{field.name: getattr(row, field.name) for field in fields(row) if field.name != "pk"} for row in rows]
+    frame = pd.DataFrame(public, dtype=object)
+    if as_json:
+        print_json(frame)
+    elif public:
+        print_table(frame)
+    else:
+        print_message("no entries")

@@ -22,7 +22,7 @@ def connect_service(
         with aa.demo() as company:
             yield company.client, company.time_zone if time_zone is None else time_zone
         return
-    from accounting_analytics.client.configuration import load_settings
+    from accounting_analytics.client.settings import load_settings
 
     settings = load_settings(profile)
     with aa.connect(profile) as client:

@@ -1,4 +1,4 @@
-from .configuration import connect
+from .connect import connect
 from .credentials import ClientCredentials, TokenFile
 from .ledger_client import LedgerClient
 from .rate_limiter import Quota

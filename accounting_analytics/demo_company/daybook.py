@@ -10,7 +10,7 @@ from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.demo_company.accounts import ACCOUNTS, ledger_id
 from accounting_analytics.money import from_minor_units
 from accounting_analytics.periods import zone
-from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine, NewTag, NewTransaction
+from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTag, NewTransaction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,22 +10,23 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
-from accounting_analytics.demo_company.balance_payments import BalancePayments, Payroll
 from accounting_analytics.demo_company.calendar import days
 from accounting_analytics.demo_company.daybook import Daybook
-from accounting_analytics.demo_company.fixed_payments import (
+from accounting_analytics.demo_company.irregular_transactions import IrregularTransactions
+from accounting_analytics.demo_company.loan_and_card_payments import BalancePayments
+from accounting_analytics.demo_company.payroll import Payroll
+from accounting_analytics.demo_company.sales_and_suppliers import RetailSales, Suppliers, Wholesale
+from accounting_analytics.demo_company.scheduled_entries import (
     OTHER_PAYMENTS,
     PREMISES,
     FixedPayments,
     add_single_entries,
 )
-from accounting_analytics.demo_company.irregular_transactions import IrregularTransactions
-from accounting_analytics.demo_company.sales_and_suppliers import RetailSales, Suppliers, Wholesale
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry
+    from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry
 
 COMPANY = "Harbor Lane Coffee Roasters"
 SEED = 20250101

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from accounting_analytics.demo_company.company import demo
+from accounting_analytics.demo_company.served_company import demo
 from accounting_analytics.errors import ConfigurationError
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.client import connect
-from accounting_analytics.client.configuration import load_settings
-from accounting_analytics.diagnosis import line_entry_consistency as lines
-from accounting_analytics.diagnosis import report_consistency as reports
-from accounting_analytics.diagnosis.cached_responses import BooksSample, CachedResponses, find_last_months
+from accounting_analytics.client.settings import load_settings
+from accounting_analytics.diagnosis import line_entry_checks as lines
+from accounting_analytics.diagnosis import report_checks as reports
+from accounting_analytics.diagnosis.books_sample import BooksSample, find_last_months
+from accounting_analytics.diagnosis.cached_responses import CachedResponses
 from accounting_analytics.diagnosis.diagnosis import Diagnosis
 from accounting_analytics.diagnosis.finding import Finding, Part
 from accounting_analytics.diagnosis.machine_checks import check_machine
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.client.configuration import Settings
+    from accounting_analytics.client.settings import Settings
 
 BOOKS_CHECKS: tuple[tuple[str, Callable[[BooksSample], Finding]], ...] = (
     ("identity", reports.check_identity),

@@ -1,4 +1,5 @@
-from .dataset import ExportedFile, Manifest, require_replaceable
+from .export_folder import require_replaceable
+from .manifest import ExportedFile, Manifest
 from .parquet import export_parquet
 from .registry import FORMATS, Export, find_export
 

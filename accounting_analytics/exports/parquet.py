@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 
-from accounting_analytics.exports.dataset import Manifest, export_dataset
+from accounting_analytics.exports.export_folder import export_dataset
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from accounting_analytics.schemas import CashFlowReport
+    from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.exports.manifest import Manifest
 
 
 def export_parquet(

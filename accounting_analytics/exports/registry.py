@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.exports.dataset import Manifest
-    from accounting_analytics.schemas import CashFlowReport
+    from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.exports.manifest import Manifest
 
 FORMATS = {
     "parquet": "accounting_analytics.exports.parquet:export_parquet",

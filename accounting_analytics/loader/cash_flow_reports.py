@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from accounting_analytics.cash_flow_report import CashFlowReport
 from accounting_analytics.client.records import flattened
 from accounting_analytics.errors import AmountError, ProtocolError
 from accounting_analytics.load_metadata import count_notes
 from accounting_analytics.loader.strict_page_decoder import instants_in_utc
 from accounting_analytics.money import parse_amount
 from accounting_analytics.periods import Period
-from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, CashFlowReport
+from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 
 if TYPE_CHECKING:
     import datetime as dt

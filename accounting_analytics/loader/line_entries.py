@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from accounting_analytics.errors import InputError
+from accounting_analytics.load_metadata import attach_load_metadata
 from accounting_analytics.loader import line_entry_columns as arrow
 from accounting_analytics.loader.checkpoint import Checkpoint
 from accounting_analytics.loader.line_entry_batches import LineEntryBatches
@@ -209,7 +210,7 @@ def iter_line_entry_batches(
         metadata = loaded.metadata(sum(one.lines for one in loaded.windows))
         for table in LineEntryBatches(loaded):
             frame = _to_frame(table)
-            frame.attrs["load"] = metadata
+            attach_load_metadata(frame, metadata)
             yield frame
 
 
@@ -293,7 +294,7 @@ def _build_frame(loaded: LoadedWindows) -> pd.DataFrame:
     table, repeats = remove_repeats(table)
     frame = _to_frame(sort_lines(table))
     frame.attrs["notes"] = loaded.notes(repeats)
-    frame.attrs["load"] = loaded.metadata(len(frame))
+    attach_load_metadata(frame, loaded.metadata(len(frame)))
     return frame
 
 

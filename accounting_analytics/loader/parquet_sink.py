@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -11,7 +10,7 @@ import pyarrow.parquet as pq
 
 from accounting_analytics.atomic_files import write_durably
 from accounting_analytics.errors import InputError
-from accounting_analytics.load_metadata import LOAD_METADATA_KEY
+from accounting_analytics.load_metadata import to_file_metadata
 from accounting_analytics.loader.line_entry_batches import LineEntryBatches
 from accounting_analytics.loader.line_entry_columns import line_schema
 
@@ -67,7 +66,7 @@ def write_parquet(loaded: LoadedWindows, path: Path) -> LoadedFile:
                 written += table.num_rows
                 pa.default_memory_pool().release_unused()
             metadata = loaded.metadata(written) | {"notes": loaded.notes(batches.repeats_removed)}
-            writer.add_key_value_metadata({LOAD_METADATA_KEY: json.dumps(metadata).encode()})
+            writer.add_key_value_metadata(to_file_metadata(metadata))
 
     try:
         write_durably(path, write)

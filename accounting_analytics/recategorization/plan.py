@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from accounting_analytics.schemas import CashFlowReport
+    from accounting_analytics.cash_flow_report import CashFlowReport
 
 
 class PlanItem(NamedTuple):

@@ -12,7 +12,7 @@ from accounting_analytics.money import EXACT, format_amount
 from accounting_analytics.recategorization.plan import Plan
 
 if TYPE_CHECKING:
-    from accounting_analytics.schemas import CashFlowReport
+    from accounting_analytics.cash_flow_report import CashFlowReport
 
 _IN_BOOKS = frozenset({"done", "already_done"})
 

@@ -31,11 +31,12 @@ from accounting_analytics.reconciliation.explanations import (
     select_line_entries,
 )
 from accounting_analytics.reconciliation.result import TITLES, Comparison, Difference, Reconciliation
-from accounting_analytics.schemas import CashFlowReport, Differences
+from accounting_analytics.schemas import Differences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.reconciliation.explanations import Amounts, Explain
 
 _SECOND = dt.timedelta(seconds=1)

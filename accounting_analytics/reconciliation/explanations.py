@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Callable, Iterable, Mapping
 
+    from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.reconciliation.result import Difference
-    from accounting_analytics.schemas import CashFlowReport
 
     Amounts = Mapping[str, Decimal | None]
     Explain = Callable[[str, Decimal], str]

@@ -16,8 +16,8 @@ from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.database import database_of
 from accounting_analytics.service.storage.store import read_ledgers
 from accounting_analytics.service.storage.streamed_rows import plain_batches
+from accounting_analytics.service.wire.stored_amounts import BASE, join_units
 from accounting_analytics.service.wire.stored_records import MICROSECONDS_A_DAY
-from accounting_analytics.service.wire.units import BASE, join_units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,8 +5,9 @@ from decimal import Decimal
 
 import pytest
 
+from accounting_analytics.cash_flow_report import CashFlowReport
 from accounting_analytics.periods import Period
-from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, CashFlowReport
+from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 
 
 @pytest.fixture

@@ -8,15 +8,16 @@ from decimal import Decimal
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.diagnosis.cached_responses import CachedResponses, find_last_months
+from accounting_analytics.diagnosis.books_sample import find_last_months
+from accounting_analytics.diagnosis.cached_responses import CachedResponses
 from accounting_analytics.diagnosis.checkup import check_service_and_books
 from accounting_analytics.diagnosis.service_checks import FirstResponse, check_reachable
 from accounting_analytics.periods import Period
 from accounting_analytics.service.auth.access_tokens import issue_token
+from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
-from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine
 from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
-from accounting_analytics.service.bookkeeping.posted_journal import post_entries
+from accounting_analytics.service.bookkeeping.post_entries import post_entries
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 from accounting_analytics.service.web.service_options import ServiceOptions

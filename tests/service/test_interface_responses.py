@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
-from accounting_analytics.service.bookkeeping.new_entries import NewTag, NewTransaction
+from accounting_analytics.service.bookkeeping.entries_to_post import NewTag, NewTransaction
 from accounting_analytics.service.wire.json_values import encode
 from accounting_analytics.service.wire.response_models import CashFlowReport, LineEntryPage
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from accounting_analytics.cli.database import open_existing, print_rows
+from accounting_analytics.cli.existing_database import open_existing
 from accounting_analytics.cli.options import AsJson, ClientId, Database, Instance, Label, SecretFile
-from accounting_analytics.cli.output import print_message
+from accounting_analytics.cli.output import print_message, print_rows
 
 clients = typer.Typer(help="OAuth clients of the embedded service.", no_args_is_help=True)
 
@@ -14,7 +14,7 @@ clients = typer.Typer(help="OAuth clients of the embedded service.", no_args_is_
 @clients.command("issue")
 def issue_client(database: Database, secret_file: SecretFile, instance: Instance = None, label: Label = "") -> None:
     """Create an OAuth client and print its id; its secret goes into a new file that only you can read."""
-    from accounting_analytics.service.auth.secret_files import check_new_file, save_new_client
+    from accounting_analytics.service.auth.issue_to_file import check_new_file, save_new_client
     from accounting_analytics.service.bookkeeping.instances import choose_instance
 
     check_new_file(secret_file)

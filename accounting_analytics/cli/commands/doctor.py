@@ -40,7 +40,7 @@ def doctor(
 
     Responses must agree with each other. Nothing is changed.
     """
-    from accounting_analytics.cli.terminal import print_diagnosis
+    from accounting_analytics.cli.result_printing import print_diagnosis
 
     with ExitStack() as stack:
         client = None

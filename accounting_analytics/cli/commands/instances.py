@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from accounting_analytics.cli.database import open_existing, print_rows
+from accounting_analytics.cli.existing_database import open_existing
 from accounting_analytics.cli.options import (
     AsJson,
     Database,
@@ -16,6 +16,7 @@ from accounting_analytics.cli.options import (
     Scale,
     Tier,
 )
+from accounting_analytics.cli.output import print_rows
 from accounting_analytics.errors import ConfigurationError
 
 instances = typer.Typer(help="Sets of books in a database of the embedded service.", no_args_is_help=True)
@@ -36,7 +37,7 @@ def create_instance(
 ) -> None:
     """Create an instance: an empty set of books with its four required ledgers."""
     from accounting_analytics.periods import parse_date
-    from accounting_analytics.service.auth.secret_files import check_new_file, save_new_token
+    from accounting_analytics.service.auth.issue_to_file import check_new_file, save_new_token
     from accounting_analytics.service.bookkeeping import instances as new_instances
     from accounting_analytics.service.storage.store import Store
 

@@ -12,7 +12,7 @@ from accounting_analytics.cli.output import print_frame, print_message
 from accounting_analytics.cli.service_connection import connect_service
 
 if TYPE_CHECKING:
-    from accounting_analytics.schemas import CashFlowReport
+    from accounting_analytics.cash_flow_report import CashFlowReport
 
 
 def report(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from accounting_analytics.cli.database import open_existing
+from accounting_analytics.cli.existing_database import open_existing
 from accounting_analytics.cli.options import (
     AccessLog,
     AllowRemote,
@@ -80,7 +80,7 @@ def _check_database(database: str, *, as_json: bool) -> None:
     """
     import pandas as pd
 
-    from accounting_analytics.cli.terminal import print_json, print_table
+    from accounting_analytics.cli.result_printing import print_json, print_table
     from accounting_analytics.service.check import check_books
 
     with open_existing(database) as store:

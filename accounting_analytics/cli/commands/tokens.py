@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from accounting_analytics.cli.database import open_existing, print_rows
+from accounting_analytics.cli.existing_database import open_existing
 from accounting_analytics.cli.options import AsJson, Database, Instance, Label, Lifetime, TokenFile, TokenKey
-from accounting_analytics.cli.output import print_message
+from accounting_analytics.cli.output import print_message, print_rows
 
 tokens = typer.Typer(help="Access tokens of the embedded service.", no_args_is_help=True)
 
@@ -20,7 +20,7 @@ def issue_token(
     label: Label = "",
 ) -> None:
     """Issue an access token into a new file that only you can read."""
-    from accounting_analytics.service.auth.secret_files import check_new_file, save_new_token
+    from accounting_analytics.service.auth.issue_to_file import check_new_file, save_new_token
     from accounting_analytics.service.bookkeeping.instances import choose_instance
 
     check_new_file(token_file)

@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.routing import Match, Route
 
 from accounting_analytics.errors import InputError, OperationRefusedError
-from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine
-from accounting_analytics.service.bookkeeping.posted_journal import post_entries
+from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine
+from accounting_analytics.service.bookkeeping.post_entries import post_entries
 from accounting_analytics.service.faults.fault_plan import FAULT_KINDS
 from accounting_analytics.service.faults.faulty_pages import PAGE_FAULTS, inject_page_fault
 from accounting_analytics.service.operations.list_line_entries import page_tokens

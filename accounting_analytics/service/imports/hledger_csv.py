@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.errors import AmountError
 from accounting_analytics.money import DEFAULT_SCALE
-from accounting_analytics.service.bookkeeping.new_entries import NewTransaction
+from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
 from accounting_analytics.service.imports.import_errors import ImportErrors
 from accounting_analytics.service.imports.parsed_books import FileLine, ParsedBooks, build_books
 from accounting_analytics.service.imports.table_files import TableRows, csv_rows

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from accounting_analytics.errors import PostingRefusedError
 from accounting_analytics.service.bookkeeping.new_ledgers import add_ledgers
-from accounting_analytics.service.bookkeeping.posted_journal import PostedJournal
+from accounting_analytics.service.bookkeeping.post_entries import PostedJournal
 from accounting_analytics.service.imports import hledger_csv, line_table
 from accounting_analytics.service.imports.hledger_csv import read_hledger_csv
 from accounting_analytics.service.imports.import_errors import ImportErrors

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError
 from accounting_analytics.money import DEFAULT_SCALE
-from accounting_analytics.service.bookkeeping.new_entries import NewTag, NewTransaction
+from accounting_analytics.service.bookkeeping.entries_to_post import NewTag, NewTransaction
 from accounting_analytics.service.imports.import_errors import ImportErrors
 from accounting_analytics.service.imports.parsed_books import FileLine, ParsedBooks, build_books
 from accounting_analytics.service.imports.table_files import TableRows, csv_rows, is_parquet, parquet_rows

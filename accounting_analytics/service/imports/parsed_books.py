@@ -10,7 +10,7 @@ from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import PostingRefusedError
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import EXACT, format_amount
-from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine, NewTag, NewTransaction
+from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTag, NewTransaction
 from accounting_analytics.service.imports.account_paths import AccountMapping, map_accounts
 from accounting_analytics.service.wire.identifiers import check_id
 

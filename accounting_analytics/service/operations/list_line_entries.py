@@ -11,8 +11,8 @@ from sqlalchemy import Connection, select
 
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.service.operations.ledger_lookup import expand_parent, find_ledger
-from accounting_analytics.service.operations.line_entry_rows import COLUMNS, LineEntryRow, transaction_of_line
 from accounting_analytics.service.operations.line_filters import has_all_tags, period_boundaries
+from accounting_analytics.service.operations.line_transactions import COLUMNS, LineEntryRow, transaction_of_line
 from accounting_analytics.service.operations.page_query import LedgerLineFilter, find_page
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.streamed_rows import plain_rows

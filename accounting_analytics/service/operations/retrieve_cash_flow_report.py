@@ -16,8 +16,8 @@ from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import read_ledgers
 from accounting_analytics.service.wire.json_values import encode, number
 from accounting_analytics.service.wire.response_models import CashFlowLedger, CashFlowReport, CashLedgerBalance
+from accounting_analytics.service.wire.stored_amounts import join_units
 from accounting_analytics.service.wire.stored_records import MICROSECONDS_A_DAY
-from accounting_analytics.service.wire.units import join_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

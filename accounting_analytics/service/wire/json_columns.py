@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from accounting_analytics.service.wire.json_values import encode
 from accounting_analytics.service.wire.response_models import Number
-from accounting_analytics.service.wire.units import BASE
+from accounting_analytics.service.wire.stored_amounts import BASE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from accounting_analytics.service.wire.units import number_text
+from accounting_analytics.service.wire.stored_amounts import number_text
 
 encode = msgspec.json.Encoder().encode
 """JSON of a struct or a plain value."""

@@ -8,7 +8,7 @@ import pytest
 
 from accounting_analytics.errors import AmountError, InputError, PeriodError, PostingRefusedError
 from accounting_analytics.service.auth.access_tokens import instance_of_token
-from accounting_analytics.service.auth.secret_files import token_path
+from accounting_analytics.service.auth.issue_to_file import token_path
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_first_instance, create_instance
 from accounting_analytics.service.storage.store import Store
 

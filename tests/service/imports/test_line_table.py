@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from accounting_analytics.errors import ImportRefusedError, PeriodError
 from accounting_analytics.money import from_minor_units, signed_amount
-from accounting_analytics.service.bookkeeping.new_entries import NewTag
+from accounting_analytics.service.bookkeeping.entries_to_post import NewTag
 from accounting_analytics.service.imports.line_table import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, read_line_table
 
 COLUMNS = (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)

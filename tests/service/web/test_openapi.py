@@ -9,7 +9,7 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 
 from accounting_analytics.service.auth.oauth_clients import issue_client
-from accounting_analytics.service.bookkeeping.new_entries import NewTag, NewTransaction
+from accounting_analytics.service.bookkeeping.entries_to_post import NewTag, NewTransaction
 from accounting_analytics.service.web.openapi import INSTANCE_HEADER, openapi_document
 
 OPERATIONS = {

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from accounting_analytics.service.wire import json_columns
 from accounting_analytics.service.wire.json_values import encode, number
 from accounting_analytics.service.wire.response_models import CashFlowLine
+from accounting_analytics.service.wire.stored_amounts import number_text, split_units
 from accounting_analytics.service.wire.stored_records import microseconds
-from accounting_analytics.service.wire.units import number_text, split_units
 
 AMOUNTS = st.integers(-(10**20) + 1, 10**20 - 1)
 UNITS = st.lists(AMOUNTS, min_size=1, max_size=20)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from accounting_analytics.demo_company.accounts import OPENING_BALANCE
 from accounting_analytics.demo_company.calendar import START_DATE, month_ends, monthly
 from accounting_analytics.demo_company.daybook import Posting, local_time
-from accounting_analytics.service.bookkeeping.new_entries import NewTag
+from accounting_analytics.service.bookkeeping.entries_to_post import NewTag
 
 if TYPE_CHECKING:
     from random import Random

@@ -16,7 +16,7 @@ from accounting_analytics.categorization import uncategorized_queue
 from accounting_analytics.completeness import Certificate, check_completeness
 from accounting_analytics.demo_company import entry_generator
 from accounting_analytics.demo_company.calendar import END_DATE, START_DATE
-from accounting_analytics.demo_company.company import demo
+from accounting_analytics.demo_company.served_company import demo
 from accounting_analytics.discovery import discover_ledgers
 from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError, InputError
 from accounting_analytics.exports import export_parquet
@@ -29,10 +29,10 @@ from accounting_analytics.reconciliation import reconcile
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from accounting_analytics.demo_company.company import DemoCompany
+    from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.demo_company.served_company import DemoCompany
     from accounting_analytics.exports import Manifest
     from accounting_analytics.reconciliation import Reconciliation
-    from accounting_analytics.schemas import CashFlowReport
 
 _DAY = dt.timedelta(days=1)
 _QUEUE_ROWS = 15

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pandas as pd
 
-from accounting_analytics.cli.terminal import print_diagnosis, print_json, print_table
+from accounting_analytics.cli.result_printing import print_diagnosis, print_json, print_table
 from accounting_analytics.diagnosis import Diagnosis, Finding, Part, Verdict
 from accounting_analytics.money import pandas_dtype
 

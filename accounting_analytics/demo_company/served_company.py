@@ -16,7 +16,7 @@ from accounting_analytics.demo_company.daybook import TIME_ZONE
 from accounting_analytics.service.auth.access_tokens import issue_token
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
 from accounting_analytics.service.bookkeeping.new_ledgers import create_ledger
-from accounting_analytics.service.bookkeeping.posted_journal import post_entries
+from accounting_analytics.service.bookkeeping.post_entries import post_entries
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 

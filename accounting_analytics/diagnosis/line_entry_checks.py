@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from accounting_analytics.completeness import check_completeness
-from accounting_analytics.diagnosis.report_consistency import (
+from accounting_analytics.diagnosis.report_checks import (
     NO_CASH_FLOW,
     failed,
     find_mismatch,
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.client.records import LineEntry
-    from accounting_analytics.diagnosis.cached_responses import BooksSample
+    from accounting_analytics.diagnosis.books_sample import BooksSample
     from accounting_analytics.diagnosis.finding import Finding
-    from accounting_analytics.schemas import CashFlowReport
 
 _MAX_FILTERED_LEDGERS = 8
 _PAGES = 4

@@ -15,18 +15,18 @@ from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError, PostingRefusedError
 from accounting_analytics.money import format_amount, from_minor_units
 from accounting_analytics.service.bookkeeping.cash_movement import moved_cash_ledger
-from accounting_analytics.service.bookkeeping.new_entries import NewTransaction
+from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.database import database_of
 from accounting_analytics.service.storage.store import read_instance, read_ledgers
 from accounting_analytics.service.wire.identifiers import check_id, check_text, new_id, new_ids
+from accounting_analytics.service.wire.stored_amounts import BASE, split_units, to_units
 from accounting_analytics.service.wire.stored_records import MICROSECONDS_A_DAY, microseconds
-from accounting_analytics.service.wire.units import BASE, split_units, to_units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from accounting_analytics.service.bookkeeping.new_entries import NewJournalEntry, NewLine, NewTag
+    from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTag
     from accounting_analytics.service.storage.store import Store
     from accounting_analytics.service.wire.stored_records import Instance, StoredLedger
 

@@ -9,8 +9,8 @@ from msgspec import UNSET
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.wire.json_values import number
 from accounting_analytics.service.wire.response_models import Transaction
+from accounting_analytics.service.wire.stored_amounts import join_units
 from accounting_analytics.service.wire.stored_records import instant
-from accounting_analytics.service.wire.units import join_units
 
 _LINES = tables.line_entries.c
 _TRANSACTIONS = tables.transactions.c

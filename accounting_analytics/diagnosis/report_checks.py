@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.diagnosis.cached_responses import BooksSample
-    from accounting_analytics.schemas import CashFlowReport
+    from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.diagnosis.books_sample import BooksSample
 
 _ZERO = Decimal(0)
 NO_CASH_FLOW = "because there is no cash flow in the period; give one with entries (--start-date, --end-date)"

@@ -1,4 +1,4 @@
-"""Configuration of the connection: options over environment variables over a TOML profile over defaults."""
+"""Settings of the connection: options over environment variables over a TOML profile over defaults."""
 
 from __future__ import annotations
 
@@ -6,23 +6,18 @@ import os
 import re
 import tomllib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import platformdirs
 
 from accounting_analytics.client.credentials import (
-    ClientCredentials,
-    Credentials,
-    TokenFile,
-    read_secret_file,
     require_private,
 )
-from accounting_analytics.client.ledger_client import LedgerClient
 from accounting_analytics.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     import pandas as pd
 
@@ -33,7 +28,7 @@ _MASK = "***"
 _USER_OF_ADDRESS = re.compile(r"(?<=://)[^/]*@")
 _DEFAULTS = {"instance_header": "service-instance-id", "time_zone": "UTC"}
 _SECRETS = ("token", "client_secret")
-_NAMES = (
+NAMES = (
     "base_url",
     "token",
     "token_file",
@@ -46,7 +41,7 @@ _NAMES = (
     "time_zone",
     "requests_per_minute",
 )
-_TOKEN_SOURCES = ("token", "token_file", "token_url")
+TOKEN_SOURCES = ("token", "token_file", "token_url")
 """Settings that name a token or its source; the one with the highest priority is used, then the first."""
 
 
@@ -112,72 +107,14 @@ def load_settings(profile: str | None = None, **options: str | None) -> Settings
     ConfigurationError
         The profile does not exist, the file is not TOML or has unknown names, or an option is unknown.
     """
-    unknown = options.keys() - set(_NAMES)
+    unknown = options.keys() - set(NAMES)
     if unknown:
-        msg = f"unknown setting {min(unknown)!r}; the settings are {', '.join(_NAMES)}"
+        msg = f"unknown setting {min(unknown)!r}; the settings are {', '.join(NAMES)}"
         raise ConfigurationError(msg)
     name = profile or os.environ.get(f"{PREFIX}PROFILE") or DEFAULT_PROFILE
     file = configuration_file()
     stored = _profile(file, name, required=name != DEFAULT_PROFILE)
-    return Settings(tuple(_setting(key, options, stored, f"profile {name!r}") for key in _NAMES), name, file)
-
-
-def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa: ANN401 (LedgerClient's own)
-    """Connect to the configured service.
-
-    Parameters
-    ----------
-    profile : str, optional
-        Name of a profile in the configuration file.
-    **options
-        Settings by name (``base_url``, ``token``, ``token_file``, ``token_url``, ``client_id``, ``client_secret``,
-        ``client_secret_file``, ``instance_id``, ``instance_header``, ``requests_per_minute``), which override
-        everything else, and any further option of
-        :class:`~accounting_analytics.LedgerClient`.
-
-    Raises
-    ------
-    ConfigurationError
-        A required setting is missing; the message says what to set.
-    """
-    token = options.pop("token", None)
-    credentials: Credentials | None = None if token is None or isinstance(token, str) else token
-    named = {name: options.pop(name) for name in _NAMES if name in options}
-    settings = load_settings(profile, **named, token=None if credentials else token)
-    missing = [name for name in ("base_url", "instance_id") if not settings[name]]
-    token_source = settings.first_set(_TOKEN_SOURCES)
-    if token_source is None and credentials is None:
-        missing.append("token_file")
-    if missing:
-        variables = ", ".join(f"{PREFIX}{name.upper()}" for name in missing)
-        msg = (
-            f"no Ledger Accounting Service is configured: set {variables} (or a profile in {settings.file}); "
-            "to try the demo company instead: accounting_analytics.demo() in Python, --demo in the shell, or make lab"
-        )
-        raise ConfigurationError(msg)
-    return LedgerClient(
-        str(settings["base_url"]),
-        token=credentials or _credentials(settings, str(token_source)),
-        instance_id=str(settings["instance_id"]),
-        instance_header=str(settings["instance_header"]),
-        requests_per_minute=_number(settings["requests_per_minute"]),
-        **options,
-    )
-
-
-def _credentials(settings: Settings, token_source: str) -> str | Credentials:
-    """Token or its source."""
-    if token_source == "token":  # noqa: S105 (name of a setting)
-        return str(settings["token"])
-    if token_source == "token_file":  # noqa: S105 (name of a setting)
-        return TokenFile(str(settings["token_file"]))
-    secret = settings["client_secret"]
-    if settings.first_set(("client_secret", "client_secret_file")) == "client_secret_file":
-        secret = read_secret_file(Path(str(settings["client_secret_file"])), "client secret")
-    if not settings["client_id"] or not secret:
-        msg = f"token_url needs {PREFIX}CLIENT_ID, and {PREFIX}CLIENT_SECRET_FILE or {PREFIX}CLIENT_SECRET"
-        raise ConfigurationError(msg)
-    return ClientCredentials(str(settings["token_url"]), str(settings["client_id"]), secret)
+    return Settings(tuple(_setting(key, options, stored, f"profile {name!r}") for key in NAMES), name, file)
 
 
 def _setting(name: str, options: Mapping[str, str | None], stored: Mapping[str, Any], profile: str) -> Setting:
@@ -204,19 +141,9 @@ def _profile(file: Path, name: str, *, required: bool) -> dict[str, Any]:
         known = ", ".join(profiles) or "none"
         msg = f"no profile {name!r} in {file}; profiles: {known}"
         raise ConfigurationError(msg)
-    if not isinstance(stored or {}, dict) or (stored or {}).keys() - set(_NAMES):
-        msg = f"profile {name!r} in {file} has settings other than {', '.join(_NAMES)}"
+    if not isinstance(stored or {}, dict) or (stored or {}).keys() - set(NAMES):
+        msg = f"profile {name!r} in {file} has settings other than {', '.join(NAMES)}"
         raise ConfigurationError(msg)
     if (stored or {}).keys() & set(_SECRETS):
         require_private(file, file.stat().st_mode)
     return dict(stored or {})
-
-
-def _number(text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        msg = f"requests_per_minute {text!r} is not a number"
-        raise ConfigurationError(msg) from None

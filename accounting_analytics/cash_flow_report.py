@@ -1,0 +1,142 @@
+"""The cash flow report: four validated tables, their totals, and what a reader must know about them."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from accounting_analytics.json_text import to_json_text
+from accounting_analytics.messages import printable
+from accounting_analytics.money import EXACT, format_amount
+
+if TYPE_CHECKING:
+    from accounting_analytics.periods import Period
+from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, scale_of, total
+
+
+@dataclass(frozen=True)
+class CashFlowReport:
+    """A cash flow report, loaded from the service or recomputed from line entries.
+
+    Parameters
+    ----------
+    period : Period
+        The reported days, with their time zone.
+    ledgers : DataFrame
+        :class:`CashFlowLedgers`.
+    lines : DataFrame
+        :class:`CashFlowLines`, in the order of `ledgers`, then (datetime, line_id).
+    starting_balances, ending_balances : DataFrame
+        :class:`CashBalances` at the start of the first day and the end of the last.
+    starting_cash_balance, ending_cash_balance : Decimal
+        Sums of the plain balances (not of the totals, which count children twice).
+    anchored : bool
+        True if the starting balances were given, not summed from history: they then prove nothing.
+    tag_ids : tuple of str
+        Tags that the lines were filtered by; balances are never filtered, so the identity does not hold.
+    partial : bool
+        True if lines are known to be missing, so that no figure is certain.
+    notes : tuple of str
+        Remarks for the reader: interpretations chosen, values normalized, parts omitted.
+    """
+
+    period: Period
+    ledgers: pd.DataFrame
+    lines: pd.DataFrame
+    starting_balances: pd.DataFrame
+    ending_balances: pd.DataFrame
+    starting_cash_balance: Decimal
+    ending_cash_balance: Decimal
+    anchored: bool = False
+    tag_ids: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+    partial: bool = False
+
+    def checked(self) -> CashFlowReport:
+        """Return the report if its four tables are valid; else raise FrameError."""
+        CashFlowLedgers.checked(self.ledgers)
+        CashFlowLines.checked(self.lines)
+        CashBalances.checked(self.starting_balances)
+        CashBalances.checked(self.ending_balances)
+        return self
+
+    @property
+    def scale(self) -> int:
+        """Fraction digits of the amounts."""
+        return scale_of(self.ledgers["net_cash_flow"])
+
+    @property
+    def net_cash_flow(self) -> Decimal:
+        """Sum of the net cash flows of all ledgers, without their totals."""
+        return total(self.ledgers["net_cash_flow"])
+
+    @property
+    def identity_gap(self) -> Decimal:
+        """Net cash flow minus the change of the cash balance; zero in a correct report without tags."""
+        with localcontext(EXACT):
+            return self.net_cash_flow - (self.ending_cash_balance - self.starting_cash_balance)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The ledgers that moved cash."""
+        return self.ledgers
+
+    def summary(self) -> str:
+        """One line: the period and the three sums."""
+        prefix = "PARTIAL: " if self.partial else ""
+        sums = ", ".join(f"{name} {format_amount(amount)}" for name, amount in self._sums())
+        return f"{prefix}Cash flow report, {self.period}: {sums}."
+
+    def explain(self) -> str:
+        """Plain text: the summary, the net cash flow of each ledger, the notes."""
+        ledgers = [
+            f"- {name}: {format_amount(amount)}"
+            for name, amount in zip(self.ledgers["name"], self.ledgers["net_cash_flow"], strict=True)
+        ]
+        lines = [self.summary(), *ledgers, *(f"Note: {note}" for note in self.notes)]
+        return "\n".join(map(printable, lines))
+
+    def to_json(self) -> str:
+        """JSON text of the report; amounts are strings."""
+        return to_json_text(
+            {
+                "start_date": self.period.start_date,
+                "end_date": self.period.end_date,
+                "time_zone": self.period.time_zone,
+                "starting_cash_balance": self.starting_cash_balance,
+                "ending_cash_balance": self.ending_cash_balance,
+                "anchored": self.anchored,
+                "partial": self.partial,
+                "ledgers": self.ledgers,
+                "lines": self.lines,
+                "starting_balances": self.starting_balances,
+                "ending_balances": self.ending_balances,
+                "notes": self.notes,
+            }
+        )
+
+    def _sums(self) -> list[tuple[str, Decimal]]:
+        return [
+            (
+                "starting cash balance (anchored)" if self.anchored else "starting cash balance",
+                self.starting_cash_balance,
+            ),
+            ("net cash flow", self.net_cash_flow),
+            ("ending cash balance", self.ending_cash_balance),
+        ]
+
+    def _repr_html_(self) -> str:
+        names, amounts = zip(*self._sums(), strict=True)
+        summary = pd.DataFrame({"amount": [format_amount(amount) for amount in amounts]}, index=names)
+        columns = ["name", "net_cash_flow", "total_net_cash_flow"]
+        formatters = dict.fromkeys(columns[1:], lambda amount: "" if amount is pd.NA else format_amount(amount))
+        table = self.ledgers[columns].to_html(index=False, escape=True, formatters=formatters)
+        warning = "<strong>PARTIAL</strong> " if self.partial else ""
+        return (
+            f"<p>{warning}Cash flow report, {html.escape(str(self.period))}</p>{summary.to_html(escape=True)}"
+            f'<div style="max-height: 26em; overflow: auto">{table}</div>'
+        )
