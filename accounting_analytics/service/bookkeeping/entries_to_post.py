@@ -1,6 +1,6 @@
 """Journal entries to post, with their lines, transactions and tags.
 
-These are plain values without checks: :func:`~.posted_journal.post_entries` checks them, and creates the ids that are
+These are plain values without checks: :func:`~.post_entries.post_entries` checks them, and creates the ids that are
 not given.
 """
 
