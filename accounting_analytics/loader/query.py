@@ -12,6 +12,7 @@ from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
     import datetime as dt
+    from collections.abc import Mapping
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.loader.windows import Window
@@ -21,14 +22,27 @@ DEFAULT_EXPANSIONS = ("transaction", "journal_entry", "opposing_ledger_ids")
 
 @dataclass(frozen=True)
 class LineEntryQuery:
-    """The line entries that one load requests."""
+    """The line entries that one load requests.
+
+    Attributes
+    ----------
+    ledger_ids : tuple of str
+        The ledgers, each once.
+    period : Period
+        The days.
+    expand : frozenset of str
+        Expand paths.
+    scale : int
+        Fraction digits of the amounts.
+    filters : mapping
+        Query parameters that select lines (``is_cashflow``, ``tag_ids``), by name; None where not given.
+    """
 
     ledger_ids: tuple[str, ...]
     period: Period
-    is_cashflow: bool | None
-    tag_ids: tuple[str, ...]
     expand: frozenset[str]
     scale: int
+    filters: Mapping[str, bool | tuple[str, ...] | None]
 
     @classmethod
     def from_arguments(
@@ -39,18 +53,16 @@ class LineEntryQuery:
         end_date: dt.date | str,
         *,
         time_zone: str = "UTC",
-        is_cashflow: bool | None = None,
-        tag_ids: Iterable[str] | None = None,
         expand: Iterable[str] = DEFAULT_EXPANSIONS,
+        **filters: bool | Iterable[str] | None,
     ) -> Self:
         """Query of the arguments of a public function; each ledger once, in the given order."""
         return cls(
             ledger_ids=_check_ledger_ids(ledger_ids),
             period=Period.of(start_date, end_date, time_zone),
-            is_cashflow=is_cashflow,
-            tag_ids=(tag_ids,) if isinstance(tag_ids, str) else tuple(tag_ids or ()),
             expand=frozenset([expand] if isinstance(expand, str) else expand),
             scale=client.scale,
+            filters={name: _normalize_filter(value) for name, value in filters.items()},
         )
 
     def page_arguments(self, window: Window, page_token: str | None = None) -> dict[str, Any]:
@@ -60,12 +72,10 @@ class LineEntryQuery:
             "start_date": window.period.start_date,
             "end_date": window.period.end_date,
             "time_zone": self.period.time_zone,
-            "is_cashflow": self.is_cashflow,
             "expand": sorted(self.expand),
-            "tag_ids": self.tag_ids,
             "limit": PAGE_SIZE,
             "page_token": page_token,
-        }
+        } | {name: value for name, value in self.filters.items() if value is not None}
 
     def as_json(self) -> dict[str, Any]:
         """Everything that decides which lines are sent and which columns they have."""
@@ -74,11 +84,16 @@ class LineEntryQuery:
             "start_date": self.period.start_date.isoformat(),
             "end_date": self.period.end_date.isoformat(),
             "time_zone": self.period.time_zone,
-            "is_cashflow": self.is_cashflow,
-            "tag_ids": list(self.tag_ids),
             "expand": sorted(self.expand),
             "scale": self.scale,
-        }
+        } | {name: list(value) if isinstance(value, tuple) else value for name, value in self.filters.items()}
+
+
+def _normalize_filter(value: bool | Iterable[str] | None) -> bool | tuple[str, ...] | None:  # noqa: FBT001 (is_cashflow)
+    """Boolean, or the texts of a list; None for an empty list."""
+    if value is None or isinstance(value, bool):
+        return value
+    return ((value,) if isinstance(value, str) else tuple(value)) or None
 
 
 def _check_ledger_ids(ledger_ids: Iterable[str]) -> tuple[str, ...]:
