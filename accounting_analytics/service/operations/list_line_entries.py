@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 from sqlalchemy import Connection, select
 
-from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.service.operations.ledger_lookup import expand_parent, find_ledger
+from accounting_analytics.service.operations.line_entry_records import (
+    COLUMNS,
+    LineEntryRow,
+    PageContext,
+    SiblingLine,
+    line_entry_of_row,
+)
 from accounting_analytics.service.operations.line_filters import has_all_tags, period_boundaries
-from accounting_analytics.service.operations.line_transactions import COLUMNS, LineEntryRow, transaction_of_line
 from accounting_analytics.service.operations.page_query import LedgerLineFilter, find_page
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.streamed_rows import plain_rows
-from accounting_analytics.service.wire.json_values import number
 from accounting_analytics.service.wire.page_tokens import PageTokens
-from accounting_analytics.service.wire.response_models import JournalEntry, LineEntry, LineEntryPage, NestedLedger, Tag
-from accounting_analytics.service.wire.stored_records import instant
+from accounting_analytics.service.wire.response_models import LineEntryPage, NestedLedger, Tag
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from msgspec import UnsetType
     from sqlalchemy import Subquery
@@ -32,27 +35,6 @@ if TYPE_CHECKING:
 
 _LINES = tables.line_entries.c
 _ORDER = itemgetter(LineEntryRow._fields.index("datetime"), LineEntryRow._fields.index("id"))
-
-
-class _Sibling(NamedTuple):
-    """A line of the journal entry of a line of the page; the line itself is one of them."""
-
-    page_line_key: int
-    key: int
-    id: str
-    debit_credit: str
-    ledger_id: str
-
-
-class _Page(NamedTuple):
-    """What all line entries of a page have in common, and what was read for them by the key of the line."""
-
-    ledger: StoredLedger
-    scale: int
-    expand: Sequence[str]
-    nested_ledger: NestedLedger | UnsetType
-    siblings: Mapping[int, Sequence[_Sibling]]
-    tags: Mapping[int, list[Tag]]
 
 
 def list_line_entries(
@@ -81,7 +63,7 @@ def list_line_entries(
     line_filter = LedgerLineFilter(ledger.pk, start, end, conditions, query.is_cashflow)
     location = find_page(connection, line_filter, query.limit, cursor)
     selected = location.lines.subquery()
-    page = _Page(
+    page = PageContext(
         ledger=ledger,
         scale=instance.scale,
         expand=query.expand,
@@ -90,7 +72,7 @@ def list_line_entries(
         tags=_tags(connection, selected),
     )
     return LineEntryPage(
-        records=[_line_entry(row, page) for row in _rows(connection, selected)],
+        records=[line_entry_of_row(row, page) for row in _rows(connection, selected)],
         next_page_token=tokens.write(location.after) if location.after else None,
         prev_page_token=tokens.write(location.before) if location.before else None,
     )
@@ -101,46 +83,6 @@ def page_tokens(key: bytes, instance: Instance, ledger_id: str, query: ListLineE
     parameters = sorted(query.model_dump(exclude={"page_token"}).items())
     unordered = ((name, sorted(value) if isinstance(value, tuple) else value) for name, value in parameters)
     return PageTokens(key, [instance.id, ledger_id, *(f"{name}={value}" for name, value in unordered)])
-
-
-def _line_entry(row: LineEntryRow, page: _Page) -> LineEntry:
-    siblings = page.siblings[row.pk]
-    opposing = [line for line in siblings if line.debit_credit != row.debit_credit]
-    transaction_id = UNSET if row.transaction_id is None else row.transaction_id
-    return LineEntry(
-        id=row.id,
-        amount=number(abs(row.units), page.scale),
-        debit_credit=DebitCredit(row.debit_credit),
-        description=row.description,
-        datetime=instant(row.datetime),
-        editable=page.ledger.editable,
-        ledger_id=page.ledger.id,
-        ledger_name=page.ledger.name,
-        ledger=page.nested_ledger,
-        related_line_entry_id=opposing[0].id if len(opposing) == 1 else UNSET,
-        transaction_id=transaction_id,
-        transaction=transaction_of_line(row, transaction_id, page.ledger.id, page.scale)
-        if transaction_id is not UNSET and "transaction" in page.expand
-        else UNSET,
-        journal_entry_id=row.journal_entry_id,
-        journal_entry_description=row.journal_entry_description,
-        journal_entry=_journal_entry(row, siblings) if "journal_entry" in page.expand else UNSET,
-        opposing_ledger_ids=_ledger_ids(opposing) if "opposing_ledger_ids" in page.expand else UNSET,
-        tags=page.tags.get(row.pk, []),
-    )
-
-
-def _journal_entry(row: LineEntryRow, siblings: Sequence[_Sibling]) -> JournalEntry:
-    return JournalEntry(
-        datetime=instant(row.datetime),
-        description=row.journal_entry_description,
-        id=row.journal_entry_id,
-        line_entry_ids=[line.id for line in siblings],
-    )
-
-
-def _ledger_ids(lines: Sequence[_Sibling]) -> list[str]:
-    return list(dict.fromkeys(line.ledger_id for line in lines))
 
 
 def _nested_ledger(
@@ -164,7 +106,7 @@ def _rows(connection: Connection, selected: Subquery) -> list[LineEntryRow]:
     return [LineEntryRow._make(row) for row in sorted(plain_rows(connection, query), key=_ORDER)]
 
 
-def _siblings(connection: Connection, selected: Subquery) -> dict[int, list[_Sibling]]:
+def _siblings(connection: Connection, selected: Subquery) -> dict[int, list[SiblingLine]]:
     """Lines of the journal entries of the page, in the order they were posted, by line of the page."""
     ledgers = tables.ledgers.c
     query = (
@@ -172,7 +114,7 @@ def _siblings(connection: Connection, selected: Subquery) -> dict[int, list[_Sib
         .join_from(selected, tables.line_entries, _LINES.journal_entry_pk == selected.c.journal_entry_pk)
         .join(tables.ledgers, ledgers.pk == _LINES.ledger_pk)
     )
-    rows = sorted(map(_Sibling._make, plain_rows(connection, query)))
+    rows = sorted(map(SiblingLine._make, plain_rows(connection, query)))
     return {key: list(lines) for key, lines in groupby(rows, itemgetter(0))}
 
 

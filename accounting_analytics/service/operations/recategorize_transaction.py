@@ -9,7 +9,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service.operations.ledger_lookup import find_ledger, not_found
-from accounting_analytics.service.operations.line_transactions import COLUMNS, LineEntryRow, transaction_of_line
+from accounting_analytics.service.operations.line_entry_records import COLUMNS, LineEntryRow, transaction_of_line
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.wire.identifiers import is_valid_id
 from accounting_analytics.service.wire.json_values import encode
