@@ -15,7 +15,7 @@ import pandas as pd
 
 from accounting_analytics.chart_of_accounts import Hierarchy, RequiredLedger, display_order, required_ledger
 from accounting_analytics.client.records import flattened
-from accounting_analytics.loader.ledger_probe import LedgerProbe, ProbedLedger
+from accounting_analytics.loader.opposing_ledgers import LedgerProbe, ProbedLedger
 from accounting_analytics.loader.worker_pool import DEFAULT_IN_FLIGHT, WorkerPool, check_in_flight
 from accounting_analytics.messages import join_ids
 from accounting_analytics.periods import Period, as_utc

@@ -22,7 +22,7 @@ from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError,
 from accounting_analytics.exports import export_parquet
 from accounting_analytics.loader import load_cash_flow_report, load_line_entries
 from accounting_analytics.money import format_amount
-from accounting_analytics.notebook_jobs.html_page import Section, write_page
+from accounting_analytics.notebook_jobs.report_page import Section, write_page
 from accounting_analytics.periods import Period
 from accounting_analytics.reconciliation import reconcile
 

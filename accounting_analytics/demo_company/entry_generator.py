@@ -10,10 +10,10 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
+from accounting_analytics.demo_company.balance_dependent_payments import BalancePayments
 from accounting_analytics.demo_company.calendar import days
 from accounting_analytics.demo_company.daybook import Daybook
 from accounting_analytics.demo_company.irregular_transactions import IrregularTransactions
-from accounting_analytics.demo_company.loan_and_card_payments import BalancePayments
 from accounting_analytics.demo_company.payroll import Payroll
 from accounting_analytics.demo_company.sales_and_suppliers import RetailSales, Suppliers, Wholesale
 from accounting_analytics.demo_company.scheduled_entries import (

@@ -1,6 +1,6 @@
 from .cash_flow_reports import load_cash_flow_report
 from .line_entries import iter_line_entry_batches, load_line_entries, load_line_entries_to_parquet, plan_load
-from .load_plan import LoadPlan
+from .load_estimate import LoadPlan
 from .parquet_sink import LoadedFile
 from .query import DEFAULT_EXPANSIONS
 from .worker_pool import DEFAULT_IN_FLIGHT

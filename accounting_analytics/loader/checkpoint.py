@@ -29,7 +29,7 @@ from accounting_analytics.atomic_files import (
     write_durably,
 )
 from accounting_analytics.errors import CheckpointError
-from accounting_analytics.loader.line_entry_columns import line_schema
+from accounting_analytics.loader.line_entry_schema import line_schema
 from accounting_analytics.loader.window_store import FinishedWindow
 from accounting_analytics.loader.windows import Window
 from accounting_analytics.messages import quote

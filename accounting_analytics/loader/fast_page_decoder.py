@@ -18,7 +18,7 @@ import pyarrow.json
 from msgspec import inspect
 
 from accounting_analytics.client.records import LineEntry
-from accounting_analytics.loader.line_entry_columns import INSTANT, TEXT, line_schema, requested_columns
+from accounting_analytics.loader.line_entry_schema import INSTANT, TEXT, line_schema, requested_columns
 from accounting_analytics.loader.strict_page_decoder import DecodedPage
 from accounting_analytics.money import arrow_type
 

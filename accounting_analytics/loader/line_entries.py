@@ -12,12 +12,12 @@ import pyarrow as pa
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.load_metadata import attach_load_metadata
-from accounting_analytics.loader import line_entry_columns as arrow
+from accounting_analytics.loader import line_entry_schema as arrow
 from accounting_analytics.loader.checkpoint import Checkpoint
-from accounting_analytics.loader.line_entry_batches import LineEntryBatches
 from accounting_analytics.loader.line_tables import remove_repeats, sort_lines
-from accounting_analytics.loader.load_plan import LoadPlan, estimate_load
+from accounting_analytics.loader.load_estimate import LoadPlan, estimate_load
 from accounting_analytics.loader.load_windows import LoadedWindows, load_windows
+from accounting_analytics.loader.merged_batches import LineEntryBatches
 from accounting_analytics.loader.parquet_sink import LoadedFile, write_parquet
 from accounting_analytics.loader.query import DEFAULT_EXPANSIONS, LineEntryQuery
 from accounting_analytics.loader.window_store import MemoryWindowStore

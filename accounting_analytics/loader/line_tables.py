@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.errors import ProtocolError
-from accounting_analytics.loader.line_entry_columns import INSTANT
+from accounting_analytics.loader.line_entry_schema import INSTANT
 from accounting_analytics.periods import LOCALTIME, Period
 
 if TYPE_CHECKING:

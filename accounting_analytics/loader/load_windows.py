@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from accounting_analytics.errors import ChangedWhileReadingError, ServiceError, with_context
 from accounting_analytics.load_metadata import count_notes
-from accounting_analytics.loader.consistency_check import ConsistencyCheck, check_consistency
+from accounting_analytics.loader.change_check import ConsistencyCheck, check_consistency
 from accounting_analytics.loader.window_reader import WindowLines, WindowReader
 from accounting_analytics.loader.windows import gaps
 from accounting_analytics.loader.worker_pool import WorkerPool, start_in_thread

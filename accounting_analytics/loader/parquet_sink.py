@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from accounting_analytics.atomic_files import write_durably
 from accounting_analytics.errors import InputError
 from accounting_analytics.load_metadata import to_file_metadata
-from accounting_analytics.loader.line_entry_batches import LineEntryBatches
-from accounting_analytics.loader.line_entry_columns import line_schema
+from accounting_analytics.loader.line_entry_schema import line_schema
+from accounting_analytics.loader.merged_batches import LineEntryBatches
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.errors import AmountError, ProtocolError
-from accounting_analytics.loader.line_entry_columns import AMOUNT, INSTANT, line_schema, requested_columns
+from accounting_analytics.loader.line_entry_schema import AMOUNT, INSTANT, line_schema, requested_columns
 from accounting_analytics.money import arrow_type, parse_amount
 from accounting_analytics.periods import as_utc
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from accounting_analytics.client.pagination import ExpiredPageTokenError, follow_pages, restart_on_expired_token
 from accounting_analytics.errors import GarbledAnswerError, ProtocolError, ServiceError, with_context
-from accounting_analytics.loader.line_entry_columns import line_schema
+from accounting_analytics.loader.line_entry_schema import line_schema
 from accounting_analytics.loader.line_tables import remove_repeats, require_in_period, sort_lines
 from accounting_analytics.loader.page_decoder import PageDecoder
 from accounting_analytics.loader.windows import DensityEstimate, halve, should_split, split

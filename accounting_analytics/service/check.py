@@ -9,7 +9,7 @@ import msgspec
 from sqlalchemy import BigInteger, Connection, and_, cast, func, literal, or_, select
 
 from accounting_analytics.chart_of_accounts import TYPE_OF_SUB_TYPE, SubType
-from accounting_analytics.service.bookkeeping.cash_movement import moved_cash_ledger
+from accounting_analytics.service.bookkeeping.moved_cash_ledger import moved_cash_ledger
 from accounting_analytics.service.bookkeeping.new_ledgers import REQUIRED_LEDGERS
 from accounting_analytics.service.operations.recategorize_transaction import BY_USER
 from accounting_analytics.service.storage import tables

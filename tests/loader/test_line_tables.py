@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from accounting_analytics.errors import ProtocolError
-from accounting_analytics.loader.line_entry_columns import INSTANT
+from accounting_analytics.loader.line_entry_schema import INSTANT
 from accounting_analytics.loader.line_tables import require_in_period
 from accounting_analytics.periods import Period
 

@@ -10,7 +10,7 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError, ProtocolError, ServerFaultError
 from accounting_analytics.load_metadata import LOAD_METADATA_KEY
-from accounting_analytics.loader import iter_line_entry_batches, line_entry_batches, load_line_entries_to_parquet
+from accounting_analytics.loader import iter_line_entry_batches, load_line_entries_to_parquet, merged_batches
 
 PERIOD = ("2025-01-01", "2025-03-31")
 LEDGERS = ["led_3", "led_1", "led_2"]
@@ -20,7 +20,7 @@ LEDGERS = ["led_3", "led_1", "led_2"]
 @pytest.mark.parametrize("zone", ["UTC", "America/St_Johns", "localtime"])
 def test_the_file_equals_the_frame(connected, interleaved, tmp_path, monkeypatch, *, rows, zone):
     """Rows and types are those of load_line_entries, whatever the size of the batches."""
-    monkeypatch.setattr(line_entry_batches, "_ROWS_A_BATCH", rows)
+    monkeypatch.setattr(merged_batches, "_ROWS_A_BATCH", rows)
     frame = aa.load_line_entries(connected(interleaved), LEDGERS, *PERIOD, time_zone=zone)
     path = tmp_path / "deep" / "lines.parquet"
     written = load_line_entries_to_parquet(connected(interleaved), LEDGERS, *PERIOD, path, time_zone=zone)

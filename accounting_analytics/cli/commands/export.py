@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import accounting_analytics as aa
-from accounting_analytics.cli.load_books import LoadOptions, load_books
+from accounting_analytics.cli.discover_and_load import LoadOptions, load_books
 from accounting_analytics.cli.options import (
     AllowPartial,
     AsJson,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 import accounting_analytics as aa
-from accounting_analytics.cli.load_books import LoadOptions, load_books
+from accounting_analytics.cli.discover_and_load import LoadOptions, load_books
 from accounting_analytics.cli.options import (
     AllowPartial,
     AsJson,

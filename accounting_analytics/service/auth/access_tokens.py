@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import ColumnElement, Connection, insert, or_, select
 
 from accounting_analytics.errors import InputError
-from accounting_analytics.service.auth.issued_secrets import find_instance, hash_secret, list_rows, revoke
+from accounting_analytics.service.auth.stored_credentials import find_instance, hash_secret, list_rows, revoke
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import INSTANCE_COLUMNS
 from accounting_analytics.service.wire.identifiers import check_text, is_valid_id

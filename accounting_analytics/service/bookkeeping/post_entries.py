@@ -14,8 +14,8 @@ from sqlalchemy.exc import IntegrityError
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError, PostingRefusedError
 from accounting_analytics.money import format_amount, from_minor_units
-from accounting_analytics.service.bookkeeping.cash_movement import moved_cash_ledger
 from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
+from accounting_analytics.service.bookkeeping.moved_cash_ledger import moved_cash_ledger
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.database import database_of
 from accounting_analytics.service.storage.store import read_instance, read_ledgers

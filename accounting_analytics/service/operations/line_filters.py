@@ -10,7 +10,7 @@ from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.periods import LOCALTIME
 from accounting_analytics.service.operations.ledger_lookup import not_found
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.local_dates import Boundary, boundary, boundary_after
+from accounting_analytics.service.storage.local_date_boundaries import Boundary, boundary, boundary_after
 from accounting_analytics.service.wire.identifiers import is_valid_id
 
 if TYPE_CHECKING:

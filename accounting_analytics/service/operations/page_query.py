@@ -11,7 +11,7 @@ from accounting_analytics.service.storage import tables
 from accounting_analytics.service.wire.page_tokens import Cursor
 
 if TYPE_CHECKING:
-    from accounting_analytics.service.storage.local_dates import Boundary
+    from accounting_analytics.service.storage.local_date_boundaries import Boundary
 
 _LINES = tables.line_entries.c
 _ENTRIES = tables.journal_entries.c

@@ -22,7 +22,7 @@ from accounting_analytics.service.wire.stored_records import MICROSECONDS_A_DAY
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from accounting_analytics.service.storage.local_dates import Boundary
+    from accounting_analytics.service.storage.local_date_boundaries import Boundary
     from accounting_analytics.service.wire.requests import CashFlowReportQuery
     from accounting_analytics.service.wire.stored_records import Instance, StoredLedger
 

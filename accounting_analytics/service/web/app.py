@@ -15,7 +15,7 @@ from accounting_analytics.service import operations
 from accounting_analytics.service.auth.access_tokens import check_lifetime, instance_of_token
 from accounting_analytics.service.auth.oauth_clients import are_valid_credentials, issue_client_token
 from accounting_analytics.service.faults.faulty_service import FaultyService
-from accounting_analytics.service.web import token_request
+from accounting_analytics.service.web import token_request_form
 from accounting_analytics.service.web.concurrency_limits import ConcurrencyLimits
 from accounting_analytics.service.web.error_handlers import ERROR_HANDLERS
 from accounting_analytics.service.web.openapi import INSTANCE_HEADER, openapi_document
@@ -105,21 +105,21 @@ class LedgerService:
         with self._store.reading() as connection:
             return operations.retrieve_cash_flow_report(connection, instance, query)
 
-    def check_credentials(self, request: Request, body: bytes) -> token_request.ClientLogin:
+    def check_credentials(self, request: Request, body: bytes) -> token_request_form.ClientLogin:
         """Client credentials of a token request; 400 or 401 if they are not valid. Waits for no writer."""
-        login = token_request.parse_token_request(body, request.headers.getlist("authorization"))
+        login = token_request_form.parse_token_request(body, request.headers.getlist("authorization"))
         with self._store.reading() as connection:
             known = are_valid_credentials(connection, login.client_id, login.client_secret)
         if not known:
-            raise token_request.unknown_client(login)
+            raise token_request_form.unknown_client(login)
         return login
 
-    def issue_token(self, login: token_request.ClientLogin) -> Response:
+    def issue_token(self, login: token_request_form.ClientLogin) -> Response:
         """Issue an access token for client credentials."""
         with self._store.writing() as connection:
             token = issue_client_token(connection, login.client_id, login.client_secret, lifetime=self._token_lifetime)
         if token is None:  # revoked since the check
-            raise token_request.unknown_client(login)
+            raise token_request_form.unknown_client(login)
         issued = AccessToken.from_token(token, self._token_lifetime)
         return json_response(issued, headers={"pragma": "no-cache"})
 
@@ -191,7 +191,7 @@ class _Endpoints:
         return ReportResponse(report, release)
 
     async def token(self, request: Request) -> Response:
-        token_request.check_form(request.headers.get("content-type", ""))
+        token_request_form.check_form(request.headers.get("content-type", ""))
         body = await read_body(request)
         login = await self._limits.read(self._service.check_credentials, request, body)
         return await self._limits.write_token(self._service.issue_token, login)
@@ -228,7 +228,7 @@ def _routes(service: LedgerService) -> list[Route]:
         Route(categories, recategorize, methods=["PUT"], name="recategorize_transaction"),
         Route(lines, listing, methods=["GET"], name="list_line_entries"),
         Route(report, endpoints.report, methods=["GET"], name="retrieve_cash_flow_report"),
-        Route(token_request.TOKEN_PATH, endpoints.token, methods=["POST"]),
+        Route(token_request_form.TOKEN_PATH, endpoints.token, methods=["POST"]),
         Route("/openapi.json", _openapi, methods=["GET"]),
     ]
 

@@ -11,7 +11,7 @@ from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.periods import zone
 from accounting_analytics.service.faults.fault_plan import FaultPlan
 from accounting_analytics.service.web.request_guard import AllowedHosts
-from accounting_analytics.service.web.token_request import DEFAULT_LIFETIME
+from accounting_analytics.service.web.token_request_form import DEFAULT_LIFETIME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -83,7 +83,7 @@ def write_page(path: str | Path, *, title: str, summary: Sequence[str], sections
         The file cannot be written; the previous content is unchanged.
     """
     has_figures = any(section.figure is not None for section in sections)
-    text = _TEMPLATES.get_template("html_page.html.j2").render(
+    text = _TEMPLATES.get_template("report_page.html.j2").render(
         title=title, summary=summary, sections=sections, plotly_js=get_plotlyjs() if has_figures else ""
     )
     return write_text(Path(path), text)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from accounting_analytics.errors import InputError
 from accounting_analytics.json_text import to_json_text
 from accounting_analytics.loader.checkpoint import MANIFEST, Checkpoint
-from accounting_analytics.loader.line_entry_columns import INSTANT
+from accounting_analytics.loader.line_entry_schema import INSTANT
 from accounting_analytics.loader.strict_page_decoder import instants_in_utc
 from accounting_analytics.loader.windows import MIN_PAGES_TO_SPLIT, DensityEstimate, Window, gaps
 from accounting_analytics.loader.worker_pool import WorkerPool, check_in_flight

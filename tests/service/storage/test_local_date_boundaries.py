@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sqlalchemy import BigInteger, Column, MetaData, Table, create_engine, insert, select
 
 from accounting_analytics.periods import LOCALTIME, time_zone_names
-from accounting_analytics.service.storage.local_dates import boundary, boundary_after
+from accounting_analytics.service.storage.local_date_boundaries import boundary, boundary_after
 from accounting_analytics.service.wire.stored_records import instant, microseconds
 
 ZONES = sorted(time_zone_names() - {LOCALTIME})

@@ -8,7 +8,7 @@ import pytest
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.money import pandas_dtype
-from accounting_analytics.notebook_jobs.html_page import Section, write_page
+from accounting_analytics.notebook_jobs.report_page import Section, write_page
 
 HOSTILE = "<script>document.title='owned'</script>"
 

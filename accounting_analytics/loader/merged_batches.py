@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from accounting_analytics.loader.line_entry_columns import INSTANT, line_schema
+from accounting_analytics.loader.line_entry_schema import INSTANT, line_schema
 from accounting_analytics.loader.line_tables import remove_repeats, sort_lines
 
 if TYPE_CHECKING:

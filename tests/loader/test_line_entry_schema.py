@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from accounting_analytics.client.records import LineEntry
-from accounting_analytics.loader.line_entry_columns import COLUMNS, line_schema
+from accounting_analytics.loader.line_entry_schema import COLUMNS, line_schema
 from accounting_analytics.schemas import LineEntries
 
 EVERYTHING = frozenset({"transaction", "journal_entry", "opposing_ledger_ids"})
