@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from accounting_analytics.demo_company.balance_dependent_payments import BalancePayments
 from accounting_analytics.demo_company.calendar import days
 from accounting_analytics.demo_company.daybook import Daybook
-from accounting_analytics.demo_company.irregular_transactions import IrregularTransactions
 from accounting_analytics.demo_company.payroll import Payroll
+from accounting_analytics.demo_company.random_transactions import IrregularTransactions
 from accounting_analytics.demo_company.sales_and_suppliers import RetailSales, Suppliers, Wholesale
 from accounting_analytics.demo_company.scheduled_entries import (
     OTHER_PAYMENTS,

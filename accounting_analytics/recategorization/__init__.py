@@ -2,7 +2,7 @@
 
 from accounting_analytics.recategorization.apply import apply_plan
 from accounting_analytics.recategorization.plan import Plan, plan_recategorization
-from accounting_analytics.recategorization.report_change import verify_report_change
+from accounting_analytics.recategorization.report_change_check import verify_report_change
 from accounting_analytics.recategorization.verify import verify_plan
 
 __all__ = ["Plan", "apply_plan", "plan_recategorization", "verify_plan", "verify_report_change"]

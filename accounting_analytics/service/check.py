@@ -17,7 +17,7 @@ from accounting_analytics.service.storage.database import database_of
 from accounting_analytics.service.storage.store import read_ledgers
 from accounting_analytics.service.storage.streamed_rows import plain_batches
 from accounting_analytics.service.wire.stored_amounts import BASE, join_units
-from accounting_analytics.service.wire.stored_records import MICROSECONDS_A_DAY
+from accounting_analytics.service.wire.stored_values import MICROSECONDS_A_DAY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Table
 
     from accounting_analytics.service.storage.store import Store
-    from accounting_analytics.service.wire.stored_records import Instance, StoredLedger
+    from accounting_analytics.service.wire.stored_values import Instance, StoredLedger
 
 MAX_FINDINGS = 20
 """Findings that are listed per instance and invariant; further ones are only counted."""

@@ -17,7 +17,7 @@ from accounting_analytics.service.auth.stored_credentials import find_instance, 
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import INSTANCE_COLUMNS
 from accounting_analytics.service.wire.identifiers import check_text, is_valid_id
-from accounting_analytics.service.wire.stored_records import Instance, now
+from accounting_analytics.service.wire.stored_values import Instance, now
 
 if TYPE_CHECKING:
     import datetime as dt

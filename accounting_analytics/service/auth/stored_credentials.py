@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Table, select, update
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.wire.stored_records import Instance, instant, now
+from accounting_analytics.service.wire.stored_values import Instance, instant, now
 
 if TYPE_CHECKING:
     from accounting_analytics.service.storage.store import Store

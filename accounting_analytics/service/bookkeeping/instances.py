@@ -17,7 +17,7 @@ from accounting_analytics.service.bookkeeping.new_ledgers import REQUIRED_LEDGER
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import find_instance, read_instance
 from accounting_analytics.service.wire.identifiers import check_header_id, check_text, new_id
-from accounting_analytics.service.wire.stored_records import now
+from accounting_analytics.service.wire.stored_values import now
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.chart_of_accounts import RequiredLedger
     from accounting_analytics.service.storage.store import Store
-    from accounting_analytics.service.wire.stored_records import Instance
+    from accounting_analytics.service.wire.stored_values import Instance
 
 TIERS = (1, 2, 3)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from accounting_analytics.service.wire.stored_records import StoredLedger
+    from accounting_analytics.service.wire.stored_values import StoredLedger
 
 
 def moved_cash_ledger(lines: Iterable[tuple[StoredLedger, int]]) -> StoredLedger | None:

@@ -21,14 +21,14 @@ from accounting_analytics.errors import InputError, OperationRefusedError
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import read_instance, read_ledgers
 from accounting_analytics.service.wire.identifiers import check_id, check_text, new_id
-from accounting_analytics.service.wire.stored_records import StoredLedger, now
+from accounting_analytics.service.wire.stored_values import StoredLedger, now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from enum import StrEnum
 
     from accounting_analytics.service.storage.store import Store
-    from accounting_analytics.service.wire.stored_records import Instance
+    from accounting_analytics.service.wire.stored_values import Instance
 
 
 class NewLedger(msgspec.Struct, frozen=True, gc=False):

@@ -21,14 +21,14 @@ from accounting_analytics.service.storage.database import database_of
 from accounting_analytics.service.storage.store import read_instance, read_ledgers
 from accounting_analytics.service.wire.identifiers import check_id, check_text, new_id, new_ids
 from accounting_analytics.service.wire.stored_amounts import BASE, split_units, to_units
-from accounting_analytics.service.wire.stored_records import MICROSECONDS_A_DAY, microseconds
+from accounting_analytics.service.wire.stored_values import MICROSECONDS_A_DAY, microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTag
     from accounting_analytics.service.storage.store import Store
-    from accounting_analytics.service.wire.stored_records import Instance, StoredLedger
+    from accounting_analytics.service.wire.stored_values import Instance, StoredLedger
 
 POSTED_STATUSES = frozenset({"posted"})
 REVIEW_STATUSES = frozenset({"reviewed", "unreviewed"})

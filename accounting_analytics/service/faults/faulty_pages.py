@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from accounting_analytics.service.wire.page_tokens import Cursor
-from accounting_analytics.service.wire.stored_records import microseconds
+from accounting_analytics.service.wire.stored_values import microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

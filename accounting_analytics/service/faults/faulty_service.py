@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.service.faults.fault_plan import Fault, FaultPlan
     from accounting_analytics.service.storage.store import Store
-    from accounting_analytics.service.wire.stored_records import Instance
+    from accounting_analytics.service.wire.stored_values import Instance
 
 _DRIP_SIZE = 256
 _HTML = b"<!doctype html><title>Welcome</title><h1>Sign in to continue</h1>\n"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from accounting_analytics.service.imports.import_errors import ImportErrors
-    from accounting_analytics.service.wire.stored_records import StoredLedger
+    from accounting_analytics.service.wire.stored_values import StoredLedger
 
 SEPARATOR = ":"
 _MAX_ACCOUNTS = 30

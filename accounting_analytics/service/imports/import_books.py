@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.service.imports.parsed_books import ParsedBooks
     from accounting_analytics.service.storage.store import Store
-    from accounting_analytics.service.wire.stored_records import Instance, StoredLedger
+    from accounting_analytics.service.wire.stored_values import Instance, StoredLedger
 
 _IDS_PER_QUERY = 500
 

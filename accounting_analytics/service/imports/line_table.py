@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from pathlib import Path
 
-    from accounting_analytics.service.wire.stored_records import StoredLedger
+    from accounting_analytics.service.wire.stored_values import StoredLedger
 
 REQUIRED_COLUMNS = ("entry_id", "datetime", "entry_description", "ledger", "debit_credit", "amount")
 TRANSACTION_COLUMNS = ("transaction_id", "transaction_description", "personal", "review_status", "source_account_id")

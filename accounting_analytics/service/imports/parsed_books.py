@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger
     from accounting_analytics.service.imports.import_errors import ImportErrors
-    from accounting_analytics.service.wire.stored_records import StoredLedger
+    from accounting_analytics.service.wire.stored_values import StoredLedger
 
 _MAX_NAMED = 3
 

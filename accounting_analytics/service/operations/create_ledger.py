@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from accounting_analytics.service.wire.requests import CreateLedgerBody, CreateLedgerQuery
-    from accounting_analytics.service.wire.stored_records import Instance
+    from accounting_analytics.service.wire.stored_values import Instance
 
 
 def create_ledger(

@@ -11,14 +11,14 @@ from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.wire.identifiers import is_valid_id
 from accounting_analytics.service.wire.response_models import NestedLedger
-from accounting_analytics.service.wire.stored_records import StoredLedger
+from accounting_analytics.service.wire.stored_values import StoredLedger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from msgspec import UnsetType
 
-    from accounting_analytics.service.wire.stored_records import Instance
+    from accounting_analytics.service.wire.stored_values import Instance
 
 _COLUMNS = [column for column in tables.ledgers.c if column.name not in {"instance_pk", "parent_pk"}]
 _PARENTS = tables.ledgers.alias()

@@ -11,7 +11,7 @@ from accounting_analytics.service.storage import tables
 from accounting_analytics.service.wire.json_values import number
 from accounting_analytics.service.wire.response_models import JournalEntry, LineEntry, Transaction
 from accounting_analytics.service.wire.stored_amounts import join_units
-from accounting_analytics.service.wire.stored_records import instant
+from accounting_analytics.service.wire.stored_values import instant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from msgspec import UnsetType
 
     from accounting_analytics.service.wire.response_models import NestedLedger, Tag
-    from accounting_analytics.service.wire.stored_records import StoredLedger
+    from accounting_analytics.service.wire.stored_values import StoredLedger
 
 _LINES = tables.line_entries.c
 _TRANSACTIONS = tables.transactions.c

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from accounting_analytics.service.wire.requests import PeriodQuery
-    from accounting_analytics.service.wire.stored_records import Instance
+    from accounting_analytics.service.wire.stored_values import Instance
 
 
 def period_boundaries(instance: Instance, query: PeriodQuery) -> tuple[Boundary, Boundary | None]:

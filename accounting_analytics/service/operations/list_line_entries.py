@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Subquery
 
     from accounting_analytics.service.wire.requests import ListLineEntriesQuery
-    from accounting_analytics.service.wire.stored_records import Instance, StoredLedger
+    from accounting_analytics.service.wire.stored_values import Instance, StoredLedger
 
 _LINES = tables.line_entries.c
 _ORDER = itemgetter(LineEntryRow._fields.index("datetime"), LineEntryRow._fields.index("id"))

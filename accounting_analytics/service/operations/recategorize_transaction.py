@@ -19,13 +19,13 @@ from accounting_analytics.service.wire.response_models import (
     NestedLedger,
     RecategorizedTransaction,
 )
-from accounting_analytics.service.wire.stored_records import now
+from accounting_analytics.service.wire.stored_values import now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from accounting_analytics.service.wire.requests import RecategorizeTransactionBody
-    from accounting_analytics.service.wire.stored_records import AnyRow, Instance, StoredLedger
+    from accounting_analytics.service.wire.stored_values import AnyRow, Instance, StoredLedger
 
 BY_USER = "user"
 """Categorization method of a transaction that was recategorized."""

@@ -17,14 +17,14 @@ from accounting_analytics.service.storage.store import read_ledgers
 from accounting_analytics.service.wire.json_values import encode, number
 from accounting_analytics.service.wire.response_models import CashFlowLedger, CashFlowReport, CashLedgerBalance
 from accounting_analytics.service.wire.stored_amounts import join_units
-from accounting_analytics.service.wire.stored_records import MICROSECONDS_A_DAY
+from accounting_analytics.service.wire.stored_values import MICROSECONDS_A_DAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from accounting_analytics.service.storage.local_date_boundaries import Boundary
     from accounting_analytics.service.wire.requests import CashFlowReportQuery
-    from accounting_analytics.service.wire.stored_records import Instance, StoredLedger
+    from accounting_analytics.service.wire.stored_values import Instance, StoredLedger
 
 TIER_FOR_TAGS = 3
 _LINES = tables.line_entries.c

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import ColumnElement, and_, or_
 
-from accounting_analytics.service.wire.stored_records import microseconds
+from accounting_analytics.service.wire.stored_values import microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,7 @@ from sqlalchemy.exc import TimeoutError as TooManyConnectionsError
 from accounting_analytics.errors import InputError, OperationRefusedError
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.databases import open_database
-from accounting_analytics.service.wire.stored_records import AuditRow, Instance, StoredLedger
+from accounting_analytics.service.wire.stored_values import AuditRow, Instance, StoredLedger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

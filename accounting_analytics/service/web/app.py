@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from accounting_analytics.service.faults.fault_plan import FaultPlan
     from accounting_analytics.service.operations.retrieve_cash_flow_report import StreamedReport
     from accounting_analytics.service.storage.store import Store
-    from accounting_analytics.service.wire.stored_records import Instance
+    from accounting_analytics.service.wire.stored_values import Instance
 
 _DEFAULTS = ServiceOptions()
 

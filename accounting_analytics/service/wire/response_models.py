@@ -19,7 +19,7 @@ from accounting_analytics.chart_of_accounts import (
 )
 
 if TYPE_CHECKING:
-    from accounting_analytics.service.wire.stored_records import StoredLedger
+    from accounting_analytics.service.wire.stored_values import StoredLedger
 
 _EXACT = "Exact decimal number; read it as a decimal."
 Number: TypeAlias = Annotated[Raw, Meta(description=_EXACT, extra_json_schema={"type": "number"})]

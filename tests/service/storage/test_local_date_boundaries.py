@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger, Column, MetaData, Table, create_engine, inser
 
 from accounting_analytics.periods import LOCALTIME, time_zone_names
 from accounting_analytics.service.storage.local_date_boundaries import boundary, boundary_after
-from accounting_analytics.service.wire.stored_records import instant, microseconds
+from accounting_analytics.service.wire.stored_values import instant, microseconds
 
 ZONES = sorted(time_zone_names() - {LOCALTIME})
 MOMENTS = Table("moments", MetaData(), Column("at", BigInteger))
