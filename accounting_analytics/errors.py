@@ -183,7 +183,7 @@ class ConflictError(StatusError):
 
 
 class RateLimitedError(StatusError):
-    """Too many requests, and the deadline did not allow to wait (429)."""
+    """Too many requests, and the deadline did not allow waiting (429)."""
 
 
 class ServerFaultError(StatusError):

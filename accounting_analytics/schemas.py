@@ -1,4 +1,4 @@
-"""Pandera models of every table passed between modules, and the cash flow report that consists of them.
+"""Pandera models of every table passed between modules.
 
 Dtypes: ids and text are ``str`` (never parsed as numbers), amounts Arrow ``decimal128(38, scale)``, instants
 ``datetime64[us, UTC]``, lists Arrow ``list<string>``, booleans that may be unknown ``boolean``. Absent and null are

@@ -1,4 +1,4 @@
-"""The command line ``accounting-analytics``: one command a public operation; it parses, calls, prints.
+"""The command line ``accounting-analytics``: one command per public operation; it parses, calls, prints.
 
 Results go to stdout, messages to stderr. Exit codes: 0 fine; 1 the notebook or command failed; 2 bad input or
 configuration; 3 the books do not tie, or the load is not complete; 4 service or authentication; 5 timed out or killed;

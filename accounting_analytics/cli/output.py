@@ -26,7 +26,7 @@ def print_frame(frame: pd.DataFrame, *, as_json: bool, title: str = "", columns:
 
 
 def print_mapping(mapping: dict[str, Any], *, as_json: bool) -> None:
-    """Print a mapping as JSON, or one line a name without empty tuples."""
+    """Print a mapping as JSON, or one line per name without empty tuples."""
     from accounting_analytics.cli.result_printing import print_json
 
     if as_json:

@@ -93,7 +93,7 @@ class _LoopGuard:
         self._pages_without_new_ids = 0
 
     def check(self, number: int, token: str, ids: Sequence[str]) -> None:
-        """Take in the ids and the next page token of a page that is not the last one."""
+        """Record the ids and the next page token of a page that is not the last one."""
         where = f"{self._subject}, page {number}: pagination loop"
         if token in self._tokens:
             msg = f"{where}: next_page_token repeats that of an earlier page"

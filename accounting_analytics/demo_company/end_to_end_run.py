@@ -51,7 +51,7 @@ class DemoSummary:
     certificate : Certificate
         Whether lines are missing, and debits equal credits.
     reconciliations : DataFrame
-        One row a month and zone: month, time_zone, starting, net_cash_flow, ending, differences.
+        One row per month and zone: month, time_zone, starting, net_cash_flow, ending, differences.
     uncategorized : int
         Number of uncategorized transactions.
     seconds : float

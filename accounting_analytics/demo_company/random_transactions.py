@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from accounting_analytics.demo_company.daybook import Daybook
     from accounting_analytics.demo_company.merchants import Merchant
 
-_PURCHASES_A_DAY = (0, 1, 1, 1, 2, 3)
+_PURCHASES_PER_DAY = (0, 1, 1, 1, 2, 3)
 _BACKLOG_START = dt.date(2026, 4, 1)
 _CLOCK_CHANGES = (
     (dt.date(2025, 3, 9), "01:59:59", 0),
@@ -38,7 +38,7 @@ class IrregularTransactions:
 
     def add_day(self, day: dt.date) -> None:
         """Add all transactions of one day."""
-        for _ in range(self._rng.choice(_PURCHASES_A_DAY)):
+        for _ in range(self._rng.choice(_PURCHASES_PER_DAY)):
             self._purchase(day, self._clock())
         if is_weekday(day) and self._rng.randrange(6) == 0:
             self._transact(day, _choose(ACCOUNT_PAYMENTS, self._rng), "operating", paid=True)

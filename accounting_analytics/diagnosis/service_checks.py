@@ -228,10 +228,10 @@ def check_rate_limit(quota: Quota, first: FirstResponse) -> Finding:
     if first.error is not None:
         return _no_report(check)
     if quota.limit is None:
-        message = f"the service states no limit (the documented limit is {_DOCUMENTED_RATE} requests a minute)"
+        message = f"the service states no limit (the documented limit is {_DOCUMENTED_RATE} requests per minute)"
         return Finding.ok(Part.SERVICE, check, message)
     left = "" if quota.remaining is None else f", {quota.remaining} left now"
-    return Finding.ok(Part.SERVICE, check, f"{quota.limit} requests a minute{left}")
+    return Finding.ok(Part.SERVICE, check, f"{quota.limit} requests per minute{left}")
 
 
 def _no_response(check: str) -> Finding:

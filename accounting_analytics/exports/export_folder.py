@@ -117,8 +117,8 @@ def require_replaceable(folder: Path) -> None:
     others = {path.name for path in folder.iterdir()} - _exported_names(folder)
     if others:
         msg = (
-            f"{folder} contains other files than an export ({join_ids(others)}); name an empty or new folder; "
-            "nothing was written"
+            f"{folder} contains files that are not part of an export ({join_ids(others)}); name an empty or new "
+            "folder; nothing was written"
         )
         raise InputError(msg)
 

@@ -47,7 +47,7 @@ _LOCK = ".lock"
 _FORMAT = 2
 _METADATA_KEY = b"accounting_analytics.window"
 _NAME = re.compile(r"window-\d{6,}-(?P<digest>[0-9a-f]{32})\.parquet")
-_ROWS_A_GROUP = 1000
+_ROWS_PER_GROUP = 1000
 
 
 class Checkpoint:
@@ -137,7 +137,7 @@ class Checkpoint:
         }
         table = lines.table.replace_schema_metadata({_METADATA_KEY: _to_text(metadata).encode()})
         buffer = pa.BufferOutputStream()
-        pq.write_table(table, buffer, compression="zstd", compression_level=1, row_group_size=_ROWS_A_GROUP)
+        pq.write_table(table, buffer, compression="zstd", compression_level=1, row_group_size=_ROWS_PER_GROUP)
         path = self._write(buffer.getvalue())
         window = self._finished_window(path, metadata)
         with self._lock:

@@ -25,7 +25,7 @@ from accounting_analytics.money import arrow_type
 _MAX_BYTES = 1 << 26
 _LINE = inspect.type_info(LineEntry)
 _NOT_READ = frozenset({"ledger"})
-"""Fields without a column and without end: a ledger nests its parents."""
+"""Not decoded: they have no column, and are recursive: a ledger nests its parents."""
 _ORDINARY_INSTANT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?$"
 _OFFSET = r"(Z|[+-][0-9]{2}:[0-9]{2})$"
 _SIDES = pa.array(["debit", "credit"])
@@ -48,7 +48,7 @@ _PAGE = msgspec.json.Decoder(_Page)
 
 
 class _Fallback(Exception):  # noqa: N818 (not an error: the strict decoder takes over)
-    """The page is not ordinary."""
+    """The page is not supported by the fast decoder."""
 
 
 def decode_fast(content: bytes, *, ledger_id: str, expand: frozenset[str], scale: int) -> DecodedPage | None:

@@ -1,4 +1,4 @@
-"""The columns of loaded line entries: name, type, field on the wire, and the expansion that brings the field.
+"""The columns of loaded line entries: name, type, field on the wire, and the ``expand`` value that requests it.
 
 Both page decoders, the schema of windows on disk and the frames follow this table. A new field of a line needs its
 place in :class:`~accounting_analytics.client.records.LineEntry`, a row here, and its column in
@@ -17,7 +17,7 @@ TEXT = pa.string()
 TEXTS = pa.list_(pa.string())
 INSTANT = pa.timestamp("us", "UTC")
 AMOUNT = arrow_type(DEFAULT_SCALE)
-"""Stands for amounts of any scale."""
+"""Placeholder for amounts; line_schema() sets the scale of the load."""
 
 
 class Column(NamedTuple):

@@ -38,7 +38,7 @@ class LoadPlan:
     Parameters
     ----------
     ledgers : DataFrame
-        One row a ledger: ``ledger_id``, ``lines`` still to be loaded, ``calls`` for them, ``exact`` (counted, not
+        One row per ledger: ``ledger_id``, ``lines`` still to be loaded, ``calls`` for them, ``exact`` (counted, not
         estimated), ``kept_lines`` in the checkpoint.
     requests_per_minute : float
         The rate that `minutes` is calculated with.
@@ -85,7 +85,7 @@ class LoadPlan:
         """One line: calls, lines and minutes."""
         estimated = int((~self.ledgers["exact"]).sum())
         about = "" if not estimated else f", estimated for {estimated:,} of {len(self.ledgers):,} ledger(s)"
-        rate = f"{self.requests_per_minute:g} requests a minute"
+        rate = f"{self.requests_per_minute:g} requests per minute"
         if not self.rate_is_known:
             rate = f"the documented {rate} (this service reports no limit)"
         return (
@@ -191,7 +191,7 @@ def _estimate_ledger(client: LedgerClient, query: LineEntryQuery, window: Window
     if density is None:  # there is a second page, and nothing more is known
         return _Expected(count * 2, 2, exact=False)
     pages = max(density.pages, 2)
-    return _Expected(pages * density.lines_a_page, pages, exact=False)
+    return _Expected(pages * density.lines_per_page, pages, exact=False)
 
 
 def _remaining(

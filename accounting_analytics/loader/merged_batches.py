@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from accounting_analytics.loader.load_windows import LoadedWindows
     from accounting_analytics.loader.window_store import FinishedWindow
 
-_ROWS_A_BATCH = 1 << 15
+_ROWS_PER_BATCH = 1 << 15
 
 
 class LineEntryBatches:
@@ -49,7 +49,7 @@ class LineEntryBatches:
             _, index, group = heapq.heappop(due)
             pending.append(_read_row_group(self._paths[index], group))
             pending_rows += pending[-1].num_rows
-            if due and pending_rows < _ROWS_A_BATCH:
+            if due and pending_rows < _ROWS_PER_BATCH:
                 continue
             batch = rows = pa.concat_tables(pending)
             pending, pending_rows = [], 0

@@ -1,4 +1,4 @@
-"""Pages of line entries as Arrow tables by way of wire records: every value exact, or refused with its place."""
+"""Pages of line entries as Arrow tables via wire records; invalid values raise, naming page, line and field."""
 
 from __future__ import annotations
 

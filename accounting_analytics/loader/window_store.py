@@ -61,7 +61,7 @@ class MemoryWindowStore:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Nothing is to be closed."""
+        """Nothing to close."""
 
     def finished(self) -> Iterable[FinishedWindow]:
         """No windows: a new load starts from nothing."""

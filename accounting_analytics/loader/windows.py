@@ -24,7 +24,7 @@ PAGE_SIZE = 1000
 MIN_PAGES_TO_SPLIT = 5
 """Fewer remaining pages than these are read one after the other."""
 _DAY = dt.timedelta(days=1)
-_MAX_PAGES_A_WINDOW = 10
+_MAX_PAGES_PER_WINDOW = 10
 _MAX_PAGES_IN_FLIGHT = 160
 """Pages that the windows in flight hold together at most, which bounds the memory of a load."""
 _MAX_WINDOWS = 4
@@ -71,9 +71,9 @@ class DensityEstimate(NamedTuple):
 
     Attributes
     ----------
-    lines_a_day : float
+    lines_per_day : float
         Lines on each day of the page.
-    lines_a_page : int
+    lines_per_page : int
         Lines that the service puts on a page, which may be fewer than requested.
     first, last : datetime.date
         Days of the window that are not read yet, if the service continues in the same order.
@@ -81,8 +81,8 @@ class DensityEstimate(NamedTuple):
         Whether the newest lines come first.
     """
 
-    lines_a_day: float
-    lines_a_page: int
+    lines_per_day: float
+    lines_per_page: int
     first: dt.date
     last: dt.date
     backwards: bool
@@ -102,15 +102,15 @@ class DensityEstimate(NamedTuple):
             return None
         start, end = sorted(instants[at].as_py() for at in (0, count - 1))
         oldest, newest = (_local_day(instant, window) for instant in (start, end))
-        lines_a_day = count / max((end - start) / _DAY, 1)  # hours of one day do not predict the next day
+        lines_per_day = count / max((end - start) / _DAY, 1)  # hours of one day do not predict the next day
         if backwards:
-            return cls(lines_a_day, count, window.start_date, min(oldest, window.end_date), backwards=True)
-        return cls(lines_a_day, count, max(newest, window.start_date), window.end_date, backwards=False)
+            return cls(lines_per_day, count, window.start_date, min(oldest, window.end_date), backwards=True)
+        return cls(lines_per_day, count, max(newest, window.start_date), window.end_date, backwards=False)
 
     @property
     def pages(self) -> float:
         """Pages to expect on the days that are not read yet."""
-        return ((self.last - self.first).days + 1) * self.lines_a_day / self.lines_a_page
+        return ((self.last - self.first).days + 1) * self.lines_per_day / self.lines_per_page
 
 
 def should_split(window: Window, density: DensityEstimate, pages_read: int) -> bool:
@@ -123,13 +123,13 @@ def split(window: Window, density: DensityEstimate, in_flight: int) -> list[Wind
     """Split a dense window into windows of a few pages, enough of them to be read in parallel.
 
     The days that the page covers are one more window. Of a very long window only the days next to the page are split;
-    the days beyond are one window of unknown size, because lines may be denser or rarer there.
+    the days beyond are one window of unknown size, because lines may be denser or sparser there.
     """
     rest = Period(density.first, density.last, window.period.time_zone)
     covered = [one.period for one in gaps(window.ledger_id, window.period, [rest])]
-    days = _days_a_window(rest.days, density, in_flight)
+    days = _days_per_window(rest.days, density, in_flight)
     near, far = _near_and_far(rest, min(days * _MAX_WINDOWS * in_flight, rest.days), backwards=density.backwards)
-    pages = days * density.lines_a_day / density.lines_a_page
+    pages = days * density.lines_per_day / density.lines_per_page
     return [
         *(Window(window.ledger_id, period, 1) for period in covered),
         *(Window(window.ledger_id, period, pages) for period in near.windows(days)),
@@ -156,21 +156,21 @@ def gaps(ledger_id: str, period: Period, finished: Iterable[Period]) -> list[Win
     return windows
 
 
-def _days_a_window(days: int, density: DensityEstimate, in_flight: int) -> int:
+def _days_per_window(days: int, density: DensityEstimate, in_flight: int) -> int:
     """Days a window, so that requests and round trips together cost least.
 
     A window should nearly fill whole pages, because its last page costs a request however few lines it has. All windows
     together should be a multiple of the requests in flight, because the last round trip waits for the slowest. Longer
     windows need fewer requests, shorter ones balance better: each length is tried, and the cheapest one is taken.
     """
-    days_a_page = density.lines_a_page / density.lines_a_day
+    days_per_page = density.lines_per_page / density.lines_per_day
     fair_share = max(math.ceil(density.pages / in_flight), 1)
-    pages = min(fair_share, _MAX_PAGES_A_WINDOW, max(_MAX_PAGES_IN_FLIGHT // in_flight, 2))
-    shortest = max(int(days_a_page * pages / 2), 1)
-    longest = max(min(int(days_a_page * pages), days), 1)
+    pages = min(fair_share, _MAX_PAGES_PER_WINDOW, max(_MAX_PAGES_IN_FLIGHT // in_flight, 2))
+    shortest = max(int(days_per_page * pages / 2), 1)
+    longest = max(min(int(days_per_page * pages), days), 1)
 
     def cost(length: int) -> float:
-        requests = _expected_pages(length * density.lines_a_day, density.lines_a_page)
+        requests = _expected_pages(length * density.lines_per_day, density.lines_per_page)
         round_trips = math.ceil(math.ceil(days / length) / in_flight) * math.ceil(requests)
         return _REQUEST_COST * days / length * requests + round_trips * in_flight
 
@@ -178,12 +178,12 @@ def _days_a_window(days: int, density: DensityEstimate, in_flight: int) -> int:
     return min(range(shortest, longest + 1, step), key=cost, default=longest)
 
 
-def _expected_pages(lines: float, lines_a_page: int) -> float:
+def _expected_pages(lines: float, lines_per_page: int) -> float:
     """Pages that lines take on average, if the number of lines in a window follows a Poisson distribution."""
-    whole = max(math.ceil(lines / lines_a_page), 1)
+    whole = max(math.ceil(lines / lines_per_page), 1)
     spread = math.sqrt(2 * lines)
-    one_more = math.erfc((whole * lines_a_page - lines) / spread) / 2
-    one_less = math.erfc((lines - (whole - 1) * lines_a_page) / spread) / 2 if whole > 1 else 0
+    one_more = math.erfc((whole * lines_per_page - lines) / spread) / 2
+    one_less = math.erfc((lines - (whole - 1) * lines_per_page) / spread) / 2 if whole > 1 else 0
     return whole + one_more - one_less
 
 

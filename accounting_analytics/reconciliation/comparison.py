@@ -1,7 +1,7 @@
 """Comparison of a reported cash flow report with a recomputed one, figure by figure and exactly.
 
 Deployments interpret the interface in different ways (line ids of the cash side, no lines, no rows for zero). An
-interpretation that fits the whole report is accepted and noted; whatever it does not fit is a difference.
+interpretation that fits the whole report is accepted and noted; anything else is reported as a difference.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def _join_lines(reported: pd.DataFrame, recomputed: pd.DataFrame, key: list[str]
 
 
 def _sum_lines(lines: pd.DataFrame, key: list[str]) -> pd.DataFrame:
-    """One row a key: summed amount, lowest amount, number of lines, and the other fields of the first line."""
+    """One row per key: summed amount, lowest amount, number of lines, and the other fields of the first line."""
     fields = lines.assign(entry=lines["journal_entry_id"], line=lines["line_id"], cash=lines["cash_flow_ledger_name"])
     first = fields[[*key, "line", "entry", "datetime", "cash"]].drop_duplicates(key)
     if len(first) == len(lines):

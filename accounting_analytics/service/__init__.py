@@ -1,1 +1,1 @@
-"""The embedded Ledger Accounting Service: the interface in full, on SQLite."""
+"""The embedded Ledger Accounting Service: the interface in full, on SQLite or PostgreSQL."""

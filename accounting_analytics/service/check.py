@@ -17,7 +17,7 @@ from accounting_analytics.service.storage.database import database_of
 from accounting_analytics.service.storage.store import read_ledgers
 from accounting_analytics.service.storage.streamed_rows import plain_batches
 from accounting_analytics.service.wire.stored_amounts import BASE, join_units
-from accounting_analytics.service.wire.stored_values import MICROSECONDS_A_DAY
+from accounting_analytics.service.wire.stored_values import MICROSECONDS_PER_DAY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -263,7 +263,7 @@ def _wrong_cash_days(
     lines = select(_LINES.ledger_pk, _LINES.datetime, _LINES.high, _LINES.low).where(_LINES.ledger_pk.in_(cash_keys))
     for batch in plain_batches(connection, lines):
         for key, moment, high, low in batch:
-            differences[key, moment // MICROSECONDS_A_DAY] -= join_units(high, low)
+            differences[key, moment // MICROSECONDS_PER_DAY] -= join_units(high, low)
     for (key, day), difference in differences.items():
         if difference:
             yield names[key], f"the stored sum of day {day} since 1970 is wrong by {difference} minor units"

@@ -111,7 +111,7 @@ def test_allow_partial(run, assert_refused, tmp_path, demo_company, failing_ledg
         (("export", *PERIOD, "--time-zone", "localtime", "--output", "parquet"), "localtime"),
         (("report", *PERIOD, "--time-zone", ""), "''"),
         (("export", *PERIOD, "--output", PROJECT / "README.md"), "is a file"),
-        (("export", *PERIOD, "--output", PROJECT / "data"), "contains other files"),
+        (("export", *PERIOD, "--output", PROJECT / "data"), "files that are not part of an export"),
         (("export", *PERIOD, "--output", "new", "--format", "pdf"), "unknown export format 'pdf'; the formats are"),
         (("plan", *PERIOD, "--rules", PROJECT / "data/rules.toml", "--output", "absent/plan.csv"), "absent"),
         (("plan", *PERIOD, "--rules", "absent.toml", "--output", "plan.csv"), "absent.toml"),

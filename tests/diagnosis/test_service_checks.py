@@ -155,7 +155,7 @@ def test_the_rate_limit(books, finding_of):
         diagnosis = aa.Diagnosis(
             "", None, check_service_and_books(client, Period.of("2025-02-05", "2025-02-05"), "UTC").findings
         )
-    assert "320 requests a minute" in finding_of(diagnosis, "rate limit").message
+    assert "320 requests per minute" in finding_of(diagnosis, "rate limit").message
 
 
 def test_the_last_three_months(books):

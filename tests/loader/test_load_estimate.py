@@ -20,7 +20,7 @@ LEDGERS = ["led_1", "led_2", "led_3"]
 
 
 def test_a_plan_is_close_to_the_load(connected, service):
-    """Calls and lines are estimated within a tenth or two from one page a ledger; single pages are counted."""
+    """Calls and lines are estimated within a tenth or two from one page per ledger; single pages are counted."""
     client = connected(service)
     plan = aa.plan_load(client, LEDGERS, *YEAR)
     assert (plan.probes, len(client.requests)) == (3, 3)

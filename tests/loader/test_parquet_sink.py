@@ -20,7 +20,7 @@ LEDGERS = ["led_3", "led_1", "led_2"]
 @pytest.mark.parametrize("zone", ["UTC", "America/St_Johns", "localtime"])
 def test_the_file_equals_the_frame(connected, interleaved, tmp_path, monkeypatch, *, rows, zone):
     """Rows and types are those of load_line_entries, whatever the size of the batches."""
-    monkeypatch.setattr(merged_batches, "_ROWS_A_BATCH", rows)
+    monkeypatch.setattr(merged_batches, "_ROWS_PER_BATCH", rows)
     frame = aa.load_line_entries(connected(interleaved), LEDGERS, *PERIOD, time_zone=zone)
     path = tmp_path / "deep" / "lines.parquet"
     written = load_line_entries_to_parquet(connected(interleaved), LEDGERS, *PERIOD, path, time_zone=zone)

@@ -1,1 +1,1 @@
-"""One file a command, or a group of commands such as ``tokens``: parse, call the public function, print."""
+"""One file per command, or a group of commands such as ``tokens``: parse, call the public function, print."""

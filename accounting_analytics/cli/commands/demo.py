@@ -1,4 +1,4 @@
-"""The command ``demo``: the whole loop on the demo company, or JupyterLab connected to it."""
+"""The command ``demo``: the whole workflow on the demo company, or JupyterLab connected to it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from accounting_analytics.cli.options import OpenLab, Output
 
 
 def demo(output: Output = Path("demo-output"), *, lab: OpenLab = False) -> None:
-    """Run the whole loop on a small company.
+    """Run the whole workflow on a small company.
 
     Load, certify, recompute, reconcile, chart and export its books.
     """

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MAX_LIFETIME = 10 * 365 * 86_400
 """Longest lifetime of a token that expires, in seconds."""
 
-_MICROSECONDS_A_SECOND = 1_000_000
+_MICROSECONDS_PER_SECOND = 1_000_000
 _TOKENS = tables.tokens.c
 
 
@@ -140,7 +140,7 @@ def add_token(
         "secret_hash": hash_secret(secret),
         "label": check_text(label, "the label"),
         "created_at": created,
-        "expires_at": None if lifetime is None else created + int(check_lifetime(lifetime) * _MICROSECONDS_A_SECOND),
+        "expires_at": None if lifetime is None else created + int(check_lifetime(lifetime) * _MICROSECONDS_PER_SECOND),
     }
     connection.execute(insert(tables.tokens), row)
     return f"{key}.{secret}"

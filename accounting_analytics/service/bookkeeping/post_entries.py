@@ -21,7 +21,7 @@ from accounting_analytics.service.storage.database import database_of
 from accounting_analytics.service.storage.store import read_instance, read_ledgers
 from accounting_analytics.service.wire.identifiers import check_id, check_text, new_id, new_ids
 from accounting_analytics.service.wire.stored_amounts import BASE, split_units, to_units
-from accounting_analytics.service.wire.stored_values import MICROSECONDS_A_DAY, microseconds
+from accounting_analytics.service.wire.stored_values import MICROSECONDS_PER_DAY, microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -153,7 +153,7 @@ class PostedJournal:
             (key, self._instance.pk, line_id, entry_key, ledger.pk, moment, side, *split_units(units), description)
         )
         if ledger.report_cash_flow:
-            self._cash_movements[ledger.pk, moment // MICROSECONDS_A_DAY] += units
+            self._cash_movements[ledger.pk, moment // MICROSECONDS_PER_DAY] += units
         if ledger.financial_account_type is not None or line.transaction is not None:
             self._add_transaction(key, line, ledger)
         if line.tags:

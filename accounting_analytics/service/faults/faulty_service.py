@@ -120,7 +120,7 @@ class FaultyService:
         self._late_entries = itertools.count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Respond to one request, or not."""
+        """Handle one request with its faults; there may be no response."""
         operation = self._operation(scope)
         if operation not in FAULT_KINDS["latency"].operations:
             await self._app(scope, receive, send)

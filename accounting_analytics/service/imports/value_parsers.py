@@ -96,7 +96,7 @@ class AmountParser:
         Raises
         ------
         AmountError
-            It is not an exact amount at the scale; float rounding noise is refused too, a file has none.
+            It is not an exact amount at the scale; float rounding noise is refused too: files contain decimal text.
         """
         if isinstance(value, Decimal) and value.same_quantum(self._quantum) and value.adjusted() < self._digits:
             return value or abs(value)  # minus zero becomes zero

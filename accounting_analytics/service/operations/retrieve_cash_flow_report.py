@@ -17,7 +17,7 @@ from accounting_analytics.service.storage.store import read_ledgers
 from accounting_analytics.service.wire.json_values import encode, number
 from accounting_analytics.service.wire.response_models import CashFlowLedger, CashFlowReport, CashLedgerBalance
 from accounting_analytics.service.wire.stored_amounts import join_units
-from accounting_analytics.service.wire.stored_values import MICROSECONDS_A_DAY
+from accounting_analytics.service.wire.stored_values import MICROSECONDS_PER_DAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -133,13 +133,13 @@ def _balances(connection: Connection, instance: Instance, until: Boundary | None
     Whole days (in UTC) are stored as sums; lines are read only from the days around the boundary.
     """
     days, keys = tables.cash_days.c, _ledger_keys(instance, report_cash_flow=True)
-    first = until.transitions[0] // MICROSECONDS_A_DAY if until else None
+    first = until.transitions[0] // MICROSECONDS_PER_DAY if until else None
     summed = select(days.ledger_pk, days.high, days.low).where(
         days.ledger_pk.in_(keys), days.day < first if first is not None else true()
     )
     if until is not None and first is not None:
         around = select(_LINES.ledger_pk, _LINES.high, _LINES.low).where(
-            _LINES.ledger_pk.in_(keys), _LINES.datetime >= first * MICROSECONDS_A_DAY, until.before(_LINES.datetime)
+            _LINES.ledger_pk.in_(keys), _LINES.datetime >= first * MICROSECONDS_PER_DAY, until.before(_LINES.datetime)
         )
         parts = union_all(summed, around).subquery()
     else:

@@ -181,7 +181,7 @@ def _has_tables(connection: Connection, name: str) -> bool:
         version = connection.execute(select(settings.value).where(settings.name == _VERSION)).scalar()
     if version is None or bytes(version) != str(tables.SCHEMA_VERSION).encode():
         msg = (
-            f"the database {name} contains something else than the books of this version of the service; "
+            f"the database {name} contains something other than the books of this version of the service; "
             "nothing was changed, give an empty database"
         )
         raise InputError(msg)

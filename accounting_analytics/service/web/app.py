@@ -209,8 +209,9 @@ def create_app(store: Store, options: ServiceOptions = _DEFAULTS, faults: FaultP
     faults : FaultPlan, optional
         Faults to inject: those of the options.
     """
-    limits = [limit for limit in (options.requests_per_minute, faults and faults.requests_per_minute) if limit]
-    service = LedgerService(store, options, RateLimits(min(limits)) if limits else None)
+    limits = [options.requests_per_minute, faults.requests_per_minute if faults else None]
+    lowest = min((limit for limit in limits if limit is not None), default=None)
+    service = LedgerService(store, options, None if lowest is None else RateLimits(lowest))
     app = Starlette(routes=_routes(service), exception_handlers=ERROR_HANDLERS)
     app.router.redirect_slashes = False
     return RequestGuard(FaultyService(app, store, faults) if faults else app, options.allowed_hosts())

@@ -31,9 +31,9 @@ KEEP_ALIVE = 5
 """Seconds that a connection stays open after a response."""
 
 READ_DEADLINE = 60
-"""Seconds that a client may take to read what is buffered for it, besides the time that :data:`LEAST_RATE` adds."""
+"""Seconds that a client may take to read what is buffered for it, besides the time that :data:`MIN_RATE` adds."""
 
-LEAST_RATE = 64 * 1024
+MIN_RATE = 64 * 1024
 """Bytes per second that a client must read on average: reading this many adds a second to its time."""
 
 MAX_AHEAD = 64 * 1024
@@ -93,7 +93,7 @@ class LimitedConnection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on; the end of a head ends the wait for it."""
+        """Continue reading; a complete head cancels its deadline."""
         self._unset_keepalive_if_required()
         if self._idle and self._deadline is None:
             self._set_deadline(HEAD_DEADLINE)
@@ -174,7 +174,7 @@ class LimitedConnection(H11Protocol):
         if self._unread is None:
             return
         moment, unread = self.loop.time(), self.transport.get_write_buffer_size()
-        earned = (self._unread - unread) / LEAST_RATE - (moment - self._read_time_updated)
+        earned = (self._unread - unread) / MIN_RATE - (moment - self._read_time_updated)
         self._read_time = min(READ_DEADLINE, self._read_time + earned)
         self._read_time_updated, self._unread = moment, unread
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ReportResponse(StreamingResponse):
-    """Response that closes its report and frees its place when it was sent, or cannot be.
+    """Response that closes its report and releases its slot when it was sent or sending failed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The token endpoint: OAuth 2.0 client credentials (RFC 6749, sections 2.3.1, 4.4 and 5)."""
+"""Requests for access tokens: OAuth 2.0 client credentials and their errors (RFC 6749, sections 2.3.1, 4.4 and 5)."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def objects(model: type[msgspec.Struct], columns: Mapping[str, pa.Array]) -> pa.
 
 
 def concatenate(*parts: pa.Array | str) -> pa.Array:
-    """Texts put together row by row."""
+    """Texts concatenated row by row."""
     return pc.binary_join_element_wise(*parts, "")
 
 

@@ -16,7 +16,7 @@ _BYTES = 12
 
 
 def new_ids(prefix: str) -> Iterator[str]:
-    """Endless ids with a prefix, ascending from a random one: an index grows at one place."""
+    """Unlimited ids with a prefix, ascending from a random one: an index grows at one place."""
     first = int.from_bytes(os.urandom(_BYTES)) >> 1
     return (f"{prefix}_{number:0{2 * _BYTES}x}" for number in count(first))
 

@@ -9,12 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
+from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.service.auth.access_tokens import issue_token
 from accounting_analytics.service.bookkeeping.entries_to_post import NewTag, NewTransaction
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.request_body import MAX_BODY
 from accounting_analytics.service.web.server import running
+from accounting_analytics.service.web.service_options import ServiceOptions
 
 BEARER = 'Bearer realm="accounting-analytics"'
 ERROR = {"message", "data", "display_message", "error_code"}
@@ -242,3 +244,12 @@ def test_a_failure_hides_its_cause(tmp_path, caplog):
     assert "no such table" in caplog.text
     assert f"request {response.headers['x-request-id']} failed" in caplog.text
     assert response.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_rate_limit_of_zero_is_refused(tmp_path):
+    """Zero requests per minute is not the same as no limit."""
+    with (
+        pytest.raises(ConfigurationError, match="requests"),
+        running(tmp_path / "books.db", ServiceOptions(requests_per_minute=0)),
+    ):
+        pass

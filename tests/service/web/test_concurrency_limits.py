@@ -52,7 +52,7 @@ def test_reports_in_flight_are_counted(stalled, monkeypatch):
 def test_a_slow_reader_is_cut(stalled, monkeypatch):
     """A client that reads a report more slowly than the least rate is cut, though it reads all the time."""
     monkeypatch.setattr(connection_limits, "READ_DEADLINE", 1)
-    monkeypatch.setattr(connection_limits, "LEAST_RATE", 4 * 1024 * 1024)
+    monkeypatch.setattr(connection_limits, "MIN_RATE", 4 * 1024 * 1024)
     _, request_report = stalled
     connection, read = request_report(), 0
     with suppress(ConnectionResetError):

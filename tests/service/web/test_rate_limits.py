@@ -63,7 +63,7 @@ def test_a_limit_below_one_is_refused():
 
 @pytest.fixture
 def limited(tmp_path):
-    """Return a service of five requests a minute and two instances of it."""
+    """Return a service of five requests per minute and two instances of it."""
     path = tmp_path / "books.db"
     with (
         Store.open(path) as store,
