@@ -113,8 +113,10 @@ def _run() -> int:
 def _print_usage_error(error: typer.TyperException) -> None:
     """Print what is wrong with the command line and which help to read."""
     message = error.format_message()
-    if not message:
-        return  # the help was printed instead
+    context = getattr(error, "ctx", None)
+    if context is not None and message == context.get_help():  # a group without a command
+        typer.echo(message)
+        return
     sentence = message if message.endswith((".", "?")) else f"{message}."
     print_message(f"error: {sentence} See: accounting-analytics{_command_path(error)} --help")
 

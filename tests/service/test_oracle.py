@@ -279,7 +279,7 @@ class Machine(RuleBasedStateMachine):
             posted.append(NewLine(ledger, side, abs(amount), transaction=transaction, tags=tuple(tags), id=line.id))
         new = [NewJournalEntry(moment, "entry", tuple(posted), entry.id)]
         if self.start and self.day(entry, LOCALTIME) < self.start:
-            with pytest.raises(PostingRefusedError, match="begin"):
+            with pytest.raises(PostingRefusedError, match=r"is before .*, the first day of the books"):
                 post_entries(self.books.store, self.books.instance_id, new)
             return
         post_entries(self.books.store, self.books.instance_id, new)
