@@ -53,7 +53,7 @@ def test_export_replaces_only_an_export(frames, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
-    with pytest.raises(InputError, match=r"other files than an export \(thesis\.txt\)"):
+    with pytest.raises(InputError, match=r"files that are not part of an export \(thesis\.txt\)"):
         aa.export_parquet(tmp_path / "mine", **frames)
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
 
@@ -62,11 +62,11 @@ def test_files_that_the_manifest_does_not_list_are_kept(frames, tmp_path):
     """An export with one more file in its folder, or a folder with a manifest of another program, is not replaced."""
     aa.export_parquet(tmp_path / "out", **frames)
     (tmp_path / "out" / "mine.parquet").write_bytes(b"years of work")
-    with pytest.raises(InputError, match=r"other files than an export \(mine\.parquet\)"):
+    with pytest.raises(InputError, match=r"files that are not part of an export \(mine\.parquet\)"):
         aa.export_parquet(tmp_path / "out", **frames)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "manifest.json").write_text('{"windows": []}')
-    with pytest.raises(InputError, match=r"other files than an export \(manifest\.json\)"):
+    with pytest.raises(InputError, match=r"files that are not part of an export \(manifest\.json\)"):
         aa.export_parquet(tmp_path / "other", **frames)
 
 

@@ -31,7 +31,7 @@ def test_other_databases_are_refused_and_not_changed(postgresql):
     address = postgresql.new()
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute("CREATE TABLE notes (text text)")
-        with pytest.raises(InputError, match="something else"):
+        with pytest.raises(InputError, match="something other than the books"):
             Store.open(address)
         tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
         assert tables == [("notes",)]
