@@ -55,6 +55,9 @@ class SQLite:
     def open(cls, address: str, lock_seconds: float, *, create: bool) -> Self:
         """Open the file at a path; a new or empty file gets the tables, and only its owner can read it."""
         path = Path(address)
+        if not create and not path.exists():
+            msg = f"database {path} does not exist; create it with: accounting-analytics instances create"
+            raise InputError(msg)
         _create_private(path)
         engine = create_engine(
             URL.create("sqlite+pysqlite", database=str(path)),

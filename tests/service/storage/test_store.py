@@ -207,3 +207,10 @@ def test_the_last_instant_of_the_calendar_has_its_day(make_books):
     books.post(last - dt.timedelta(microseconds=1), (bank, -1), (rent, 1))
     assert len(books.lines(bank, "9999-12-28", "9999-12-28")["records"]) == 1
     assert books.report("9999-12-29", "9999-12-31")["starting_cash_balance"] == -1
+
+
+def test_a_missing_file_is_not_created_for_reading(tmp_path):
+    """A file that must exist is refused by its name, and not created."""
+    with pytest.raises(InputError, match=r"none\.db does not exist"):
+        Store.open(tmp_path / "none.db", create=False)
+    assert list(tmp_path.iterdir()) == []
