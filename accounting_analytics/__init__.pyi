@@ -16,6 +16,7 @@ from .loader import (
     load_line_entries_to_parquet,
     plan_load,
 )
+from .months import MonthlyReconciliation, reconcile_months
 from .notebook_jobs import run_notebook
 from .recategorization import Plan, apply_plan, plan_recategorization, verify_plan, verify_report_change
 from .reconciliation import Reconciliation, reconcile
@@ -25,6 +26,7 @@ __all__ = [
     "Diagnosis",
     "LedgerClient",
     "LoadPlan",
+    "MonthlyReconciliation",
     "Plan",
     "Reconciliation",
     "apply_plan",
@@ -46,6 +48,7 @@ __all__ = [
     "propose",
     "recompute_cash_flow",
     "reconcile",
+    "reconcile_months",
     "run_notebook",
     "uncategorized_queue",
     "verify_plan",

@@ -268,6 +268,24 @@ class Differences(Table):
     explanation: Series[str]
 
 
+class Months(Table):
+    """Reconciled calendar months, one row per month; amounts are the reported ones.
+
+    `differences` counts the figures that differ; `anchored` is true where the starting balance proves nothing,
+    `partial` where lines are known to be missing.
+    """
+
+    start_date: Series[pandera.DateTime]
+    end_date: Series[pandera.DateTime]
+    ties: Series[bool]
+    differences: Series[int]
+    starting_cash_balance: Series[Any]
+    net_cash_flow: Series[Any]
+    ending_cash_balance: Series[Any]
+    anchored: Series[bool]
+    partial: Series[bool]
+
+
 def signed(amounts: pd.Series[Any], sides: pd.Series[Any]) -> pd.Series[Any]:
     """Signed amounts of a column, in its dtype: ``+amount`` on the debit side, ``-amount`` on the credit side."""
     values = amounts.array.__arrow_array__().combine_chunks()
@@ -288,6 +306,8 @@ _NATIVE: dict[str, Any] = {
     "string[pyarrow]": TEXT,
     "str": TEXT,
     "bool": bool,
+    "int64": "int64",
+    "datetime64[ns]": "datetime64[us]",  # pandera has one name for dates without a zone, in any unit
     "boolean": BOOLEAN,
     "datetime64[us, UTC]": INSTANT,
     "list<item: string>[pyarrow]": TEXT_LIST,

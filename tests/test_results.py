@@ -23,7 +23,15 @@ from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlow
 from accounting_analytics.service.imports.import_books import ImportSummary
 
 MEMBERS = ("frame", "summary", "explain", "to_json", "_repr_html_")
-COMPLETE = (aa.CashFlowReport, aa.Diagnosis, aa.LoadPlan, aa.Reconciliation, Certificate, Manifest)
+COMPLETE = (
+    aa.CashFlowReport,
+    aa.Diagnosis,
+    aa.LoadPlan,
+    aa.MonthlyReconciliation,
+    aa.Reconciliation,
+    Certificate,
+    Manifest,
+)
 # members that a class leaves out, and why
 PARTLY = {
     aa.Plan: {
@@ -94,6 +102,16 @@ EXAMPLES = [
         rate_is_known=True,
         probes=1,
         kept_windows=2,
+    ),
+    aa.MonthlyReconciliation(
+        PERIOD,
+        pd.DataFrame(),
+        pd.DataFrame(),
+        (make_report(),),
+        (make_report(),),
+        (aa.Reconciliation(PERIOD, Differences.without_rows(), (Comparison("line", 1, 0),)),),
+        anchored=True,
+        notes=("<Sales> may be incomplete.",),
     ),
     aa.Reconciliation(PERIOD, Differences.without_rows(), (Comparison("line", 1, 0),)),
     Certificate(

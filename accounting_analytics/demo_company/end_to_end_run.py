@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from accounting_analytics import charts
-from accounting_analytics.cash_flow import recompute_cash_flow
 from accounting_analytics.categorization import uncategorized_queue
 from accounting_analytics.completeness import Certificate, check_completeness
 from accounting_analytics.demo_company import entry_generator
@@ -22,9 +21,8 @@ from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError,
 from accounting_analytics.exports import export_parquet
 from accounting_analytics.loader import load_cash_flow_report, load_line_entries
 from accounting_analytics.money import format_amount
+from accounting_analytics.months import reconcile_months
 from accounting_analytics.notebook_jobs.report_page import Section, write_page
-from accounting_analytics.periods import Period
-from accounting_analytics.reconciliation import reconcile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,10 +30,17 @@ if TYPE_CHECKING:
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.demo_company.served_company import DemoCompany
     from accounting_analytics.exports import Manifest
-    from accounting_analytics.reconciliation import Reconciliation
 
 _DAY = dt.timedelta(days=1)
 _QUEUE_ROWS = 15
+_MONTH_COLUMNS = (
+    "month",
+    "time_zone",
+    "starting_cash_balance",
+    "net_cash_flow",
+    "ending_cash_balance",
+    "differences",
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,8 @@ class DemoSummary:
     certificate : Certificate
         Whether lines are missing, and debits equal credits.
     reconciliations : DataFrame
-        One row per month and zone: month, time_zone, starting, net_cash_flow, ending, differences.
+        One row per month and zone: month, time_zone, starting_cash_balance, net_cash_flow, ending_cash_balance,
+        differences.
     uncategorized : int
         Number of uncategorized transactions.
     seconds : float
@@ -83,13 +89,6 @@ class _Books(NamedTuple):
     certificate: Certificate
 
 
-class _Month(NamedTuple):
-    """A month's report, and its reconciliation with the recomputed one."""
-
-    reported: CashFlowReport
-    reconciliation: Reconciliation
-
-
 def run_demo(output: str | Path, *, echo: Callable[[str], object] = print) -> DemoSummary:
     """Run the whole loop on the demo company and write its results to a folder.
 
@@ -117,9 +116,8 @@ def run_demo(output: str | Path, *, echo: Callable[[str], object] = print) -> De
         echo(f"{entry_generator.COMPANY}: books from {dates}, served at {company.base_url}")
         books = _load(company)
         echo(f"Loaded {len(books.ledgers)} ledgers. Certificate: {books.certificate.summary()}")
-        months = [month for zone in ("UTC", company.time_zone) for month in _reconcile_months(company, books, zone)]
-        table = _require_ties(months)
-        echo(f"Reconciled {len(months)} monthly reports (in UTC and in {company.time_zone}): every difference is 0.00")
+        table = pd.concat([_reconcile_months(company, books, zone) for zone in ("UTC", company.time_zone)])
+        echo(f"Reconciled {len(table)} monthly reports (in UTC and in {company.time_zone}): every difference is 0.00")
         # without the first day, which has the opening balances
         days = (company.start_date + _DAY, company.end_date)
         report = load_cash_flow_report(company.client, *days, time_zone=company.time_zone)
@@ -154,30 +152,21 @@ def _load(company: DemoCompany) -> _Books:
     return _Books(ledgers, line_entries, certificate)
 
 
-def _reconcile_months(company: DemoCompany, books: _Books, time_zone: str) -> list[_Month]:
-    months = []
-    for month in Period(company.start_date, company.end_date, time_zone).months():
-        days = (month.start_date, month.end_date)
-        reported = load_cash_flow_report(company.client, *days, time_zone=time_zone)
-        recomputed = recompute_cash_flow(books.line_entries, books.ledgers, *days, time_zone=time_zone)
-        months.append(_Month(reported, reconcile(reported, recomputed, line_entries=books.line_entries)))
-    return months
-
-
-def _require_ties(months: list[_Month]) -> pd.DataFrame:
-    untied = [month.reconciliation for month in months if not month.reconciliation.ties]
-    if untied:
-        raise BooksDoNotTieError(untied[0].explain())
-    return pd.DataFrame(
-        {
-            "month": [f"{month.reported.period.start_date:%Y-%m}" for month in months],
-            "time_zone": [month.reported.period.time_zone for month in months],
-            "starting": [month.reported.starting_cash_balance for month in months],
-            "net_cash_flow": [month.reported.net_cash_flow for month in months],
-            "ending": [month.reported.ending_cash_balance for month in months],
-            "differences": [len(month.reconciliation.differences) for month in months],
-        }
+def _reconcile_months(company: DemoCompany, books: _Books, time_zone: str) -> pd.DataFrame:
+    """Reconcile every month in a zone, and require that it ties; starting balances are summed from the first day."""
+    months = reconcile_months(
+        company.client,
+        company.start_date,
+        company.end_date,
+        time_zone=time_zone,
+        books_start=company.start_date,
+        ledgers=books.ledgers,
+        line_entries=books.line_entries,
     )
+    if not months.ties:
+        raise BooksDoNotTieError(months.untied[0].explain())
+    names = months.frame["start_date"].dt.strftime("%Y-%m")
+    return months.frame.assign(month=names, time_zone=time_zone)[list(_MONTH_COLUMNS)]
 
 
 def _write_page(

@@ -20,6 +20,9 @@ def loop(client: aa.LedgerClient) -> None:
     recomputed = aa.recompute_cash_flow(lines, ledgers, "2025-01-01", "2025-12-31")
     assert_type(recomputed, aa.CashFlowReport)
     assert_type(aa.reconcile(reported, recomputed).ties, bool)
+    months = aa.reconcile_months(client, "2025-01-01", "2025-12-31", time_zone="UTC")
+    assert_type(months.frame, pd.DataFrame)
+    assert_type(months.reports, tuple[aa.CashFlowReport, ...])
     plan = aa.plan_recategorization(
         aa.propose(aa.uncategorized_queue(lines, ledgers), aa.load_rules("r"), ledgers), ledgers=ledgers
     )

@@ -27,11 +27,7 @@ from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError,
 if TYPE_CHECKING:
     from datetime import date
 
-    import pandas as pd
-
-    from accounting_analytics.client import LedgerClient
     from accounting_analytics.periods import Period
-    from accounting_analytics.reconciliation import Reconciliation
 
 
 def reconcile(
@@ -53,7 +49,6 @@ def reconcile(
     """
     from accounting_analytics.periods import Period
 
-    anchored = since is None
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
         period = Period.of(start_date, end_date, zone)
         books_start = period.start_date if since is None else _parse_books_start(since, period)
@@ -61,16 +56,22 @@ def reconcile(
         ledgers, lines = load_books(client, books_start, period, options, report_count=len(period.months()))
         certificate = aa.check_completeness(lines)
         print_message(certificate.summary())
-        months = [
-            _reconcile_month(client, lines, ledgers, month, anchored=anchored, allow_partial=allow_partial)
-            for month in period.months()
-        ]
-    _print_months(months, anchored=anchored, as_json=as_json)
+        months = aa.reconcile_months(
+            client,
+            start_date,
+            end_date,
+            time_zone=zone,
+            books_start=None if since is None else books_start,
+            ledgers=ledgers,
+            line_entries=lines,
+            allow_partial=allow_partial,
+        )
+    _print_months(months, as_json=as_json)
     if not certificate.complete:
         raise IncompleteLoadError(certificate.summary())
-    untied = [str(month.period) for month in months if not month.ties]
-    if untied:
-        msg = f"the books do not tie in {len(untied)} of {len(months)} months: {', '.join(untied)}"
+    if not months.ties:
+        untied = ", ".join(str(month.period) for month in months.untied)
+        msg = f"the books do not tie in {len(months.untied)} of {len(months.reconciliations)} months: {untied}"
         raise BooksDoNotTieError(msg)
 
 
@@ -85,47 +86,11 @@ def _parse_books_start(since: str, period: Period) -> date:
     return first
 
 
-def _reconcile_month(
-    client: LedgerClient,
-    lines: pd.DataFrame,
-    ledgers: pd.DataFrame,
-    month: Period,
-    *,
-    anchored: bool,
-    allow_partial: bool,
-) -> Reconciliation:
-    days = (month.start_date, month.end_date)
-    reported = aa.load_cash_flow_report(client, *days, time_zone=month.time_zone)
-    recomputed = aa.recompute_cash_flow(
-        lines,
-        ledgers,
-        *days,
-        time_zone=month.time_zone,
-        starting_balances=reported.starting_balances if anchored else None,
-        allow_partial=allow_partial,
-    )
-    return aa.reconcile(reported, recomputed, line_entries=lines)
-
-
-def _print_months(months: list[Reconciliation], *, anchored: bool, as_json: bool) -> None:
-    import pandas as pd
-
-    summary = pd.DataFrame(
-        [
-            {
-                "start_date": month.period.start_date,
-                "end_date": month.period.end_date,
-                "ties": month.ties,
-                "anchored": anchored,
-                "differences": len(month.differences),
-                "partial": month.partial,
-            }
-            for month in months
-        ]
-    )
-    title = "PARTIAL: lines are missing" if summary["partial"].any() else ""
-    print_frame(summary, as_json=as_json, title=title)
+def _print_months(months: aa.MonthlyReconciliation, *, as_json: bool) -> None:
+    frame = months.frame[["start_date", "end_date", "ties", "anchored", "differences", "partial"]]
+    days = {name: frame[name].dt.date for name in ("start_date", "end_date")}
+    title = "PARTIAL: lines are missing" if months.partial else ""
+    print_frame(frame.assign(**days), as_json=as_json, title=title)
     if not as_json:
-        for month in months:
-            if not month.ties:
-                typer.echo(month.explain())
+        for month in months.untied:
+            typer.echo(month.explain())

@@ -1,0 +1,187 @@
+"""Months loaded once, recomputed and reconciled: two zones, planted errors, the source of starting balances."""
+
+import json
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import IncompleteLoadError, PeriodError
+from accounting_analytics.schemas import Months
+
+START, END = "2025-01-01", "2025-04-15"
+ZONES = ("UTC", "America/New_York")
+AMOUNTS = ("starting_cash_balance", "net_cash_flow", "ending_cash_balance")
+CENT = Decimal("0.01")
+
+
+@pytest.fixture(scope="module")
+def loaded(demo_company):
+    """Return ledgers and lines of the first months, with a day more at each end so that they suit every zone."""
+    days = ("2024-12-31", "2025-04-16")
+    ledgers = aa.discover_ledgers(demo_company.client, *days)
+    return {"ledgers": ledgers, "line_entries": aa.load_line_entries(demo_company.client, ledgers["id"], *days)}
+
+
+@pytest.fixture
+def distorted(demo_company, distortion, forwarding):
+    """Return a function that reconciles the months through a distortion of the reports, and counts the requests."""
+
+    def reconcile(answer=None, **options):
+        through = distortion(answer=answer)
+        with (
+            forwarding(demo_company.base_url, through) as base_url,
+            aa.LedgerClient(base_url, token=demo_company.token, instance_id=demo_company.instance_id) as client,
+        ):
+            return aa.reconcile_months(client, START, END, **options), [path for path, _ in through.requests]
+
+    return reconcile
+
+
+def in_month(start_date, change):
+    """Return a distortion that changes the report that begins on a day and ends in the same month."""
+
+    def answer(path, params, body):
+        if "cash-flow" in path and params["start_date"] == start_date and params["end_date"][:7] == start_date[:7]:
+            change(body)
+
+    return answer
+
+
+def add_cent(balances):
+    """Add a cent to the first balance of a list."""
+    balances[0]["cash_balance"] = Decimal(balances[0]["cash_balance"]) + CENT
+    balances[0]["total_cash_balance"] = Decimal(balances[0]["total_cash_balance"]) + CENT
+
+
+def shift_end(report):
+    """Add a cent to the cash at the end."""
+    add_cent(report["ending_balances"])
+    report["ending_cash_balance"] = Decimal(report["ending_cash_balance"]) + CENT
+
+
+def shift_both(report):
+    """Add a cent to the cash at the start and at the end, so that the report agrees with itself."""
+    shift_end(report)
+    add_cent(report["starting_balances"])
+    report["starting_cash_balance"] = Decimal(report["starting_cash_balance"]) + CENT
+
+
+def untied_months(result):
+    """Return the months that do not tie."""
+    return [f"{month.period.start_date:%Y-%m}" for month in result.untied]
+
+
+@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("books_start", [None, START])
+def test_every_month_ties(demo_company, loaded, zone, books_start):
+    """Each month of the demo company ties in both zones, whether its starting balance is anchored or summed."""
+    options = {"time_zone": zone, "books_start": books_start}
+    result = aa.reconcile_months(demo_company.client, START, END, **options, **loaded)
+    assert result.ties
+    assert result.anchored is (books_start is None)
+    frame = Months.checked(result.frame)
+    assert list(frame["end_date"].dt.strftime("%m-%d")) == ["01-31", "02-28", "03-31", "04-15"]
+    assert list(frame["differences"]) == [0] * 4
+    assert list(frame["net_cash_flow"]) == [report.net_cash_flow for report in result.reports]
+    assert frame["net_cash_flow"].all()
+    assert set(frame["anchored"]) == {result.anchored}
+    assert {report.anchored for report in result.recomputed} == {result.anchored}
+    assert {month.period.time_zone for month in result.reconciliations} == {zone}
+
+
+def test_anchored_balances_are_never_independent(demo_company, loaded):
+    """Agreement of anchored starting balances proves nothing in any month; that of summed ones counts."""
+    for books_start, expected in ((None, {False}), (START, {True})):
+        result = aa.reconcile_months(demo_company.client, START, END, books_start=books_start, **loaded)
+        starting = [one for month in result.reconciliations for one in month.comparisons if "starting" in one.what]
+        assert {one.independent for one in starting} == expected
+        assert ("prove" in result.notes[0]) == (expected == {False})
+
+
+def test_the_books_are_loaded_once(distorted):
+    """Without given frames they are loaded once; with them, one report is requested for each month and nothing else."""
+    result, requests = distorted(books_start=START)
+    reports = [path for path in requests if "cash-flow" in path]
+    assert len(reports) == 1 + 4
+    _, few = distorted(ledgers=result.ledgers, line_entries=result.line_entries)
+    assert few == reports[:4]
+    again = aa.recompute_cash_flow(result.line_entries, result.ledgers, START, END)
+    assert again.ending_cash_balance == result.reports[-1].ending_cash_balance
+
+
+@pytest.mark.parametrize("books_start", [None, START])
+@pytest.mark.parametrize(
+    "change",
+    [
+        shift_end,
+        shift_both,
+        lambda report: report["cash_flow_ledgers"][0]["lines"].pop(),
+        lambda report: report.update(starting_cash_balance=0),
+    ],
+    ids=["end", "both", "line", "total"],
+)
+def test_an_error_is_found_in_its_month_only(distorted, loaded, change, books_start):
+    """A wrong February is found in February only, also where February agrees with itself but not with January."""
+    result, _ = distorted(in_month("2025-02-01", change), books_start=books_start, **loaded)
+    assert untied_months(result) == ["2025-02"]
+    assert list(result.frame["ties"]) == [True, False, True, True]
+    assert "1 of 4 month(s) do not tie: 2025-02" in result.summary()
+    assert result.untied[0].explain() in result.explain()
+
+
+def test_json_has_exact_amounts_and_differences(distorted, loaded):
+    """JSON contains the figures of each month as text, and the differences of the wrong one."""
+    result, _ = distorted(in_month("2025-03-01", shift_end), **loaded)
+    content = json.loads(result.to_json())
+    assert (content["ties"], content["anchored"], content["partial"]) == (False, True, False)
+    assert [len(month["differences"]) > 0 for month in content["months"]] == [False, False, True, False]
+    march = content["months"][2]
+    assert {name: march[name] for name in AMOUNTS} == {
+        name: f"{getattr(result.reports[2], name):f}" for name in AMOUNTS
+    }
+
+
+def test_the_zone_is_utc_by_default(demo_company, loaded):
+    """Days are counted in UTC unless a zone is given."""
+    result = aa.reconcile_months(demo_company.client, "2025-02-01", "2025-02-28", **loaded)
+    assert result.period.time_zone == "UTC"
+    assert result.ties
+
+
+def test_missing_lines(demo_company, loaded):
+    """A frame without all lines of its load is refused, or its months are marked as partial."""
+    fewer = {**loaded, "line_entries": loaded["line_entries"].iloc[:-3]}
+    with pytest.raises(IncompleteLoadError, match="3 lines were removed"):
+        aa.reconcile_months(demo_company.client, START, END, **fewer)
+    result = aa.reconcile_months(demo_company.client, START, END, allow_partial=True, **fewer)
+    assert result.partial
+    assert set(result.frame["partial"]) == {True}
+    assert result.summary().startswith("PARTIAL: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"time_zone": "localtime"}, PeriodError, "localtime"),
+        ({"books_start": "2025-01-02"}, PeriodError, "is after start_date 2025-01-01"),
+        ({"end_date": "2024-12-31"}, PeriodError, "is before start_date"),
+        ({"end_date": "2025-05-01"}, IncompleteLoadError, "but those of 2025-01-01 to 2025-05-01"),
+        ({"books_start": "2024-12-30"}, IncompleteLoadError, "but those of 2024-12-30 to 2025-04-15"),
+    ],
+    ids=["localtime", "books start", "period", "end", "history"],
+)
+def test_refused_before_any_request(connected, loaded, arguments, error, message):
+    """Wrong dates, and line entries that do not include all days, are refused before anything is requested."""
+    client = connected(lambda _: None)
+    with pytest.raises(error, match=message):
+        aa.reconcile_months(client, **{"start_date": START, "end_date": END} | arguments, **loaded)
+    assert client.requests == []
+
+
+def test_line_entries_of_another_engine(demo_company, loaded):
+    """Line entries may be an Arrow table."""
+    table = pa.Table.from_pandas(loaded["line_entries"])
+    options = {"ledgers": loaded["ledgers"], "line_entries": table}
+    assert aa.reconcile_months(demo_company.client, "2025-02-01", "2025-03-31", **options).ties
