@@ -53,6 +53,10 @@ Confirm = Annotated[bool, typer.Option("--confirm", help="Change the books; with
 OpenLab = Annotated[
     bool, typer.Option("--lab", help="Open JupyterLab on the notebooks, connected to the demo company.")
 ]
+NotebooksFolder = Annotated[
+    Path, typer.Argument(metavar="DIR", help="Folder to copy to; created if missing.", show_default=False)
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that differ.")]
 Notebook = Annotated[Path, typer.Argument(help="Notebook to execute.", show_default=False)]
 Parameters = Annotated[list[str] | None, typer.Option("--parameter", "-p", help="name=value; repeatable.")]
 Timeout = Annotated[float | None, typer.Option("--timeout", help="Time limit of the whole run, in seconds.")]

@@ -20,6 +20,7 @@ from accounting_analytics.cli.commands import (
     export,
     import_books,
     instances,
+    notebooks,
     plan,
     preview,
     propose,
@@ -58,6 +59,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "doctor": doctor.doctor,
 }
 _GROUPS = {
+    "notebooks": notebooks.notebooks,
     "config": config.config,
     "instances": instances.instances,
     "tokens": tokens.tokens,

@@ -26,7 +26,10 @@ def open_lab(folder: str | Path = "notebooks") -> int:
     """
     notebooks = Path(folder)
     if not notebooks.is_dir():
-        msg = f"folder {str(notebooks)!r} does not exist; run this in a checkout of the project"
+        msg = (
+            f"folder {str(notebooks)!r} does not exist; run this in a checkout of the project, or after: "
+            "accounting-analytics notebooks copy ."
+        )
         raise ConfigurationError(msg)
     with demo() as company:
         command = [sys.executable, "-m", "jupyterlab", str(notebooks), "--ServerApp.ip=127.0.0.1"]

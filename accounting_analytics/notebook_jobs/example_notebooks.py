@@ -1,0 +1,84 @@
+"""The example notebooks with the files they read, in a checkout or in an installed package, and copies of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from accounting_analytics.atomic_files import replace_file
+from accounting_analytics.errors import InputError
+
+_PACKAGE = Path(__file__).parents[1]
+_PATTERNS = ("notebooks/*.ipynb", "data/*")
+
+
+class CopiedNotebooks(NamedTuple):
+    """Result of :func:`copy_notebooks`; the files are relative to `folder`.
+
+    Attributes
+    ----------
+    folder : Path
+        The folder that now has ``notebooks/`` and ``data/``.
+    copied : tuple of str
+        Files that were written.
+    unchanged : tuple of str
+        Files that were there already, with the same content.
+    """
+
+    folder: Path
+    copied: tuple[str, ...]
+    unchanged: tuple[str, ...]
+
+
+def copy_notebooks(folder: str | Path, *, force: bool = False) -> CopiedNotebooks:
+    """Copy the example notebooks and the files they read to a folder; nothing is copied if a file there differs.
+
+    Parameters
+    ----------
+    folder : path
+        The folder; created if missing. Other files in it are not touched.
+    force : bool
+        Replace files that differ; otherwise they are refused.
+
+    Raises
+    ------
+    InputError
+        A file exists and differs, or cannot be written.
+    """
+    target = Path(folder)
+    contents = {path.relative_to(root).as_posix(): path.read_bytes() for root, path in _example_files()}
+    try:
+        existing = {name: (target / name).read_bytes() for name in contents if (target / name).exists()}
+        changed = [name for name, content in existing.items() if content != contents[name]]
+        if changed and not force:
+            raise InputError(_refusal(target, changed))
+        copied = tuple(name for name in contents if name in changed or name not in existing)
+        for name in copied:
+            _write(target / name, contents[name])
+    except OSError as error:
+        msg = f"{error.filename or target} cannot be used: {error.strerror}; no existing file was damaged"
+        raise InputError(msg) from error
+    return CopiedNotebooks(target, copied, tuple(name for name in contents if name not in copied))
+
+
+def _example_files() -> list[tuple[Path, Path]]:
+    """Folder of the examples (of the installed package, else of the checkout), and each file in it."""
+    packaged = _PACKAGE / "examples"
+    root = packaged if packaged.is_dir() else _PACKAGE.parent
+    files = [(root, path) for pattern in _PATTERNS for path in sorted(root.glob(pattern)) if path.is_file()]
+    if not files:
+        msg = f"this installation has no notebooks in {root}; install the package again from a wheel or a checkout"
+        raise InputError(msg)
+    return files
+
+
+def _refusal(target: Path, changed: list[str]) -> str:
+    return (
+        f"{len(changed)} file(s) in {target} differ from the ones to copy: {', '.join(changed)}; nothing was copied. "
+        "Copy to another folder, or use --force to replace them"
+    )
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, lambda file: file.write(content))

@@ -1,0 +1,93 @@
+"""Copies of the example notebooks: complete, and never over the work of a user."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from accounting_analytics.errors import InputError
+from accounting_analytics.notebook_jobs.example_notebooks import copy_notebooks
+
+PROJECT = Path(__file__).parents[2]
+NOTEBOOK = "notebooks/02_reconcile.ipynb"
+
+
+def contents(folder):
+    """Return the content of every file below a folder, by path."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """Return a folder with the copies."""
+    return copy_notebooks(tmp_path / "new" / "folder").folder
+
+
+def test_all_notebooks_are_copied(tmp_path):
+    """Every notebook and every sample file is copied as it is, to a folder that is created."""
+    result = copy_notebooks(tmp_path / "new" / "folder")
+    files = contents(result.folder)
+    assert {path.name for path in (PROJECT / "notebooks").glob("*.ipynb")} <= {Path(name).name for name in files}
+    assert sorted(result.copied) == sorted(files)
+    assert result.unchanged == ()
+    assert all((PROJECT / name).read_bytes() == content for name, content in files.items())
+
+
+def test_the_files_that_notebooks_read_are_copied(copied):
+    """Every relative path in a notebook leads to a copied file."""
+    named = [
+        (path.parent / name).resolve()
+        for path in (copied / "notebooks").glob("*.ipynb")
+        for name in re.findall(r"\.\./[\w/.]+\w", path.read_text(encoding="utf-8"))
+    ]
+    assert named
+    assert [path for path in named if not path.is_file()] == []
+
+
+def test_copying_again_changes_nothing(copied):
+    """Files with the same content are left as they are; missing ones are copied."""
+    (copied / NOTEBOOK).unlink()
+    before = {name: (copied / name).stat().st_mtime_ns for name in contents(copied)}
+    result = copy_notebooks(copied)
+    assert result.copied == (NOTEBOOK,)
+    assert set(result.unchanged) == set(before)
+    assert {name: (copied / name).stat().st_mtime_ns for name in before} == before
+
+
+def test_changed_files_are_refused(copied):
+    """If a file differs, it is named and nothing is copied, not even a missing file."""
+    (copied / NOTEBOOK).write_text("my work", encoding="utf-8")
+    (copied / "data" / "rules.toml").write_text("my rules", encoding="utf-8")
+    (copied / "notebooks" / "01_cash_flow.ipynb").unlink()
+    before = contents(copied)
+    with pytest.raises(InputError, match=rf"2 file\(s\) .* differ .*: {NOTEBOOK}, data/rules.toml; nothing was copied"):
+        copy_notebooks(copied)
+    assert contents(copied) == before
+
+
+def test_force_replaces_changed_files_only(copied):
+    """With force, files that differ are replaced; files of the user's own stay."""
+    (copied / NOTEBOOK).write_text("my work", encoding="utf-8")
+    (copied / "notebooks" / "mine.ipynb").write_text("mine", encoding="utf-8")
+    assert copy_notebooks(copied, force=True).copied == (NOTEBOOK,)
+    assert (copied / NOTEBOOK).read_bytes() == (PROJECT / NOTEBOOK).read_bytes()
+    assert (copied / "notebooks" / "mine.ipynb").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize("name", ["notebooks", "."])
+def test_a_file_in_place_of_a_folder_is_refused(tmp_path, name):
+    """A file where a folder is needed is refused with its name."""
+    target = tmp_path / "target"
+    blocking = target / name
+    blocking.parent.mkdir(exist_ok=True)
+    blocking.write_text("a file", encoding="utf-8")
+    with pytest.raises(InputError, match="cannot be used"):
+        copy_notebooks(target)
+    assert blocking.read_text(encoding="utf-8") == "a file"
+
+
+def test_a_folder_in_place_of_a_file_is_refused(tmp_path):
+    """A folder with the name of a notebook is refused, also with force."""
+    (tmp_path / NOTEBOOK).mkdir(parents=True)
+    with pytest.raises(InputError, match=r"02_reconcile\.ipynb cannot be used"):
+        copy_notebooks(tmp_path, force=True)
