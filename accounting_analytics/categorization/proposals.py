@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from accounting_analytics.categorization.uncategorized_ledgers import uncategorized_ledgers
-from accounting_analytics.chart_of_accounts import Hierarchy
-from accounting_analytics.errors import RulesError
+from accounting_analytics.errors import InputError, RulesError
+from accounting_analytics.ledger_names import LedgerNames
+from accounting_analytics.messages import quote
 from accounting_analytics.schemas import Ledgers, Proposals, Queue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from accounting_analytics.categorization.rules import Rules
-
-PATH_SEPARATOR = ":"
+    from accounting_analytics.categorization.rules import Rule, Rules
 
 
 def propose(queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame) -> pd.DataFrame:
@@ -46,95 +45,74 @@ def propose(queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame) -> pd.Data
     """
     Queue.checked(queue)
     Ledgers.checked(ledgers)
-    lookup = _LedgerLookup(ledgers, set(queue["category_ledger_id"]))
-    category_ids = {rule.name: lookup.find_category(rule.name, rule.category) for rule in rules}
-    account_ids = {
-        rule.ledger: lookup.find_account(rule.name, rule.ledger) for rule in rules if rule.ledger is not None
-    }
-    unknown = {rule.name: rule.category for rule in rules if category_ids[rule.name] is None}
+    chart = _RuleLedgers(ledgers, set(queue["category_ledger_id"]))
+    unknown = {rule.name: rule.category for rule in rules if rule.category not in chart.names}
+    category_ids = {rule.name: chart.find_category(rule) for rule in rules if rule.name not in unknown}
+    account_ids = {rule.ledger: chart.find_account(rule, rule.ledger) for rule in rules if rule.ledger is not None}
     matches = rules.match(queue, account_ids)
-    _require_known(unknown, matches)
+    category_ids |= {
+        rule.name: chart.find_category(rule) for rule in rules if rule.name in unknown.keys() & set(matches)
+    }
     rule_names = pd.Series(matches, index=queue.index, dtype="str")
     updated = rule_names.map(category_ids).astype("str")
     proposals = queue.assign(
         updated_category_ledger_id=updated,
-        updated_category_ledger_name=updated.map(lookup.names).astype("str"),
+        updated_category_ledger_name=updated.map(chart.names.name, na_action="ignore").astype("str"),
         rule=rule_names,
     )[rule_names.notna()].reset_index(drop=True)
     proposals = Proposals.checked(proposals)
-    proposals.attrs["notes"] = tuple(_notes(queue, proposals, rules, unknown))
+    proposals.attrs["notes"] = tuple(_notes(queue, proposals, rules, unknown, chart.names))
     return proposals
 
 
-def _require_known(unknown: Mapping[str, str], matches: Iterable[str | None]) -> None:
-    """Refuse a rule that matches a transaction although its category is unknown."""
-    for name in sorted(unknown.keys() & set(matches)):
-        raise _unknown_ledger(name, unknown[name])
-
-
-def _unknown_ledger(rule: str, text: str) -> RulesError:
-    return RulesError(
-        f"rule {rule!r}: no discovered ledger matches {text!r}; give its id, unique name or path (a ledger without "
-        "lines in the period is not discovered: use a longer period)"
-    )
-
-
-def _notes(queue: pd.DataFrame, proposals: pd.DataFrame, rules: Rules, unknown: Mapping[str, str]) -> Iterator[str]:
+def _notes(
+    queue: pd.DataFrame, proposals: pd.DataFrame, rules: Rules, unknown: Mapping[str, str], names: LedgerNames
+) -> Iterator[str]:
     remaining = len(queue) - len(proposals)
     if remaining:
         yield f"{remaining} of {len(queue)} transaction(s) match no rule and stay uncategorized."
     for name, category in unknown.items():
-        yield f"Rule {name!r} names the category {category!r}, which was not discovered; the rule matched nothing."
+        close = " or ".join(map(quote, names.close_to(category)))
+        hint = f" (did you mean {close}?)" if close else ""
+        yield (
+            f"Rule {name!r} names the category {category!r}, which was not discovered{hint}; the rule matched nothing."
+        )
     used = set(proposals["rule"]) | unknown.keys()
     unused = [repr(rule.name) for rule in rules if rule.name not in used]
     if unused:
         yield f"{len(unused)} of {len(rules)} rule(s) decide no transaction: {', '.join(unused)}."
 
 
-class _LedgerLookup:
-    """Find ledgers by id, unique name or path, and check what they are used for."""
+class _RuleLedgers:
+    """The ledgers that rules name, and what each may be used for."""
 
     def __init__(self, ledgers: pd.DataFrame, uncategorized: set[str]) -> None:
-        self.names = dict(zip(ledgers["id"], ledgers["name"], strict=True))
-        parents = {
-            ledger_id: parent if isinstance(parent, str) else None
-            for ledger_id, parent in zip(ledgers["id"], ledgers["parent_id"], strict=True)
-        }
-        hierarchy = Hierarchy(parents)
-        self._ids: dict[str, set[str]] = {}
-        for ledger_id, name in self.names.items():
-            path = [self.names.get(one, one) for one in (ledger_id, *hierarchy.ancestors(ledger_id))]
-            for key in {name, PATH_SEPARATOR.join(reversed(path))}:
-                self._ids.setdefault(key.casefold(), set()).add(ledger_id)
+        self.names = LedgerNames.from_frame(ledgers)
         self._cash = set(ledgers.loc[ledgers["report_cash_flow"], "id"])
-        self._accounts = self._cash | set(ledgers.loc[ledgers["financial_account_type"].notna(), "id"])
         self._uncategorized = uncategorized | uncategorized_ledgers(ledgers)
 
-    def find_category(self, rule: str, text: str) -> str | None:
-        """Id of the category of a rule; None where it was not discovered."""
-        ledger_id = self._find(rule, text)
-        if ledger_id in self._accounts:
-            msg = f"rule {rule!r}: {text!r} is a financial account and cannot be a category"
+    def find_category(self, rule: Rule) -> str:
+        """Id of the category of a rule: any ledger that does not report cash flow, except the uncategorized ones."""
+        ledger_id = self._find(rule, rule.category)
+        if ledger_id in self._cash:
+            msg = f"rule {rule.name!r}: {rule.category!r} reports cash flow and cannot be a category"
             raise RulesError(msg)
         if ledger_id in self._uncategorized:
-            msg = f"rule {rule!r}: {text!r} is an uncategorized ledger and cannot be a category"
+            msg = f"rule {rule.name!r}: {rule.category!r} is an uncategorized ledger and cannot be a category"
             raise RulesError(msg)
         return ledger_id
 
-    def find_account(self, rule: str, text: str) -> str:
+    def find_account(self, rule: Rule, text: str) -> str:
         """Id of the account of a rule; it must report cash flow, because only such accounts are in the queue."""
         ledger_id = self._find(rule, text)
-        if ledger_id is None:
-            raise _unknown_ledger(rule, text)
         if ledger_id not in self._cash:
-            msg = f"rule {rule!r}: {text!r} does not report cash flow, so none of its transactions is in the queue"
+            msg = f"rule {rule.name!r}: {text!r} does not report cash flow, so none of its transactions is in the queue"
             raise RulesError(msg)
         return ledger_id
 
-    def _find(self, rule: str, text: str) -> str | None:
-        found = {text} if text in self.names else self._ids.get(text.casefold(), set())
-        if len(found) > 1:
-            ids = ", ".join(sorted(found))
-            msg = f"rule {rule!r}: several ledgers are named {text!r}; give the path or one of: {ids}"
-            raise RulesError(msg)
-        return next(iter(found), None)
+    def _find(self, rule: Rule, text: str) -> str:
+        try:
+            return self.names.find(text)
+        except InputError as error:
+            msg = f"rule {rule.name!r}: {error}"
+            raise RulesError(msg) from None

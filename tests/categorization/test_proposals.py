@@ -71,6 +71,8 @@ def test_first_matching_rule_decides(proposed):
         ("expenses:software", "software"),
         ("Cost of Goods:Software", "cogs-software"),
         ("Transfers", "transfers"),
+        ("Loan", "loan"),  # a financial account that does not report cash flow
+        (" expenses :  meals", "meals"),
     ],
 )
 def test_category_by_id_name_or_path(proposed, category, ledger_id):
@@ -83,10 +85,11 @@ def test_category_by_id_name_or_path(proposed, category, ledger_id):
 @pytest.mark.parametrize(
     ("category", "message"),
     [
-        ("Nowhere", "no discovered ledger matches 'Nowhere'"),
-        ("Software", "several ledgers are named 'Software'; give the path or one of: cogs-software, software"),
-        ("Bank", "'Bank' is a financial account and cannot be a category"),
-        ("Loan", "'Loan' is a financial account and cannot be a category"),
+        ("Nowhere", "no discovered ledger matches 'Nowhere'; give its id, unique name or path"),
+        ("Meels", "no discovered ledger matches 'Meels'; did you mean 'Meals'?"),
+        ("Software ", "several ledgers match 'Software': 'Cost of Goods:Software' (id cogs-software), 'Expenses:"),
+        ("Bank", "'Bank' reports cash flow and cannot be a category"),
+        ("card", "'card' reports cash flow and cannot be a category"),
         ("out", "'out' is an uncategorized ledger"),
         ("Inflow to sort", "'Inflow to sort' is an uncategorized ledger"),
     ],
@@ -109,7 +112,7 @@ def test_uncategorized_ledger_outside_the_queue_is_refused(books, queue, tmp_pat
 
 @pytest.mark.parametrize(
     ("ledger", "message"),
-    [("Bnak", "no discovered ledger matches 'Bnak'"), ("Meals", "does not report cash flow")],
+    [("Bnak", "no discovered ledger matches 'Bnak'; did you mean 'Bank'?"), ("Meals", "does not report cash flow")],
 )
 def test_unknown_account_is_refused(proposed, ledger, message):
     """A rule whose account is misspelt or does not report cash flow would never match, so it is refused."""
@@ -129,8 +132,15 @@ def test_unknown_category_is_refused_only_if_its_rule_matches(proposed):
         "Rule 'ships' names the category 'Airships', which was not discovered; the rule matched nothing.",
         "1 of 2 rule(s) decide no transaction: 'idle'.",
     )
-    with pytest.raises(RulesError, match="rule 'ships'"):
+    with pytest.raises(RulesError, match="rule 'ships': no discovered ledger matches 'Airships'"):
         proposed(rule("ships", contains="check", category="Airships"))
+
+
+def test_misspelt_category_of_an_unused_rule_is_noted(proposed):
+    """Where the only rule matches nothing, the note suggests how its category is spelled."""
+    proposals = proposed(rule("lunch", contains="zeppelin", category="Meels"))
+    assert proposals.empty
+    assert "the category 'Meels', which was not discovered (did you mean 'Meals'?)" in proposals.attrs["notes"][1]
 
 
 @pytest.mark.parametrize(
