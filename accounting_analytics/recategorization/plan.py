@@ -13,8 +13,13 @@ import pandas as pd
 from accounting_analytics.errors import InputError, PlanError
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import EXACT
+from accounting_analytics.recategorization.new_categories import (
+    DiscoveredCategory,
+    WrittenCategory,
+    resolved_proposals,
+)
 from accounting_analytics.recategorization.plan_file import read_items, write_items
-from accounting_analytics.schemas import Ledgers, PlanItems, Proposals
+from accounting_analytics.schemas import PlanItems
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -133,23 +138,24 @@ class Plan:
 
     @classmethod
     def load(cls, path: str | Path, *, ledgers: pd.DataFrame | None = None) -> Self:
-        """Read a plan file, which may be edited: rows deleted or sorted, new categories changed (id and name).
+        """Read a plan file, which may be edited: rows deleted or sorted, new categories changed.
 
         Parameters
         ----------
         path : path
             A file written by :meth:`save`.
         ledgers : DataFrame, optional
-            :class:`~accounting_analytics.schemas.Ledgers`; the new categories must then exist, with matching id and
-            name.
+            :class:`~accounting_analytics.schemas.Ledgers`. A new category may then be an id, a unique name or a path,
+            in ``updated_category_ledger_id`` or ``updated_category_ledger_name``; clear the other, or let both mean
+            the same ledger. Without it both are required, and change together.
 
         Raises
         ------
         PlanError
             The file is not a plan, or a row is invalid; the message names the line.
         """
-        names = None if ledgers is None else _category_names(ledgers)
-        frame, instance_id = read_items(path, names)
+        category = WrittenCategory() if ledgers is None else DiscoveredCategory(ledgers)
+        frame, instance_id = read_items(path, category)
         return cls(frame, instance_id=instance_id)
 
     def _moved_lines(self, report: CashFlowReport) -> pd.DataFrame:
@@ -205,7 +211,9 @@ def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, ins
     Parameters
     ----------
     proposals : DataFrame
-        :class:`~accounting_analytics.schemas.Proposals`; remove the rows you do not want.
+        :class:`~accounting_analytics.schemas.Proposals`; remove the rows you do not want. To choose another category,
+        write its id, unique name or path to ``updated_category_ledger_id`` or ``updated_category_ledger_name`` and
+        clear the other (None).
     ledgers : DataFrame
         :class:`~accounting_analytics.schemas.Ledgers`; every new category must be in it.
     instance_id : str, optional
@@ -214,24 +222,12 @@ def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, ins
     Raises
     ------
     PlanError
-        A new category is not in `ledgers`, is a financial account or equals the current one, or two items contradict
-        each other.
+        A new category is not in `ledgers`, is ambiguous, reports cash flow or equals the current one, the id and the
+        name in a row are of different ledgers, or two items contradict each other.
     """
-    Proposals.checked(proposals)
-    names = _category_names(ledgers)
-    impossible = set(proposals["updated_category_ledger_id"]) - names.keys()
-    if impossible:
-        msg = f"new categories are not in ledgers, or are financial accounts: {join_ids(impossible)}"
-        raise PlanError(msg)
+    resolved = resolved_proposals(proposals, ledgers)
     columns = list(PlanItems.to_schema().columns)
-    return Plan(proposals[columns], instance_id=instance_id)
-
-
-def _category_names(ledgers: pd.DataFrame) -> dict[str, str]:
-    """Name of each ledger that can be a category, by id."""
-    Ledgers.checked(ledgers)
-    categories = ledgers[~ledgers["report_cash_flow"] & ledgers["financial_account_type"].isna()]
-    return dict(zip(categories["id"], categories["name"], strict=True))
+    return Plan(resolved[columns], instance_id=instance_id)
 
 
 def _sum_changes(moves: pd.DataFrame, zero: Decimal) -> dict[str, Decimal]:

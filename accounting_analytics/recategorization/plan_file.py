@@ -15,10 +15,11 @@ import pandas as pd
 from accounting_analytics.atomic_files import write_text
 from accounting_analytics.errors import AmountError, InputError, PlanError
 from accounting_analytics.money import DEFAULT_SCALE, MAX_SCALE, parse_amount
+from accounting_analytics.recategorization.new_categories import ID_COLUMN, NAME_COLUMN
 from accounting_analytics.schemas import PlanItems
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from accounting_analytics.recategorization.new_categories import NewCategory
 
 _BYTE_ORDER_MARK = "\ufeff"
 """Tells spreadsheets that the file is UTF-8."""
@@ -35,7 +36,7 @@ _CONVERTED = re.compile(
 _INSTANCE = "instance_id"
 _AMOUNTS = ("amount", "category_amount")
 _OPPOSING = "opposing_ledger_ids"
-_MAY_BE_EMPTY = frozenset({"description", "category_amount", _INSTANCE})
+_MAY_BE_EMPTY = frozenset({"description", "category_amount", ID_COLUMN, NAME_COLUMN, _INSTANCE})
 
 
 def write_items(frame: pd.DataFrame, path: str | Path, *, instance_id: str | None) -> None:
@@ -53,15 +54,15 @@ def write_items(frame: pd.DataFrame, path: str | Path, *, instance_id: str | Non
         raise PlanError(msg) from error
 
 
-def read_items(path: str | Path, names: Mapping[str, str] | None) -> tuple[pd.DataFrame, str | None]:
+def read_items(path: str | Path, category: NewCategory) -> tuple[pd.DataFrame, str | None]:
     """Read plan items and their instance; the message of an error names the line of the first invalid row.
 
     Parameters
     ----------
     path : path
         The file.
-    names : mapping of str to str, optional
-        Name of each ledger that can be a category, by id.
+    category : NewCategory
+        Determines the new category of each row.
     """
     file = Path(path)
     try:
@@ -71,14 +72,14 @@ def read_items(path: str | Path, names: Mapping[str, str] | None) -> tuple[pd.Da
         raise PlanError(msg) from error
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     rows = []
-    known = dict(names or {})
     try:
         header = _check_header(next(reader, []), file)
         for cells in reader:
             if any(cells):
                 where = f"{file}, line {reader.line_num}"
-                rows.append(_parse_row(header, cells, where))
-                _require_named(rows[-1], known, where, complete=names is not None)
+                row = _parse_row(header, cells, where)
+                row[ID_COLUMN], row[NAME_COLUMN] = category.find(row[ID_COLUMN], row[NAME_COLUMN], where)
+                rows.append(row)
     except csv.Error as error:
         msg = f"{file}, line {reader.line_num}: {error}"
         raise PlanError(msg) from error
@@ -121,21 +122,6 @@ def _parse_row(header: list[str], cells: list[str], where: str) -> dict[str, Any
         msg = f"{where}: category_ledger_id is not in opposing_ledger_ids; do not edit these two columns"
         raise PlanError(msg)
     return row
-
-
-def _require_named(row: Mapping[str, Any], known: dict[str, str], where: str, *, complete: bool) -> None:
-    """Refuse a row whose new category id and name differ: only one of them was edited."""
-    ledger_id, name = row["updated_category_ledger_id"], row["updated_category_ledger_name"]
-    if complete and ledger_id not in known:
-        msg = f"{where}: no ledger {ledger_id!r} can be a category; the id decides, not the name"
-        raise PlanError(msg)
-    expected = known.setdefault(ledger_id, name)
-    if name != expected:
-        msg = (
-            f"{where}: ledger {ledger_id!r} is named {expected!r}, not {name!r}; change updated_category_ledger_id and "
-            "updated_category_ledger_name together"
-        )
-        raise PlanError(msg)
 
 
 def _parse_number(text: str) -> object:

@@ -120,7 +120,10 @@ def edited(build, tmp_path):
             lambda text: text.replace('[""out""]', '[""x""]', 1),
             "line 2: category_ledger_id is not in opposing_ledger_ids",
         ),
-        (lambda text: text.replace("Name of meals", "Rent", 1), "line 3: ledger 'meals' is named 'Rent'"),
+        (lambda text: text.replace("Name of meals", "Rent", 1), "line 3: ledger 'meals' is named 'Name of meals', but"),
+        (lambda text: text.replace("Name of meals", "Rent", 1), "plan.csv, line 2; one of the two rows was edited"),
+        (lambda text: text.replace("Name of meals", "", 1), "line 2: updated_category_ledger_name is empty; pass"),
+        (lambda text: text.replace(",meals,", ",,", 1), "line 2: updated_category_ledger_id is empty; pass ledgers="),
         (lambda text: text + text.splitlines(keepends=True)[1], "appears twice"),
         (lambda text: text.replace(",inst\r", ",other\r", 1), "different instances"),
         (lambda text: text + '"', "line 4"),
@@ -154,20 +157,41 @@ def _columns_reversed(text):
     return written.getvalue()
 
 
-def test_categories_are_checked_against_ledgers(edited, books):
-    """Given the ledgers, a row whose id cannot be a category, or whose name is of another ledger, is refused."""
+@pytest.mark.parametrize("cells", ["{meals},Meals", "{meals},", ",meals", "Meals,", "Meals,Meals", ",  MEALS"])
+def test_categories_by_id_or_name(edited, books, cells):
+    """Given the ledgers, an edited row states its new category by id or name, in one column or both."""
     ledgers, _ = books.load()
-    known = {"meals": books.meals, "savings": books.savings}
-    good = edited(lambda text: text.replace("meals,Name of meals", f"{known['meals']},Meals"), ledgers=ledgers)
-    assert set(good.frame["updated_category_ledger_name"]) == {"Meals"}
-    for ledger_id, name, message in [
-        ("nowhere", "Meals", "line 2: no ledger 'nowhere' can be a category"),
-        (known["savings"], "Savings", f"line 2: no ledger {known['savings']!r} can be a category"),
-        (known["meals"], "Software", "is named 'Meals', not 'Software'"),
-    ]:
-        with pytest.raises(PlanError) as caught:
-            edited(lambda text: text.replace("meals,Name of meals", f"{ledger_id},{name}"), ledgers=ledgers)  # noqa: B023 (called immediately)
-        assert message in str(caught.value)
+    edited_cells = cells.format(meals=books.meals)
+    plan = edited(lambda text: text.replace("meals,Name of meals", edited_cells), ledgers=ledgers)
+    assert plan.frame["updated_category_ledger_id"].tolist() == [books.meals] * 2
+    assert plan.frame["updated_category_ledger_name"].tolist() == ["Meals"] * 2
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ("nowhere,Meals", "updated_category_ledger_id: no discovered ledger matches 'nowhere'"),
+        (
+            "{meals},Sofware",
+            "updated_category_ledger_name: no discovered ledger matches 'Sofware'; did you mean 'Softw",
+        ),
+        ("{meals},Software", "updated_category_ledger_id '{meals}' is 'Meals', but updated_category_ledger_name 'Soft"),
+        ("{savings},Savings", "'Savings' reports cash flow and cannot be a category"),
+        (",", "there is no new category"),
+    ],
+)
+def test_refused_categories_name_their_line(edited, books, cells, message):
+    """Given the ledgers, the one edited row is refused, whatever the other rows of its ledger state."""
+    ledgers, _ = books.load()
+    ids = {"meals": books.meals, "savings": books.savings}
+
+    def edit(text):
+        first, last = cells.format(**ids), f"{books.meals},Meals"
+        return text.replace("meals,Name of meals", first, 1).replace("meals,Name of meals", last)
+
+    with pytest.raises(PlanError) as caught:
+        edited(edit, ledgers=ledgers)
+    assert f"plan.csv, line 2: {message.format(**ids)}" in str(caught.value)
 
 
 def test_file_errors_name_the_cause(build, tmp_path):

@@ -1,0 +1,117 @@
+"""New categories of a plan, as people write them: by id, unique name or path, in one of two columns or in both."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import pandas as pd
+
+from accounting_analytics.errors import InputError, PlanError
+from accounting_analytics.ledger_names import LedgerNames
+from accounting_analytics.messages import quote
+from accounting_analytics.schemas import Ledgers, Proposals
+
+ID_COLUMN = "updated_category_ledger_id"
+NAME_COLUMN = "updated_category_ledger_name"
+
+
+class NewCategory(Protocol):
+    """How the new category of a row is determined from its two columns."""
+
+    def find(self, ledger_id: str, name: str, where: str) -> tuple[str, str]:
+        """Id and name of the new category; PlanError names the row `where` and what is wrong."""
+
+
+class DiscoveredCategory:
+    """New categories looked up in the chart of accounts.
+
+    Each column may hold an id, a unique name or a path, or be empty; both must mean the same ledger.
+
+    Parameters
+    ----------
+    ledgers : DataFrame
+        :class:`~accounting_analytics.schemas.Ledgers`.
+    """
+
+    def __init__(self, ledgers: pd.DataFrame) -> None:
+        Ledgers.checked(ledgers)
+        self._names = LedgerNames.from_frame(ledgers)
+        self._cash = set(ledgers.loc[ledgers["report_cash_flow"], "id"])
+
+    def find(self, ledger_id: str, name: str, where: str) -> tuple[str, str]:
+        """Id and name of the one ledger that both columns mean."""
+        texts = {column: text for column, text in ((ID_COLUMN, ledger_id), (NAME_COLUMN, name)) if text.strip()}
+        if not texts:
+            msg = f"{where}: there is no new category; write its id, unique name or path, or remove the row"
+            raise PlanError(msg)
+        matches = {column: self._names.matches(text) for column, text in texts.items()}
+        common = frozenset.intersection(*matches.values())
+        for column, text in texts.items():
+            if not matches[column] or len(common) > 1:
+                self._find_one(text, f"{where}: {column}")
+        if not common:
+            meanings = [f"{column} {quote(text)} is {self._paths(matches[column])}" for column, text in texts.items()]
+            msg = (
+                f"{where}: {', but '.join(meanings)}; write the category in one of the two columns (id, unique name or "
+                "path) and clear the other"
+            )
+            raise PlanError(msg)
+        (found,) = common
+        if found in self._cash:
+            msg = f"{where}: {self._paths(common)} reports cash flow and cannot be a category"
+            raise PlanError(msg)
+        return found, self._names.name(found)
+
+    def _find_one(self, text: str, where: str) -> str:
+        try:
+            return self._names.find(text)
+        except InputError as error:
+            msg = f"{where}: {error}"
+            raise PlanError(msg) from None
+
+    def _paths(self, ledger_ids: frozenset[str]) -> str:
+        return " or ".join(quote(path) for path in sorted(map(self._names.path, ledger_ids)))
+
+
+class WrittenCategory:
+    """New categories as a file states them, without a chart of accounts: an id and one name for each id."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[str, str]] = {}
+
+    def find(self, ledger_id: str, name: str, where: str) -> tuple[str, str]:
+        """Id and name as the row states them, if no earlier row gives this id another name."""
+        for column, text in ((ID_COLUMN, ledger_id), (NAME_COLUMN, name)):
+            if not text:
+                msg = f"{where}: {column} is empty; pass ledgers= to look the category up by the other column"
+                raise PlanError(msg)
+        known_name, known_where = self._known.setdefault(ledger_id, (name, where))
+        if name != known_name:
+            msg = (
+                f"{where}: ledger {quote(ledger_id)} is named {quote(name)}, but {quote(known_name)} in {known_where}; "
+                f"one of the two rows was edited: change {ID_COLUMN} and {NAME_COLUMN} together, or pass ledgers= to "
+                "write one and clear the other"
+            )
+            raise PlanError(msg)
+        return ledger_id, name
+
+
+def resolved_proposals(proposals: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
+    """Proposals with the id and name of the ledger that each row means by its new category.
+
+    Raises
+    ------
+    PlanError
+        Names the first row whose category is missing, unknown, ambiguous or cash, or whose columns disagree.
+    """
+    category = DiscoveredCategory(ledgers)
+    cleared = {name: proposals[name].fillna("").astype("str") for name in (ID_COLUMN, NAME_COLUMN) if name in proposals}
+    checked = Proposals.checked(proposals.assign(**cleared))
+    columns = (checked[name].tolist() for name in ("transaction_id", ID_COLUMN, NAME_COLUMN))
+    found = [
+        category.find(ledger_id, name, f"row {label} of the proposals (transaction {transaction_id})")
+        for label, transaction_id, ledger_id, name in zip(checked.index.tolist(), *columns, strict=True)
+    ]
+    ids, names = zip(*found, strict=True) if found else ((), ())
+    resolved = {ID_COLUMN: ids, NAME_COLUMN: names}
+    return checked.assign(**{name: pd.Series(values, checked.index, dtype="str") for name, values in resolved.items()})
