@@ -26,7 +26,9 @@ from accounting_analytics.errors import (
     FrameError,
     HierarchyError,
     IncompleteLoadError,
+    InputError,
 )
+from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.load_metadata import missing_reasons
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import EXACT, PRECISION, arrow_type, check_scale, pandas_dtype, parse_amount
@@ -74,8 +76,9 @@ def recompute_cash_flow(
     time_zone : str
         An interface time zone name; ``localtime`` is refused, because only the service knows it.
     starting_balances : DataFrame or mapping, optional
-        Balances of the cash ledgers at the start (:class:`~accounting_analytics.schemas.CashBalances`, or ledger id
-        to amount) to roll forward; earlier lines are then not used. Without it the history is summed.
+        Balances of the cash ledgers at the start (:class:`~accounting_analytics.schemas.CashBalances`, or id, unique
+        name or path of a ledger to amount) to roll forward; earlier lines are then not used. Without it the history
+        is summed.
     allow_partial : bool
         Recompute even if lines are known to be missing; ``partial`` is then set on the report and on all results made
         from it.
@@ -151,6 +154,19 @@ class _Chart:
             msg = "ledgers: a ledger id occurs more than once"
             raise FrameError(msg)
         return cls(rows)
+
+    def by_id(self, balances: Mapping[str, Decimal]) -> dict[str, Decimal]:
+        """Balances by ledger id, from balances by id, unique name or path."""
+        names = LedgerNames(self.names, self.hierarchy)
+        try:
+            ids = [names.find(text) for text in balances]
+        except InputError as error:
+            msg = f"starting_balances: {error}"
+            raise FrameError(msg) from None
+        if len(set(ids)) < len(ids):
+            msg = "starting_balances: a ledger occurs more than once"
+            raise FrameError(msg)
+        return dict(zip(ids, balances.values(), strict=True))
 
     def require(self, ledger_ids: Collection[str | None]) -> None:
         """Refuse ledgers in use, and parents of these or of cash, that are not in the chart."""
@@ -438,6 +454,8 @@ class _StartingBalances(NamedTuple):
                 msg = "starting_balances: a ledger id occurs more than once"
                 raise FrameError(msg)
             balances = dict(zip(balances["ledger_id"], balances["cash_balance"], strict=True))
+        else:
+            balances = chart.by_id(balances)
         others = balances.keys() - set(chart.cash)
         if others:
             msg = (

@@ -11,7 +11,7 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.messages import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import KeysView, Mapping
 
     import pandas as pd
 
@@ -29,13 +29,8 @@ class LedgerNames:
     ----------
     names : mapping of str to str
         Name of each ledger, by id.
-    parents : mapping of str to (str or None)
-        Parent id of each ledger; None for a root and where the parent is unknown.
-
-    Raises
-    ------
-    HierarchyError
-        The parents form a cycle.
+    hierarchy : Hierarchy
+        Parents of the ledgers; a ledger without a known parent is a root.
 
     Examples
     --------
@@ -45,9 +40,9 @@ class LedgerNames:
         lines = load_line_entries(client, [names.find("Expenses:Meals"), names.find("Rent")], start_date, end_date)
     """
 
-    def __init__(self, names: Mapping[str, str], parents: Mapping[str, str | None]) -> None:
+    def __init__(self, names: Mapping[str, str], hierarchy: Hierarchy) -> None:
         self._names = dict(names)
-        self._hierarchy = Hierarchy(parents)
+        self._hierarchy = hierarchy
         self._spellings: dict[str, str] = {}
         self._ids: dict[str, frozenset[str]] = {}
         for ledger_id, name in self._names.items():
@@ -58,12 +53,18 @@ class LedgerNames:
 
     @classmethod
     def from_frame(cls, ledgers: pd.DataFrame) -> Self:
-        """Read ``id``, ``name`` and ``parent_id`` of :class:`~accounting_analytics.schemas.Ledgers`."""
+        """Read ``id``, ``name`` and ``parent_id`` of :class:`~accounting_analytics.schemas.Ledgers`.
+
+        Raises
+        ------
+        HierarchyError
+            The parents form a cycle.
+        """
         parents = {
             ledger_id: parent if isinstance(parent, str) else None
             for ledger_id, parent in zip(ledgers["id"], ledgers["parent_id"], strict=True)
         }
-        return cls(dict(zip(ledgers["id"], ledgers["name"], strict=True)), parents)
+        return cls(dict(zip(ledgers["id"], ledgers["name"], strict=True)), Hierarchy(parents))
 
     def __contains__(self, text: object) -> bool:
         """Whether `text` is the id, name or path of at least one ledger."""
@@ -74,6 +75,11 @@ class LedgerNames:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self)} ledger(s)>"
+
+    @property
+    def ids(self) -> KeysView[str]:
+        """Ids of all ledgers."""
+        return self._names.keys()
 
     def find(self, text: object) -> str:
         """Id of the ledger with this id, unique name or path.
@@ -114,10 +120,14 @@ class LedgerNames:
                 by_ledger.setdefault(ledger_id, self._spellings[key] if is_unique else self.path(ledger_id))
         return list(by_ledger.values())[:_MAX_LISTED]
 
-    def _unknown(self, text: object) -> str:
+    def suggestion(self, text: object) -> str:
+        """Question such as ``did you mean 'Meals'?``; empty if no name or path is spelled like `text`."""
         close = " or ".join(map(quote, self.close_to(text)))
-        if close:
-            return f"no discovered ledger matches {quote(text)}; did you mean {close}?"
+        return f"did you mean {close}?" if close else ""
+
+    def _unknown(self, text: object) -> str:
+        if suggestion := self.suggestion(text):
+            return f"no discovered ledger matches {quote(text)}; {suggestion}"
         return (
             f"no discovered ledger matches {quote(text)}; give its id, unique name or path (a ledger without lines in "
             "the period is not discovered: use a longer period)"

@@ -296,6 +296,7 @@ def test_anchored_on_given_balances():
     for balances in (
         summed.starting_balances,
         {"bank": Decimal(1000), "savings": Decimal(0), "card": Decimal(0), "unused": Decimal(0)},
+        {"BANK": Decimal(1000), "savings": Decimal(0)},  # a name; a ledger that is absent starts at zero
     ):
         for first in (0, 1):  # with and without the entry before the period
             lines = line_frame(BOOKS)[2 * first :]
@@ -311,6 +312,12 @@ def test_given_balances_must_fit_the_chart():
     frames = line_frame(BOOKS), ledger_frame(CHART)
     with pytest.raises(FrameError, match=r"1 ledger\(s\) do not report cash flow in ledgers: rent"):
         recompute_cash_flow(*frames, "2025-01-01", "2025-01-31", starting_balances={"rent": Decimal(1)})
+    with pytest.raises(
+        FrameError, match=r"starting_balances: no discovered ledger matches 'bamk'; did you mean 'Bank'"
+    ):
+        recompute_cash_flow(*frames, "2025-01-01", "2025-01-31", starting_balances={"bamk": Decimal(1)})
+    with pytest.raises(FrameError, match=r"starting_balances: a ledger occurs more than once"):
+        recompute_cash_flow(*frames, "2025-01-01", "2025-01-31", starting_balances=dict.fromkeys(("bank", "BANK"), 1))
     with pytest.raises(AmountError, match="does not fit"):
         recompute_cash_flow(*frames, "2025-01-01", "2025-01-31", starting_balances={"bank": Decimal("1.005")})
     with pytest.raises(FrameError, match="cash_balance"):

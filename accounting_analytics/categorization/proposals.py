@@ -9,7 +9,6 @@ import pandas as pd
 from accounting_analytics.categorization.uncategorized_ledgers import uncategorized_ledgers
 from accounting_analytics.errors import InputError, RulesError
 from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.messages import quote
 from accounting_analytics.schemas import Ledgers, Proposals, Queue
 
 if TYPE_CHECKING:
@@ -72,8 +71,8 @@ def _notes(
     if remaining:
         yield f"{remaining} of {len(queue)} transaction(s) match no rule and stay uncategorized."
     for name, category in unknown.items():
-        close = " or ".join(map(quote, names.close_to(category)))
-        hint = f" (did you mean {close}?)" if close else ""
+        suggestion = names.suggestion(category)
+        hint = f" ({suggestion})" if suggestion else ""
         yield (
             f"Rule {name!r} names the category {category!r}, which was not discovered{hint}; the rule matched nothing."
         )

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from accounting_analytics.categorization.uncategorized_ledgers import uncategorized_ledgers
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import FrameError
+from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import join_ids
 from accounting_analytics.schemas import TEXT_LIST, Ledgers, Queue
 
@@ -36,7 +37,8 @@ def uncategorized_queue(
     ledgers : DataFrame
         :class:`~accounting_analytics.schemas.Ledgers`.
     inflow_ledger_id, outflow_ledger_id : str, optional
-        The uncategorized ledger of that direction; by default it is detected among the required ledgers.
+        The uncategorized ledger of that direction, by id, unique name or path; by default it is detected among the
+        required ledgers. An id that is not in `ledgers` is noted.
 
     Returns
     -------
@@ -50,19 +52,29 @@ def uncategorized_queue(
     ------
     FrameError
         ``opposing_ledger_ids`` was not loaded, or the ledger of a transaction is not in `ledgers`.
+    InputError
+        A given name is that of several ledgers.
     """
     if "opposing_ledger_ids" not in line_entries:
         msg = "line_entries have no opposing_ledger_ids; load them with expand=('opposing_ledger_ids', ...)"
         raise FrameError(msg)
     Ledgers.checked(ledgers)
+    names = LedgerNames.from_frame(ledgers)
     uncategorized = uncategorized_ledgers(
-        ledgers, inflow_ledger_id=inflow_ledger_id, outflow_ledger_id=outflow_ledger_id
+        ledgers,
+        inflow_ledger_id=_find_given(inflow_ledger_id, names),
+        outflow_ledger_id=_find_given(outflow_ledger_id, names),
     )
     transactions = _cash_transactions(line_entries, ledgers)
     matching = _with_opposing(transactions, uncategorized)
     queue = Queue.checked(_largest_first(_queue_columns(matching, line_entries)))
-    queue.attrs["notes"] = tuple(_notes(queue, transactions, ledgers, uncategorized))
+    queue.attrs["notes"] = tuple(_notes(queue, transactions, names, uncategorized))
     return queue
+
+
+def _find_given(text: str | None, names: LedgerNames) -> str | None:
+    """Id of a given ledger; the text itself where no ledger matches, as it may be the id of one not discovered."""
+    return names.find(text) if text in names else text
 
 
 def _cash_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
@@ -139,7 +151,7 @@ def _category_amounts(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.
 
 
 def _notes(
-    queue: pd.DataFrame, transactions: pd.DataFrame, ledgers: pd.DataFrame, uncategorized: set[str]
+    queue: pd.DataFrame, transactions: pd.DataFrame, names: LedgerNames, uncategorized: set[str]
 ) -> Iterator[str]:
     """Yield what could not be determined, so that an empty queue is not mistaken for a clean one."""
     if not uncategorized:
@@ -148,14 +160,16 @@ def _notes(
             "the period has a category, or the ledgers cannot be recognized; then pass inflow_ledger_id and "
             "outflow_ledger_id."
         )
-    if missing := uncategorized - set(ledgers["id"]):
-        yield f"The given uncategorized ledger(s) {join_ids(missing)} are not among these ledgers."
+    for missing in sorted(uncategorized - names.ids):
+        suggestion = names.suggestion(missing)
+        hint = f" ({suggestion})" if suggestion else ""
+        yield f"The given uncategorized ledger {missing} is not among these ledgers{hint}."
     if without_opposing := int(transactions["opposing_ledger_ids"].isna().sum()):
         yield (
             f"{without_opposing} transaction(s) have no opposing_ledger_ids; whether they are uncategorized is not "
             "known."
         )
-    if unknown := set(transactions["opposing_ledger_ids"].explode().dropna()) - set(ledgers["id"]) - uncategorized:
+    if unknown := set(transactions["opposing_ledger_ids"].explode().dropna()) - names.ids - uncategorized:
         yield (
             f"{len(unknown)} opposing ledger(s) of cash are not among these ledgers and count as categories: "
             f"{join_ids(unknown, limit=3)}."

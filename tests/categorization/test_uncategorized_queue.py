@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounting_analytics.categorization import uncategorized_queue
-from accounting_analytics.errors import FrameError
+from accounting_analytics.errors import FrameError, InputError
 from accounting_analytics.schemas import LineEntries, Queue
 
 
@@ -106,7 +106,7 @@ def test_category_amount_is_null_without_uncategorized_lines(books):
 
 
 def test_given_ledger_replaces_its_direction_only(books):
-    """A ledger given for one direction leaves the other detected; an unknown ledger is noted."""
+    """A ledger given for one direction leaves the other detected; an unknown ledger is noted with a suggestion."""
     lines = books.lines(
         [("bank", "-1.00"), ("out", "1.00")],
         [("bank", "-2.00"), ("meals", "2.00")],
@@ -116,7 +116,24 @@ def test_given_ledger_replaces_its_direction_only(books):
     assert queue["category_ledger_id"].tolist() == ["in", "meals"]
     typo = uncategorized_queue(lines, books.ledgers, outflow_ledger_id="maels")
     assert typo["category_ledger_id"].tolist() == ["in"]
-    assert any("maels" in note for note in typo.attrs["notes"])
+    assert any("maels is not among these ledgers (did you mean 'Meals'?)." in note for note in typo.attrs["notes"])
+
+
+@pytest.mark.parametrize("given", ["meals", "Meals", "expenses:meals"])
+def test_given_ledger_by_id_name_or_path(books, given):
+    """The uncategorized ledger may be given by id, name or path; an ambiguous name is refused."""
+    lines = books.lines([("bank", "-1.00"), ("out", "1.00")], [("bank", "-2.00"), ("meals", "2.00")])
+    queue = uncategorized_queue(lines, books.ledgers, outflow_ledger_id=given)
+    assert queue["category_ledger_id"].tolist() == ["meals"]
+    with pytest.raises(InputError, match="several ledgers match 'Software'"):
+        uncategorized_queue(lines, books.ledgers, inflow_ledger_id="Software")
+
+
+def test_given_ledger_that_was_not_discovered(books):
+    """An id that is not in the chart of accounts still selects the transactions that oppose it."""
+    lines = books.lines([("bank", "-2.00"), ("elsewhere", "2.00")])
+    queue = uncategorized_queue(lines[lines["ledger_id"] == "bank"], books.ledgers, outflow_ledger_id="elsewhere")
+    assert queue["category_ledger_id"].tolist() == ["elsewhere"]
 
 
 def test_uncategorized_ledgers_are_detected_by_their_flags(books):
