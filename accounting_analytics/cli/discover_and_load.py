@@ -9,7 +9,7 @@ import typer
 
 import accounting_analytics as aa
 from accounting_analytics.cli.output import print_message, print_notes
-from accounting_analytics.errors import InvalidRequestError
+from accounting_analytics.errors import InputError, InvalidRequestError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -47,13 +47,25 @@ def load_books(
 
 
 def load_queue(
-    client: LedgerClient, days: tuple[str, str, str], options: LoadOptions, *, ledger_ids: list[str] | None = None
+    client: LedgerClient, days: tuple[str, str, str], options: LoadOptions, *, only: list[str] | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Chart of accounts, and the uncategorized transactions of its cash ledgers or of `ledger_ids`."""
+    """Chart of accounts, and the uncategorized transactions of its cash ledgers or of those named in `only`."""
     ledgers = _discover_with_history(client, *days)
     cash = ledgers.loc[ledgers["report_cash_flow"] | ledgers["is_required"], "id"]
-    lines = load_lines(client, ledger_ids or cash, days, options)
+    lines = load_lines(client, _find_ledgers(ledgers, only) if only else cash, days, options)
     return ledgers, aa.uncategorized_queue(lines, ledgers)
+
+
+def _find_ledgers(ledgers: pd.DataFrame, texts: list[str]) -> list[str]:
+    """Ids of the ledgers that the option names by id, unique name or path."""
+    from accounting_analytics.ledger_names import LedgerNames
+
+    names = LedgerNames.from_frame(ledgers)
+    try:
+        return list(dict.fromkeys(names.find(text) for text in texts))
+    except InputError as error:
+        msg = f"--ledger: {error}"
+        raise InputError(msg) from None
 
 
 def load_lines(

@@ -34,7 +34,10 @@ DryRun = Annotated[
 AllowPartial = Annotated[
     bool, typer.Option("--allow-partial", help="Leave out what cannot be loaded; results are marked PARTIAL.")
 ]
-Ledgers = Annotated[list[str] | None, typer.Option("--ledger", help="Only this account; repeatable.")]
+Ledgers = Annotated[
+    list[str] | None,
+    typer.Option("--ledger", help="Only this account, by id, unique name or path (Assets:Bank); repeatable."),
+]
 
 Profile = Annotated[str | None, typer.Option("--profile", help="Profile of the configuration file to use.")]
 UseDemo = Annotated[bool, typer.Option("--demo", help="Use the demo company, served for this command only.")]

@@ -32,12 +32,6 @@ def test_wrong_token(run, assert_refused, demo_company):
     assert "not-the-token" not in finished.stderr
 
 
-def test_unknown_ledger(run, assert_refused, demo_company):
-    """A ledger the service does not have is 4, with its id."""
-    finished = run("queue", *PERIOD, "--ledger", "no-such-ledger", **demo_company.environment())
-    assert_refused(finished, 4, "404", "no-such-ledger")
-
-
 def test_dead_port(run, assert_refused, demo_company):
     """A service that does not respond is 4, with its address."""
     with socket.socket() as free:

@@ -35,6 +35,6 @@ def queue(
     """List the uncategorized transactions, largest first."""
     options = LoadOptions(checkpoint, dry_run, as_json)
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
-        _, uncategorized = load_queue(client, (start_date, end_date, zone), options, ledger_ids=ledger)
+        _, uncategorized = load_queue(client, (start_date, end_date, zone), options, only=ledger)
     print_notes(uncategorized)
     print_frame(uncategorized, as_json=as_json, columns=_COLUMNS)
