@@ -26,11 +26,12 @@ from accounting_analytics.errors import (
 )
 from accounting_analytics.progress import progress_bar
 from accounting_analytics.recategorization.apply_journal import open_journal
+from accounting_analytics.recategorization.category_check import unusable_categories
 from accounting_analytics.recategorization.current_categories import read_categories, require_no_cash
-from accounting_analytics.recategorization.outcomes import Outcome, classify_outcomes, outcomes_frame
+from accounting_analytics.recategorization.outcomes import Outcome, classify_outcomes, outcomes_frame, refuse_unusable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -87,7 +88,8 @@ def apply_plan(
     -------
     DataFrame
         :class:`~accounting_analytics.schemas.Outcomes`, one row per item: ``would_change`` (dry run), ``done``,
-        ``already_done``, ``changed_elsewhere`` (by another user; left alone), ``refused`` (by the service),
+        ``already_done``, ``changed_elsewhere`` (by another user; left alone), ``refused`` (by the service, or not sent
+        because the new category does not exist or has another name than in the plan),
         ``not_done`` (the books do not show it: the request was lost, or not sent because the run stopped), ``unknown``
         (the response was lost and the books could not be read).
 
@@ -110,13 +112,15 @@ def apply_plan(
     plan.require_instance(client.instance_id)
     items = plan.items
     require_no_cash(client, items)
+    unusable = unusable_categories(client, items)
     if not confirm or not items:
-        return outcomes_frame(items, classify_outcomes(items, read_categories(client, items)))
+        found = classify_outcomes(items, read_categories(client, items))
+        return outcomes_frame(items, refuse_unusable(found, unusable))
     with (
         open_journal(journal, plan.plan_id, instance_id=client.instance_id, base_url=client.base_url) as opened,
         progress_bar(progress, total=len(items), desc="recategorize", unit=" items") as bar,
     ):
-        run = _Run(client, opened, modified_by)
+        run = _Run(client, opened, modified_by, unusable)
         for batch in _batches(items):
             run.apply_batch(batch)
             bar.update(len(batch))
@@ -134,12 +138,17 @@ class _Run:
         Records every change before it is sent.
     modified_by : str or None
         Name for the audit log.
+    unusable : mapping of PlanItem to str
+        Items that are not sent because of their new category, and the reason.
     """
 
-    def __init__(self, client: LedgerClient, journal: ApplyJournal, modified_by: str | None) -> None:
+    def __init__(
+        self, client: LedgerClient, journal: ApplyJournal, modified_by: str | None, unusable: Mapping[PlanItem, str]
+    ) -> None:
         self._client = client
         self._journal = journal
         self._modified_by = modified_by
+        self._unusable = unusable
         self._stopped: str | None = None
         self._lost: set[PlanItem] = set()
         self._categories: dict[tuple[str, str], frozenset[str]] = {}
@@ -186,11 +195,12 @@ class _Run:
         """Classify a batch before it is sent, considering what earlier runs with this journal did."""
         self._categories = read_categories(self._client, items)
         found = classify_outcomes(items, self._categories)
-        return found | {
+        found |= {
             item: _AFTER_DONE[result.outcome]
             for item, result in found.items()
             if result.outcome in _AFTER_DONE and self._journal.has_done(item)
         }
+        return refuse_unusable(found, self._unusable)
 
     def _send_some(self, pending: list[PlanItem]) -> dict[PlanItem, Outcome]:
         """Send changes one by one, until too many are lost in a row or the rate limit is reached.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pandas as pd
 
@@ -10,6 +10,11 @@ from accounting_analytics.errors import InputError, PlanError
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import quote
 from accounting_analytics.schemas import Ledgers, Proposals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from accounting_analytics.recategorization.plan import PlanItem
 
 ID_COLUMN = "updated_category_ledger_id"
 NAME_COLUMN = "updated_category_ledger_name"
@@ -94,6 +99,26 @@ class WrittenCategory:
             )
             raise PlanError(msg)
         return ledger_id, name
+
+
+def differently_named(items: Iterable[PlanItem], names: LedgerNames) -> dict[PlanItem, str]:
+    """Items whose new category has another name in the books than in the plan, and the reason to refuse them."""
+    return {
+        item: f"ledger {item.updated_category_ledger_id} is named "
+        f"{quote(names.name(item.updated_category_ledger_id))} in the books, not "
+        f"{quote(item.updated_category_ledger_name)}; change {ID_COLUMN} and {NAME_COLUMN} together, or load the plan "
+        "with ledgers= to write one and clear the other"
+        for item in items
+        if item.updated_category_ledger_id in names.ids
+        and item.updated_category_ledger_id not in names.matches(item.updated_category_ledger_name)
+    }
+
+
+def refuse_items(refused: Mapping[PlanItem, str], count: int) -> None:
+    """Raise PlanError with the first of the refused items of a plan of `count` items, if there are any."""
+    for item, reason in refused.items():
+        msg = f"{len(refused)} of {count} item(s) cannot be applied; first: transaction {item.transaction_id}: {reason}"
+        raise PlanError(msg)
 
 
 def resolved_proposals(proposals: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:

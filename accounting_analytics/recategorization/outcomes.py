@@ -27,6 +27,14 @@ def classify_outcomes(items: Iterable[PlanItem], categories: Categories) -> dict
     return {item: classify_outcome(item, categories.get((item.ledger_id, item.transaction_id))) for item in items}
 
 
+def refuse_unusable(outcomes: Mapping[PlanItem, Outcome], unusable: Mapping[PlanItem, str]) -> dict[PlanItem, Outcome]:
+    """Outcomes with the items refused that would be changed to a category that cannot be used, and the reason."""
+    return {
+        item: Outcome("refused", unusable[item]) if item in unusable and found.outcome == "would_change" else found
+        for item, found in outcomes.items()
+    }
+
+
 def classify_outcome(item: PlanItem, categories: frozenset[str] | None) -> Outcome:
     """Classify an item by the opposing ledgers of its transaction; None where the transaction does not exist.
 

@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import pandas as pd
 
+from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.errors import InputError, PlanError
+from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import EXACT
 from accounting_analytics.recategorization.new_categories import (
     DiscoveredCategory,
     WrittenCategory,
+    differently_named,
+    refuse_items,
     resolved_proposals,
 )
 from accounting_analytics.recategorization.plan_file import read_items, write_items
@@ -39,6 +43,7 @@ class PlanItem(NamedTuple):
     ledger_id: str
     category_ledger_id: str
     updated_category_ledger_id: str
+    updated_category_ledger_name: str
     journal_entry_id: str
     datetime: dt.datetime
     opposing_ledger_ids: frozenset[str]
@@ -122,10 +127,13 @@ class Plan:
         ------
         InputError
             The report is filtered by tags.
+        PlanError
+            A new category is a cash ledger of the report, or has another name there than in the plan.
         """
         if report.tag_ids:
             msg = "a report filtered by tags does not contain all lines; preview the plan on the untagged report"
             raise InputError(msg)
+        self._require_categories_of(report)
         moves = self._moved_lines(report)
         changes = _sum_changes(moves, Decimal(0).scaleb(-report.scale))
         preview = self._predict(report, changes)
@@ -157,6 +165,18 @@ class Plan:
         category = WrittenCategory() if ledgers is None else DiscoveredCategory(ledgers)
         frame, instance_id = read_items(path, category)
         return cls(frame, instance_id=instance_id)
+
+    def _require_categories_of(self, report: CashFlowReport) -> None:
+        """Refuse new categories that the report shows to be cash, or to have another name than in the plan."""
+        names = LedgerNames(dict(zip(report.ledgers["ledger_id"], report.ledgers["name"], strict=True)), Hierarchy({}))
+        refused = differently_named(self.items, names)
+        cash = {*report.starting_balances["ledger_id"], *report.ending_balances["ledger_id"]}
+        refused |= {
+            item: f"ledger {item.updated_category_ledger_id} reports cash flow and cannot be a category"
+            for item in self.items
+            if item.updated_category_ledger_id in cash
+        }
+        refuse_items(refused, len(self))
 
     def _moved_lines(self, report: CashFlowReport) -> pd.DataFrame:
         """Report lines that the plan moves, with their new ledger."""

@@ -228,7 +228,7 @@ def item(transaction_id, ledger_id, category, updated, hours=0, *, entry=None, o
         "category_amount": None,
         "category_ledger_id": category,
         "updated_category_ledger_id": updated,
-        "updated_category_ledger_name": f"Name of {updated}",
+        "updated_category_ledger_name": updated,  # the name is not known
         "rule": "by hand",
         "opposing_ledger_ids": opposing or [category],
     } | cells

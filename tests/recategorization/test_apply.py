@@ -194,6 +194,56 @@ def test_invalid_rows_are_refused_individually(books, build, many, tmp_path):
     assert build.outcomes(frame) == {"txn_3": "refused"}
 
 
+@pytest.mark.parametrize("confirm", [False, True])
+@pytest.mark.parametrize(
+    ("updated", "name", "reason"),
+    [
+        ("led_nowhere", "Travel", "the books have no ledger 'led_nowhere' (list line entries"),
+        ("Software", "Software", "the books have no ledger 'Software'"),
+        ("..", "Dots", "the books have no ledger '..'"),
+        (None, "Travel", "is named 'Meals' in the books, not 'Travel'; change updated_category_ledger_id and"),
+    ],
+)
+def test_unusable_category_refuses_its_item(books, build, many, tmp_path, *, confirm, updated, name, reason):
+    """A new category that does not exist, or has another name than in the plan, is not sent, in a dry run or not."""
+    edited = build.item("txn_0", books.bank, books.outflow, updated or books.meals, updated_category_ledger_name=name)
+    mixed = aa.Plan(_concatenate(build.plan(None, edited), many(2)))
+    transport = build.Faulty()
+    with books.connected(transport) as client:
+        frame = aa.apply_plan(client, mixed, journal=tmp_path / "journal", confirm=confirm)
+    assert frame["outcome"].tolist() == ["refused", *["done" if confirm else "would_change"] * 2]
+    assert reason in frame["reason"].iloc[0]
+    assert transport.puts == len(books.audit()) == (2 if confirm else 0)
+
+
+def test_name_is_read_where_earlier_days_are_refused(books, build, tmp_path):
+    """Where the service refuses days before the start of the books, the name is read from the days of the plan."""
+    edited = build.item("txn_0", books.bank, books.outflow, books.meals, updated_category_ledger_name="Travel")
+    transport = build.Faulty(on_get=lambda _, request: 422 if "2024-" in str(request.url) else None)
+    with books.connected(transport) as client:
+        frame = aa.apply_plan(client, build.plan(None, edited), journal=tmp_path / "journal")
+    assert "is named 'Meals' in the books, not 'Travel'" in frame["reason"].iloc[0]
+
+
+def test_category_without_lines_is_used(books, build, tmp_path):
+    """A new ledger has no line that shows its name; its id is enough."""
+    travel = books.client.create_ledger(
+        name="Travel", type="expense", sub_type="operating_expenses", debit_credit="debit", report_cash_flow=False,
+        sort_code="9", editable=True,
+    )  # fmt: skip
+    plan = build.plan(None, build.item("txn_0", books.bank, books.outflow, travel.id))
+    frame = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
+    assert frame["outcome"].tolist() == ["done"]
+
+
+def test_changes_already_made_are_not_refused_for_their_name(books, plan, tmp_path):
+    """A plan that was applied stays done if its file was edited to another name afterwards."""
+    aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
+    renamed = aa.Plan(plan.frame.assign(updated_category_ledger_name="Other"), instance_id=plan.instance_id)
+    frame = aa.apply_plan(books.client, renamed, journal=tmp_path / "journal", confirm=True)
+    assert set(frame["outcome"]) == {"already_done"}
+
+
 def _concatenate(*plans):
     return pd.concat([plan.frame for plan in plans], ignore_index=True)
 
@@ -274,7 +324,7 @@ def test_only_the_days_of_the_plan_are_read(books, build, tmp_path):
     listings = []
 
     def add_listing(_count, request):
-        if request.url.path.endswith("/line-entries"):
+        if request.url.path.endswith(f"/{books.bank}/line-entries"):
             listings.append((request.url.params["start_date"], request.url.params["end_date"]))
 
     with books.connected(build.Faulty(on_get=add_listing)) as client:

@@ -63,6 +63,21 @@ def test_preview_refuses_a_tagged_report(books, plan):
         plan.preview(tagged)
 
 
+def test_preview_refuses_what_the_report_contradicts(books, build, plan):
+    """A new category that is cash, or has another name in the report than in the plan, is refused."""
+    report = books.report()
+    frame = plan.frame
+    first = frame["transaction_id"].iloc[0]
+    frame.loc[0, "updated_category_ledger_name"] = "Travel"
+    with pytest.raises(PlanError, match=rf"1 of 4 item\(s\) cannot be applied; first: transaction {first}: ledger"):
+        aa.Plan(frame).preview(report)
+    cash = build.plan(None, build.item("txn_0", books.bank, books.outflow, books.savings))
+    with pytest.raises(PlanError, match=r"transaction txn_0: ledger .* reports cash flow"):
+        cash.preview(report)
+    frame.loc[0, "updated_category_ledger_name"] = "  SOFTWARE"
+    assert len(aa.Plan(frame).preview(report)) == 3
+
+
 def test_preview_notes_irreversible_items(books, build):
     """A note names a part of a split that moves to a category the split already has, which cannot be undone."""
     plan = build.plan(

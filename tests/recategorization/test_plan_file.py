@@ -94,8 +94,9 @@ def edited(build, tmp_path):
     file = tmp_path / "plan.csv"
 
     def run(edit, **options):
+        cells = {"description": "coffee", "updated_category_ledger_name": "Name of meals"}
         plan = build.plan(
-            "inst", *(build.item(f"txn_{number}", "bank", "out", "meals", description="coffee") for number in range(2))
+            "inst", *(build.item(f"txn_{number}", "bank", "out", "meals", **cells) for number in range(2))
         )
         plan.save(file)
         file.write_bytes(edit(file.read_bytes().decode("utf-8-sig")).encode())

@@ -22,9 +22,12 @@ def preview(
 
     Nothing is written.
     """
+    from accounting_analytics.recategorization.category_check import require_usable_categories
+
     planned = aa.Plan.load(plan)
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
         planned.require_instance(client.instance_id)
+        require_usable_categories(client, planned)
         reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=zone)
     previewed = planned.preview(reported)
     print_notes(previewed)

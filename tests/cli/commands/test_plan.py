@@ -56,3 +56,18 @@ def test_preview_of_another_instance(run, assert_refused, tmp_path, demo_company
     plan = tmp_path / "plan.csv"
     plan.write_text(plan.read_text().replace("harbor-lane", "other-books"))
     assert_refused(run("preview", "plan.csv", *march, **environment), 2, "other-books", "harbor-lane")
+
+
+def test_edited_category_that_contradicts_the_books(run, assert_refused, tmp_path, demo_company):
+    """A preview refuses a new category that does not exist, and one whose id and name are of different ledgers."""
+    environment = demo_company.environment()
+    planned = run("plan", *PERIOD, *RULES, "--output", "plan.csv", "--json", **environment)
+    assert planned.returncode == 0, planned.stderr
+    first = json.loads(planned.stdout)[0]
+    ledger_id, name = first["updated_category_ledger_id"], first["updated_category_ledger_name"]
+    plan = tmp_path / "plan.csv"
+    written = plan.read_text()
+    plan.write_text(written.replace(ledger_id, "nowhere"))
+    assert_refused(run("preview", "plan.csv", *PERIOD, **environment), 2, "the books have no ledger 'nowhere'")
+    plan.write_text(written.replace(f",{name},", ",Zeppelin,"))
+    assert_refused(run("preview", "plan.csv", *PERIOD, **environment), 2, f"is named '{name}' in the books")
