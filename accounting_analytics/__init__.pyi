@@ -8,6 +8,7 @@ from .demo_company import demo
 from .diagnosis import Diagnosis, doctor
 from .discovery import discover_ledgers
 from .exports import export_parquet
+from .ledger_names import LedgerNames
 from .loader import (
     LoadPlan,
     iter_line_entry_batches,
@@ -25,6 +26,7 @@ __all__ = [
     "CashFlowReport",
     "Diagnosis",
     "LedgerClient",
+    "LedgerNames",
     "LoadPlan",
     "MonthlyReconciliation",
     "Plan",

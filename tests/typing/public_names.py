@@ -16,6 +16,7 @@ def loop(client: aa.LedgerClient) -> None:
     assert_type(lines, pd.DataFrame)
     reported = aa.load_cash_flow_report(client, "2025-01-01", "2025-12-31")
     assert_type(reported, aa.CashFlowReport)
+    assert_type(aa.LedgerNames.from_frame(ledgers).find("Expenses:Meals"), str)
     assert_type(reported.ending_cash_balance, Decimal)
     recomputed = aa.recompute_cash_flow(lines, ledgers, "2025-01-01", "2025-12-31")
     assert_type(recomputed, aa.CashFlowReport)
