@@ -15,7 +15,7 @@ review_status (reviewed or unreviewed), source_account_id; tags (``group=name``,
 
 from __future__ import annotations
 
-from itertools import islice, repeat
+from itertools import islice, repeat, starmap
 from typing import TYPE_CHECKING, Any
 
 from accounting_analytics.chart_of_accounts import DebitCredit
@@ -148,7 +148,7 @@ class _LineParser:
             map(self._tags.parse, columns["tags"]) if "tags" in columns else repeat(()),
             repeat(False),  # noqa: FBT003 (must_be_transaction)
         )
-        return list(map(FileLine._make, lines))
+        return list(starmap(FileLine, lines))
 
     def _parse_rows(self, rows: Iterable[tuple[str, Sequence[Any]]]) -> Iterator[FileLine]:
         for location, row in rows:

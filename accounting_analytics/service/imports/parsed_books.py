@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import PostingRefusedError
@@ -15,9 +19,7 @@ from accounting_analytics.service.imports.account_paths import AccountMapping, m
 from accounting_analytics.service.wire.identifiers import check_id
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Iterable, Sequence
-    from decimal import Decimal
 
     from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger
     from accounting_analytics.service.imports.import_errors import ImportErrors
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 _MAX_NAMED = 3
 
 
-class FileLine(NamedTuple):
+class FileLine(msgspec.Struct, frozen=True, gc=False):
     """One line entry of a file: account by path or id, amount signed (debit positive)."""
 
     location: str
