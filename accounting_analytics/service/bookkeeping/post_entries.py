@@ -148,9 +148,9 @@ class PostedJournal:
         line, ledger, units, side = checked
         key = next(self._line_keys)
         line_id = self._choose_id(tables.line_entries, line.id, "lin")
-        description = check_text(line.description, "line description")
+        texts = [check_text(getattr(line, name), f"line {name}") for name in tables.LINE_TEXTS]
         self._rows[tables.line_entries].append(
-            (key, self._instance.pk, line_id, entry_key, ledger.pk, moment, side, *split_units(units), description)
+            (key, self._instance.pk, line_id, entry_key, ledger.pk, moment, side, *split_units(units), *texts)
         )
         if ledger.report_cash_flow:
             self._cash_movements[ledger.pk, moment // MICROSECONDS_PER_DAY] += units

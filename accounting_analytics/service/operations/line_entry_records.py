@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import datetime as dt
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.service.storage import tables
@@ -23,19 +24,29 @@ if TYPE_CHECKING:
 
 _LINES = tables.line_entries.c
 _TRANSACTIONS = tables.transactions.c
+_SIDES = {side.value: side for side in DebitCredit}
 
 
-class LineEntryRow(NamedTuple):
-    """A row of :data:`COLUMNS`; without a transaction, its columns are None."""
+class LineEntryRow(Struct, frozen=True, gc=False):
+    """A line and its transaction; without a transaction, the fields of it are None.
 
+    Attributes
+    ----------
+    units : int
+        Signed amount in minor units: debit is positive.
+    datetime : datetime
+        Instant in UTC.
+    texts : dict of str to str
+        Values of the columns :data:`~..tables.LINE_TEXTS`.
+    """
+
+    units: int
+    datetime: dt.datetime
+    texts: dict[str, str]
     pk: int
     id: str
     journal_entry_pk: int
-    datetime: int
     debit_credit: str
-    high: int
-    low: int
-    description: str
     journal_entry_id: str
     journal_entry_description: str
     transaction_id: str | None
@@ -46,21 +57,23 @@ class LineEntryRow(NamedTuple):
     source_account_id: str | None
     categorization_method: str
 
-    @property
-    def units(self) -> int:
-        """Signed amount in minor units: debit is positive."""
-        return join_units(self.high, self.low)
+    @classmethod
+    def from_columns(cls, values: Sequence[Any]) -> LineEntryRow:
+        """Row of the values of :data:`COLUMNS`."""
+        high, low, moment = values[:_TEXTS_START]
+        texts = dict(zip(tables.LINE_TEXTS, values[_TEXTS_START:_TEXTS_END], strict=True))
+        return cls(join_units(high, low), instant(moment), texts, *values[_TEXTS_END:])
 
 
 COLUMNS = (
+    _LINES.high,
+    _LINES.low,
+    _LINES.datetime,
+    *(_LINES[name] for name in tables.LINE_TEXTS),
     _LINES.pk,
     _LINES.id,
     _LINES.journal_entry_pk,
-    _LINES.datetime,
     _LINES.debit_credit,
-    _LINES.high,
-    _LINES.low,
-    _LINES.description,
     tables.journal_entries.c.id.label("journal_entry_id"),
     tables.journal_entries.c.description.label("journal_entry_description"),
     _TRANSACTIONS.id.label("transaction_id"),
@@ -71,7 +84,10 @@ COLUMNS = (
     _TRANSACTIONS.source_account_id,
     _TRANSACTIONS.categorization_method,
 )
-"""Columns of a line and its transaction, in the order of :class:`LineEntryRow`."""
+"""Columns of a line and its transaction; :meth:`LineEntryRow.from_columns` reads their values."""
+
+_TEXTS_START = 3
+_TEXTS_END = _TEXTS_START + len(tables.LINE_TEXTS)
 
 
 def transaction_of_line(row: LineEntryRow, transaction_id: str, ledger_id: str, scale: int) -> Transaction:
@@ -79,7 +95,7 @@ def transaction_of_line(row: LineEntryRow, transaction_id: str, ledger_id: str, 
     return Transaction(
         id=transaction_id,
         amount=number(row.units, scale),
-        datetime=instant(row.datetime),
+        datetime=row.datetime,
         description=row.transaction_description,
         journal_entry_id=row.journal_entry_id,
         ledger_id=ledger_id,
@@ -91,7 +107,7 @@ def transaction_of_line(row: LineEntryRow, transaction_id: str, ledger_id: str, 
     )
 
 
-class SiblingLine(NamedTuple):
+class SiblingLine(Struct, frozen=True, gc=False):
     """A line of the journal entry of a line of the page; the line itself is one of them."""
 
     page_line_key: int
@@ -120,9 +136,9 @@ def line_entry_of_row(row: LineEntryRow, page: PageContext) -> LineEntry:
     return LineEntry(
         id=row.id,
         amount=number(abs(row.units), page.scale),
-        debit_credit=DebitCredit(row.debit_credit),
-        description=row.description,
-        datetime=instant(row.datetime),
+        debit_credit=_SIDES[row.debit_credit],
+        **row.texts,
+        datetime=row.datetime,
         editable=page.ledger.editable,
         ledger_id=page.ledger.id,
         ledger_name=page.ledger.name,
@@ -142,7 +158,7 @@ def line_entry_of_row(row: LineEntryRow, page: PageContext) -> LineEntry:
 
 def _journal_entry(row: LineEntryRow, siblings: Sequence[SiblingLine]) -> JournalEntry:
     return JournalEntry(
-        datetime=instant(row.datetime),
+        datetime=row.datetime,
         description=row.journal_entry_description,
         id=row.journal_entry_id,
         line_entry_ids=[line.id for line in siblings],
@@ -150,4 +166,4 @@ def _journal_entry(row: LineEntryRow, siblings: Sequence[SiblingLine]) -> Journa
 
 
 def _ledger_ids(lines: Sequence[SiblingLine]) -> list[str]:
-    return list(dict.fromkeys(line.ledger_id for line in lines))
+    return list(dict.fromkeys([line.ledger_id for line in lines]))

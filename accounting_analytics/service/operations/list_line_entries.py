@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-from operator import itemgetter
+from itertools import groupby, starmap
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from accounting_analytics.service.wire.stored_values import Instance, StoredLedger
 
 _LINES = tables.line_entries.c
-_ORDER = itemgetter(LineEntryRow._fields.index("datetime"), LineEntryRow._fields.index("id"))
+_ORDER = attrgetter("datetime", "id")
+_POSTED = attrgetter("page_line_key", "key")
 
 
 def list_line_entries(
@@ -103,7 +104,7 @@ def _rows(connection: Connection, selected: Subquery) -> list[LineEntryRow]:
         .outerjoin(tables.transactions, tables.transactions.c.line_entry_pk == _LINES.pk)
     )
     # sorted here: the rows arrive nearly in order, but the database would sort whole rows again
-    return [LineEntryRow._make(row) for row in sorted(plain_rows(connection, query), key=_ORDER)]
+    return sorted(map(LineEntryRow.from_columns, plain_rows(connection, query)), key=_ORDER)
 
 
 def _siblings(connection: Connection, selected: Subquery) -> dict[int, list[SiblingLine]]:
@@ -114,8 +115,8 @@ def _siblings(connection: Connection, selected: Subquery) -> dict[int, list[Sibl
         .join_from(selected, tables.line_entries, _LINES.journal_entry_pk == selected.c.journal_entry_pk)
         .join(tables.ledgers, ledgers.pk == _LINES.ledger_pk)
     )
-    rows = sorted(map(SiblingLine._make, plain_rows(connection, query)))
-    return {key: list(lines) for key, lines in groupby(rows, itemgetter(0))}
+    lines = sorted(starmap(SiblingLine, plain_rows(connection, query)), key=_POSTED)
+    return {key: list(siblings) for key, siblings in groupby(lines, attrgetter("page_line_key"))}
 
 
 def _tags(connection: Connection, selected: Subquery) -> dict[int, list[Tag]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Select, literal, select, tuple_
 
 from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.streamed_rows import plain_rows
 from accounting_analytics.service.wire.page_tokens import Cursor
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class PageLocation(NamedTuple):
 def find_page(connection: Connection, line_filter: LedgerLineFilter, limit: int, cursor: Cursor | None) -> PageLocation:
     """Page of at most `limit` lines that pass the filter, at a cursor or at the start."""
     ordered = _ordered(line_filter, cursor)
-    positions = [tuple(position) for position in connection.execute(ordered.limit(limit + 1))]
+    positions = list(plain_rows(connection, ordered.limit(limit + 1)))
     more, positions = len(positions) > limit, positions[:limit]
     lines = ordered.with_only_columns(_LINES.pk, _LINES.journal_entry_pk).limit(limit)
     backward = cursor is not None and cursor.backward

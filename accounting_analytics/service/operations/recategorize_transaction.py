@@ -108,7 +108,7 @@ def _own_line(connection: Connection, instance: Instance, ledger: StoredLedger, 
     if row is None:
         resource = "transaction"
         raise not_found(resource)
-    return LineEntryRow._make(row)
+    return LineEntryRow.from_columns(row)
 
 
 def _opposing(lines: Sequence[AnyRow], own: LineEntryRow) -> list[AnyRow]:

@@ -120,6 +120,13 @@ journal_entries = Table(
     UniqueConstraint("instance_pk", "id"),
 )
 
+LINE_TEXTS = ("description",)
+"""Text columns of a line that are posted, stored and returned unchanged.
+
+Each is also a field of :class:`~..entries_to_post.NewLine` and of
+:class:`~..response_models.LineEntry`, with the same name.
+"""
+
 line_entries = Table(
     "line_entries",
     metadata,
@@ -132,7 +139,7 @@ line_entries = Table(
     Column("debit_credit", _Text, nullable=False),
     Column("high", BigInteger, nullable=False),
     Column("low", BigInteger, nullable=False),
-    Column("description", _Text, nullable=False),
+    *(Column(name, _Text, nullable=False) for name in LINE_TEXTS),
     UniqueConstraint("instance_pk", "id"),
     ForeignKeyConstraint(["instance_pk", "ledger_pk"], ["ledgers.instance_pk", "ledgers.pk"]),
     CheckConstraint(
