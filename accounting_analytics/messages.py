@@ -20,7 +20,7 @@ def join_ids(ids: Iterable[object], *, limit: int = _MAX_IDS) -> str:
 
 def quote(value: object, *, limit: int = _MAX_LENGTH) -> str:
     """Value as Python writes it, on one line and shortened where it is long."""
-    return shorten(repr(value), limit=limit)
+    return shorten(printable(repr(value), " "), limit=limit)
 
 
 def shorten(text: str, *, limit: int = _MAX_LENGTH) -> str:

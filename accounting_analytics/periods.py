@@ -9,24 +9,38 @@ Comparing instants with that set is the same as comparing local dates, on any en
 from __future__ import annotations
 
 import datetime as dt
+import difflib
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from accounting_analytics.errors import PeriodError
+from accounting_analytics.messages import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
+    import pandas as pd
+
+DateLike: TypeAlias = "dt.date | str | np.datetime64 | pd.Period"
+"""What :func:`parse_date` reads: a date, ``YYYY-MM-DD``, midnight without a time zone, or a period of pandas."""
+ZoneLike: TypeAlias = "str | dt.tzinfo"
+"""What :func:`zone_name` reads: a time zone name of the interface, a ``ZoneInfo``, or ``datetime.UTC``."""
+
 LOCALTIME = "localtime"
 """The interface's name for the time zone of the service itself."""
+UTC = "UTC"
 
 _NOT_IN_INTERFACE = frozenset({"Factory"})
 _DAY = dt.timedelta(days=1)
 _HOUR = dt.timedelta(hours=1)
 _SECOND = dt.timedelta(seconds=1)
+_JANUARY, _JULY = dt.datetime(2025, 1, 1, tzinfo=dt.UTC), dt.datetime(2025, 7, 1, tzinfo=dt.UTC)
+_SIMILARITY = 0.8
+_CITIES_WITH_SUMMER_TIME = {"EST": "America/New_York", "MST": "America/Denver"}
 # zoneinfo cannot convert instants this close to the ends of the calendar
 _FIRST = dt.datetime.min + 2 * _DAY
 _LAST = dt.datetime.max - 2 * _DAY
@@ -46,12 +60,27 @@ def time_zone_names() -> frozenset[str]:
     return frozenset(names) - _NOT_IN_INTERFACE | {LOCALTIME}
 
 
-def zone(name: str, *, localtime: str | None = None) -> ZoneInfo:
+def zone_name(time_zone: ZoneLike) -> str:
+    """Name of a time zone, unchecked: the text itself, the key of a ``ZoneInfo``, or UTC for ``datetime.UTC``.
+
+    Raises
+    ------
+    PeriodError
+        It is neither text nor a zone with a name.
+    """
+    name = UTC if time_zone is dt.UTC else getattr(time_zone, "key", time_zone)
+    if not isinstance(name, str):
+        msg = f"{quote(time_zone)} is not a time zone of the interface; use an IANA name such as 'America/New_York'"
+        raise PeriodError(msg)
+    return name
+
+
+def zone(time_zone: ZoneLike, *, localtime: str | None = None) -> ZoneInfo:
     """Zone with a time zone name of the interface.
 
     Parameters
     ----------
-    name : str
+    time_zone : str or ZoneInfo
         An IANA, legacy, short or ``Etc/`` name, spelled exactly; ``Etc/GMT+5`` is five hours *behind* UTC.
     localtime : str, optional
         Zone that ``localtime`` stands for, which only the service knows; without it ``localtime`` is refused.
@@ -61,6 +90,7 @@ def zone(name: str, *, localtime: str | None = None) -> ZoneInfo:
     PeriodError
         The name is not part of the interface, ``localtime`` is not known, or zone data is missing.
     """
+    name = zone_name(time_zone)
     if name == LOCALTIME and localtime not in (None, LOCALTIME):
         return zone(str(localtime))
     if name == LOCALTIME:
@@ -70,13 +100,64 @@ def zone(name: str, *, localtime: str | None = None) -> ZoneInfo:
         )
         raise PeriodError(msg)
     if name not in time_zone_names():
-        msg = f"{name!r} is not a time zone of the interface; use an IANA name such as 'America/New_York' or 'UTC'"
+        similar = _similar_zone_name(name)
+        hint = (
+            "use an IANA name such as 'America/New_York' or 'UTC'" if similar is None else f"did you mean {similar!r}?"
+        )
+        msg = f"{quote(name)} is not a time zone of the interface; {hint}"
         raise PeriodError(msg)
     try:
         return ZoneInfo(name)
     except ZoneInfoNotFoundError as error:
         msg = f"no zone data for {name!r} on this machine; install it with: pip install tzdata"
         raise PeriodError(msg) from error
+
+
+class DayZone(NamedTuple):
+    """Zone that days are counted in, and what a reader must know about it."""
+
+    name: str
+    notes: tuple[str, ...]
+
+
+def choose_zone(time_zone: ZoneLike | None, default: ZoneLike | None = None) -> DayZone:
+    """Zone that a call names, else the default, else UTC; assuming UTC is noted, and so is a zone without summer time.
+
+    Raises
+    ------
+    PeriodError
+        The zone has no name, or one that is not part of the interface.
+    """
+    chosen = default if time_zone is None else time_zone
+    name = UTC if chosen is None else zone_name(chosen)
+    assumed = [] if chosen is not None else ["No time zone was given, so the days are those of UTC."]
+    summer_time = [_fixed_offset_note(name)] if name != LOCALTIME and _is_fixed_abbreviation(name) else []
+    return DayZone(name, (*assumed, *summer_time))
+
+
+def _similar_zone_name(text: str) -> str | None:
+    """Zone name that a misspelt one most likely means: the zone of that city, else the name that is spelled alike."""
+    key = text.strip().lower().replace(" ", "_")
+    by_key = {name.lower(): name for name in sorted(time_zone_names())}
+    of_city = [name for name in by_key.values() if name.lower().endswith(f"/{key}")]
+    if len(of_city) == 1 and key not in by_key:
+        return of_city[0]
+    similar = difflib.get_close_matches(key, by_key, n=1, cutoff=_SIMILARITY)
+    return by_key[similar[0]] if similar else None
+
+
+def _is_fixed_abbreviation(name: str) -> bool:
+    """Whether a name is the abbreviation of its zone all year, as EST is; UTC and GMT have no summer time to miss."""
+    winter, summer = (instant.astimezone(zone(name)) for instant in (_JANUARY, _JULY))
+    return winter.tzname() == summer.tzname() == name and bool(winter.utcoffset())
+
+
+def _fixed_offset_note(name: str) -> str:
+    """Note that a zone has no summer time, and which zone of the same region has."""
+    offset = f"{_JANUARY.astimezone(zone(name)):%z}"
+    city = _CITIES_WITH_SUMMER_TIME.get(name)
+    hint = f"; for the days of {city.rpartition('/')[2].replace('_', ' ')} use {city}" if city else ""
+    return f"{name} does not follow summer time: it is UTC{offset[:3]}:{offset[3:]} all year{hint}."
 
 
 def local_date(instant: dt.datetime, tz: ZoneInfo) -> dt.date:
@@ -94,45 +175,93 @@ def as_utc(instant: dt.datetime) -> dt.datetime:
     return instant if instant.tzinfo is dt.UTC else instant.astimezone(dt.UTC)
 
 
-def parse_date(value: dt.date | str, name: str = "date") -> dt.date:
-    """Parse a calendar date from a date or ``YYYY-MM-DD`` text; a datetime or any other text is refused."""
+def parse_date(value: DateLike, name: str = "date", *, last: bool = False) -> dt.date:
+    """Parse a calendar date.
+
+    Parameters
+    ----------
+    value : date-like
+        A date, ``YYYY-MM-DD``, a datetime or ``numpy.datetime64`` at midnight without a time zone, or a
+        ``pandas.Period`` of whole days.
+    name : str
+        Name of the argument, for messages.
+    last : bool
+        Whether a ``pandas.Period``, such as a month, means its last day instead of its first.
+
+    Raises
+    ------
+    PeriodError
+        It is something else.
+    """
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         return value
-    if isinstance(value, str):
-        try:
-            date = dt.date.fromisoformat(value)
-        except ValueError:
-            pass
-        else:
-            if date.isoformat() == value:  # fromisoformat also accepts 20250131 and 2025-W05-5
-                return date
-    msg = f"{name} {value!r} is not a calendar date; write it like 2025-01-31"
+    date = _date_of_text(_date_text(value, last=last))
+    if date is not None:
+        return date
+    if isinstance(value, dt.datetime) and ":" in str(value):  # not NaT
+        msg = f"{name} {value} is not midnight without a time zone; give the calendar date, such as its .date()"
+        raise PeriodError(msg)
+    msg = f"{name} {quote(value)} is not a calendar date; write it like 2025-01-31"
     raise PeriodError(msg)
 
 
-@dataclass(frozen=True, order=True)
+def _date_text(value: Any, *, last: bool) -> str:  # noqa: ANN401 (anything that is not a date)
+    """ISO text of the day that a value means; another text where it does not mean a whole day."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dt.datetime):
+        return _day_at_midnight(value.isoformat())
+    if getattr(getattr(value, "dtype", None), "kind", None) == "M":  # numpy.datetime64
+        return _day_at_midnight(str(value))
+    if hasattr(value, "start_time") and hasattr(value, "end_time"):  # pandas.Period
+        first = _day_at_midnight(value.start_time.isoformat())
+        end, _, time = value.end_time.isoformat().partition("T")
+        if first and time.startswith("23:59:59.999"):
+            return end if last else first
+    return ""
+
+
+def _day_at_midnight(text: str) -> str:
+    """Date of an ISO text whose time is midnight or absent; empty for any other time or a time zone."""
+    day, _, time = text.partition("T")
+    return "" if time.strip("0:.") else day
+
+
+def _date_of_text(text: str) -> dt.date | None:
+    """Date of ``YYYY-MM-DD``; None for any other text."""
+    try:
+        date = dt.date.fromisoformat(text)
+    except ValueError:
+        return None
+    return date if date.isoformat() == text else None  # fromisoformat also reads 20250131 and 2025-W05-5
+
+
+@dataclass(frozen=True, order=True, init=False)
 class Period:
     """Calendar days from `start_date` to `end_date`, both inclusive, in a time zone.
 
     Parameters
     ----------
-    start_date, end_date : datetime.date
-        First and last day.
-    time_zone : str
+    start_date, end_date : date-like
+        First and last day: a date, ``YYYY-MM-DD``, a datetime at midnight, or a ``pandas.Period``.
+    time_zone : str or ZoneInfo
         A time zone name of the interface. ``localtime`` is accepted, because the service knows it, but such a period
         has no :meth:`instants` here.
 
     Raises
     ------
     PeriodError
-        The end is before the start, or the time zone is unknown.
+        The end is before the start, a date is not one, or the time zone is unknown.
     """
 
     start_date: dt.date
     end_date: dt.date
-    time_zone: str = "UTC"
+    time_zone: str
 
-    def __post_init__(self) -> None:
+    def __init__(self, start_date: DateLike, end_date: DateLike, time_zone: ZoneLike = UTC) -> None:
+        object.__setattr__(self, "start_date", parse_date(start_date, "start_date"))
+        object.__setattr__(self, "end_date", parse_date(end_date, "end_date", last=True))
+        object.__setattr__(self, "time_zone", zone_name(time_zone))
         if self.end_date < self.start_date:
             msg = f"end_date {self.end_date} is before start_date {self.start_date}"
             raise PeriodError(msg)
@@ -140,9 +269,9 @@ class Period:
             zone(self.time_zone)
 
     @classmethod
-    def of(cls, start_date: dt.date | str, end_date: dt.date | str, time_zone: str = "UTC") -> Self:
-        """Period from two dates or ``YYYY-MM-DD`` texts."""
-        return cls(parse_date(start_date, "start_date"), parse_date(end_date, "end_date"), time_zone)
+    def of(cls, start_date: DateLike, end_date: DateLike, time_zone: ZoneLike = UTC) -> Self:
+        """Period from two dates; the same as the constructor."""
+        return cls(start_date, end_date, time_zone)
 
     def __str__(self) -> str:
         return f"{self.start_date} to {self.end_date} ({self.time_zone})"

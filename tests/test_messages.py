@@ -1,5 +1,6 @@
 """Messages: short lists, quoted values, and no control characters."""
 
+import numpy as np
 import pytest
 
 from accounting_analytics.messages import join_ids, printable, quote, shorten
@@ -30,6 +31,7 @@ def test_quote():
     """A value is quoted as Python writes it, and a long one is shortened to the limit."""
     assert quote("a\nb") == r"'a\nb'"
     assert quote(1.5) == "1.5"
+    assert quote(np.array([[1], [2]])) == "array([[1],        [2]])"
     assert quote("x" * 100, limit=10) == "'xxxxxx..."
     assert len(quote("x" * 100)) == 60
 

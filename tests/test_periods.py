@@ -7,6 +7,8 @@ import sys
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +19,7 @@ from accounting_analytics.periods import (
     Interval,
     Period,
     as_utc,
+    choose_zone,
     local_date,
     parse_date,
     time_zone_names,
@@ -276,11 +279,131 @@ def test_dates_are_written_one_way(text):
         parse_date(text)
 
 
-def test_a_datetime_is_no_date():
-    """A datetime would silently lose its time, so it is refused; a date is accepted."""
-    with pytest.raises(PeriodError, match="is not a calendar date"):
-        parse_date(dt.datetime(2025, 1, 1, tzinfo=dt.UTC))
-    assert parse_date(dt.date(2025, 1, 1)) == parse_date("2025-01-01")
+FEBRUARY_3 = [
+    dt.date(2025, 2, 3),
+    "2025-02-03",
+    dt.datetime(2025, 2, 3),  # noqa: DTZ001 (a naive midnight is the case)
+    pd.Timestamp("2025-02-03"),
+    np.datetime64("2025-02-03"),
+    np.datetime64("2025-02-03T00:00:00", "ns"),
+    pd.Period("2025-02-03"),
+]
+
+
+@pytest.mark.parametrize("value", FEBRUARY_3, ids=repr)
+def test_dates_of_other_libraries(value):
+    """A date, its text, midnight without a time zone and a day of pandas or numpy are the same date."""
+    assert type(parse_date(value)) is dt.date
+    assert parse_date(value) == parse_date(value, last=True) == dt.date(2025, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("value", "first", "last"),
+    [
+        (pd.Period("2025-02"), "2025-02-01", "2025-02-28"),
+        (pd.Period("2024Q1"), "2024-01-01", "2024-03-31"),
+        (pd.Period("2025-02-03", "W"), "2025-02-03", "2025-02-09"),
+        (pd.Period("2025"), "2025-01-01", "2025-12-31"),
+    ],
+    ids=str,
+)
+def test_a_period_of_pandas_has_a_first_and_a_last_day(value, first, last):
+    """As a start a month, quarter, week or year means its first day, as an end its last."""
+    assert (str(parse_date(value)), str(parse_date(value, last=True))) == (first, last)
+    assert str(Period(value, value)) == f"{first} to {last} (UTC)"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        dt.datetime(2025, 1, 1, tzinfo=dt.UTC),
+        pd.Timestamp("2025-01-01", tz="America/New_York"),
+        pd.Timestamp("2025-01-01 10:00"),
+        pd.Timestamp("2025-01-01 00:00:00.000000001"),
+    ],
+    ids=str,
+)
+def test_an_instant_is_not_a_date(value):
+    """A datetime that is not midnight, or has a time zone, would silently lose a part, so it is refused."""
+    with pytest.raises(PeriodError, match=r"start_date .* is not midnight without a time zone; give the calendar date"):
+        Period(value, "2025-01-31")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        20250101,
+        ["2025-01-01"],
+        pd.NaT,
+        np.datetime64("NaT"),
+        np.datetime64("2025-02"),
+        np.datetime64("2025-01-01T10:00"),
+        pd.Period("2025-01-01 00:00", "h"),
+        pd.Period("2025-01-01 23:00", "h"),
+        pd.Series(pd.to_datetime(["2025-01-01"])),
+    ],
+    ids=str,
+)
+def test_what_is_not_a_day_is_refused(value):
+    """Anything that does not mean one whole day is refused, on one line."""
+    with pytest.raises(PeriodError, match=r"^end_date .* is not a calendar date; write it like 2025-01-31$"):
+        Period("2025-01-01", value)
+
+
+def test_time_zone_objects():
+    """A ``ZoneInfo`` is its key and ``datetime.UTC`` is UTC; a zone without a name is refused."""
+    assert Period("2025-01-01", "2025-01-01", ZoneInfo("Asia/Tokyo")).time_zone == "Asia/Tokyo"
+    assert Period("2025-01-01", "2025-01-01", dt.UTC) == Period("2025-01-01", "2025-01-01")
+    assert zone(ZoneInfo("Asia/Tokyo")) == ZoneInfo("Asia/Tokyo")
+    for unnamed in (dt.timezone(dt.timedelta(hours=1)), 5, None):
+        with pytest.raises(PeriodError, match="is not a time zone of the interface; use an IANA name"):
+            zone(unnamed)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("America/New York", "America/New_York"),
+        ("america/new_york", "America/New_York"),
+        ("Amerika/New_York", "America/New_York"),
+        ("New York", "America/New_York"),
+        ("Europe/Brelin", "Europe/Berlin"),
+        ("utc", "UTC"),
+        ("Eastern", "US/Eastern"),
+    ],
+)
+def test_a_misspelt_zone_gets_a_suggestion(text, meant):
+    """The suggestion ignores case and blanks, and knows cities without their region."""
+    with pytest.raises(PeriodError, match=f"^'{text}' is not a time zone of the interface; did you mean '{meant}'\\?$"):
+        zone(text)
+
+
+@pytest.mark.parametrize("text", ["PST", "CST", "EDT", "Mars/Olympus"])
+def test_other_texts_get_no_suggestion(text):
+    """Where no name is similar, none is suggested: an abbreviation of summer time is not a standard time."""
+    with pytest.raises(PeriodError, match="use an IANA name"):
+        zone(text)
+
+
+def test_names_that_never_change_their_offset():
+    """Of all names, only the abbreviations EST, MST and HST are noted to have no summer time."""
+    noted = {name: choose_zone(name).notes for name in NAMED if choose_zone(name).notes}
+    assert noted.keys() == {"EST", "MST", "HST"}
+    assert noted["EST"] == (
+        "EST does not follow summer time: it is UTC-05:00 all year; for the days of New York use America/New_York.",
+    )
+    assert noted["HST"] == ("HST does not follow summer time: it is UTC-10:00 all year.",)
+
+
+def test_the_zone_of_a_call():
+    """The given zone is used, else the default, else UTC with a note; `localtime` stays."""
+    assert choose_zone("Asia/Tokyo", "EST") == ("Asia/Tokyo", ())
+    assert choose_zone(None, ZoneInfo("Asia/Tokyo")) == ("Asia/Tokyo", ())
+    assert choose_zone(LOCALTIME) == (LOCALTIME, ())
+    assert choose_zone(None) == ("UTC", ("No time zone was given, so the days are those of UTC.",))
+    with pytest.raises(PeriodError, match="did you mean"):
+        choose_zone("Asia/Tokio")
 
 
 def test_a_period_ends_on_or_after_its_start():
