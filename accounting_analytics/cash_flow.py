@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -29,7 +30,7 @@ from accounting_analytics.errors import (
     InputError,
 )
 from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.load_metadata import missing_reasons
+from accounting_analytics.load_metadata import missing_reasons, zone_of_frame
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import EXACT, PRECISION, arrow_type, check_scale, pandas_dtype, parse_amount
 from accounting_analytics.periods import Interval, Period
@@ -38,6 +39,8 @@ from accounting_analytics.schemas import INSTANT, TEXT, CashBalances, CashFlowLe
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Collection, Iterable, Mapping
+
+    from accounting_analytics.periods import DateLike, ZoneLike
 
     Lines = nw.LazyFrame[Any]
 
@@ -52,10 +55,10 @@ _LEDGER_COLUMNS = ("id", "name", "report_cash_flow", "parent_id", "sort_code")
 def recompute_cash_flow(
     line_entries: Any,  # noqa: ANN401 (any frame narwhals knows)
     ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
-    start_date: dt.date | str,
-    end_date: dt.date | str,
+    start_date: DateLike,
+    end_date: DateLike,
     *,
-    time_zone: str = "UTC",
+    time_zone: ZoneLike | None = None,
     starting_balances: pd.DataFrame | Mapping[str, Decimal] | None = None,
     allow_partial: bool = False,
 ) -> CashFlowReport:
@@ -71,10 +74,12 @@ def recompute_cash_flow(
     ledgers : DataFrame or any of the others
         The chart of accounts: ``id, name, report_cash_flow, parent_id, sort_code`` and, if some parents are unknown,
         ``parent_known``.
-    start_date, end_date : datetime.date or str
-        First and last day, both inclusive, as calendar dates in `time_zone`.
-    time_zone : str
-        An interface time zone name; ``localtime`` is refused, because only the service knows it.
+    start_date, end_date : date-like
+        First and last day, both inclusive, local to `time_zone`: dates, ``YYYY-MM-DD``, midnights without a time zone,
+        or periods of pandas (the first day of the one, the last of the other).
+    time_zone : str or ZoneInfo, optional
+        Zone that days are counted in; by default that of the load (in the metadata of the frame), else UTC, either of
+        which is noted. ``localtime`` is refused, because only the service knows it.
     starting_balances : DataFrame or mapping, optional
         Balances of the cash ledgers at the start (:class:`~accounting_analytics.schemas.CashBalances`, or id, unique
         name or path of a ledger to amount) to roll forward; earlier lines are then not used. Without it the history
@@ -99,7 +104,8 @@ def recompute_cash_flow(
     AmountError
         The amounts are too large to be summed exactly.
     """
-    period = Period.of(start_date, end_date, time_zone)
+    day_zone = zone_of_frame(line_entries, time_zone)
+    period = Period(start_date, end_date, day_zone.name)
     within, before = period.instants(), period.instants_before()
     chart = _Chart.from_frame(ledgers)
     missing = missing_reasons(line_entries, period)
@@ -123,7 +129,8 @@ def recompute_cash_flow(
             starting = _StartingBalances.from_sums(sums, period)
         else:
             starting = _StartingBalances.from_supplied(starting_balances, chart, sums.scale)
-        return _build_report(period, chart, flows, sums, starting, missing)
+        report = _build_report(period, chart, flows, sums, starting, missing)
+    return replace(report, notes=(*report.notes, *day_zone.notes))
 
 
 class _Chart:

@@ -18,16 +18,16 @@ from accounting_analytics.client.records import flattened
 from accounting_analytics.loader.opposing_ledgers import LedgerProbe, ProbedLedger
 from accounting_analytics.loader.worker_pool import DEFAULT_IN_FLIGHT, WorkerPool, check_in_flight
 from accounting_analytics.messages import join_ids
-from accounting_analytics.periods import Period, as_utc
+from accounting_analytics.periods import Period, as_utc, choose_zone
 from accounting_analytics.progress import progress_bar
 from accounting_analytics.schemas import Ledgers
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Iterator, Mapping
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.client import records as wire
+    from accounting_analytics.periods import DateLike, ZoneLike
 
 _LIMITATION = (
     "A ledger without a line opposite one of these in the period cannot be found: the service has no list of ledgers. "
@@ -37,10 +37,10 @@ _LIMITATION = (
 
 def discover_ledgers(
     client: LedgerClient,
-    start_date: dt.date | str,
-    end_date: dt.date | str,
+    start_date: DateLike,
+    end_date: DateLike,
     *,
-    time_zone: str = "UTC",
+    time_zone: ZoneLike | None = None,
     parents: Mapping[str, str | None] | None = None,
     inflow_ledger_id: str | None = None,
     outflow_ledger_id: str | None = None,
@@ -55,8 +55,11 @@ def discover_ledgers(
     ----------
     client : LedgerClient
         The service.
-    start_date, end_date : datetime.date or str
-        First and last day, both inclusive, local to `time_zone`.
+    start_date, end_date : date-like
+        First and last day, both inclusive, local to `time_zone`: dates, ``YYYY-MM-DD``, midnights without a time zone,
+        or periods of pandas (the first day of the one, the last of the other).
+    time_zone : str or ZoneInfo, optional
+        Zone that days are counted in; by default the client's, else UTC, which is then noted.
     parents : mapping, optional
         Ledger id to parent id (None for a root), where the service does not show parents.
     inflow_ledger_id, outflow_ledger_id, transfers_ledger_id, opening_balance_ledger_id : str, optional
@@ -80,7 +83,8 @@ def discover_ledgers(
     HierarchyError
         The parents form a cycle.
     """
-    period = Period.of(start_date, end_date, time_zone)
+    day_zone = choose_zone(time_zone, client.time_zone)
+    period = Period(start_date, end_date, day_zone.name)
     check_in_flight(in_flight)
     roles = {
         RequiredLedger.UNCATEGORIZED_INFLOW: inflow_ledger_id,
@@ -88,7 +92,7 @@ def discover_ledgers(
         RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS: transfers_ledger_id,
         RequiredLedger.OPENING_BALANCE: opening_balance_ledger_id,
     }
-    report = client.retrieve_cash_flow_report(period.start_date, period.end_date, time_zone=time_zone)
+    report = client.retrieve_cash_flow_report(period.start_date, period.end_date, time_zone=period.time_zone)
     search = _LedgerSearch(LedgerProbe(client, period))
     for balance in (*flattened(report.starting_balances), *flattened(report.ending_balances)):
         search.add(balance.ledger_id, "cash balance", name=balance.ledger_name, sort_code=balance.sort_code, cash=True)
@@ -102,7 +106,9 @@ def discover_ledgers(
     with progress_bar(progress, desc="ledgers", unit=" ledgers") as bar:
         while search.unprobed:
             bar.update(search.probe_new(in_flight))
-    return search.frame(parents or {}, given)
+    ledgers = search.frame(parents or {}, given)
+    ledgers.attrs["notes"] = (*ledgers.attrs["notes"], *day_zone.notes)
+    return ledgers
 
 
 @dataclass

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from accounting_analytics.periods import Period
+from accounting_analytics.periods import DayZone, Period, choose_zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import pandas as pd
+
+    from accounting_analytics.periods import ZoneLike
 
 LOAD_METADATA_KEY = b"accounting_analytics.load"
 
@@ -46,6 +48,15 @@ def to_file_metadata(metadata: Mapping[str, Any]) -> dict[bytes, bytes]:
 def loaded_period(metadata: Mapping[str, Any]) -> Period:
     """Period that was requested."""
     return Period.of(metadata["start_date"], metadata["end_date"], metadata["time_zone"])
+
+
+def zone_of_frame(line_entries: Any, time_zone: ZoneLike | None) -> DayZone:  # noqa: ANN401 (any frame)
+    """Zone that a call names, else that of the load, which is noted, else UTC."""
+    metadata = read_load_metadata(line_entries)
+    if time_zone is not None or metadata is None:
+        return choose_zone(time_zone)
+    name, notes = choose_zone(metadata["time_zone"])
+    return DayZone(name, (f"No time zone was given, so the days are those of the load: {name}.", *notes))
 
 
 def missing_reasons(line_entries: Any, period: Period) -> tuple[str, ...]:  # noqa: ANN401 (any frame)

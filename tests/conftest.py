@@ -97,7 +97,11 @@ def connected():
             return handler(request)
 
         client = aa.LedgerClient(
-            "http://ledgers.test", token=TOKEN, instance_id="ins_1", transport=httpx.MockTransport(answer), **options
+            "http://ledgers.test",
+            token=TOKEN,
+            instance_id="ins_1",
+            transport=httpx.MockTransport(answer),
+            **{"time_zone": "UTC", **options},
         )
         client.requests = requests
         clients.append(client)

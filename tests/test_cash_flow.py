@@ -283,6 +283,29 @@ def test_a_repeated_day():
     assert following.starting_cash_balance == 101
 
 
+def test_the_zone_of_the_load_is_the_default():
+    """Without a zone the days are those of the load, or of UTC, and the report notes which."""
+    lines, ledgers = line_frame(BOOKS), ledger_frame(CHART)
+    assumed = recompute_cash_flow(lines, ledgers, "2025-01-01", "2025-01-31")
+    assert assumed.period.time_zone == "UTC"
+    assert "No time zone was given, so the days are those of UTC." in assumed.notes
+    lines.attrs["load"] = {
+        "start_date": "2000-01-01",
+        "end_date": "2030-12-31",
+        "time_zone": "Asia/Tokyo",
+        "complete": True,
+        "tag_ids": None,
+        "is_cashflow": None,
+        "lines": len(lines),
+    }
+    loaded = recompute_cash_flow(lines, ledgers, "2025-01-01", "2025-01-31")
+    assert loaded.period.time_zone == "Asia/Tokyo"
+    assert "No time zone was given, so the days are those of the load: Asia/Tokyo." in loaded.notes
+    given = recompute_cash_flow(lines, ledgers, "2025-01-01", "2025-01-31", time_zone="UTC")
+    assert given.period.time_zone == "UTC"
+    assert not any("time zone" in note for note in given.notes)
+
+
 def test_localtime_is_refused():
     """Only the service knows its local time."""
     with pytest.raises(PeriodError, match="service's own time zone"):

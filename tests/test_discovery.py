@@ -83,6 +83,15 @@ def test_discovery_finds_ledgers_that_no_report_names(connected):
     assert "cannot be found" in ledgers.attrs["notes"][0]
 
 
+@pytest.mark.parametrize(("configured", "zone"), [(None, "UTC"), ("Asia/Tokyo", "Asia/Tokyo")])
+def test_the_zone_of_a_discovery(connected, configured, zone):
+    """Days are local to the client's zone; where it has none, UTC is assumed and noted."""
+    client = connected(deployment(), time_zone=configured)
+    notes = aa.discover_ledgers(client, *MARCH).attrs["notes"]
+    assert {request.url.params["time_zone"] for request in client.requests} == {zone}
+    assert ("No time zone was given, so the days are those of UTC." in notes) == (configured is None)
+
+
 def test_unknown_parents_are_noted(connected):
     """Where the service refuses to show parents, they are unknown unless the caller gives them."""
     ledgers = aa.discover_ledgers(connected(deployment(parents=False)), *MARCH)

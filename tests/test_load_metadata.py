@@ -13,6 +13,7 @@ from accounting_analytics.load_metadata import (
     loaded_period,
     missing_reasons,
     read_load_metadata,
+    zone_of_frame,
 )
 from accounting_analytics.periods import Period
 
@@ -59,6 +60,17 @@ def test_nothing_is_known_without_metadata(lines):
     assert read_load_metadata(lines) is None
     assert missing_reasons(lines, MARCH) == ()
     assert changed_row_count(lines) == 0
+
+
+def test_the_zone_of_a_frame():
+    """A given zone is used; else that of the load, or UTC, is used and noted."""
+    assert zone_of_frame(frame(), "Asia/Tokyo") == ("Asia/Tokyo", ())
+    assert zone_of_frame(frame(), None) == (
+        "Europe/Berlin",
+        ("No time zone was given, so the days are those of the load: Europe/Berlin.",),
+    )
+    assert zone_of_frame(pd.DataFrame(), None) == ("UTC", ("No time zone was given, so the days are those of UTC.",))
+    assert "HST does not follow summer time" in zone_of_frame(frame(time_zone="HST"), None).notes[1]
 
 
 def test_a_complete_load_misses_nothing():

@@ -22,7 +22,12 @@ BooksStart = Annotated[
     ),
 ]
 TimeZone = Annotated[
-    str | None, typer.Option("--time-zone", help="IANA name of the zone that days are counted in.", show_default="UTC")
+    str | None,
+    typer.Option(
+        "--time-zone",
+        help="IANA name of the zone that days are counted in.",
+        show_default="as configured, or UTC",
+    ),
 ]
 Checkpoint = Annotated[
     Path | None,

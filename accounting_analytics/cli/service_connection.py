@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import accounting_analytics as aa
+from accounting_analytics.cli.output import print_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,15 +19,16 @@ def connect_service(
     profile: str | None, time_zone: str | None = None, *, use_demo: bool
 ) -> Iterator[tuple[LedgerClient, str]]:
     """Client of the configured service, or of the demo company, and the zone that days are counted in."""
+    from accounting_analytics.periods import choose_zone
+
     if use_demo:
         with aa.demo() as company:
-            yield company.client, company.time_zone if time_zone is None else time_zone
+            yield company.client, choose_zone(time_zone, company.time_zone).name
         return
-    from accounting_analytics.client.settings import load_settings
-
-    settings = load_settings(profile)
     with aa.connect(profile) as client:
-        yield client, settings.time_zone if time_zone is None else time_zone
+        yield client, choose_zone(time_zone, client.time_zone).name
+        if time_zone is None and client.time_zone is None:
+            print_message("no time zone is configured, so the days are those of UTC")
 
 
 @contextmanager

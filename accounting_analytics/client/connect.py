@@ -25,14 +25,15 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
         Name of a profile in the configuration file.
     **options
         Settings by name (``base_url``, ``token``, ``token_file``, ``token_url``, ``client_id``, ``client_secret``,
-        ``client_secret_file``, ``instance_id``, ``instance_header``, ``requests_per_minute``), which override
-        everything else, and any further option of
-        :class:`~accounting_analytics.LedgerClient`.
+        ``client_secret_file``, ``instance_id``, ``instance_header``, ``time_zone``, ``requests_per_minute``),
+        which override everything else, and any further option of :class:`~accounting_analytics.LedgerClient`.
 
     Raises
     ------
     ConfigurationError
         A required setting is missing; the message says what to set.
+    PeriodError
+        The configured time zone is unknown.
     """
     token = options.pop("token", None)
     credentials: Credentials | None = None if token is None or isinstance(token, str) else token
@@ -55,6 +56,7 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
         instance_id=str(settings["instance_id"]),
         instance_header=str(settings["instance_header"]),
         requests_per_minute=_number(settings["requests_per_minute"]),
+        time_zone=settings["time_zone"],
         **options,
     )
 

@@ -19,10 +19,9 @@ from accounting_analytics.client.records import (
 from accounting_analytics.client.retry import RetryingClient, RetryPolicy
 from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.money import DEFAULT_SCALE, check_scale
-from accounting_analytics.periods import Period
+from accounting_analytics.periods import Period, choose_zone
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Iterable, Iterator
     from types import TracebackType
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from accounting_analytics.client.credentials import Credentials
     from accounting_analytics.client.rate_limiter import Quota
     from accounting_analytics.client.transport import Deadline
+    from accounting_analytics.periods import DateLike, ZoneLike
 
 
 class LedgerClient:
@@ -55,6 +55,8 @@ class LedgerClient:
         single read; with another one it is checked only between chunks of a response.
     requests_per_minute : float, optional
         Maximum for all threads together; None sets none. The limit that the service reports is respected anyway.
+    time_zone : str or ZoneInfo, optional
+        Zone that days are counted in wherever a call names none; without it UTC is assumed, and results say so.
     scale : int
         Fraction digits of the instance's currency, 0 to 10.
     timeout : float
@@ -71,6 +73,8 @@ class LedgerClient:
     ------
     ConfigurationError
         The address, token, instance or a number is not valid.
+    PeriodError
+        The time zone is unknown.
     """
 
     def __init__(
@@ -82,6 +86,7 @@ class LedgerClient:
         instance_header: str = "service-instance-id",
         transport: httpx.BaseTransport | None = None,
         requests_per_minute: float | None = None,
+        time_zone: ZoneLike | None = None,
         scale: int = DEFAULT_SCALE,
         timeout: float = 60.0,
         deadline: float | Deadline = 300.0,
@@ -95,6 +100,7 @@ class LedgerClient:
             msg = "no token given: pass token=..., a TokenFile or ClientCredentials"
             raise ConfigurationError(msg)
         self.scale = check_scale(scale)
+        self.time_zone = None if time_zone is None else choose_zone(time_zone).name
         self.instance_id = instance_id
         self._client = RetryingClient(
             base_url,
@@ -119,7 +125,7 @@ class LedgerClient:
     @property
     def with_raw_response(self) -> RawLedgerClient:
         """The same operations, returning status, headers and bytes; ``.parse()`` decodes the wire record."""
-        return RawLedgerClient(self._client)
+        return RawLedgerClient(self._client, self.time_zone)
 
     def with_options(
         self,
@@ -229,26 +235,29 @@ class LedgerClient:
     def list_line_entries(
         self,
         ledger_id: str,
-        start_date: dt.date | str,
-        end_date: dt.date | str,
+        start_date: DateLike,
+        end_date: DateLike,
         *,
         is_cashflow: bool | None = None,
-        time_zone: str = "UTC",
+        time_zone: ZoneLike | None = None,
         expand: Iterable[str] = (),
         tag_ids: Iterable[str] = (),
         limit: int = DEFAULT_LIMIT,
         page_token: str | None = None,
     ) -> LineEntryPage:
-        """Retrieve one page of a ledger's line entries; days are local to `time_zone`, both dates inclusive."""
+        """Retrieve one page of a ledger's line entries; days are local to `time_zone`, by default the client's."""
         return self._page(
             ledger_id,
-            Period.of(start_date, end_date, time_zone),
+            self._period(start_date, end_date, time_zone),
             is_cashflow=is_cashflow,
             expand=expand,
             tag_ids=tag_ids,
             limit=limit,
             page_token=page_token,
         )
+
+    def _period(self, start_date: DateLike, end_date: DateLike, time_zone: ZoneLike | None) -> Period:
+        return Period(start_date, end_date, choose_zone(time_zone, self.time_zone).name)
 
     def _page(
         self,
@@ -261,11 +270,11 @@ class LedgerClient:
     def iter_line_entries(
         self,
         ledger_id: str,
-        start_date: dt.date | str,
-        end_date: dt.date | str,
+        start_date: DateLike,
+        end_date: DateLike,
         *,
         is_cashflow: bool | None = None,
-        time_zone: str = "UTC",
+        time_zone: ZoneLike | None = None,
         expand: Iterable[str] = (),
         tag_ids: Iterable[str] = (),
         limit: int = MAX_LIMIT,
@@ -292,12 +301,12 @@ class LedgerClient:
     def iter_line_entry_pages(
         self,
         ledger_id: str,
-        start_date: dt.date | str,
-        end_date: dt.date | str,
+        start_date: DateLike,
+        end_date: DateLike,
         **options: Any,  # noqa: ANN401 (those of iter_line_entries)
     ) -> Iterator[LineEntryPage]:
         """Iterate over all pages of a ledger's line entries; the options are those of :meth:`iter_line_entries`."""
-        period = Period.of(start_date, end_date, options.pop("time_zone", "UTC"))
+        period = self._period(start_date, end_date, options.pop("time_zone", None))
 
         def request_page(page_token: str | None, number: int) -> LineEntryPage:
             return self._page(ledger_id, period, page_token=page_token, number=number, **options)
@@ -306,12 +315,12 @@ class LedgerClient:
 
     def retrieve_cash_flow_report(
         self,
-        start_date: dt.date | str,
-        end_date: dt.date | str,
+        start_date: DateLike,
+        end_date: DateLike,
         *,
-        time_zone: str = "UTC",
+        time_zone: ZoneLike | None = None,
         tag_ids: Iterable[str] = (),
     ) -> CashFlowReport:
-        """Retrieve the cash flow report of a period; days are local to `time_zone`, both dates inclusive."""
-        period = Period.of(start_date, end_date, time_zone)
+        """Retrieve the cash flow report of a period; days are local to `time_zone`, by default the client's."""
+        period = self._period(start_date, end_date, time_zone)
         return self._client.request(operations.retrieve_cash_flow_report(period, tag_ids=tag_ids), CashFlowReport)

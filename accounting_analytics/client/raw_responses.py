@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from accounting_analytics.client import operations
 from accounting_analytics.client.records import CashFlowReport, Ledger, LineEntryPage, RecategorizedTransaction
-from accounting_analytics.periods import Period
+from accounting_analytics.periods import Period, choose_zone
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Mapping
 
     from accounting_analytics.client.http_request import HttpResponse
     from accounting_analytics.client.retry import OperationRequest, RetryingClient
+    from accounting_analytics.periods import DateLike, ZoneLike
 
 Decoded = TypeVar("Decoded")
 
@@ -63,8 +63,9 @@ class RawResponse(Generic[Decoded]):
 class RawLedgerClient:
     """The operations of :class:`~accounting_analytics.LedgerClient`, with the same arguments and raw responses."""
 
-    def __init__(self, client: RetryingClient) -> None:
+    def __init__(self, client: RetryingClient, time_zone: str | None) -> None:
         self._client = client
+        self._time_zone = time_zone
 
     def create_ledger(self, **fields: Any) -> RawResponse[Ledger]:  # noqa: ANN401 (those of LedgerClient)
         """Create a ledger; sent once."""
@@ -92,27 +93,27 @@ class RawLedgerClient:
     def list_line_entries(
         self,
         ledger_id: str,
-        start_date: dt.date | str,
-        end_date: dt.date | str,
+        start_date: DateLike,
+        end_date: DateLike,
         *,
-        time_zone: str = "UTC",
+        time_zone: ZoneLike | None = None,
         limit: int = operations.DEFAULT_LIMIT,
         **options: Any,  # noqa: ANN401 (those of LedgerClient)
     ) -> RawResponse[LineEntryPage]:
         """Retrieve one page of a ledger's line entries."""
-        period = Period.of(start_date, end_date, time_zone)
+        period = Period(start_date, end_date, choose_zone(time_zone, self._time_zone).name)
         return self._raw(operations.list_line_entries(ledger_id, period, limit=limit, **options), LineEntryPage)
 
     def retrieve_cash_flow_report(
         self,
-        start_date: dt.date | str,
-        end_date: dt.date | str,
+        start_date: DateLike,
+        end_date: DateLike,
         *,
-        time_zone: str = "UTC",
+        time_zone: ZoneLike | None = None,
         **options: Any,  # noqa: ANN401 (those of LedgerClient)
     ) -> RawResponse[CashFlowReport]:
         """Retrieve the cash flow report of a period."""
-        period = Period.of(start_date, end_date, time_zone)
+        period = Period(start_date, end_date, choose_zone(time_zone, self._time_zone).name)
         return self._raw(operations.retrieve_cash_flow_report(period, **options), CashFlowReport)
 
     def _raw(self, request: OperationRequest, kind: type[Decoded]) -> RawResponse[Decoded]:

@@ -26,7 +26,7 @@ PREFIX = "ACCOUNTING_ANALYTICS_"
 DEFAULT_PROFILE = "default"
 _MASK = "***"
 _USER_OF_ADDRESS = re.compile(r"(?<=://)[^/]*@")
-_DEFAULTS = {"instance_header": "service-instance-id", "time_zone": "UTC"}
+_DEFAULTS = {"instance_header": "service-instance-id"}
 _SECRETS = ("token", "client_secret")
 NAMES = (
     "base_url",
@@ -76,11 +76,6 @@ class Settings:
         """Name of the setting with the highest priority: option, environment, then profile; None if none is set."""
         found = [setting for name in names for setting in self.settings if setting.name == name and setting.value]
         return min(found, key=lambda setting: _PRIORITY[setting.source.partition(" ")[0]]).name if found else None
-
-    @property
-    def time_zone(self) -> str:
-        """Time zone of the calendar days."""
-        return self["time_zone"] or _DEFAULTS["time_zone"]
 
     def __repr__(self) -> str:
         return f"Settings(\n{self.frame.to_string(index=False)}\n)"

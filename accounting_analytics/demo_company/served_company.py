@@ -40,7 +40,7 @@ class DemoCompany:
     Attributes
     ----------
     client : LedgerClient
-        Connected to the service.
+        Connected to the service; its days are local to `time_zone`.
     base_url, instance_id, token : str
         Settings for any other client.
     database : Path
@@ -65,7 +65,7 @@ class DemoCompany:
             self.token = _post_books(database)
             self.base_url = stack.enter_context(running(database)).base_url
             self.client = stack.enter_context(
-                LedgerClient(self.base_url, token=self.token, instance_id=self.instance_id)
+                LedgerClient(self.base_url, token=self.token, instance_id=self.instance_id, time_zone=self.time_zone)
             )
             self._resources = stack.pop_all()
         atexit.register(self.close)

@@ -22,7 +22,7 @@ from accounting_analytics.errors import (
     InputError,
     ServiceError,
 )
-from accounting_analytics.periods import LOCALTIME, Period, zone
+from accounting_analytics.periods import LOCALTIME, Period, choose_zone, zone
 from accounting_analytics.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.client.settings import Settings
+    from accounting_analytics.periods import DateLike, ZoneLike
 
 BOOKS_CHECKS: tuple[tuple[str, Callable[[BooksSample], Finding]], ...] = (
     ("identity", reports.check_identity),
@@ -51,10 +52,10 @@ _SERVICE_FAILED = "because the service failed in an earlier check"
 
 def doctor(
     client: LedgerClient | None = None,
-    start_date: dt.date | str | None = None,
-    end_date: dt.date | str | None = None,
+    start_date: DateLike | None = None,
+    end_date: DateLike | None = None,
     *,
-    time_zone: str | None = None,
+    time_zone: ZoneLike | None = None,
     profile: str | None = None,
     output: str | Path = ".",
 ) -> Diagnosis:
@@ -68,10 +69,10 @@ def doctor(
     ----------
     client : LedgerClient, optional
         The service; without it the configured one, and the configuration is checked too.
-    start_date, end_date : datetime.date or str, optional
+    start_date, end_date : date-like, optional
         Days to check, both inclusive; without them the last three full months with cash flow.
-    time_zone : str, optional
-        Zone that days are counted in; without it the configured one, or UTC if `client` is given.
+    time_zone : str or ZoneInfo, optional
+        Zone that days are counted in; by default the client's, else UTC.
     profile : str, optional
         Profile of the configuration file, without a `client`.
     output : path
@@ -96,21 +97,20 @@ def doctor(
             if configured.client is None:
                 return Diagnosis("The configuration of the service is not usable.", requested, tuple(findings))
             client = stack.enter_context(configured.client)
-            time_zone = time_zone or configured.time_zone
         else:
             reason = "because a client was passed, which needs none"
             findings.insert(0, Finding.not_checked(Part.MACHINE, _CONFIGURATION, reason))
         subject = f"Service {client.base_url}, instance {client.instance_id}"
-        period = requested and Period(requested.start_date, requested.end_date, time_zone or "UTC")
-        checked = check_service_and_books(client, period, time_zone or "UTC")
+        days_in = choose_zone(time_zone, client.time_zone).name
+        period = requested and Period(requested.start_date, requested.end_date, days_in)
+        checked = check_service_and_books(client, period, days_in)
         return Diagnosis(subject, checked.period, (*findings, *checked.findings))
 
 
 class _Configured(NamedTuple):
-    """Client and zone of the configuration, and the finding about it."""
+    """Client of the configuration, and the finding about it."""
 
     client: LedgerClient | None
-    time_zone: str
     finding: Finding
 
 
@@ -121,32 +121,27 @@ class CheckedBooks(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def _parse_period(
-    start_date: dt.date | str | None, end_date: dt.date | str | None, time_zone: str | None
-) -> Period | None:
-    """Return the requested period; the configuration may still replace its zone."""
-    if time_zone not in {None, LOCALTIME}:
-        zone(str(time_zone))
+def _parse_period(start_date: DateLike | None, end_date: DateLike | None, time_zone: ZoneLike | None) -> Period | None:
+    """Return the requested period; the client may still replace its zone."""
+    name = choose_zone(time_zone).name
     if start_date is None and end_date is None:
         return None
     if start_date is None or end_date is None:
         msg = "give both start_date and end_date, or neither: then the last full months are checked"
         raise InputError(msg)
-    return Period.of(start_date, end_date, time_zone or "UTC")
+    return Period(start_date, end_date, name)
 
 
 def _check_configuration(profile: str | None) -> _Configured:
     """Connect to the configured service, and report the sources of its settings."""
     try:
         settings = load_settings(profile)
-        if settings.time_zone != LOCALTIME:
-            zone(settings.time_zone)
         client = connect(profile)
     except InputError as error:
         step = "show the settings in effect with: accounting-analytics config show"
-        return _Configured(None, "UTC", Finding.failed(Part.MACHINE, _CONFIGURATION, str(error), step))
+        return _Configured(None, Finding.failed(Part.MACHINE, _CONFIGURATION, str(error), step))
     finding = Finding.ok(Part.MACHINE, _CONFIGURATION, f"found: {_setting_sources(settings)}")
-    return _Configured(client, settings.time_zone, finding)
+    return _Configured(client, finding)
 
 
 def _setting_sources(settings: Settings) -> str:

@@ -11,11 +11,10 @@ from accounting_analytics.errors import AmountError, ProtocolError
 from accounting_analytics.load_metadata import count_notes
 from accounting_analytics.loader.strict_page_decoder import instants_in_utc
 from accounting_analytics.money import parse_amount
-from accounting_analytics.periods import Period
+from accounting_analytics.periods import Period, choose_zone
 from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Iterable, Sequence
     from decimal import Decimal
 
@@ -23,19 +22,32 @@ if TYPE_CHECKING:
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.client import records as wire
+    from accounting_analytics.periods import DateLike, ZoneLike
 
 
 def load_cash_flow_report(
     client: LedgerClient,
-    start_date: dt.date | str,
-    end_date: dt.date | str,
+    start_date: DateLike,
+    end_date: DateLike,
     *,
-    time_zone: str = "UTC",
+    time_zone: ZoneLike | None = None,
     tag_ids: Iterable[str] | None = None,
 ) -> CashFlowReport:
     """Load the cash flow report of a period as the service computes it.
 
-    Ledgers and lines keep the order of the service. `tag_ids` filters cash flow lines, never balances.
+    Ledgers and lines keep the order of the service.
+
+    Parameters
+    ----------
+    client : LedgerClient
+        The service.
+    start_date, end_date : date-like
+        First and last day, both inclusive, local to `time_zone`: dates, ``YYYY-MM-DD``, midnights without a time zone,
+        or periods of pandas (the first day of the one, the last of the other).
+    time_zone : str or ZoneInfo, optional
+        Zone that days are counted in; by default the client's, else UTC, which is then noted.
+    tag_ids : iterable of str, optional
+        Only cash flow lines that carry all these tags; balances are never filtered.
 
     Returns
     -------
@@ -47,9 +59,10 @@ def load_cash_flow_report(
     ServiceError
         The service failed or broke its interface.
     """
-    period = Period.of(start_date, end_date, time_zone)
+    day_zone = choose_zone(time_zone, client.time_zone)
+    period = Period(start_date, end_date, day_zone.name)
     tags = tuple(tag_ids or ())
-    report = client.retrieve_cash_flow_report(period.start_date, period.end_date, time_zone=time_zone, tag_ids=tags)
+    report = client.retrieve_cash_flow_report(period.start_date, period.end_date, time_zone=day_zone.name, tag_ids=tags)
     amounts = _Amounts(client.scale, f"cash flow report, {period}")
     ledgers = list(flattened(report.cash_flow_ledgers))
     starting = _balances_table(list(flattened(report.starting_balances)), amounts, client.scale)
@@ -67,7 +80,7 @@ def load_cash_flow_report(
     notes = count_notes(
         (amounts.noise_removed, "amount(s) had float rounding noise, within 1e-6 of the exact value, which was removed")
     )
-    return dataclasses.replace(loaded, notes=notes).checked()
+    return dataclasses.replace(loaded, notes=(*notes, *day_zone.notes)).checked()
 
 
 class _Amounts:

@@ -26,12 +26,12 @@ from accounting_analytics.progress import LoadProgress
 from accounting_analytics.schemas import BOOLEAN, INSTANT, TEXT, TEXT_LIST, LineEntries
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Iterable, Iterator
 
     from pandas.api.extensions import ExtensionDtype
 
     from accounting_analytics.client import LedgerClient
+    from accounting_analytics.periods import DateLike, ZoneLike
 
 _DTYPES = {arrow.TEXT: TEXT, arrow.INSTANT: INSTANT, pa.bool_(): BOOLEAN, arrow.TEXTS: TEXT_LIST}
 
@@ -39,10 +39,10 @@ _DTYPES = {arrow.TEXT: TEXT, arrow.INSTANT: INSTANT, pa.bool_(): BOOLEAN, arrow.
 def load_line_entries(
     client: LedgerClient,
     ledger_ids: Iterable[str],
-    start_date: dt.date | str,
-    end_date: dt.date | str,
+    start_date: DateLike,
+    end_date: DateLike,
     *,
-    time_zone: str = "UTC",
+    time_zone: ZoneLike | None = None,
     is_cashflow: bool | None = None,
     tag_ids: Iterable[str] | None = None,
     expand: Iterable[str] = DEFAULT_EXPANSIONS,
@@ -62,8 +62,11 @@ def load_line_entries(
         The service.
     ledger_ids : iterable of str
         The ledgers; each is loaded once.
-    start_date, end_date : datetime.date or str
-        First and last day, both inclusive, local to `time_zone`.
+    start_date, end_date : date-like
+        First and last day, both inclusive, local to `time_zone`: dates, ``YYYY-MM-DD``, midnights without a time zone,
+        or periods of pandas (the first day of the one, the last of the other).
+    time_zone : str or ZoneInfo, optional
+        Zone that days are counted in; by default the client's, else UTC, which is then noted.
     is_cashflow : bool, optional
         Only lines of entries that touch a ledger that reports cash flow (True), or only the others (False).
     tag_ids : iterable of str, optional
@@ -118,11 +121,11 @@ def load_line_entries(
 def load_line_entries_to_parquet(
     client: LedgerClient,
     ledger_ids: Iterable[str],
-    start_date: dt.date | str,
-    end_date: dt.date | str,
+    start_date: DateLike,
+    end_date: DateLike,
     path: str | Path,
     *,
-    time_zone: str = "UTC",
+    time_zone: ZoneLike | None = None,
     is_cashflow: bool | None = None,
     tag_ids: Iterable[str] | None = None,
     expand: Iterable[str] = DEFAULT_EXPANSIONS,
@@ -171,10 +174,10 @@ def load_line_entries_to_parquet(
 def iter_line_entry_batches(
     client: LedgerClient,
     ledger_ids: Iterable[str],
-    start_date: dt.date | str,
-    end_date: dt.date | str,
+    start_date: DateLike,
+    end_date: DateLike,
     *,
-    time_zone: str = "UTC",
+    time_zone: ZoneLike | None = None,
     is_cashflow: bool | None = None,
     tag_ids: Iterable[str] | None = None,
     expand: Iterable[str] = DEFAULT_EXPANSIONS,
@@ -210,6 +213,7 @@ def iter_line_entry_batches(
         metadata = loaded.metadata(sum(one.lines for one in loaded.windows))
         for table in LineEntryBatches(loaded):
             frame = _to_frame(table)
+            frame.attrs["notes"] = query.notes
             attach_load_metadata(frame, metadata)
             yield frame
 
@@ -217,10 +221,10 @@ def iter_line_entry_batches(
 def plan_load(
     client: LedgerClient,
     ledger_ids: Iterable[str],
-    start_date: dt.date | str,
-    end_date: dt.date | str,
+    start_date: DateLike,
+    end_date: DateLike,
     *,
-    time_zone: str = "UTC",
+    time_zone: ZoneLike | None = None,
     is_cashflow: bool | None = None,
     tag_ids: Iterable[str] | None = None,
     expand: Iterable[str] = DEFAULT_EXPANSIONS,

@@ -48,6 +48,8 @@ class LoadPlan:
         Requests that planning took.
     kept_windows : int
         Windows in the checkpoint.
+    notes : tuple of str
+        What a reader must know about the time zone.
     """
 
     ledgers: pd.DataFrame
@@ -55,6 +57,7 @@ class LoadPlan:
     rate_is_known: bool
     probes: int
     kept_windows: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def calls(self) -> int:
@@ -94,16 +97,15 @@ class LoadPlan:
         )
 
     def explain(self) -> str:
-        """Plain text: the summary, and what is already loaded."""
-        if not self.kept_windows:
-            return self.summary()
+        """Plain text: the summary, what is already loaded, and the notes."""
         kept = f"{self.kept_lines:,} lines in {self.kept_windows:,} windows"
-        return f"{self.summary()}\nThe checkpoint has {kept}; they are not read again."
+        loaded = [f"The checkpoint has {kept}; they are not read again."] if self.kept_windows else []
+        return "\n".join([self.summary(), *loaded, *(f"Note: {note}" for note in self.notes)])
 
     def to_json(self) -> str:
         """JSON text of the plan."""
         names = ("calls", "lines", "minutes", "requests_per_minute", "rate_is_known", "kept_lines", "kept_windows")
-        fields = {name: getattr(self, name) for name in (*names, "probes", "ledgers")}
+        fields = {name: getattr(self, name) for name in (*names, "probes", "notes", "ledgers")}
         return to_json_text(fields)
 
     __str__ = explain
@@ -150,6 +152,7 @@ def estimate_load(
         rate_is_known=bool(requests_per_minute or reported),
         probes=len(to_probe),
         kept_windows=sum(len(one.periods) for one in kept.values()),
+        notes=query.notes,
     )
 
 

@@ -61,8 +61,8 @@ class LoadedWindows:
         }
 
     def notes(self, repeats_removed: int) -> tuple[str, ...]:
-        """Values that were normalized, and windows that are missing."""
-        return count_notes(
+        """Note values that were normalized, windows that are missing, and the time zone if it was assumed."""
+        counts = count_notes(
             (
                 sum(one.noise_removed for one in self.windows),
                 "amount(s) had float rounding noise, within 1e-6 of the exact value, which was removed",
@@ -78,6 +78,7 @@ class LoadedWindows:
                 else "",
             ),
         )
+        return (*counts, *self.query.notes)
 
 
 def load_windows(

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.loader.windows import PAGE_SIZE
-from accounting_analytics.periods import Period
+from accounting_analytics.periods import Period, choose_zone
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Mapping
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.loader.windows import Window
+    from accounting_analytics.periods import DateLike, ZoneLike
 
 DEFAULT_EXPANSIONS = ("transaction", "journal_entry", "opposing_ledger_ids")
 
@@ -36,6 +36,8 @@ class LineEntryQuery:
         Fraction digits of the amounts.
     filters : mapping
         Query parameters that select lines (``is_cashflow``, ``tag_ids``), by name; None where not given.
+    notes : tuple of str
+        What a reader must know about the time zone.
     """
 
     ledger_ids: tuple[str, ...]
@@ -43,26 +45,29 @@ class LineEntryQuery:
     expand: frozenset[str]
     scale: int
     filters: Mapping[str, bool | tuple[str, ...] | None]
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def from_arguments(
         cls,
         client: LedgerClient,
         ledger_ids: Iterable[str],
-        start_date: dt.date | str,
-        end_date: dt.date | str,
+        start_date: DateLike,
+        end_date: DateLike,
         *,
-        time_zone: str = "UTC",
+        time_zone: ZoneLike | None = None,
         expand: Iterable[str] = DEFAULT_EXPANSIONS,
         **filters: bool | Iterable[str] | None,
     ) -> Self:
         """Query of the arguments of a public function; each ledger once, in the given order."""
+        day_zone = choose_zone(time_zone, client.time_zone)
         return cls(
             ledger_ids=_check_ledger_ids(ledger_ids),
-            period=Period.of(start_date, end_date, time_zone),
+            period=Period(start_date, end_date, day_zone.name),
             expand=frozenset([expand] if isinstance(expand, str) else expand),
             scale=client.scale,
             filters={name: _normalize_filter(value) for name, value in filters.items()},
+            notes=day_zone.notes,
         )
 
     def page_arguments(self, window: Window, page_token: str | None = None) -> dict[str, Any]:

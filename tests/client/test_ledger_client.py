@@ -5,6 +5,7 @@ import json
 import logging
 import pickle
 import traceback
+from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
@@ -296,6 +297,28 @@ def test_trailing_zeros_are_exact(connected, pages, line):
     """Nanoseconds that are zero are accepted."""
     page = connected(pages([line(datetime="2025-03-10T12:00:00.123456000Z")])).list_line_entries("led_1", *MARCH)
     assert page.records[0].datetime.microsecond == 123456
+
+
+@pytest.mark.parametrize(
+    ("configured", "given", "sent"),
+    [(None, None, "UTC"), ("Asia/Tokyo", None, "Asia/Tokyo"), ("Asia/Tokyo", ZoneInfo("UTC"), "UTC")],
+)
+def test_the_zone_of_every_operation(connected, configured, given, sent):
+    """Every operation with days counts them in the given zone, else the client's, else UTC; raw responses too."""
+    client = connected(lambda _: httpx.Response(500), time_zone=configured, max_attempts=1)
+    for caller in (client, client.with_options(deadline=1), client.with_raw_response):
+        for call in (caller.list_line_entries, getattr(caller, "iter_line_entries", caller.list_line_entries)):
+            with pytest.raises(ServerFaultError):
+                list(call("led_1", *MARCH, time_zone=given))
+        with pytest.raises(ServerFaultError):
+            caller.retrieve_cash_flow_report(*MARCH, time_zone=given)
+    assert {request.url.params["time_zone"] for request in client.requests} == {sent}
+
+
+def test_a_client_with_an_unknown_zone_is_refused(connected):
+    """A zone of a client is checked when the client is made."""
+    with pytest.raises(PeriodError, match="did you mean 'Asia/Tokyo'"):
+        connected(None, time_zone="Asia/Tokio")
 
 
 def test_pages_are_followed_through_empty_ones(connected, pages, line):

@@ -46,7 +46,7 @@ def test_the_setting_with_the_highest_priority_is_used(profile, monkeypatch):
     frame = settings.frame.set_index("setting")
     assert settings["base_url"] == "http://option"
     assert settings["instance_id"] == "environment"
-    assert settings.time_zone == "Europe/Berlin"
+    assert settings["time_zone"] == "Europe/Berlin"
     assert settings["instance_header"] == "service-instance-id"
     assert (
         frame["source"].to_dict() | {"base_url": "option", "time_zone": "profile 'default'"}
@@ -62,6 +62,17 @@ def test_connects_from_the_environment(monkeypatch, token_file):
     with aa.connect() as client:
         assert client.instance_id == "ins"
         assert "canary" not in repr(client) + repr(load_settings())
+
+
+@pytest.mark.parametrize("configured", [None, "Europe/Berlin"])
+def test_the_configured_zone_is_the_clients(monkeypatch, configured):
+    """The client takes its zone from the setting, and has none where it is not set."""
+    if configured:
+        monkeypatch.setenv("ACCOUNTING_ANALYTICS_TIME_ZONE", configured)
+    with aa.connect(base_url="http://127.0.0.1:1", instance_id="i", token="canary") as client:
+        assert client.time_zone == configured
+    with aa.connect(base_url="http://127.0.0.1:1", instance_id="i", token="canary", time_zone="UTC") as client:
+        assert client.time_zone == "UTC"
 
 
 def test_secrets_are_masked_when_printed(monkeypatch):

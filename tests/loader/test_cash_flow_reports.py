@@ -47,3 +47,15 @@ def test_reports_that_break_the_interface_are_refused(connected, changes):
     client = connected(lambda _: httpx.Response(200, json=report(**changes)))
     with pytest.raises(ProtocolError, match="cash flow report"):
         aa.load_cash_flow_report(client, *MARCH)
+
+
+def test_the_zone_of_a_report(connected):
+    """Days are local to the given zone, else the client's, else UTC, which is noted."""
+    configured = connected(lambda _: httpx.Response(200, json=report()), time_zone="Asia/Tokyo")
+    loaded = aa.load_cash_flow_report(configured, *MARCH)
+    assert (loaded.period.time_zone, loaded.notes) == ("Asia/Tokyo", ())
+    assert aa.load_cash_flow_report(configured, *MARCH, time_zone="UTC").period.time_zone == "UTC"
+    assert [request.url.params["time_zone"] for request in configured.requests] == ["Asia/Tokyo", "UTC"]
+    assumed = aa.load_cash_flow_report(connected(lambda _: httpx.Response(200, json=report()), time_zone=None), *MARCH)
+    assert assumed.period.time_zone == "UTC"
+    assert assumed.notes == ("No time zone was given, so the days are those of UTC.",)

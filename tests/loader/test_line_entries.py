@@ -1,6 +1,7 @@
 """Line entries as a frame: every value is exact, normalized and counted, or refused."""
 
 from decimal import Decimal
+from zoneinfo import ZoneInfo
 
 import httpx
 import pandas as pd
@@ -152,3 +153,44 @@ def test_a_failing_ledger_fails_the_load(connected, pages, line):
 
     with pytest.raises(NotFoundError, match="led_2"):
         aa.load_line_entries(connected(answer), ["led_1", "led_2"], *MARCH)
+
+
+@pytest.fixture
+def served_page(pages, line):
+    """Return a handler of one page with one line."""
+    return pages([line()])
+
+
+ASSUMED = "No time zone was given, so the days are those of UTC."
+
+
+@pytest.mark.parametrize(
+    ("zones", "note"),
+    [
+        ((None, None, "UTC"), (ASSUMED,)),
+        ((None, "Asia/Tokyo", "Asia/Tokyo"), ()),
+        (("Asia/Tokyo", None, "Asia/Tokyo"), ()),
+        ((ZoneInfo("Asia/Tokyo"), ZoneInfo("Europe/Berlin"), "Europe/Berlin"), ()),
+        (("HST", None, "HST"), ("HST does not follow summer time: it is UTC-10:00 all year.",)),
+    ],
+)
+def test_the_zone_of_a_load(connected, served_page, tmp_path, zones, note):
+    """Every load counts days in the given zone, else the client's, else UTC; assuming UTC is noted in its result."""
+    configured, given, sent = zones
+    client = connected(served_page, time_zone=configured)
+    frame = aa.load_line_entries(client, ["led_1"], *MARCH, time_zone=given)
+    assert frame.attrs["load"]["time_zone"] == sent
+    (batch,) = aa.iter_line_entry_batches(client, ["led_1"], *MARCH, time_zone=given)
+    file = aa.load_line_entries_to_parquet(client, ["led_1"], *MARCH, tmp_path / "lines.parquet", time_zone=given)
+    plan = aa.plan_load(client, ["led_1"], *MARCH, time_zone=given)
+    assert frame.attrs["notes"] == batch.attrs["notes"] == file.notes == plan.notes == note
+    assert all(text in plan.explain() for text in note)
+    assert {request.url.params["time_zone"] for request in client.requests} == {sent}
+
+
+def test_dates_of_pandas(connected, pages, line):
+    """A month of pandas is loaded from its first to its last day."""
+    client = connected(pages([line()]))
+    aa.load_line_entries(client, ["led_1"], pd.Period("2025-02"), pd.Timestamp("2025-03-31"))
+    first = client.requests[0].url.params
+    assert (first["start_date"], first["end_date"]) == ("2025-02-01", "2025-03-31")

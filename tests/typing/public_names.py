@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 from typing import assert_type
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 
@@ -17,6 +18,7 @@ def loop(client: aa.LedgerClient) -> None:
     reported = aa.load_cash_flow_report(client, "2025-01-01", "2025-12-31")
     assert_type(reported, aa.CashFlowReport)
     assert_type(aa.LedgerNames.from_frame(ledgers).find("Expenses:Meals"), str)
+    aa.load_cash_flow_report(client, pd.Timestamp("2025-01-01"), pd.Period("2025-01"), time_zone=ZoneInfo("UTC"))
     assert_type(reported.ending_cash_balance, Decimal)
     recomputed = aa.recompute_cash_flow(lines, ledgers, "2025-01-01", "2025-12-31")
     assert_type(recomputed, aa.CashFlowReport)

@@ -46,7 +46,7 @@ def doctor(
         client = None
         if use_demo:
             company = stack.enter_context(aa.demo())
-            client, time_zone = company.client, time_zone or company.time_zone
+            client = company.client
             if start_date is None and end_date is None:
                 start_date, end_date = (day.isoformat() for day in _last_quarter(company))
         diagnosis = aa.doctor(client, start_date, end_date, time_zone=time_zone, profile=profile, output=output)
