@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from accounting_analytics.arguments import require_type
 from accounting_analytics.json_text import to_json_text
 from accounting_analytics.messages import printable
 from accounting_analytics.money import EXACT, format_amount
@@ -140,3 +141,15 @@ class CashFlowReport:
             f"<p>{warning}Cash flow report, {html.escape(str(self.period))}</p>{summary.to_html(escape=True)}"
             f'<div style="max-height: 26em; overflow: auto">{table}</div>'
         )
+
+
+def require_report(value: object, name: str) -> None:
+    """Refuse an argument that is not a cash flow report.
+
+    Raises
+    ------
+    InputError
+        It is of another type, such as the DataFrame of line entries.
+    """
+    hint = "load_cash_flow_report(client, ...) loads one, recompute_cash_flow(line_entries, ledgers, ...) makes one"
+    require_type(value, CashFlowReport, name, hint)

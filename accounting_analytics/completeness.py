@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import html
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from accounting_analytics.cash_flow_report import CashFlowReport
+from accounting_analytics.arguments import require_type
+from accounting_analytics.cash_flow_report import CashFlowReport, require_report
 from accounting_analytics.errors import FrameError
 from accounting_analytics.json_text import to_json_text
 from accounting_analytics.load_metadata import changed_row_count, loaded_period, read_load_metadata
@@ -18,7 +20,7 @@ from accounting_analytics.money import format_amount
 from accounting_analytics.schemas import LineEntries, total
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from decimal import Decimal
 
 _MAX_PROBLEMS_SHOWN = 20
@@ -161,12 +163,15 @@ def check_completeness(
     ------
     FrameError
         The frame is not LineEntries.
+    InputError
+        `report` is not a report, or something else than reports is among several.
     """
+    require_type(line_entries, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns one")
     for name in _NEEDED:
         if name not in line_entries:
             msg = f"{LineEntries.__name__}: column is missing: {name}"
             raise FrameError(msg)
-    reports = [] if report is None else [report] if isinstance(report, CashFlowReport) else list(report)
+    reports = _as_list(report)
     results = [
         _check_balance(line_entries),
         _check_named_lines(line_entries),
@@ -186,6 +191,17 @@ def check_completeness(
         named_lines_checked="journal_entry_line_entry_ids" in line_entries,
         checks=tuple(one.check for one in results),
     )
+
+
+def _as_list(report: CashFlowReport | Iterable[CashFlowReport] | None) -> list[CashFlowReport]:
+    """One report, several or none as a list; anything else is refused, such as a frame, which iterates over names."""
+    if report is None:
+        return []
+    several = isinstance(report, Iterable) and not isinstance(report, pd.DataFrame)
+    reports = list(report) if several else [report]  # type: ignore[arg-type]
+    for one in reports:
+        require_report(one, "report")
+    return reports  # type: ignore[return-value]
 
 
 def _check_balance(line_entries: pd.DataFrame) -> _CheckResult:

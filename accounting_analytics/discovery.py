@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pandas as pd
 
+from accounting_analytics.arguments import require_type
 from accounting_analytics.chart_of_accounts import Hierarchy, RequiredLedger, display_order, required_ledger
+from accounting_analytics.client import LedgerClient
 from accounting_analytics.client.records import flattened
 from accounting_analytics.loader.opposing_ledgers import LedgerProbe, ProbedLedger
 from accounting_analytics.loader.worker_pool import DEFAULT_IN_FLIGHT, WorkerPool, check_in_flight
@@ -25,7 +27,6 @@ from accounting_analytics.schemas import Ledgers
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from accounting_analytics.client import LedgerClient
     from accounting_analytics.client import records as wire
     from accounting_analytics.periods import DateLike, ZoneLike
 
@@ -83,6 +84,7 @@ def discover_ledgers(
     HierarchyError
         The parents form a cycle.
     """
+    require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
     day_zone = choose_zone(time_zone, client.time_zone)
     period = Period(start_date, end_date, day_zone.name)
     check_in_flight(in_flight)

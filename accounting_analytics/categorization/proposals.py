@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from accounting_analytics.arguments import require_type
+from accounting_analytics.categorization.rules import Rules
 from accounting_analytics.categorization.uncategorized_ledgers import uncategorized_ledgers
 from accounting_analytics.errors import InputError, RulesError
 from accounting_analytics.ledger_names import LedgerNames
@@ -14,7 +16,7 @@ from accounting_analytics.schemas import Ledgers, Proposals, Queue
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from accounting_analytics.categorization.rules import Rule, Rules
+    from accounting_analytics.categorization.rules import Rule
 
 
 def propose(queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame) -> pd.DataFrame:
@@ -38,10 +40,15 @@ def propose(queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame) -> pd.Data
 
     Raises
     ------
+    InputError
+        An argument is of another type.
     RulesError
         A category or account is ambiguous or of the wrong kind, an account is unknown, or the category of a rule
         that matches a transaction is unknown.
     """
+    require_type(queue, pd.DataFrame, "queue", "uncategorized_queue(line_entries, ledgers) returns it")
+    require_type(rules, Rules, "rules", "load_rules(path) reads them")
+    require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     Queue.checked(queue)
     Ledgers.checked(ledgers)
     chart = _RuleLedgers(ledgers, set(queue["category_ledger_id"]))

@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from accounting_analytics.arguments import require_type
 from accounting_analytics.categorization.uncategorized_ledgers import uncategorized_ledgers
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import FrameError
@@ -50,11 +51,15 @@ def uncategorized_queue(
 
     Raises
     ------
+    InputError
+        An argument is not a DataFrame.
     FrameError
         ``opposing_ledger_ids`` was not loaded, or the ledger of a transaction is not in `ledgers`.
     InputError
         A given name is that of several ledgers.
     """
+    require_type(line_entries, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
+    require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     if "opposing_ledger_ids" not in line_entries:
         msg = "line_entries have no opposing_ledger_ids; load them with expand=('opposing_ledger_ids', ...)"
         raise FrameError(msg)

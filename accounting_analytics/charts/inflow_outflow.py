@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.charts.figure import (
     INFLOW,
     NET,
@@ -39,9 +40,12 @@ def inflow_outflow(report: CashFlowReport) -> go.Figure:
 
     Raises
     ------
+    InputError
+        `report` is not a report.
     PeriodError
         The report is in the service's ``localtime``, which is not known here.
     """
+    require_report(report, "report")
     months = [month.start_date for month in report.period.months()]
     month_of_line = local_dates(report).map(lambda day: max(day.replace(day=1), report.period.start_date))
     amounts = report.lines["amount"]

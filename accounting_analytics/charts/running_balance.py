@@ -7,6 +7,7 @@ import itertools
 from decimal import localcontext
 from typing import TYPE_CHECKING
 
+from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.charts.figure import (
     AXIS,
     BALANCE,
@@ -38,10 +39,11 @@ def running_balance(report: CashFlowReport) -> go.Figure:
     Raises
     ------
     InputError
-        The report is filtered by tags.
+        `report` is not a report, or is filtered by tags.
     PeriodError
         The report is in the service's ``localtime``, which is not known here.
     """
+    require_report(report, "report")
     require_untagged(report, "running balance")
     days = [report.period.start_date + dt.timedelta(days=offset) for offset in range(report.period.days)]
     changes = sum_by_key(report.lines["amount"], local_dates(report), days)

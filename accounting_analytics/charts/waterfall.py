@@ -6,6 +6,7 @@ import itertools
 from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING
 
+from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.charts.figure import (
     AXIS,
     BALANCE,
@@ -45,8 +46,9 @@ def waterfall(report: CashFlowReport, *, largest: int = 10) -> go.Figure:
     Raises
     ------
     InputError
-        The report is filtered by tags, or `largest` is not positive.
+        `report` is not a report or is filtered by tags, or `largest` is not positive.
     """
+    require_report(report, "report")
     require_untagged(report, "waterfall")
     if largest < 1:
         msg = f"largest must be at least 1, not {largest}"

@@ -7,7 +7,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.client import connect
+from accounting_analytics.arguments import require_type
+from accounting_analytics.client import LedgerClient, connect
 from accounting_analytics.client.settings import load_settings
 from accounting_analytics.diagnosis import line_entry_checks as lines
 from accounting_analytics.diagnosis import report_checks as reports
@@ -28,7 +29,6 @@ from accounting_analytics.progress import progress_bar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from accounting_analytics.client import LedgerClient
     from accounting_analytics.client.settings import Settings
     from accounting_analytics.periods import DateLike, ZoneLike
 
@@ -86,7 +86,7 @@ def doctor(
     Raises
     ------
     InputError
-        The period or the time zone is not valid.
+        The client, the period or the time zone is not valid.
     """
     requested = _parse_period(start_date, end_date, time_zone)
     findings = check_machine(Path(output))
@@ -98,6 +98,9 @@ def doctor(
                 return Diagnosis("The configuration of the service is not usable.", requested, tuple(findings))
             client = stack.enter_context(configured.client)
         else:
+            require_type(
+                client, LedgerClient, "client", "connect() returns one; leave it out to check the configuration"
+            )
             reason = "because a client was passed, which needs none"
             findings.insert(0, Finding.not_checked(Part.MACHINE, _CONFIGURATION, reason))
         subject = f"Service {client.base_url}, instance {client.instance_id}"

@@ -15,10 +15,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from accounting_analytics.arguments import require_type
 from accounting_analytics.atomic_files import replace_file
+from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.errors import FrameError, InputError
 from accounting_analytics.exports.manifest import ExportedFile, Manifest
 from accounting_analytics.load_metadata import missing_reasons
@@ -29,8 +32,6 @@ from accounting_analytics.schemas import Ledgers, LineEntries, scale_of
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
-
-    import pandas as pd
 
     from accounting_analytics.cash_flow_report import CashFlowReport
 
@@ -68,7 +69,7 @@ def export_dataset(
     FrameError
         A table is not valid, the scales differ, or an amount does not fit 64-bit minor units.
     InputError
-        The folder contains other files, or cannot be written.
+        An argument is of another type, or the folder contains other files or cannot be written.
     """
     folder = Path(output)
     _require_valid(line_entries, ledgers, report)
@@ -133,6 +134,9 @@ def _exported_names(folder: Path) -> set[str]:
 
 
 def _require_valid(line_entries: pd.DataFrame, ledgers: pd.DataFrame, report: CashFlowReport) -> None:
+    require_type(line_entries, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
+    require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
+    require_report(report, "report")
     LineEntries.checked(line_entries)
     Ledgers.checked(ledgers)
     report.checked()

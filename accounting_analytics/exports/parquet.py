@@ -43,7 +43,7 @@ def export_parquet(
     FrameError
         A table is not valid, the scales differ, or an amount does not fit 64-bit minor units.
     InputError
-        The folder contains other files, or cannot be written.
+        An argument is of another type, or the folder contains other files or cannot be written.
     """
     return export_dataset(
         output, line_entries=line_entries, ledgers=ledgers, report=report, suffix=".parquet", write=_write_parquet

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow_report import CashFlowReport
+from accounting_analytics.client import LedgerClient
 from accounting_analytics.client.records import flattened
 from accounting_analytics.errors import AmountError, ProtocolError
 from accounting_analytics.load_metadata import count_notes
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.client import LedgerClient
     from accounting_analytics.client import records as wire
     from accounting_analytics.periods import DateLike, ZoneLike
 
@@ -59,6 +60,7 @@ def load_cash_flow_report(
     ServiceError
         The service failed or broke its interface.
     """
+    require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
     day_zone = choose_zone(time_zone, client.time_zone)
     period = Period(start_date, end_date, day_zone.name)
     tags = tuple(tag_ids or ())

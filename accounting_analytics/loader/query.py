@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
+from accounting_analytics.arguments import require_type
+from accounting_analytics.client import LedgerClient
 from accounting_analytics.errors import InputError
 from accounting_analytics.loader.windows import PAGE_SIZE
 from accounting_analytics.periods import Period, choose_zone
@@ -13,7 +15,6 @@ from accounting_analytics.periods import Period, choose_zone
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from accounting_analytics.client import LedgerClient
     from accounting_analytics.loader.windows import Window
     from accounting_analytics.periods import DateLike, ZoneLike
 
@@ -60,6 +61,7 @@ class LineEntryQuery:
         **filters: bool | Iterable[str] | None,
     ) -> Self:
         """Query of the arguments of a public function; each ledger once, in the given order."""
+        require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
         day_zone = choose_zone(time_zone, client.time_zone)
         return cls(
             ledger_ids=_check_ledger_ids(ledger_ids),
@@ -106,6 +108,11 @@ def _check_ledger_ids(ledger_ids: Iterable[str]) -> tuple[str, ...]:
         msg = f"ledger_ids is a {type(ledger_ids).__name__}; give the ids, such as ledgers['id']"
         raise InputError(msg)
     ids = (ledger_ids,) if isinstance(ledger_ids, str) else tuple(dict.fromkeys(ledger_ids))
+    if not ids:
+        msg = (
+            "no ledgers given; discover_ledgers(client, start_date, end_date)['id'] are those that are used in a period"
+        )
+        raise InputError(msg)
     wrong = next((ledger_id for ledger_id in ids if not isinstance(ledger_id, str) or not ledger_id), None)
     if wrong is not None:
         msg = f"ledger_ids contains {wrong!r}, which is not an id; no request was sent"

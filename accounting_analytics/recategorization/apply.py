@@ -10,6 +10,8 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from accounting_analytics.arguments import require_type
+from accounting_analytics.client import LedgerClient
 from accounting_analytics.client.request_validation import header_value
 from accounting_analytics.errors import (
     AuthenticationError,
@@ -29,6 +31,7 @@ from accounting_analytics.recategorization.apply_journal import open_journal
 from accounting_analytics.recategorization.category_check import unusable_categories
 from accounting_analytics.recategorization.current_categories import read_categories, require_no_cash
 from accounting_analytics.recategorization.outcomes import Outcome, classify_outcomes, outcomes_frame, refuse_unusable
+from accounting_analytics.recategorization.plan import require_plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.client import LedgerClient
     from accounting_analytics.recategorization.apply_journal import ApplyJournal
     from accounting_analytics.recategorization.plan import Plan, PlanItem
 
@@ -96,7 +98,7 @@ def apply_plan(
     Raises
     ------
     InputError
-        `confirm` or `modified_by` is invalid; nothing was sent.
+        An argument is of another type, or `modified_by` is invalid; nothing was sent.
     PlanError
         The plan is for another instance or would change balances, or the journal cannot be used.
     AuthenticationError, PermissionDeniedError
@@ -104,6 +106,8 @@ def apply_plan(
     ServiceError
         The books cannot be read before the run; nothing was sent.
     """
+    require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
+    require_plan(plan)
     if not isinstance(confirm, bool):
         msg = f"confirm must be True or False, not {confirm!r}; nothing was sent"  # the text "False" is true
         raise InputError(msg)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import pandas as pd
 
+from accounting_analytics.arguments import require_type
+from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.errors import InputError, PlanError
 from accounting_analytics.ledger_names import LedgerNames
@@ -126,10 +128,11 @@ class Plan:
         Raises
         ------
         InputError
-            The report is filtered by tags.
+            `report` is not a report, or is filtered by tags.
         PlanError
             A new category is a cash ledger of the report, or has another name there than in the plan.
         """
+        require_report(report, "report")
         if report.tag_ids:
             msg = "a report filtered by tags does not contain all lines; preview the plan on the untagged report"
             raise InputError(msg)
@@ -241,10 +244,14 @@ def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, ins
 
     Raises
     ------
+    InputError
+        An argument is not a DataFrame.
     PlanError
         A new category is not in `ledgers`, is ambiguous, reports cash flow or equals the current one, the id and the
         name in a row are of different ledgers, or two items contradict each other.
     """
+    require_type(proposals, pd.DataFrame, "proposals", "propose(queue, rules, ledgers) returns them")
+    require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     resolved = resolved_proposals(proposals, ledgers)
     columns = list(PlanItems.to_schema().columns)
     return Plan(resolved[columns], instance_id=instance_id)
@@ -291,3 +298,16 @@ def _require_consistent(frame: pd.DataFrame) -> None:
             "result would depend on their order; plan them one after the other"
         )
         raise PlanError(msg)
+
+
+def require_plan(value: object) -> None:
+    """Refuse an argument that is not a plan.
+
+    Raises
+    ------
+    InputError
+        It is of another type, such as the path of a plan file.
+    """
+    require_type(
+        value, Plan, "plan", "plan_recategorization(proposals, ledgers=...) makes one, Plan.load(path) reads one"
+    )

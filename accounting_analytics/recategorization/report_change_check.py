@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.errors import BooksDoNotTieError, InputError
 from accounting_analytics.money import EXACT, format_amount
-from accounting_analytics.recategorization.plan import Plan
+from accounting_analytics.recategorization.plan import Plan, require_plan
 
 if TYPE_CHECKING:
     from accounting_analytics.cash_flow_report import CashFlowReport
@@ -39,10 +40,14 @@ def verify_report_change(
     Raises
     ------
     InputError
-        The reports are of different periods or filtered by tags, or the outcomes belong to another plan.
+        An argument is of another type, the reports are of different periods or filtered by tags, or the outcomes
+        belong to another plan.
     BooksDoNotTieError
         A balance changed, or a ledger changed by another amount than predicted; the message names the first.
     """
+    require_plan(plan)
+    require_report(before, "before")
+    require_report(after, "after")
     if before.period != after.period or before.tag_ids or after.tag_ids:
         msg = f"both reports must cover one period and be untagged, not {before.period} and {after.period}"
         raise InputError(msg)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from accounting_analytics.arguments import require_type
+from accounting_analytics.client import LedgerClient
 from accounting_analytics.recategorization.current_categories import read_categories
 from accounting_analytics.recategorization.outcomes import Outcome, classify_outcomes, outcomes_frame
+from accounting_analytics.recategorization.plan import require_plan
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from accounting_analytics.client import LedgerClient
     from accounting_analytics.recategorization.plan import Plan
 
 _VERIFIED = {
@@ -33,11 +35,15 @@ def verify_plan(client: LedgerClient, plan: Plan) -> pd.DataFrame:
 
     Raises
     ------
+    InputError
+        An argument is of another type.
     PlanError
         The plan is for another instance.
     ServiceError
         The books cannot be read.
     """
+    require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
+    require_plan(plan)
     plan.require_instance(client.instance_id)
     items = plan.items
     found = classify_outcomes(items, read_categories(client, items))

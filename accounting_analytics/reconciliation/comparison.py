@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import EXACT, format_amount
@@ -78,6 +79,8 @@ def reconcile(
     InputError
         The two cannot be compared: different days or scales, or a report filtered by tags.
     """
+    require_report(reported, "reported")
+    require_report(recomputed, "recomputed")
     notes = _require_comparable(reported, recomputed)
     names = _ledger_names(reported, recomputed)
     with localcontext(EXACT):

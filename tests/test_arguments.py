@@ -1,0 +1,121 @@
+"""Arguments of a wrong type are refused with a sentence, before anything is sent or written."""
+
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.arguments import require_type
+from accounting_analytics.categorization.rules import Rules
+from accounting_analytics.errors import InputError
+from accounting_analytics.periods import Period
+from accounting_analytics.recategorization.plan import Plan
+from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, Ledgers, LineEntries, PlanItems
+
+MARCH = ("2025-03-01", "2025-03-31")
+LINES = LineEntries.without_rows()
+PLAN = Plan(PlanItems.without_rows())
+REPORT = aa.CashFlowReport(
+    period=Period(*MARCH),
+    ledgers=CashFlowLedgers.without_rows(),
+    lines=CashFlowLines.without_rows(),
+    starting_balances=CashBalances.without_rows(),
+    ending_balances=CashBalances.without_rows(),
+    starting_cash_balance=Decimal(0),
+    ending_cash_balance=Decimal(0),
+)
+REPORT_HINT = "not CashFlowReport; load_cash_flow_report(client, ...) loads one, recompute_cash_flow("
+LINES_HINT = "not DataFrame; load_line_entries(client, ...) returns"
+LEDGERS_HINT = "not DataFrame; discover_ledgers(client, ...) returns them"
+CLIENT_HINT = "client is of type str, not LedgerClient; connect() returns one"
+PLAN_HINT = "plan is of type str, not Plan; plan_recategorization(proposals, ledgers=...) makes one"
+
+WRONG_CALLS = [
+    (lambda: aa.reconcile(1, 2), f"reported is of type int, {REPORT_HINT}"),
+    (lambda: aa.reconcile(REPORT, LINES), f"recomputed is of type DataFrame, {REPORT_HINT}"),
+    (lambda: aa.charts.inflow_outflow(LINES), f"report is of type DataFrame, {REPORT_HINT}"),
+    (lambda: aa.charts.running_balance(LINES), f"report is of type DataFrame, {REPORT_HINT}"),
+    (lambda: aa.charts.waterfall(None), f"report is of type NoneType, {REPORT_HINT}"),
+    (lambda: aa.check_completeness(REPORT), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
+    (lambda: aa.check_completeness(LINES, report=LINES), f"report is of type DataFrame, {REPORT_HINT}"),
+    (lambda: aa.check_completeness(LINES, report=[REPORT, 5]), f"report is of type int, {REPORT_HINT}"),
+    (lambda: aa.check_completeness(LINES, report=5), f"report is of type int, {REPORT_HINT}"),
+    (
+        lambda: aa.recompute_cash_flow(REPORT, Ledgers.without_rows(), *MARCH),
+        "is of type CashFlowReport; it must be a pandas",
+    ),
+    (lambda: aa.uncategorized_queue(REPORT, LINES), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
+    (lambda: aa.uncategorized_queue(LINES, None), f"ledgers is of type NoneType, {LEDGERS_HINT}"),
+    (
+        lambda: aa.propose(REPORT, Rules((), "r"), LINES),
+        "queue is of type CashFlowReport, not DataFrame; uncategorized_",
+    ),
+    (lambda: aa.propose(LINES, "rules.toml", LINES), "rules is of type str, not Rules; load_rules(path) reads them"),
+    (lambda: aa.propose(LINES, Rules((), "r"), REPORT), f"ledgers is of type CashFlowReport, {LEDGERS_HINT}"),
+    (lambda: aa.plan_recategorization(PLAN, ledgers=LINES), "proposals is of type Plan, not DataFrame; propose("),
+    (lambda: aa.plan_recategorization(LINES, ledgers=REPORT), f"ledgers is of type CashFlowReport, {LEDGERS_HINT}"),
+    (lambda: PLAN.preview(LINES), f"report is of type DataFrame, {REPORT_HINT}"),
+    (lambda: aa.apply_plan("http://x", PLAN, journal="j"), CLIENT_HINT),
+    (lambda: aa.verify_plan("http://x", PLAN), CLIENT_HINT),
+    (lambda: aa.verify_report_change("plan.csv", REPORT, REPORT), PLAN_HINT),
+    (lambda: aa.verify_report_change(PLAN, LINES, REPORT), f"before is of type DataFrame, {REPORT_HINT}"),
+    (lambda: aa.verify_report_change(PLAN, REPORT, LINES), f"after is of type DataFrame, {REPORT_HINT}"),
+    (lambda: aa.load_line_entries("http://x", ["a"], *MARCH), CLIENT_HINT),
+    (lambda: aa.plan_load("http://x", ["a"], *MARCH), CLIENT_HINT),
+    (lambda: next(aa.iter_line_entry_batches("http://x", ["a"], *MARCH)), CLIENT_HINT),
+    (lambda: aa.load_line_entries_to_parquet("http://x", ["a"], *MARCH, "lines.parquet"), CLIENT_HINT),
+    (lambda: aa.load_cash_flow_report("http://x", *MARCH), CLIENT_HINT),
+    (lambda: aa.discover_ledgers("http://x", *MARCH), CLIENT_HINT),
+    (lambda: aa.doctor("http://x"), CLIENT_HINT),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), WRONG_CALLS)
+def test_a_wrong_type_is_refused_with_a_sentence(call, message):
+    """The message names the argument, the type given, and what to pass."""
+    with pytest.raises(InputError) as caught:
+        call()
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"line_entries": REPORT}, f"line_entries is of type CashFlowReport, {LINES_HINT}"),
+        ({"ledgers": REPORT}, f"ledgers is of type CashFlowReport, {LEDGERS_HINT}"),
+        ({"report": LINES}, f"report is of type DataFrame, {REPORT_HINT}"),
+    ],
+)
+def test_an_export_of_a_wrong_type_writes_nothing(tmp_path, changes, message):
+    """An export refuses frames and reports in each other's place, and leaves the folder alone."""
+    with pytest.raises(InputError) as caught:
+        aa.export_parquet(tmp_path / "out", **{"line_entries": LINES, "ledgers": LINES, "report": REPORT, **changes})
+    assert message in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plan_must_be_a_plan(connected):
+    """Applying and verifying refuse the path of a plan file, and send nothing."""
+    client = connected(None)
+    for call in (lambda: aa.apply_plan(client, "plan.csv", journal="j"), lambda: aa.verify_plan(client, "plan.csv")):
+        with pytest.raises(InputError) as caught:
+            call()
+        assert PLAN_HINT in str(caught.value)
+    assert client.requests == []
+
+
+@pytest.mark.parametrize("ledger_ids", [[], (), pd.Series([], dtype="str")], ids=["list", "tuple", "series"])
+def test_no_ledgers_are_refused(connected, ledger_ids):
+    """A load of no ledgers would look like a load of empty ledgers, so it is refused before a request."""
+    client = connected(None)
+    with pytest.raises(InputError, match="no ledgers given; discover_ledgers"):
+        aa.load_line_entries(client, ledger_ids, *MARCH)
+    assert client.requests == []
+
+
+def test_subclasses_are_accepted():
+    """An instance of the class or of a subclass is not refused."""
+    require_type(True, int, "count", "give a number")  # noqa: FBT003 (the value is the point)
+    with pytest.raises(InputError, match=r"^count is of type str, not int; give a number$"):
+        require_type("1", int, "count", "give a number")
