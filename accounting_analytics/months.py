@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow import recompute_cash_flow
+from accounting_analytics.client import LedgerClient
 from accounting_analytics.discovery import discover_ledgers
 from accounting_analytics.errors import IncompleteLoadError, PeriodError
 from accounting_analytics.json_text import to_json_text
@@ -16,18 +18,17 @@ from accounting_analytics.load_metadata import loaded_period, read_load_metadata
 from accounting_analytics.loader import load_cash_flow_report, load_line_entries
 from accounting_analytics.messages import printable
 from accounting_analytics.money import format_amount
-from accounting_analytics.periods import Period, parse_date, zone
+from accounting_analytics.periods import Period, choose_zone, parse_date, zone
 from accounting_analytics.progress import progress_bar
 from accounting_analytics.reconciliation import reconcile
 from accounting_analytics.schemas import Months
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.client import LedgerClient
+    from accounting_analytics.periods import DateLike, ZoneLike
     from accounting_analytics.reconciliation import Reconciliation
 
 _AMOUNTS = ("starting_cash_balance", "net_cash_flow", "ending_cash_balance")
@@ -162,11 +163,11 @@ class MonthlyReconciliation:
 
 def reconcile_months(
     client: LedgerClient,
-    start_date: dt.date | str,
-    end_date: dt.date | str,
+    start_date: DateLike,
+    end_date: DateLike,
     *,
-    time_zone: str | None = None,
-    books_start: dt.date | str | None = None,
+    time_zone: ZoneLike | None = None,
+    books_start: DateLike | None = None,
     ledgers: pd.DataFrame | None = None,
     line_entries: Any = None,  # noqa: ANN401 (any frame narwhals knows)
     checkpoint: str | Path | None = None,
@@ -185,7 +186,8 @@ def reconcile_months(
     start_date, end_date : datetime.date or str
         First and last day, both inclusive, local to `time_zone`; the first and last month may be parts of a month.
     time_zone : str, optional
-        A time zone name of the interface, UTC by default; ``localtime`` is refused, because only the service knows it.
+        Zone that days are counted in, by default the client's, else UTC; ``localtime`` is refused, because only
+        the service knows it.
     books_start : datetime.date or str, optional
         First day of the books: starting balances are summed from the line entries since then. Without it they are
         those of the first month's report, rolled forward, and their agreement is not independent.
@@ -215,7 +217,9 @@ def reconcile_months(
     ServiceError
         The service failed; nothing is returned, calling again is safe.
     """
-    period = Period.of(start_date, end_date, "UTC" if time_zone is None else time_zone)
+    require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
+    day_zone = choose_zone(time_zone, client.time_zone)
+    period = Period(start_date, end_date, day_zone.name)
     zone(period.time_zone)
     history = _history(period, books_start)
     days = (history.start_date, history.end_date)
@@ -247,7 +251,7 @@ def reconcile_months(
         recomputed=recomputed,
         reconciliations=reconciliations,
         anchored=anchored,
-        notes=(starting, *_notes(ledgers), *_notes(line_entries)),
+        notes=(starting, *day_zone.notes, *_notes(ledgers), *_notes(line_entries)),
     )
 
 
@@ -257,7 +261,7 @@ def _describe(row: Mapping[str, Any]) -> str:
     return f"{row['start_date']} to {row['end_date']}  {verdict:18}  {format_amount(row['net_cash_flow']):>20}"
 
 
-def _history(period: Period, books_start: dt.date | str | None) -> Period:
+def _history(period: Period, books_start: DateLike | None) -> Period:
     """Days whose lines are needed: the period, and all before it since the first day of the books."""
     if books_start is None:
         return period
