@@ -1,14 +1,15 @@
-from . import charts, errors
+from . import charts, errors, schemas
 from .cash_flow import recompute_cash_flow
 from .cash_flow_report import CashFlowReport
 from .categorization import load_rules, propose, uncategorized_queue
-from .client import LedgerClient, connect
+from .client import ClientCredentials, LedgerClient, TokenFile, connect
 from .completeness import check_completeness
 from .demo_company import demo
 from .diagnosis import Diagnosis, doctor
 from .discovery import discover_ledgers
 from .exports import export_parquet
 from .ledger_names import LedgerNames
+from .load_metadata import notes
 from .loader import (
     LoadPlan,
     iter_line_entry_batches,
@@ -19,18 +20,24 @@ from .loader import (
 )
 from .months import MonthlyReconciliation, reconcile_months
 from .notebook_jobs import run_notebook
+from .periods import Period
 from .recategorization import Plan, apply_plan, plan_recategorization, verify_plan, verify_report_change
 from .reconciliation import Reconciliation, reconcile
+from .version import __version__
 
 __all__ = [
     "CashFlowReport",
+    "ClientCredentials",
     "Diagnosis",
     "LedgerClient",
     "LedgerNames",
     "LoadPlan",
     "MonthlyReconciliation",
+    "Period",
     "Plan",
     "Reconciliation",
+    "TokenFile",
+    "__version__",
     "apply_plan",
     "charts",
     "check_completeness",
@@ -45,6 +52,7 @@ __all__ = [
     "load_line_entries",
     "load_line_entries_to_parquet",
     "load_rules",
+    "notes",
     "plan_load",
     "plan_recategorization",
     "propose",
@@ -52,6 +60,7 @@ __all__ = [
     "reconcile",
     "reconcile_months",
     "run_notebook",
+    "schemas",
     "uncategorized_queue",
     "verify_plan",
     "verify_report_change",

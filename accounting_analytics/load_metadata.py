@@ -73,6 +73,24 @@ def changed_row_count(line_entries: Any) -> int:  # noqa: ANN401 (any frame)
     return 0 if metadata is None else len(line_entries) - int(metadata["lines"])
 
 
+def notes(frame_or_result: object) -> tuple[str, ...]:
+    """Return the notes of a frame or a result: what was assumed, normalized or left out.
+
+    Parameters
+    ----------
+    frame_or_result : DataFrame or result
+        A frame that this package returned (``attrs["notes"]``), or a result such as a report (``notes``).
+
+    Returns
+    -------
+    tuple of str
+        One sentence each; empty where nothing is noted, or for any other object.
+    """
+    attrs = getattr(frame_or_result, "attrs", None)
+    found = attrs.get("notes") if isinstance(attrs, dict) else getattr(frame_or_result, "notes", None)
+    return tuple(map(str, found)) if isinstance(found, tuple | list) else ()
+
+
 def count_notes(*counts: tuple[int, str]) -> tuple[str, ...]:
     """Write a note for each count that is not zero: ``3 line(s) were ...``."""
     return tuple(f"{count} {text}." for count, text in counts if count)

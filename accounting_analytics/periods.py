@@ -25,6 +25,21 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+RELATIVE_PERIODS = (
+    "today",
+    "yesterday",
+    "this-month",
+    "this-quarter",
+    "this-year",
+    "last-month",
+    "last-quarter",
+    "last-year",
+    "month-to-date",
+    "quarter-to-date",
+    "year-to-date",
+)
+"""The names that :meth:`Period.relative` knows; `this` is the whole month, `to-date` ends with the day itself."""
+
 DateLike: TypeAlias = "dt.date | str | np.datetime64 | pd.Period"
 """What :func:`parse_date` reads: a date, ``YYYY-MM-DD``, midnight without a time zone, or a period of pandas."""
 ZoneLike: TypeAlias = "str | dt.tzinfo"
@@ -38,6 +53,7 @@ _NOT_IN_INTERFACE = frozenset({"Factory"})
 _DAY = dt.timedelta(days=1)
 _HOUR = dt.timedelta(hours=1)
 _SECOND = dt.timedelta(seconds=1)
+_MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
 _JANUARY, _JULY = dt.datetime(2025, 1, 1, tzinfo=dt.UTC), dt.datetime(2025, 7, 1, tzinfo=dt.UTC)
 _SIMILARITY = 0.8
 _CITIES_WITH_SUMMER_TIME = {"EST": "America/New_York", "MST": "America/Denver"}
@@ -273,6 +289,34 @@ class Period:
         """Period from two dates; the same as the constructor."""
         return cls(start_date, end_date, time_zone)
 
+    @classmethod
+    def relative(cls, name: str, *, as_of: DateLike | None = None, time_zone: ZoneLike = UTC) -> Self:
+        """Period relative to a day, such as ``last-month``.
+
+        Parameters
+        ----------
+        name : str
+            ``today``, ``yesterday``; ``this-``, ``last-`` with ``month``, ``quarter`` or ``year`` for all days of it;
+            ``month-to-date``, ``quarter-to-date`` or ``year-to-date`` for those up to and including the day.
+        as_of : date-like, optional
+            The day; by default today in `time_zone`.
+        time_zone : str or ZoneInfo
+            Zone of the period.
+
+        Raises
+        ------
+        PeriodError
+            The name, the day or the time zone is unknown, or the period is before the calendar.
+        """
+        if name not in RELATIVE_PERIODS:
+            raise PeriodError(_unknown_period_message(name))
+        day = dt.datetime.now(zone(time_zone)).date() if as_of is None else parse_date(as_of, "as_of")
+        try:
+            return cls(*_relative_days(name, day), time_zone)
+        except OverflowError:
+            msg = f"there is no {name} as of {day}: the calendar starts on {dt.date.min}"
+            raise PeriodError(msg) from None
+
     def __str__(self) -> str:
         return f"{self.start_date} to {self.end_date} ({self.time_zone})"
 
@@ -419,3 +463,39 @@ def _next_month(date: dt.date) -> dt.date | None:
     if (date.year, date.month) == (dt.MAXYEAR, 12):
         return None
     return dt.date(date.year + date.month // 12, date.month % 12 + 1, 1)
+
+
+def _relative_days(name: str, day: dt.date) -> tuple[dt.date, dt.date]:
+    """First and last day of a relative period."""
+    match name.split("-"):
+        case ["today"]:
+            return day, day
+        case ["yesterday"]:
+            return day - _DAY, day - _DAY
+        case ["this", unit]:
+            return _first_day(day, unit), _last_day(day, unit)
+        case ["last", unit]:
+            before = _first_day(day, unit) - _DAY
+            return _first_day(before, unit), before
+        case [unit, *_]:
+            return _first_day(day, unit), day
+    raise PeriodError(_unknown_period_message(name))
+
+
+def _first_day(day: dt.date, unit: str) -> dt.date:
+    """First day of the month, quarter or year of a day."""
+    months = _MONTHS_IN[unit]
+    return dt.date(day.year, (day.month - 1) // months * months + 1, 1)
+
+
+def _last_day(day: dt.date, unit: str) -> dt.date:
+    """Last day of the month, quarter or year of a day."""
+    last_month = _first_day(day, unit).month + _MONTHS_IN[unit] - 1
+    following = _next_month(dt.date(day.year, last_month, 1))
+    return dt.date.max if following is None else following - _DAY
+
+
+def _unknown_period_message(name: object) -> str:
+    similar = difflib.get_close_matches(str(name).strip().lower().replace(" ", "-"), RELATIVE_PERIODS, n=1)
+    hint = f"did you mean {similar[0]!r}?" if similar else f"the names are {', '.join(RELATIVE_PERIODS)}"
+    return f"{quote(name)} is not a relative period; {hint}"

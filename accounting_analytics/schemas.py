@@ -63,7 +63,10 @@ class Table(pandera.DataFrameModel):
 
     @classmethod
     def checked(cls, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return `frame` if it is a valid table; else raise FrameError naming columns and rules, never values."""
+        """Return `frame` if it is a valid table; else raise FrameError naming columns and rules, never values.
+
+        ``aa.schemas.LineEntries.checked(frame)`` checks a frame that was made or changed elsewhere.
+        """
         scales = {scale_of(frame[name]) for name in cls.amount_columns() if name in frame}
         if len(scales) > 1:
             msg = f"{cls.__name__}: amount columns have different scales {sorted(scales)}"

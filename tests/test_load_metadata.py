@@ -1,6 +1,7 @@
 """Metadata of a load: read from frames and tables, and what it shows to be missing."""
 
 import json
+from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
@@ -12,9 +13,11 @@ from accounting_analytics.load_metadata import (
     count_notes,
     loaded_period,
     missing_reasons,
+    notes,
     read_load_metadata,
     zone_of_frame,
 )
+from accounting_analytics.loader.parquet_sink import LoadedFile
 from accounting_analytics.periods import Period
 
 MARCH = Period.of("2025-03-01", "2025-03-31", "Europe/Berlin")
@@ -71,6 +74,15 @@ def test_the_zone_of_a_frame():
     )
     assert zone_of_frame(pd.DataFrame(), None) == ("UTC", ("No time zone was given, so the days are those of UTC.",))
     assert "HST does not follow summer time" in zone_of_frame(frame(time_zone="HST"), None).notes[1]
+
+
+def test_notes_of_frames_and_results():
+    """Notes are read from a frame or a result; anything else has none."""
+    noted = pd.DataFrame()
+    noted.attrs["notes"] = ("One.", "Two.")
+    assert notes(noted) == ("One.", "Two.")
+    assert notes(LoadedFile(Path("lines.parquet"), 2, ("A note.",), {})) == ("A note.",)
+    assert notes(frame()) == notes(pa.table({})) == notes(None) == notes("text") == ()
 
 
 def test_a_complete_load_misses_nothing():

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from accounting_analytics.errors import PeriodError
 from accounting_analytics.periods import (
     LOCALTIME,
+    RELATIVE_PERIODS,
     Interval,
     Period,
     as_utc,
@@ -422,3 +423,63 @@ def test_instants_in_utc(hours):
     instant = as_utc(dt.datetime(2025, 1, 1, 12, tzinfo=tz))
     assert instant.tzinfo is dt.UTC
     assert instant.hour == 12 - (hours or 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "last"),
+    [
+        ("today", "2025-05-14", "2025-05-14"),
+        ("yesterday", "2025-05-13", "2025-05-13"),
+        ("this-month", "2025-05-01", "2025-05-31"),
+        ("this-quarter", "2025-04-01", "2025-06-30"),
+        ("this-year", "2025-01-01", "2025-12-31"),
+        ("last-month", "2025-04-01", "2025-04-30"),
+        ("last-quarter", "2025-01-01", "2025-03-31"),
+        ("last-year", "2024-01-01", "2024-12-31"),
+        ("month-to-date", "2025-05-01", "2025-05-14"),
+        ("quarter-to-date", "2025-04-01", "2025-05-14"),
+        ("year-to-date", "2025-01-01", "2025-05-14"),
+    ],
+)
+def test_relative_periods(name, first, last):
+    """Each name is a period relative to a day, in a zone."""
+    assert Period.relative(name, as_of="2025-05-14", time_zone="Asia/Tokyo") == Period(first, last, "Asia/Tokyo")
+
+
+@given(DATES, st.sampled_from(["month", "quarter", "year"]))
+def test_relative_periods_adjoin(day, unit):
+    """The last period ends the day before this one starts; this one has the day and ends with its unit."""
+    this = Period.relative(f"this-{unit}", as_of=day)
+    assert this.start_date <= day <= this.end_date
+    assert len(this.months()) == {"month": 1, "quarter": 3, "year": 12}[unit]
+    assert Period.relative(f"{unit}-to-date", as_of=day) == Period(this.start_date, day)
+    if this.start_date == dt.date.min:
+        with pytest.raises(
+            PeriodError, match=f"there is no last-{unit} as of {day}: the calendar starts on 0001-01-01"
+        ):
+            Period.relative(f"last-{unit}", as_of=day)
+        return
+    last = Period.relative(f"last-{unit}", as_of=day)
+    assert last.end_date + DAY == this.start_date
+    assert len(last.months()) == len(this.months())
+
+
+def test_relative_to_today():
+    """Without a day, today in the zone is meant."""
+    tokyo = ZoneInfo("Asia/Tokyo")
+    before = dt.datetime.now(tokyo).date()
+    today = Period.relative("today", time_zone=tokyo)
+    assert before <= today.start_date == today.end_date <= dt.datetime.now(tokyo).date()
+
+
+def test_unknown_relative_periods():
+    """A misspelt name gets a suggestion, any other the list of names; the day and the zone are checked too."""
+    assert {Period.relative(name, as_of="2025-05-14").time_zone for name in RELATIVE_PERIODS} == {"UTC"}
+    with pytest.raises(PeriodError, match="'Last month' is not a relative period; did you mean 'last-month'"):
+        Period.relative("Last month")
+    with pytest.raises(PeriodError, match="5 is not a relative period; the names are today, yesterday, this-month"):
+        Period.relative(5)
+    with pytest.raises(PeriodError, match="as_of 'now' is not a calendar date"):
+        Period.relative("today", as_of="now")
+    with pytest.raises(PeriodError, match="service's own time zone"):
+        Period.relative("today", time_zone=LOCALTIME)

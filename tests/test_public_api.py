@@ -3,11 +3,14 @@
 import inspect
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 import accounting_analytics as aa
 
+PYPROJECT = Path(__file__).parent.parent / "pyproject.toml"
 SLOW = {"pandas", "pyarrow", "plotly", "httpx", "sqlalchemy", "narwhals", "starlette", "pandera"}
 
 
@@ -53,7 +56,12 @@ def test_core_signatures():
         assert shown[: len(parameters)] == parameters, name
 
 
-@pytest.mark.parametrize("name", aa.__all__)
+def test_the_version_is_that_of_the_package():
+    """The version is the one in pyproject.toml."""
+    assert aa.__version__ == tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]["version"]
+
+
+@pytest.mark.parametrize("name", [name for name in aa.__all__ if name != "__version__"])
 def test_every_public_name_has_a_docstring(name):
     """Every public name has a docstring that begins with a sentence."""
     documented = inspect.getdoc(getattr(aa, name))

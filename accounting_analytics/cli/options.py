@@ -7,8 +7,23 @@ from typing import Annotated
 
 import typer
 
+import accounting_analytics as aa
 from accounting_analytics.exports.registry import FORMATS
 
+
+def _print_version(*, requested: bool) -> None:
+    """Print the version and end the program, if that is requested."""
+    if requested:
+        typer.echo(aa.__version__)
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool,
+    typer.Option(
+        "--version", callback=lambda value: _print_version(requested=value), is_eager=True, help="Print the version."
+    ),
+]
 StartDate = Annotated[str, typer.Option("--start-date", help="First day, inclusive, YYYY-MM-DD.")]
 EndDate = Annotated[str, typer.Option("--end-date", help="Last day, inclusive, YYYY-MM-DD.")]
 OptionalStartDate = Annotated[str | None, typer.Option("--start-date", help="First day to check, inclusive.")]

@@ -32,6 +32,7 @@ from accounting_analytics.cli.commands import (
     tokens,
     verify,
 )
+from accounting_analytics.cli.options import Version
 from accounting_analytics.cli.output import print_message
 from accounting_analytics.errors import AccountingAnalyticsError
 
@@ -77,6 +78,11 @@ for _name, _command in _COMMANDS.items():
     app.command(_name)(_command)
 for _name, _group in _GROUPS.items():
     app.add_typer(_group, name=_name)
+
+
+@app.callback()
+def program(*, version: Version = False) -> None:
+    """Options of the program itself."""
 
 
 def main() -> NoReturn:

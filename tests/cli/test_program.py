@@ -5,6 +5,7 @@ import socket
 
 import pytest
 
+import accounting_analytics as aa
 from accounting_analytics import errors
 from accounting_analytics.cli import program
 
@@ -22,6 +23,12 @@ def test_every_error_is_one_line_and_its_exit_code(kind, monkeypatch, capsys):
     monkeypatch.setattr(program, "app", fail)
     assert program._run() == kind.exit_code
     assert capsys.readouterr().err == "error: what is wrong\n"
+
+
+def test_the_version(run):
+    """The version is printed on stdout, before any command."""
+    finished = run("--version")
+    assert (finished.returncode, finished.stdout, finished.stderr) == (0, f"{aa.__version__}\n", "")
 
 
 def test_wrong_token(run, assert_refused, demo_company):

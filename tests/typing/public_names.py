@@ -9,6 +9,18 @@ import pandas as pd
 import accounting_analytics as aa
 
 
+def names(client: aa.LedgerClient) -> None:
+    """Public names besides the loop."""
+    period = aa.Period.relative("last-month", as_of=pd.Timestamp("2025-03-10"))
+    assert_type(period, aa.Period)
+    lines = aa.load_line_entries(client, ["a"], period.start_date, period.end_date, time_zone=period.time_zone)
+    assert_type(aa.notes(lines), tuple[str, ...])
+    assert_type(aa.schemas.LineEntries.checked(lines), pd.DataFrame)
+    assert_type(aa.__version__, str)
+    aa.LedgerClient("http://a", token=aa.TokenFile("t"), instance_id="i", time_zone="UTC")
+    aa.LedgerClient("http://a", token=aa.ClientCredentials("http://a", "i", "s"), instance_id="i")
+
+
 def loop(client: aa.LedgerClient) -> None:
     """One round of the loop."""
     ledgers = aa.discover_ledgers(client, "2025-01-01", "2025-12-31")
