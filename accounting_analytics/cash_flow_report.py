@@ -11,7 +11,7 @@ import pandas as pd
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.json_text import to_json_text
-from accounting_analytics.messages import printable
+from accounting_analytics.messages import fit_terminal, printable
 from accounting_analytics.money import EXACT, format_amount
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, scale_of, total
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CashFlowReport:
     """A cash flow report, loaded from the service or recomputed from line entries.
 
@@ -85,6 +85,9 @@ class CashFlowReport:
     def frame(self) -> pd.DataFrame:
         """The ledgers that moved cash."""
         return self.ledgers
+
+    def __repr__(self) -> str:
+        return fit_terminal(self.explain())
 
     def summary(self) -> str:
         """One line: the period and the three sums."""

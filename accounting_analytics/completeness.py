@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import html
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,6 +17,7 @@ from accounting_analytics.cash_flow_report import CashFlowReport, require_report
 from accounting_analytics.errors import FrameError
 from accounting_analytics.json_text import to_json_text
 from accounting_analytics.load_metadata import changed_row_count, loaded_period, read_load_metadata
+from accounting_analytics.messages import TERMINAL_WIDTH, fit_terminal
 from accounting_analytics.money import format_amount
 from accounting_analytics.schemas import LineEntries, total
 
@@ -47,7 +49,7 @@ class Check(NamedTuple):
     note: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Certificate:
     """Result of a completeness check.
 
@@ -89,6 +91,9 @@ class Certificate:
     def __str__(self) -> str:
         return self.explain()
 
+    def __repr__(self) -> str:
+        return fit_terminal(self.explain())
+
     def summary(self) -> str:
         """One line: whether the load is complete."""
         counts = f"{self.lines:,} lines of {self.entries:,} journal entries"
@@ -99,15 +104,10 @@ class Certificate:
 
     def explain(self) -> str:
         """Plain text: the summary, what was checked, and the problems."""
-        width = max((len(check.what) for check in self.checks), default=0)
-        rows = [
-            f"{check.what:{width}}  {check.checked:>9,}  {check.failed:>7,}"
-            + (f"  (not checked: {check.note})" if check.note else "")
-            for check in self.checks
-        ]
+        rows = [line for check in self.checks for line in _describe(check)]
         shown = [f"- {_sentence(self.problems, row)}" for row in range(min(len(self.problems), _MAX_PROBLEMS_SHOWN))]
         more = len(self.problems) - len(shown)
-        text = [self.summary(), "", f"{'':{width}}    checked   failed", *rows, *([""] if shown else []), *shown]
+        text = [self.summary(), "", f"{'checked':>9}  {'failed':>7}", *rows, *([""] if shown else []), *shown]
         return "\n".join([*text, *([f"- and {more:,} more: see .problems"] if more > 0 else [])])
 
     def to_json(self) -> str:
@@ -137,6 +137,15 @@ class Certificate:
         more = len(self.problems) - _MAX_PROBLEMS_SHOWN
         verdict = f"<p><strong>{html.escape(self.summary())}</strong></p>"
         return f"{verdict}{checks}{shown}{f'<p>and {more:,} more</p>' if more > 0 else ''}"
+
+
+def _describe(check: Check) -> list[str]:
+    """Lines of a check: its counts, what it checks, and why nothing could be checked."""
+    head = f"{check.checked:>9,}  {check.failed:>7,}  "
+    indent = " " * len(head)
+    lines = textwrap.wrap(check.what, TERMINAL_WIDTH, initial_indent=head, subsequent_indent=indent)
+    note = f"(not checked: {check.note})" if check.note else ""
+    return [*lines, *textwrap.wrap(note, TERMINAL_WIDTH, initial_indent=indent, subsequent_indent=indent)]
 
 
 class _CheckResult(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,6 +10,8 @@ if TYPE_CHECKING:
 
 _MAX_IDS = 5
 _MAX_LENGTH = 60
+TERMINAL_WIDTH = 80
+_MAX_LINES = 30
 
 
 def join_ids(ids: Iterable[object], *, limit: int = _MAX_IDS) -> str:
@@ -31,3 +34,19 @@ def shorten(text: str, *, limit: int = _MAX_LENGTH) -> str:
 def printable(text: str, replacement: str = "\N{REPLACEMENT CHARACTER}") -> str:
     """Text without control characters: each escape or line break becomes `replacement`."""
     return "".join(character if character.isprintable() else replacement for character in text)
+
+
+def fit_terminal(text: str) -> str:
+    """Text for a plain terminal: at most 80 columns, where no word is longer, and 30 lines; the rest is counted."""
+    lines = [part for line in text.splitlines() for part in _wrap(line)]
+    more = len(lines) - _MAX_LINES
+    return "\n".join(
+        lines if more <= 0 else [*lines[: _MAX_LINES - 1], f"... and {more + 1} more lines: see explain()"]
+    )
+
+
+def _wrap(line: str) -> list[str]:
+    """Parts of a line; those of a list item or a call are indented."""
+    if len(line) <= TERMINAL_WIDTH:
+        return [line]
+    return textwrap.wrap(line, TERMINAL_WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)

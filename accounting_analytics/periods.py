@@ -252,7 +252,7 @@ def _date_of_text(text: str) -> dt.date | None:
     return date if date.isoformat() == text else None  # fromisoformat also reads 20250131 and 2025-W05-5
 
 
-@dataclass(frozen=True, order=True, init=False)
+@dataclass(frozen=True, order=True, init=False, repr=False)
 class Period:
     """Calendar days from `start_date` to `end_date`, both inclusive, in a time zone.
 
@@ -316,6 +316,9 @@ class Period:
         except OverflowError:
             msg = f"there is no {name} as of {day}: the calendar starts on {dt.date.min}"
             raise PeriodError(msg) from None
+
+    def __repr__(self) -> str:
+        return f"Period('{self.start_date}', '{self.end_date}', {self.time_zone!r})"
 
     def __str__(self) -> str:
         return f"{self.start_date} to {self.end_date} ({self.time_zone})"

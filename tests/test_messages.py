@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from accounting_analytics.messages import join_ids, printable, quote, shorten
+from accounting_analytics.messages import fit_terminal, join_ids, printable, quote, shorten
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,17 @@ def test_printable():
     assert printable("\x1b[2Jred\n\u202e") == "\ufffd[2Jred\ufffd\ufffd"
     assert printable("a\tb", " ") == "a b"
     assert printable("Café 東京 1") == "Café 東京 1"
+
+
+def test_fit_terminal():
+    """Long lines are wrapped and indented, words stay whole, and lines beyond the thirtieth are counted."""
+    assert fit_terminal("a\n\nb") == "a\n\nb"
+    assert fit_terminal("x" * 100) == "x" * 100
+    table = f"{'a':<40}{'b':>40}"
+    assert fit_terminal(table) == table
+    assert fit_terminal(f"- {'word ' * 20}").splitlines() == [
+        f"- {'word ' * 15}word"[:77].rstrip(),
+        f"  {'word ' * 5}".rstrip(),
+    ]
+    assert fit_terminal("line\n" * 30) == "\n".join(["line"] * 30)
+    assert fit_terminal("line\n" * 31).splitlines()[28:] == ["line", "... and 2 more lines: see explain()"]

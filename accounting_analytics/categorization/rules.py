@@ -32,7 +32,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.errors import AmountError, RulesError
-from accounting_analytics.messages import quote
+from accounting_analytics.messages import fit_terminal, printable, quote
 from accounting_analytics.money import MAX_SCALE, parse_amount
 
 if TYPE_CHECKING:
@@ -127,6 +127,10 @@ class Rule:
         """Id, unique name or path of the account whose transactions the rule is limited to."""
         return self.conditions.get("ledger")
 
+    def describe(self) -> str:
+        """Conditions as text: ``direction outflow, max_amount 100``."""
+        return ", ".join(f"{key} {value}" for key, value in self.conditions.items())
+
     def match(self, transactions: Transactions) -> Matches:
         """Which transactions meet all conditions."""
         matches = np.ones(len(transactions.sizes), np.bool_)
@@ -135,12 +139,16 @@ class Rule:
         return matches
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rules:
     """The rules of a file, in its order."""
 
     rules: tuple[Rule, ...]
     source: str
+
+    def __repr__(self) -> str:
+        rules = [f"- {rule.name}: {rule.category}, where {rule.describe()}" for rule in self.rules]
+        return fit_terminal("\n".join(map(printable, [f"{len(self)} rule(s) of {self.source}", *rules])))
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)

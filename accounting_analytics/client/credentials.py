@@ -25,6 +25,7 @@ from accounting_analytics.errors import (
     ServerFaultError,
     ServiceError,
 )
+from accounting_analytics.messages import fit_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -160,7 +161,7 @@ class ClientCredentials:
         self._sender = HttpSender(self._url, transport=transport, secrets=self.secrets)
 
     def __repr__(self) -> str:
-        return f"ClientCredentials({self._url!r}, client_id={self._client_id!r}, client_secret='***')"
+        return fit_terminal(f"ClientCredentials({self._url!r}, client_id={self._client_id!r}, client_secret='***')")
 
     def token(self, deadline: Deadline) -> Secret:
         """Return a token that has not expired; one thread renews it early while the others keep using it."""

@@ -18,6 +18,7 @@ from accounting_analytics.client.records import (
 )
 from accounting_analytics.client.retry import RetryingClient, RetryPolicy
 from accounting_analytics.errors import ConfigurationError
+from accounting_analytics.messages import fit_terminal
 from accounting_analytics.money import DEFAULT_SCALE, check_scale
 from accounting_analytics.periods import Period, choose_zone
 
@@ -152,7 +153,8 @@ class LedgerClient:
         raise TypeError(msg)
 
     def __repr__(self) -> str:
-        return f"LedgerClient({self.base_url!r}, token='***', instance_id={self.instance_id!r})"
+        zone = f"time_zone={self.time_zone!r}"
+        return fit_terminal(f"LedgerClient({self.base_url!r}, token='***', instance_id={self.instance_id!r}, {zone})")
 
     def __enter__(self) -> Self:
         return self

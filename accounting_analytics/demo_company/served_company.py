@@ -13,6 +13,7 @@ from accounting_analytics.client import LedgerClient
 from accounting_analytics.demo_company import accounts, entry_generator
 from accounting_analytics.demo_company.calendar import END_DATE, START_DATE
 from accounting_analytics.demo_company.daybook import TIME_ZONE
+from accounting_analytics.messages import fit_terminal
 from accounting_analytics.service.auth.access_tokens import issue_token
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
 from accounting_analytics.service.bookkeeping.new_ledgers import create_ledger
@@ -91,7 +92,8 @@ class DemoCompany:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<DemoCompany {entry_generator.COMPANY!r} at {self.base_url}, {self.start_date} to {self.end_date}>"
+        days = f"{self.start_date} to {self.end_date} ({self.time_zone})"
+        return fit_terminal(f"<DemoCompany {entry_generator.COMPANY!r} at {self.base_url}, {days}>")
 
 
 def demo(*, database: str | Path | None = None) -> DemoCompany:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from accounting_analytics.diagnosis.finding import Finding, Part, Verdict
 from accounting_analytics.json_text import to_json_text
-from accounting_analytics.messages import printable
+from accounting_analytics.messages import fit_terminal, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ _COLUMNS = ["part", "check", "verdict", "finding", "next step"]
 _MIN_WIDTH = 60
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """Outcome of :func:`~accounting_analytics.doctor`.
 
@@ -63,6 +63,10 @@ class Diagnosis:
             for one in self.findings
         ]
         return pd.DataFrame(rows, columns=_COLUMNS, dtype="str")
+
+    def __repr__(self) -> str:
+        failed = [f"- {one.check}: {one.message}" for one in self.failed]
+        return fit_terminal("\n".join(map(printable, [self.summary(), self.subject, *failed])))
 
     def summary(self) -> str:
         """One line for people."""

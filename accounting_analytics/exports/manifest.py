@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from accounting_analytics.json_text import to_json_text
+from accounting_analytics.messages import fit_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +35,7 @@ class ExportedFile:
     columns: dict[str, str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Manifest:
     """Content of an export; ``manifest.json`` in the folder has the same fields.
 
@@ -65,6 +66,9 @@ class Manifest:
         """Table of the files: path, rows, sha256."""
         rows = [(str(self.folder / file.name), file.rows, file.sha256) for file in self.files]
         return pd.DataFrame(rows, columns=["file", "rows", "sha256"])
+
+    def __repr__(self) -> str:
+        return fit_terminal(self.explain())
 
     def summary(self) -> str:
         """One line: where the export is, and what it contains."""

@@ -19,6 +19,7 @@ from accounting_analytics.loader.line_entry_schema import INSTANT
 from accounting_analytics.loader.strict_page_decoder import instants_in_utc
 from accounting_analytics.loader.windows import MIN_PAGES_TO_SPLIT, DensityEstimate, Window, gaps
 from accounting_analytics.loader.worker_pool import WorkerPool, check_in_flight
+from accounting_analytics.messages import fit_terminal
 
 if TYPE_CHECKING:
     from accounting_analytics.client import LedgerClient
@@ -31,7 +32,7 @@ _SPARE_REQUESTS = 1.1
 _MAX_LEDGERS_SHOWN = 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LoadPlan:
     """What a load is expected to cost; made by :func:`plan_load`.
 
@@ -83,6 +84,9 @@ class LoadPlan:
     def frame(self) -> pd.DataFrame:
         """The ledgers."""
         return self.ledgers
+
+    def __repr__(self) -> str:
+        return fit_terminal(self.explain())
 
     def summary(self) -> str:
         """One line: calls, lines and minutes."""

@@ -13,6 +13,7 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.load_metadata import to_file_metadata
 from accounting_analytics.loader.line_entry_schema import line_schema
 from accounting_analytics.loader.merged_batches import LineEntryBatches
+from accounting_analytics.messages import fit_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from accounting_analytics.loader.load_windows import LoadedWindows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LoadedFile:
     """A Parquet file of line entries.
 
@@ -40,6 +41,9 @@ class LoadedFile:
     lines: int
     notes: tuple[str, ...]
     load: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return fit_terminal("\n".join([self.summary(), *(f"Note: {note}" for note in self.notes)]))
 
     def summary(self) -> str:
         """One line: the file and its number of lines."""

@@ -15,7 +15,7 @@ from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.errors import InputError, PlanError
 from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.messages import join_ids
+from accounting_analytics.messages import TERMINAL_WIDTH, fit_terminal, join_ids, printable
 from accounting_analytics.money import EXACT
 from accounting_analytics.recategorization.new_categories import (
     DiscoveredCategory,
@@ -53,6 +53,8 @@ class PlanItem(NamedTuple):
 
 
 _IDENTITY = list(PlanItem._fields[:4])
+_READABLE = ["description", "amount", "updated_category_ledger_name"]
+_MAX_ROWS, _MAX_COLUMN_WIDTH = 20, 28
 
 
 class Plan:
@@ -78,6 +80,12 @@ class Plan:
 
     def __len__(self) -> int:
         return len(self._frame)
+
+    def __repr__(self) -> str:
+        table = self._frame[_READABLE].to_string(
+            index=False, max_rows=_MAX_ROWS, max_colwidth=_MAX_COLUMN_WIDTH, line_width=TERMINAL_WIDTH
+        )
+        return fit_terminal("\n".join([self.summary(), *(map(printable, table.splitlines()) if len(self) else [])]))
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -224,7 +232,8 @@ class Plan:
             )
 
     def _repr_html_(self) -> str:
-        table = self._frame.to_html(index=False, escape=True, max_rows=50)
+        names_first = [*_READABLE, *self._frame.columns.difference(_READABLE, sort=False)]
+        table = self._frame[names_first].to_html(index=False, escape=True, max_rows=50)
         return f"<p>{self.summary()}</p>{table}"
 
 

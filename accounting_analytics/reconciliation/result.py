@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from accounting_analytics.json_text import to_json_text
-from accounting_analytics.messages import printable
+from accounting_analytics.messages import fit_terminal, printable
 from accounting_analytics.money import format_amount
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ TITLES = {
     "ending_total_balance": "ending balance with descendants",
     "starting_cash_balance": "starting cash balance",
     "ending_cash_balance": "ending cash balance",
-    "identity": "net cash flow = change of cash, as reported",
+    "identity": "net cash flow = change of cash",
 }
 
 
@@ -69,7 +69,7 @@ class Comparison(NamedTuple):
     independent: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reconciliation:
     """Result of :func:`~accounting_analytics.reconcile`.
 
@@ -102,6 +102,9 @@ class Reconciliation:
     def frame(self) -> pd.DataFrame:
         """The differences."""
         return self.differences
+
+    def __repr__(self) -> str:
+        return fit_terminal(self.explain())
 
     def summary(self) -> str:
         """One line: the period, and whether it ties."""

@@ -7,6 +7,8 @@ from accounting_analytics.cli.options import AsJson, EndDate, PlanFile, Profile,
 from accounting_analytics.cli.output import print_frame, print_notes
 from accounting_analytics.cli.service_connection import connect_service
 
+_COLUMNS = ["name", "net_cash_flow", "change", "net_cash_flow_after", "ledger_id"]
+
 
 def preview(
     plan: PlanFile,
@@ -31,4 +33,4 @@ def preview(
         reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=zone)
     previewed = planned.preview(reported)
     print_notes(previewed)
-    print_frame(previewed, as_json=as_json)
+    print_frame(previewed, as_json=as_json, columns=_COLUMNS)

@@ -1,0 +1,180 @@
+"""What public objects print in a plain terminal: a few lines of 80 columns, no table in full, no secret."""
+
+import dataclasses
+import inspect
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.categorization.rules import Rule, Rules
+from accounting_analytics.completeness import Certificate, Check
+from accounting_analytics.diagnosis import Finding, Part, Verdict
+from accounting_analytics.exports import ExportedFile, Manifest
+from accounting_analytics.loader import LoadedFile
+from accounting_analytics.periods import Period
+from accounting_analytics.reconciliation import Comparison
+from accounting_analytics.reconciliation.result import TITLES
+from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, Differences, PlanItems
+
+SECRET = "canary-secret-value"
+MANY = 60
+NAME = "Professional services, legal and accounting, outside the country"
+PERIOD = Period("2025-01-01", "2026-06-30", "America/Argentina/ComodRivadavia")
+NOTE = "Starting balances were supplied, not summed from history: their agreement proves nothing."
+AMOUNT = Decimal("-1234567890.12")
+IDS = [f"ledger-{number:032}" for number in range(MANY)]
+
+
+def make_report():
+    """Return a report of many ledgers with long names."""
+    amounts = [AMOUNT] * MANY
+    return aa.CashFlowReport(
+        period=PERIOD,
+        ledgers=CashFlowLedgers.from_columns(
+            {"ledger_id": IDS, "name": [NAME] * MANY, "net_cash_flow": amounts, "total_net_cash_flow": amounts}
+        ),
+        lines=CashFlowLines.without_rows(),
+        starting_balances=CashBalances.without_rows(),
+        ending_balances=CashBalances.without_rows(),
+        starting_cash_balance=AMOUNT,
+        ending_cash_balance=AMOUNT,
+        anchored=True,
+        partial=True,
+        notes=(NOTE,),
+    )
+
+
+def make_reconciliation():
+    """Return a reconciliation in which every kind of figure differs."""
+    columns = {name: [None] * MANY for name in Differences.to_schema().columns} | {
+        "what": ["line"] * MANY,
+        "ledger_name": [NAME] * MANY,
+        "ledger_id": IDS,
+        "line_id": IDS,
+        "reported": [AMOUNT] * MANY,
+        "recomputed": [AMOUNT] * MANY,
+        "difference": [Decimal(0)] * MANY,
+        "explanation": [NOTE] * MANY,
+    }
+    comparisons = tuple(Comparison(what, 10_000_000, 100_000, independent=False) for what in TITLES)
+    return aa.Reconciliation(PERIOD, Differences.from_columns(columns), comparisons, (NOTE,), partial=True)
+
+
+def make_plan(count=MANY):
+    """Return a plan of items with long texts."""
+    columns = dict.fromkeys(PlanItems.to_schema().columns, IDS[:count]) | {
+        "datetime": [pd.Timestamp("2025-01-02T12:00Z")] * count,
+        "description": [f"\x1b[31m{NAME}"] * count,
+        "amount": [AMOUNT] * count,
+        "category_amount": [AMOUNT] * count,
+        "category_ledger_id": ["uncategorized"] * count,
+        "updated_category_ledger_id": ["rent"] * count,
+        "updated_category_ledger_name": [NAME] * count,
+        "opposing_ledger_ids": [["uncategorized"]] * count,
+    }
+    return aa.Plan(PlanItems.from_columns(columns), instance_id="ins_1")
+
+
+def make_certificate():
+    """Return a certificate with many problems, and a long check that was not made."""
+    problems = pd.DataFrame(
+        {"journal_entry_id": IDS, "problem": NOTE, "line_entry_id": IDS, "difference": AMOUNT, "where": NAME}
+    )
+    checks = (Check("each report starts with the balances that the one before it ended with", 10_000_000, 1, NOTE),)
+    return Certificate(10_000_000, 1_000_000, AMOUNT, AMOUNT, problems, named_lines_checked=True, checks=checks)
+
+
+def make_results():
+    """Return large results of every class."""
+    ledgers = {"ledger_id": IDS, "lines": 10_000_000, "calls": 100_000, "exact": False, "kept_lines": 1}
+    file = ExportedFile("fact_line_entry.parquet", 10_000_000, {"amount": 1}, "0" * 64, {"id": "string"})
+    finding = Finding(Part.BOOKS, "balances chain", Verdict.FAILED, NOTE * 3, NOTE)
+    return [
+        make_report(),
+        make_reconciliation(),
+        make_plan(),
+        make_plan(0),
+        make_certificate(),
+        aa.Diagnosis(f"Service {NAME}", PERIOD, (finding,) * MANY),
+        aa.LoadPlan(pd.DataFrame(ledgers), 320.0, rate_is_known=False, probes=MANY, kept_windows=9, notes=(NOTE,)),
+        LoadedFile(Path("lines.parquet"), 10_000_000, (NOTE,) * MANY, {"ledgers": dict.fromkeys(IDS, NOTE)}),
+        Manifest(Path("out"), "2025-01-01", "2025-01-31", "UTC", scale=2, partial=True, files=(file,) * MANY),
+    ]
+
+
+@pytest.fixture
+def examples(demo_company, tmp_path, connected):
+    """Return objects of every public class, large and with long texts."""
+    token_file = tmp_path / "token"
+    token_file.write_text(SECRET)
+    token_file.chmod(0o600)
+    rules = tuple(Rule(f"{NAME} {number}", NAME, {"contains": NAME, "max_amount": AMOUNT}) for number in range(MANY))
+    return [
+        *make_results(),
+        Rules(rules, "data/rules.toml"),
+        Rules((), "data/rules.toml"),
+        PERIOD,
+        aa.LedgerClient("http://127.0.0.1:1", token=SECRET, instance_id="i", time_zone=PERIOD.time_zone),
+        connected(None),
+        aa.ClientCredentials("https://sign-in.ledgers.test/realms/analytics/oauth/token", "analytics", SECRET),
+        demo_company,
+    ]
+
+
+def test_every_public_class_has_an_example(examples):
+    """Every public class is among the examples; the file of a token file may be anywhere, so its repr is not."""
+    public = {value for value in (getattr(aa, name) for name in aa.__all__) if inspect.isclass(value)}
+    assert public - {type(example) for example in examples} == {aa.TokenFile}
+
+
+def test_reprs_fit_a_terminal(examples, demo_company):
+    """A repr has at most 30 lines of 80 printable columns, and neither a secret nor a table in full."""
+    for example in examples:
+        text = repr(example)
+        lines = text.splitlines()
+        assert 1 <= len(lines) <= 30, text
+        assert max(map(len, lines)) <= 80, text
+        assert all(line.isprintable() for line in lines), text
+        assert SECRET not in text
+        assert demo_company.token not in text
+
+
+def test_a_token_file_is_its_path(tmp_path):
+    """The repr of a token file names the file, not the token."""
+    path = tmp_path / "token"
+    path.write_text(SECRET)
+    path.chmod(0o600)
+    assert repr(aa.TokenFile(path)) == f"TokenFile({str(path)!r})"
+
+
+@pytest.mark.parametrize("example", make_results(), ids=lambda example: type(example).__name__)
+def test_a_result_starts_with_its_summary(example):
+    """The repr of a result is its summary and more, not the list of the fields of a dataclass."""
+    assert repr(example).split()[:4] == example.summary().split()[:4]
+    assert not (dataclasses.is_dataclass(example) and example.__dataclass_params__.repr)
+
+
+def test_reprs_say_what_is_there(demo_company):
+    """Names and amounts are in the text; lines that are left out are counted."""
+    assert f"- {NAME}: -1,234,567,890.12" in repr(make_report()).replace("\n  ", " ")
+    assert repr(make_report()).endswith("more lines: see explain()")
+    assert "-1234567890.12" in repr(make_plan())
+    assert "updated_category_ledger_name" in repr(make_plan())
+    assert repr(PERIOD) == "Period('2025-01-01', '2026-06-30', 'America/Argentina/ComodRivadavia')"
+    assert repr(Rules((Rule("rent", "Rent", {"contains": "ACME"}),), "r.toml")) == (
+        "1 rule(s) of r.toml\n- rent: Rent, where contains ACME"
+    )
+    assert " ".join(repr(demo_company.client).split()) == (
+        f"LedgerClient('{demo_company.base_url}', token='***', instance_id='harbor-lane', time_zone='America/New_York')"
+    )
+    assert "America/New_York" in repr(demo_company)
+
+
+def test_html_has_names_before_ids():
+    """In JupyterLab the table of a plan starts with what a person reads."""
+    shown = make_plan(1)._repr_html_()
+    assert shown.index("<th>description") < shown.index("<th>updated_category_ledger_name") < shown.index("<th>rule")
+    assert shown.index("<th>updated_category_ledger_name") < shown.index("<th>transaction_id")
