@@ -14,9 +14,9 @@ from accounting_analytics.client import LedgerClient
 from accounting_analytics.discovery import discover_ledgers
 from accounting_analytics.errors import IncompleteLoadError, PeriodError
 from accounting_analytics.json_text import to_json_text
-from accounting_analytics.load_metadata import loaded_period, read_load_metadata
+from accounting_analytics.load_metadata import loaded_period, notes, read_load_metadata
 from accounting_analytics.loader import load_cash_flow_report, load_line_entries
-from accounting_analytics.messages import printable
+from accounting_analytics.messages import fit_terminal, printable
 from accounting_analytics.money import format_amount
 from accounting_analytics.periods import Period, choose_zone, parse_date, zone
 from accounting_analytics.progress import progress_bar
@@ -102,7 +102,7 @@ class MonthlyReconciliation:
         return Months.from_columns({name: [row[name] for row in rows] for name in rows[0]}, self.reports[0].scale)
 
     def __repr__(self) -> str:
-        return f"<MonthlyReconciliation {self.summary()}>"
+        return fit_terminal(self.explain())
 
     def summary(self) -> str:
         """One line: the months, and whether they tie."""
@@ -183,12 +183,12 @@ def reconcile_months(
     ----------
     client : LedgerClient
         The service.
-    start_date, end_date : datetime.date or str
+    start_date, end_date : date-like
         First and last day, both inclusive, local to `time_zone`; the first and last month may be parts of a month.
-    time_zone : str, optional
-        Zone that days are counted in, by default the client's, else UTC; ``localtime`` is refused, because only
-        the service knows it.
-    books_start : datetime.date or str, optional
+    time_zone : str or ZoneInfo, optional
+        Zone that days are counted in; by default the client's, else UTC, which is then noted. ``localtime`` is refused,
+        because only the service knows it.
+    books_start : date-like, optional
         First day of the books: starting balances are summed from the line entries since then. Without it they are
         those of the first month's report, rolled forward, and their agreement is not independent.
     ledgers : DataFrame, optional
@@ -251,7 +251,7 @@ def reconcile_months(
         recomputed=recomputed,
         reconciliations=reconciliations,
         anchored=anchored,
-        notes=(starting, *day_zone.notes, *_notes(ledgers), *_notes(line_entries)),
+        notes=tuple(dict.fromkeys([starting, *day_zone.notes, *notes(ledgers), *notes(line_entries)])),
     )
 
 
@@ -311,8 +311,3 @@ def _anchor(reported: CashFlowReport, before: _Month | None) -> pd.DataFrame:
     if before is None or not before.reconciliation.ties:
         return reported.starting_balances
     return before.recomputed.ending_balances
-
-
-def _notes(frame: Any) -> tuple[str, ...]:  # noqa: ANN401 (any frame narwhals knows)
-    """Return the notes of a discovery or a load; none for a frame from elsewhere."""
-    return tuple(getattr(frame, "attrs", {}).get("notes", ()))

@@ -66,6 +66,7 @@ WRONG_CALLS = [
     (lambda: next(aa.iter_line_entry_batches("http://x", ["a"], *MARCH)), CLIENT_HINT),
     (lambda: aa.load_line_entries_to_parquet("http://x", ["a"], *MARCH, "lines.parquet"), CLIENT_HINT),
     (lambda: aa.load_cash_flow_report("http://x", *MARCH), CLIENT_HINT),
+    (lambda: aa.reconcile_months("http://x", *MARCH), CLIENT_HINT),
     (lambda: aa.discover_ledgers("http://x", *MARCH), CLIENT_HINT),
     (lambda: aa.doctor("http://x"), CLIENT_HINT),
 ]

@@ -10,9 +10,11 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.categorization.rules import Rule, Rules
+from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.completeness import Certificate, Check
 from accounting_analytics.diagnosis import Finding, Part, Verdict
 from accounting_analytics.exports import ExportedFile, Manifest
+from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.loader import LoadedFile
 from accounting_analytics.periods import Period
 from accounting_analytics.reconciliation import Comparison
@@ -87,6 +89,20 @@ def make_certificate():
     return Certificate(10_000_000, 1_000_000, AMOUNT, AMOUNT, problems, named_lines_checked=True, checks=checks)
 
 
+def make_months():
+    """Return a reconciliation of many months that do not tie."""
+    return aa.MonthlyReconciliation(
+        period=PERIOD,
+        ledgers=pd.DataFrame(),
+        line_entries=pd.DataFrame(),
+        reports=(make_report(),) * MANY,
+        recomputed=(make_report(),) * MANY,
+        reconciliations=(make_reconciliation(),) * MANY,
+        anchored=True,
+        notes=(NOTE,),
+    )
+
+
 def make_results():
     """Return large results of every class."""
     ledgers = {"ledger_id": IDS, "lines": 10_000_000, "calls": 100_000, "exact": False, "kept_lines": 1}
@@ -95,6 +111,7 @@ def make_results():
     return [
         make_report(),
         make_reconciliation(),
+        make_months(),
         make_plan(),
         make_plan(0),
         make_certificate(),
@@ -117,6 +134,7 @@ def examples(demo_company, tmp_path, connected):
         Rules(rules, "data/rules.toml"),
         Rules((), "data/rules.toml"),
         PERIOD,
+        LedgerNames(dict.fromkeys(IDS, NAME), Hierarchy({})),
         aa.LedgerClient("http://127.0.0.1:1", token=SECRET, instance_id="i", time_zone=PERIOD.time_zone),
         connected(None),
         aa.ClientCredentials("https://sign-in.ledgers.test/realms/analytics/oauth/token", "analytics", SECRET),
