@@ -287,8 +287,8 @@ def test_incomplete_loads_are_recomputed_only_when_allowed(changes, reason):
     """Refused by default, naming what is missing; where allowed, every result is marked PARTIAL."""
     lines = loaded_frame(**changes)
     with pytest.raises(IncompleteLoadError, match=f"{reason}.*allow_partial=True"):
-        aa.recompute_cash_flow(lines, LEDGERS, *MARCH)
-    report = aa.recompute_cash_flow(lines, LEDGERS, *MARCH, allow_partial=True)
+        aa.recompute_cash_flow(lines, LEDGERS, *MARCH, time_zone="UTC")
+    report = aa.recompute_cash_flow(lines, LEDGERS, *MARCH, time_zone="UTC", allow_partial=True)
     assert report.partial
     assert reason in report.notes[0]
     assert "PARTIAL" in report._repr_html_()
