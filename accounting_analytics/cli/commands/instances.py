@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typer
 
-from accounting_analytics.cli.existing_database import open_existing
 from accounting_analytics.cli.options import (
     AsJson,
     Database,
@@ -59,5 +58,7 @@ def create_instance(
 @instances.command("list")
 def list_instances(database: Database, *, as_json: AsJson = False) -> None:
     """List the instances of a database."""
-    with open_existing(database) as store:
+    from accounting_analytics.service.storage.store import Store
+
+    with Store.open(database, create=False) as store:
         print_rows(store.instances(), as_json=as_json)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typer
 
-from accounting_analytics.cli.existing_database import open_existing
 from accounting_analytics.cli.options import (
     AccessLog,
     AllowRemote,
@@ -82,8 +81,9 @@ def _check_database(database: str, *, as_json: bool) -> None:
 
     from accounting_analytics.cli.result_printing import print_json, print_table
     from accounting_analytics.service.check import check_books
+    from accounting_analytics.service.storage.store import Store
 
-    with open_existing(database) as store:
+    with Store.open(database, create=False) as store:
         checked = check_books(store)
         name = store.name
     if as_json:

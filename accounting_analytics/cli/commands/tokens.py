@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typer
 
-from accounting_analytics.cli.existing_database import open_existing
 from accounting_analytics.cli.options import AsJson, Database, Instance, Label, Lifetime, TokenFile, TokenKey
 from accounting_analytics.cli.output import print_message, print_rows
 
@@ -22,9 +21,10 @@ def issue_token(
     """Issue an access token into a new file that only you can read."""
     from accounting_analytics.service.auth.issue_to_file import check_new_file, save_new_token
     from accounting_analytics.service.bookkeeping.instances import choose_instance
+    from accounting_analytics.service.storage.store import Store
 
     check_new_file(token_file)
-    with open_existing(database) as store:
+    with Store.open(database, create=False) as store:
         save_new_token(store, choose_instance(store, instance), token_file, lifetime=lifetime, label=label)
     print_message(
         f"the access token is in {token_file}; to use it: export ACCOUNTING_ANALYTICS_TOKEN_FILE={token_file}"
@@ -35,8 +35,9 @@ def issue_token(
 def list_tokens(database: Database, instance: Instance = None, *, as_json: AsJson = False) -> None:
     """List access tokens by their keys; the secrets are not stored."""
     from accounting_analytics.service.auth import access_tokens
+    from accounting_analytics.service.storage.store import Store
 
-    with open_existing(database) as store:
+    with Store.open(database, create=False) as store:
         print_rows(access_tokens.list_tokens(store, instance), as_json=as_json)
 
 
@@ -44,7 +45,8 @@ def list_tokens(database: Database, instance: Instance = None, *, as_json: AsJso
 def revoke_token(database: Database, key: TokenKey) -> None:
     """Revoke an access token: the next request with it is refused."""
     from accounting_analytics.service.auth import access_tokens
+    from accounting_analytics.service.storage.store import Store
 
-    with open_existing(database) as store:
+    with Store.open(database, create=False) as store:
         access_tokens.revoke_token(store, key)
     print_message(f"token {key.partition('.')[0]} is revoked")
