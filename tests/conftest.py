@@ -140,23 +140,23 @@ def demo_company():
 
 
 class Distortion:
-    """What becomes of questions and answers on the way; by default nothing."""
+    """Changes of requests and responses on the way; by default none."""
 
-    def __init__(self, ask=None, answer=None, date=None, status=None):
-        self._ask, self._answer, self._date, self._status = ask, answer, date, status
+    def __init__(self, request=None, response=None, date=None, status=None):
+        self._change_request, self._change_response, self._date, self._status = request, response, date, status
         self.requests = []
 
-    def ask(self, path, params):
+    def forward_request(self, path, params):
         """Return the parameters to forward."""
         self.requests.append((path, params))
-        return self._ask(path, dict(params)) if self._ask else params
+        return self._change_request(path, dict(params)) if self._change_request else params
 
-    def answer(self, path, params, response):
+    def forward_response(self, path, params, response):
         """Return status, date and body to send back."""
         body = response.content
-        if self._answer and response.status_code == 200:
+        if self._change_response and response.status_code == 200:
             parsed = json.loads(body, parse_float=Decimal)
-            self._answer(path, params, parsed)
+            self._change_response(path, params, parsed)
             body = json.dumps(parsed, default=str).encode()
         status = self._status(path, params) if self._status else None
         if status:
@@ -166,7 +166,7 @@ class Distortion:
 
 @contextmanager
 def forwarded(base_url, distortion):
-    """Serve on 127.0.0.1 what another service answers, distorted; the value is the base address."""
+    """Serve on 127.0.0.1 the responses of another service, distorted; the value is the base address."""
     upstream = httpx.Client(base_url=base_url, timeout=30)
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -177,8 +177,8 @@ def forwarded(base_url, distortion):
             parts = urlsplit(self.path)
             params = dict(parse_qsl(parts.query))
             headers = {name: self.headers[name] for name in ("authorization", "service-instance-id")}
-            response = upstream.get(parts.path, params=distortion.ask(parts.path, params), headers=headers)
-            status, date, body = distortion.answer(parts.path, params, response)
+            response = upstream.get(parts.path, params=distortion.forward_request(parts.path, params), headers=headers)
+            status, date, body = distortion.forward_response(parts.path, params, response)
             self.send_response_only(status)
             self.send_header("date", date or self.date_time_string())
             self.send_header("content-type", "application/json")

@@ -6,7 +6,7 @@ from decimal import Decimal
 def test_a_flow_on_the_wrong_ledger_everywhere(diagnose_books, failed_checks, distortion, books, finding_of):
     """Reports that all have rent on meals add up; the comparison with line entries fails."""
 
-    def answer(path, _params, body):
+    def change_response(path, _params, body):
         if path.endswith("/cash-flow") and (rent := books.flow_of(body, books.rent)):
             meals = books.flow_of(body, books.meals)
             if meals is None:
@@ -16,7 +16,7 @@ def test_a_flow_on_the_wrong_ledger_everywhere(diagnose_books, failed_checks, di
             meals["net_cash_flow"] += rent["net_cash_flow"]
             body["cash_flow_ledgers"].remove(rent)
 
-    diagnosis = diagnose_books(distortion(answer=answer))
+    diagnosis = diagnose_books(distortion(response=change_response))
     assert failed_checks(diagnosis)[0] == "lines = report"
     message = finding_of(diagnosis, "lines = report").message
     assert f"Meals (ledger {books.meals}), entry" in message
@@ -26,11 +26,11 @@ def test_a_flow_on_the_wrong_ledger_everywhere(diagnose_books, failed_checks, di
 def test_a_missing_line(diagnose_books, failed_checks, distortion, books, finding_of):
     """A line that is on no page fails the comparison with the report and the balance of its entry."""
 
-    def answer(path, _params, body):
+    def change_response(path, _params, body):
         if books.rent in path:
             body["records"] = [line for line in body["records"] if line["amount"] != Decimal("1250.00")]
 
-    diagnosis = diagnose_books(distortion(answer=answer))
+    diagnosis = diagnose_books(distortion(response=change_response))
     assert failed_checks(diagnosis) == ["lines = report", "whole entries"]
     message = finding_of(diagnosis, "lines = report").message
     assert f"Rent (ledger {books.rent})" in message
@@ -40,10 +40,10 @@ def test_a_missing_line(diagnose_books, failed_checks, distortion, books, findin
 def test_is_cashflow_ignored(diagnose_books, distortion, finding_of):
     """A service that ignores is_cashflow returns the same lines for true and false."""
 
-    def ask(_path, params):
+    def change_request(_path, params):
         return {name: value for name, value in params.items() if name != "is_cashflow"}
 
-    finding = finding_of(diagnose_books(distortion(ask=ask)), "cash filter")
+    finding = finding_of(diagnose_books(distortion(request=change_request)), "cash filter")
     assert finding.verdict == "failed"
     assert "is_cashflow does not filter" in finding.message
 
@@ -51,11 +51,11 @@ def test_is_cashflow_ignored(diagnose_books, distortion, finding_of):
 def test_lines_lost_by_the_cash_filter(diagnose_books, distortion, books, finding_of):
     """A line that comes only without is_cashflow is named."""
 
-    def answer(path, params, body):
+    def change_response(path, params, body):
         if books.sales in path and params.get("is_cashflow") == "false":
             body["records"] = []
 
-    finding = finding_of(diagnose_books(distortion(answer=answer)), "cash filter")
+    finding = finding_of(diagnose_books(distortion(response=change_response)), "cash filter")
     assert finding.verdict == "failed"
     assert "is among all only" in finding.message
 
@@ -63,10 +63,10 @@ def test_lines_lost_by_the_cash_filter(diagnose_books, distortion, books, findin
 def test_limit_ignored(diagnose_books, failed_checks, distortion, finding_of):
     """A page larger than the limit is named with both numbers."""
 
-    def ask(_path, params):
+    def change_request(_path, params):
         return params | {"limit": "1000"} if "limit" in params else params
 
-    diagnosis = diagnose_books(distortion(ask=ask))
+    diagnosis = diagnose_books(distortion(request=change_request))
     assert failed_checks(diagnosis) == ["page size"]
     assert "limit=2 was requested, and page 1 has" in finding_of(diagnosis, "page size").message
 
@@ -74,11 +74,11 @@ def test_limit_ignored(diagnose_books, failed_checks, distortion, finding_of):
 def test_a_line_lost_between_small_pages(diagnose_books, distortion, finding_of):
     """A line that is missing on small pages only is named."""
 
-    def answer(_path, params, body):
+    def change_response(_path, params, body):
         if params.get("limit") == "2" and "page_token" in params:
             del body["records"][0]
 
-    finding = finding_of(diagnose_books(distortion(answer=answer)), "page size")
+    finding = finding_of(diagnose_books(distortion(response=change_response)), "page size")
     assert finding.verdict == "failed"
     assert "comes 0 time(s) in pages of 2, and once in one of 1,000" in finding.message
 
@@ -86,12 +86,12 @@ def test_a_line_lost_between_small_pages(diagnose_books, distortion, finding_of)
 def test_wrong_opposing_ledgers(diagnose_books, distortion, books, finding_of):
     """A line with an opposing ledger outside its entry is named, with the ledgers of the entry."""
 
-    def answer(path, _params, body):
+    def change_response(path, _params, body):
         for line in body.get("records", ()):
             if "opposing_ledger_ids" in line and books.rent in path:
                 line["opposing_ledger_ids"] = [books.sales]
 
-    finding = finding_of(diagnose_books(distortion(answer=answer)), "opposing ledgers")
+    finding = finding_of(diagnose_books(distortion(response=change_response)), "opposing ledgers")
     assert finding.verdict == "failed"
     assert books.sales in finding.message
     assert books.bank in finding.message
@@ -100,10 +100,10 @@ def test_wrong_opposing_ledgers(diagnose_books, distortion, books, finding_of):
 def test_expand_ignored(diagnose_books, failed_checks, distortion, finding_of):
     """A service that ignores expand fails that check; checks that need expansions are skipped."""
 
-    def ask(_path, params):
+    def change_request(_path, params):
         return {name: value for name, value in params.items() if name != "expand"}
 
-    diagnosis = diagnose_books(distortion(ask=ask))
+    diagnosis = diagnose_books(distortion(request=change_request))
     assert failed_checks(diagnosis) == ["expand"]
     assert "ledger was requested" in finding_of(diagnosis, "expand").message
     assert finding_of(diagnosis, "opposing ledgers").verdict == "not checked"
@@ -123,10 +123,10 @@ def test_parents_refused(diagnose_books, distortion, finding_of):
 def test_tag_filter_ignored(diagnose_books, failed_checks, distortion, finding_of):
     """A report by tag that is the whole report fails the check."""
 
-    def ask(_path, params):
+    def change_request(_path, params):
         return {name: value for name, value in params.items() if name != "tag_ids"}
 
-    diagnosis = diagnose_books(distortion(ask=ask))
+    diagnosis = diagnose_books(distortion(request=change_request))
     assert failed_checks(diagnosis) == ["tagged report"]
     assert "in the report of tag" in finding_of(diagnosis, "tagged report").message
 
@@ -134,13 +134,13 @@ def test_tag_filter_ignored(diagnose_books, failed_checks, distortion, finding_o
 def test_larger_amounts_in_the_tagged_report(diagnose_books, distortion, finding_of):
     """A line with a larger amount in the report by tag is named with both amounts."""
 
-    def answer(path, params, body):
+    def change_response(path, params, body):
         if path.endswith("/cash-flow") and "tag_ids" in params:
             for ledger in body["cash_flow_ledgers"]:
                 for line in ledger["lines"]:
                     line["amount"] -= 1
 
-    finding = finding_of(diagnose_books(distortion(answer=answer)), "tagged report")
+    finding = finding_of(diagnose_books(distortion(response=change_response)), "tagged report")
     assert finding.verdict == "failed"
     assert "-1,251.00 in the report of tag" in finding.message
     assert "-1,250.00 in the whole report" in finding.message
@@ -149,19 +149,19 @@ def test_larger_amounts_in_the_tagged_report(diagnose_books, distortion, finding
 def test_reports_without_lines(diagnose_books, distortion):
     """Reports without lines are compared by ledger."""
 
-    def answer(_path, _params, body):
+    def change_response(_path, _params, body):
         for ledger in body.get("cash_flow_ledgers", ()):
             ledger["lines"] = []
 
-    assert diagnose_books(distortion(answer=answer)).failed == ()
+    assert diagnose_books(distortion(response=change_response)).failed == ()
 
 
 def test_line_ids_of_the_cash_side(diagnose_books, distortion, finding_of):
     """Reports with line ids of the cash side are compared by journal entry."""
 
-    def answer(_path, _params, body):
+    def change_response(_path, _params, body):
         for ledger in body.get("cash_flow_ledgers", ()):
             for line in ledger["lines"]:
                 line["line_id"] = f"cash-{line['line_id']}"
 
-    assert finding_of(diagnose_books(distortion(answer=answer)), "lines = report").verdict == "ok"
+    assert finding_of(diagnose_books(distortion(response=change_response)), "lines = report").verdict == "ok"

@@ -12,12 +12,12 @@ CENT = Decimal("0.01")
 def test_a_wrong_ending_balance(diagnose_books, failed_checks, distortion, books, finding_of):
     """An extra cent at the end of each report fails sum and chain; both amounts are named."""
 
-    def answer(path, _params, body):
+    def change_response(path, _params, body):
         if path.endswith("/cash-flow"):
             for one in body["ending_balances"]:
                 one["cash_balance"] += CENT * (one["ledger_id"] == books.bank)
 
-    diagnosis = diagnose_books(distortion(answer=answer))
+    diagnosis = diagnose_books(distortion(response=change_response))
     assert failed_checks(diagnosis) == ["identity", "balances chain"]
     message = finding_of(diagnosis, "balances chain").message
     assert f"Bank (ledger {books.bank}) ends 2025-01-01 to 2025-01-31 (UTC) with -618.79" in message
@@ -29,11 +29,11 @@ def test_a_wrong_ending_balance(diagnose_books, failed_checks, distortion, books
 def test_flows_that_are_not_the_change_of_cash(diagnose_books, distortion, books, finding_of):
     """A flow that is a cent too large in every report fails the identity."""
 
-    def answer(path, _params, body):
+    def change_response(path, _params, body):
         if path.endswith("/cash-flow") and (rent := books.flow_of(body, books.rent)):
             rent["net_cash_flow"] -= CENT
 
-    finding = finding_of(diagnose_books(distortion(answer=answer)), "identity")
+    finding = finding_of(diagnose_books(distortion(response=change_response)), "identity")
     assert finding.verdict == "failed"
     assert "cash changed by" in finding.message
 
@@ -45,7 +45,7 @@ def test_a_flow_moved_to_another_ledger_in_one_report(diagnose_books, distortion
     """A flow that one report has on another category passes the identity, and fails the sum of its parts."""
     days, check = moved
 
-    def answer(path, params, body):
+    def change_response(path, params, body):
         if (
             path.endswith("/cash-flow")
             and f"{params['start_date']}/{params['end_date']}" == days
@@ -54,7 +54,7 @@ def test_a_flow_moved_to_another_ledger_in_one_report(diagnose_books, distortion
             books.flow_of(body, books.rent)["net_cash_flow"] -= CENT
             books.flow_of(body, books.meals)["net_cash_flow"] += CENT
 
-    diagnosis = diagnose_books(distortion(answer=answer))
+    diagnosis = diagnose_books(distortion(response=change_response))
     assert finding_of(diagnosis, "identity").verdict == "ok"
     finding = finding_of(diagnosis, check)
     assert finding.verdict == "failed"
