@@ -48,7 +48,7 @@ RETIRED_PHRASES = {
     "let go": "released",
     "none of ours": "not from this service",
     "quick look": "fast check",
-    "second look": "consistency check",
+    "second look": "change check",
     "so far as": "where",
     "stand twice": "appear twice",
     "stands twice": "appears twice",

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from accounting_analytics.loader.window_store import FinishedWindow
 
 
-class ConsistencyCheck(NamedTuple):
+class ChangeCheck(NamedTuple):
     """Result of a check: no error, or an error and the windows that are stale."""
 
     error: ChangedWhileReadingError | None
     stale: tuple[FinishedWindow, ...]
 
 
-def check_consistency(reader: WindowReader, windows: tuple[FinishedWindow, ...]) -> ConsistencyCheck:
+def check_changes(reader: WindowReader, windows: tuple[FinishedWindow, ...]) -> ChangeCheck:
     """Read a ledger again from the day of its newest line to the end of the period, and compare.
 
     Books grow at their end: a line that was added, removed or changed during the load is most likely there. Changes
@@ -34,7 +34,7 @@ def check_consistency(reader: WindowReader, windows: tuple[FinishedWindow, ...])
     """
     with_lines = [one for one in windows if one.newest is not None]
     if not with_lines:
-        return ConsistencyCheck(None, ())
+        return ChangeCheck(None, ())
     newest = max(with_lines, key=lambda one: one.window.period)
     period = reader.query.period
     days = Period(_newest_day(newest), period.end_date, period.time_zone)
@@ -45,13 +45,13 @@ def check_consistency(reader: WindowReader, windows: tuple[FinishedWindow, ...])
     )
     after = reader.read_whole(Window(newest.window.ledger_id, days)).table
     if before.equals(after):
-        return ConsistencyCheck(None, ())
+        return ChangeCheck(None, ())
     ids = _changed_ids(before, after)
     msg = (
         f"ledger {newest.window.ledger_id} changed during the load: {len(ids)} line(s) of {days} were added, removed "
         f"or changed: {join_ids(ids)}; load again, or end the period before the days that are still being posted to"
     )
-    return ConsistencyCheck(ChangedWhileReadingError(msg), windows)
+    return ChangeCheck(ChangedWhileReadingError(msg), windows)
 
 
 def _newest_day(newest: FinishedWindow) -> dt.date:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from accounting_analytics.errors import ChangedWhileReadingError, ServiceError, with_context
 from accounting_analytics.load_metadata import count_notes
-from accounting_analytics.loader.change_check import ConsistencyCheck, check_consistency
+from accounting_analytics.loader.change_check import ChangeCheck, check_changes
 from accounting_analytics.loader.window_reader import WindowLines, WindowReader
 from accounting_analytics.loader.windows import gaps
 from accounting_analytics.loader.worker_pool import WorkerPool, start_in_thread
@@ -93,7 +93,7 @@ def load_windows(
 ) -> Built:
     """Read every window that the store does not have yet, and check that no ledger changed meanwhile.
 
-    `build` makes the result of the load. It runs during the consistency check; if that fails, its result is dropped.
+    `build` makes the result of the load. It runs during the change check; if that fails, its result is dropped.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def load_windows(
         built = start_in_thread(partial(copy_context().run, build, loaded), "build a load")
         read_now = {one.window.ledger_id for one in windows}
         by_ledger = _group_by_ledger(loaded.windows)
-        _require_unchanged(reader, store, [by_ledger[ledger_id] for ledger_id in read_now])
+        _check_changes(reader, store, [by_ledger[ledger_id] for ledger_id in read_now])
     except (ServiceError, ChangedWhileReadingError) as error:
         with_context(error, store.recovery_hint())
         raise
@@ -174,10 +174,10 @@ def _read_windows(
     return windows, missing
 
 
-def _require_unchanged(reader: WindowReader, store: WindowStore, ledgers: list[list[FinishedWindow]]) -> None:
+def _check_changes(reader: WindowReader, store: WindowStore, ledgers: list[list[FinishedWindow]]) -> None:
     """Check ledgers that took several pages; windows that are stale leave the store."""
-    pool: WorkerPool[tuple[FinishedWindow, ...], ConsistencyCheck] = WorkerPool(
-        partial(check_consistency, reader), size=len, threads=reader.in_flight, stop=reader.stop
+    pool: WorkerPool[tuple[FinishedWindow, ...], ChangeCheck] = WorkerPool(
+        partial(check_changes, reader), size=len, threads=reader.in_flight, stop=reader.stop
     )
     for result in pool.results(tuple(windows) for windows in ledgers if _has_several_pages(windows)):
         if result.error is not None:

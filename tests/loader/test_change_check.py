@@ -1,4 +1,4 @@
-"""The consistency check: changes at the end of a ledger during a load are found."""
+"""The change check: changes at the end of a ledger during a load are found."""
 
 import threading
 from contextvars import ContextVar
@@ -52,8 +52,8 @@ def test_changes_at_the_end_of_a_ledger_are_found(connected, make_ledgers, sprea
     assert len(aa.load_line_entries(client, ["led_1"], *MARCH)) == len(service.lines)
 
 
-class ConsistencyCheckHeld:
-    """Ledgers whose consistency check is answered only after the result of the load is being built."""
+class ChangeCheckHeld:
+    """Ledgers whose change check is answered only after the result of the load is being built."""
 
     def __init__(self, service):
         self.service = service
@@ -73,9 +73,9 @@ class ConsistencyCheckHeld:
 
 @pytest.mark.parametrize("change", [None, add])
 def test_the_result_is_built_during_the_check(connected, make_ledgers, spread, change):
-    """The result of a load is built while the consistency check waits, and returned only if the check passes."""
+    """The result of a load is built while the change check waits, and returned only if the check passes."""
     service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 40)}), page_size=500)
-    held = ConsistencyCheckHeld(service)
+    held = ChangeCheckHeld(service)
     client = connected(held)
     setting = ContextVar("setting", default="the default")
     setting.set("the caller's")

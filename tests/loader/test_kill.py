@@ -76,7 +76,7 @@ def finished(folder):
 
 
 def repeated_requests(requested, windows):
-    """Return requests for finished days, without those of the consistency check."""
+    """Return requests for finished days, without those of the change check."""
     newest = {ledger_id: max(days) for ledger_id, days in SPREAD.items()}
     return [
         (ledger_id, first, last)
