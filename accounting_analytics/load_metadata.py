@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from accounting_analytics.messages import quote
 from accounting_analytics.periods import DayZone, Period, choose_zone
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from accounting_analytics.periods import ZoneLike
 
 LOAD_METADATA_KEY = b"accounting_analytics.load"
+_HARMLESS_FILTER = ("is_cashflow", True)
+"""Filter that leaves out only lines that no cash flow report needs."""
 
 
 def read_load_metadata(line_entries: Any) -> Mapping[str, Any] | None:  # noqa: ANN401 (any frame)
@@ -101,10 +104,9 @@ def _reasons(metadata: Mapping[str, Any], period: Period, changed: int) -> Itera
         ledgers = metadata["missing"]
         first = next(iter(ledgers), "")
         yield f"days of {len(ledgers)} ledger(s) could not be loaded (ledger {first}: {ledgers.get(first, '')})"
-    if metadata["tag_ids"]:
-        yield "only lines with certain tags were loaded"
-    if metadata["is_cashflow"] is False:
-        yield "only lines of entries that do not touch cash were loaded"
+    for name, value in metadata["filters"].items():
+        if (name, value) != _HARMLESS_FILTER:
+            yield f"only lines with {name}={quote(value)} were loaded"
     loaded = loaded_period(metadata)
     if not loaded.covers(period):
         yield f"the load covers {loaded}, which does not include all of {period}"

@@ -294,8 +294,7 @@ def test_the_zone_of_the_load_is_the_default():
         "end_date": "2030-12-31",
         "time_zone": "Asia/Tokyo",
         "complete": True,
-        "tag_ids": None,
-        "is_cashflow": None,
+        "filters": {},
         "lines": len(lines),
     }
     loaded = recompute_cash_flow(lines, ledgers, "2025-01-01", "2025-01-31")

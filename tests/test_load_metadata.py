@@ -25,8 +25,7 @@ METADATA = {
     "start_date": "2025-03-01",
     "end_date": "2025-03-31",
     "time_zone": "Europe/Berlin",
-    "is_cashflow": None,
-    "tag_ids": [],
+    "filters": {},
     "complete": True,
     "ledgers": {"led_1": "2025-03-01/2025-03-31"},
     "missing": {},
@@ -88,7 +87,7 @@ def test_notes_of_frames_and_results():
 def test_a_complete_load_misses_nothing():
     """A load that covers the period has no reason to be refused, nor has one of entries that touch cash."""
     assert missing_reasons(frame(), MARCH) == ()
-    assert missing_reasons(frame(is_cashflow=True), MARCH) == ()
+    assert missing_reasons(frame(filters={"is_cashflow": True}), MARCH) == ()
 
 
 @pytest.mark.parametrize(
@@ -98,8 +97,12 @@ def test_a_complete_load_misses_nothing():
             frame(complete=False, missing={"led_2": "2025-03-05/2025-03-06"}),
             "days of 1 ledger(s) could not be loaded (ledger led_2: 2025-03-05/2025-03-06)",
         ),
-        (frame(tag_ids=["tag_1"]), "only lines with certain tags were loaded"),
-        (frame(is_cashflow=False), "only lines of entries that do not touch cash were loaded"),
+        (frame(filters={"tag_ids": ["tag_1"]}), "only lines with tag_ids=['tag_1'] were loaded"),
+        (frame(filters={"is_cashflow": False}), "only lines with is_cashflow=False were loaded"),
+        (
+            frame(filters={"is_cashflow": True, "review_status": "reviewed"}),
+            "only lines with review_status='reviewed' were loaded",
+        ),
         (frame(1), "1 lines were removed after the load of 2"),
         (frame(5), "3 lines were added after the load of 2"),
     ],

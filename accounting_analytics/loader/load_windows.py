@@ -50,8 +50,10 @@ class LoadedWindows:
         """Metadata of the load, with ledgers and days as short texts: pandas copies it with every frame."""
         requested = self.query.as_json()
         ledger_ids = requested.pop("ledger_ids")
+        filters = {name: requested.pop(name) for name in self.query.filters}
         return {
             **requested,
+            "filters": {name: value for name, value in filters.items() if value is not None},
             "complete": not self.missing,
             "ledgers": dict.fromkeys(ledger_ids, "") | _days_by_ledger(one.window for one in self.windows),
             "missing": _days_by_ledger(one.window for one in self.missing),

@@ -52,7 +52,7 @@ def test_a_load_has_metadata(connected, make_ledgers, spread):
     client = connected(service)
     frame = aa.load_line_entries(client, ["led_1", "led_2"], *MARCH, time_zone="America/New_York", is_cashflow=True)
     load = frame.attrs["load"]
-    assert (load["complete"], load["missing"], load["is_cashflow"]) == (True, {}, True)
+    assert (load["complete"], load["missing"], load["filters"]) == (True, {}, {"is_cashflow": True})
     assert (load["start_date"], load["end_date"], load["time_zone"]) == (*MARCH, "America/New_York")
     assert load["ledgers"]["led_2"] == "/".join(MARCH)
     windows = [tuple(map(dt.date.fromisoformat, one.split("/"))) for one in load["ledgers"]["led_1"].split()]
