@@ -23,6 +23,7 @@
     |  |  `- GarbledAnswerError                 ... because it is truncated or corrupted
     |  `- StatusError                           an unsuccessful HTTP status
     |     |- InvalidRequestError                400, 422 and any other 4xx
+    |     |  `- ExpiredPageTokenError               ... because a page token is no longer accepted
     |     |- AuthenticationError                401
     |     |- PermissionDeniedError              403
     |     |- NotFoundError                      404, 410
@@ -164,6 +165,10 @@ class StatusError(ServiceError):
 
 class InvalidRequestError(StatusError):
     """The service refused the request (400, 422 and any other 4xx)."""
+
+
+class ExpiredPageTokenError(InvalidRequestError):
+    """The service no longer accepts a page token that it issued."""
 
 
 class AuthenticationError(StatusError):

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from accounting_analytics.errors import InvalidRequestError, ProtocolError
+from accounting_analytics.errors import ExpiredPageTokenError, InvalidRequestError, ProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,10 +30,6 @@ class ListPage(Protocol):
 
 Page = TypeVar("Page", bound=ListPage)
 Result = TypeVar("Result")
-
-
-class ExpiredPageTokenError(InvalidRequestError):
-    """The service no longer accepts a page token that it issued."""
 
 
 def follow_pages(request_page: Callable[[str | None, int], Page], *, subject: str) -> Iterator[Page]:

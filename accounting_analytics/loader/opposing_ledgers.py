@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.client.pagination import ExpiredPageTokenError, restart_on_expired_token
-from accounting_analytics.errors import InvalidRequestError
+from accounting_analytics.client.pagination import restart_on_expired_token
+from accounting_analytics.errors import ExpiredPageTokenError, InvalidRequestError
 
 if TYPE_CHECKING:
     import datetime as dt

@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from accounting_analytics.client.pagination import ExpiredPageTokenError, follow_pages, restart_on_expired_token
-from accounting_analytics.errors import GarbledAnswerError, ProtocolError, ServiceError, with_context
+from accounting_analytics.client.pagination import follow_pages, restart_on_expired_token
+from accounting_analytics.errors import (
+    ExpiredPageTokenError,
+    GarbledAnswerError,
+    ProtocolError,
+    ServiceError,
+    with_context,
+)
 from accounting_analytics.loader.line_entry_schema import line_schema
 from accounting_analytics.loader.line_tables import remove_repeats, require_in_period, sort_lines
 from accounting_analytics.loader.page_decoder import PageDecoder

@@ -6,11 +6,10 @@ import pytest
 
 from accounting_analytics.client.pagination import (
     MAX_PAGES_WITHOUT_NEW_IDS,
-    ExpiredPageTokenError,
     follow_pages,
     restart_on_expired_token,
 )
-from accounting_analytics.errors import InvalidRequestError, ProtocolError
+from accounting_analytics.errors import ExpiredPageTokenError, InvalidRequestError, ProtocolError
 
 
 class Page(NamedTuple):
