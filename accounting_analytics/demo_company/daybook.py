@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.demo_company.accounts import ACCOUNTS, ledger_id
 from accounting_analytics.money import from_minor_units
-from accounting_analytics.periods import zone
+from accounting_analytics.periods import as_utc, zone
 from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTag, NewTransaction
 
 if TYPE_CHECKING:
@@ -66,13 +66,13 @@ class Daybook:
 
     def journal_entries(self, required: Mapping[str, str]) -> list[NewJournalEntry]:
         """Journal entries by time, with numbered ids; `required` gives the ids of the required ledgers by key."""
-        entries = sorted(self._entries, key=lambda entry: entry.moment.astimezone(dt.UTC))
+        entries = sorted(self._entries, key=lambda entry: as_utc(entry.moment))
         return [_journal_entry(entry, f"{number:05d}", required) for number, entry in enumerate(entries, start=1)]
 
 
 def _journal_entry(entry: _Entry, number: str, required: Mapping[str, str]) -> NewJournalEntry:
     return NewJournalEntry(
-        datetime=entry.moment.astimezone(dt.UTC),
+        datetime=as_utc(entry.moment),
         description=entry.description,
         lines=tuple(
             NewLine(

@@ -25,6 +25,7 @@ from accounting_analytics.errors import (
     JobTimedOutError,
     NotebookFailedError,
     NotebookParametersError,
+    with_context,
 )
 from accounting_analytics.notebook_jobs.notebook_html import notebook_html
 from accounting_analytics.progress import BATCH_VARIABLE
@@ -111,7 +112,7 @@ def run_notebook(
     failure = _find_failure(source, finished, code, stderr)
     run = _save(finished, folder, source.stem if failure is None else f"{source.stem}.failed", tokens)
     if failure is not None:
-        raise _add_path(failure, run.notebook)
+        raise with_context(failure, f"the notebook with all outputs so far is {run.notebook}")
     return run
 
 
@@ -226,11 +227,6 @@ def _exit_code(error_name: str) -> int:
     """Exit code of an error by its name; 1 for an error of another package."""
     kind = getattr(errors, error_name, None)
     return kind.exit_code if isinstance(kind, type) and issubclass(kind, AccountingAnalyticsError) else 1
-
-
-def _add_path(failure: AccountingAnalyticsError, saved: Path) -> AccountingAnalyticsError:
-    failure.args = (f"{failure.args[0]}; the notebook with all outputs so far is {saved}",)
-    return failure
 
 
 def _save(notebook: Any, folder: Path, name: str, tokens: set[str]) -> NotebookRun:  # noqa: ANN401

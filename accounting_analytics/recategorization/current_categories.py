@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from accounting_analytics.client.records import flattened
 from accounting_analytics.errors import InputError, NotFoundError, PlanError, ProtocolError
+from accounting_analytics.periods import as_utc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -32,7 +33,7 @@ def read_categories(client: LedgerClient, items: Iterable[PlanItem]) -> dict[tup
     """
     wanted: dict[str, dict[dt.date, set[str]]] = {}
     for item in items:
-        day = item.datetime.astimezone(dt.UTC).date()
+        day = as_utc(item.datetime).date()
         wanted.setdefault(item.ledger_id, {}).setdefault(day, set()).add(item.transaction_id)
     found: dict[tuple[str, str], frozenset[str]] = {}
     for ledger_id, days in wanted.items():
@@ -54,7 +55,7 @@ def require_no_cash(client: LedgerClient, items: list[PlanItem]) -> None:
     """
     if not items:
         return
-    day = items[0].datetime.astimezone(dt.UTC).date()
+    day = as_utc(items[0].datetime).date()
     report = client.retrieve_cash_flow_report(day, day)
     cash = {balance.ledger_id for balance in flattened([*report.starting_balances, *report.ending_balances])}
     for item in items:

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from accounting_analytics.errors import AmountError
 from accounting_analytics.money import PRECISION, parse_amount
-from accounting_analytics.periods import zone
+from accounting_analytics.periods import as_utc, zone
 
 _NOON = dt.time(12)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -49,7 +49,7 @@ class InstantParser:
         if moment.tzinfo is None:
             moment = self._local(moment, value)
         try:
-            return moment.astimezone(dt.UTC)
+            return as_utc(moment)
         except OverflowError:
             msg = f"datetime {str(value)!r} is outside the calendar"
             raise ValueError(msg) from None
@@ -75,7 +75,7 @@ class InstantParser:
         if first.utcoffset() == second.utcoffset():
             return first
         # the two folds differ if the clock changed: forward past this time, or back so that it occurs twice
-        exists = first.astimezone(dt.UTC).astimezone(self._zone).replace(tzinfo=None) == moment
+        exists = as_utc(first).astimezone(self._zone).replace(tzinfo=None) == moment
         problem = "occurs twice" if exists else "does not exist"
         msg = f"datetime {str(value)!r} {problem} in {self._name}; write it with its offset from UTC"
         raise ValueError(msg)
