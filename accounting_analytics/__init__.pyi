@@ -9,6 +9,7 @@ from .diagnosis import Diagnosis, doctor
 from .discovery import discover_ledgers
 from .exports import export_parquet
 from .ledger_names import LedgerNames
+from .line_entry_files import read_line_entries
 from .load_metadata import notes
 from .loader import (
     LoadPlan,
@@ -56,6 +57,7 @@ __all__ = [
     "plan_load",
     "plan_recategorization",
     "propose",
+    "read_line_entries",
     "recompute_cash_flow",
     "reconcile",
     "reconcile_months",

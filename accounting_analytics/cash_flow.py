@@ -15,6 +15,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import narwhals as nw
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,12 +30,24 @@ from accounting_analytics.errors import (
     IncompleteLoadError,
     InputError,
 )
+from accounting_analytics.frame_columns import INSTANT, TEXT, decimal_scale, exact_amounts, find_scale, is_decimal
 from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.load_metadata import missing_reasons, zone_of_frame
+from accounting_analytics.load_metadata import missing_reasons, stated_scales, zone_of_frame
 from accounting_analytics.messages import join_ids
-from accounting_analytics.money import EXACT, PRECISION, arrow_type, check_scale, pandas_dtype, parse_amount
+from accounting_analytics.money import (
+    EXACT,
+    MAX_INT64_SUM,
+    MAX_NOISE_IN_UNITS,
+    MAX_UNITS,
+    PRECISION,
+    arrow_type,
+    from_minor_units,
+    parse_amount,
+    to_floats,
+    units_to_floats,
+)
 from accounting_analytics.periods import Interval, Period
-from accounting_analytics.schemas import INSTANT, TEXT, CashBalances, CashFlowLedgers
+from accounting_analytics.schemas import CashBalances, CashFlowLedgers
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -46,6 +59,7 @@ if TYPE_CHECKING:
 
 _TEXT = pa.string()
 _ROWS_PER_BATCH = 1 << 17
+_MAX_IDS = 3
 _INSTANT = pa.timestamp("us", "UTC")
 _TEXT_COLUMNS = ("id", "ledger_id", "journal_entry_id", "journal_entry_description")
 _LINE_COLUMNS = (*_TEXT_COLUMNS, "datetime", "signed_amount")
@@ -60,6 +74,7 @@ def recompute_cash_flow(
     *,
     time_zone: ZoneLike | None = None,
     starting_balances: pd.DataFrame | Mapping[str, Decimal] | None = None,
+    scale: int | None = None,
     allow_partial: bool = False,
 ) -> CashFlowReport:
     """Recompute the cash flow report of a period from raw line entries, exactly.
@@ -84,6 +99,8 @@ def recompute_cash_flow(
         Balances of the cash ledgers at the start (:class:`~accounting_analytics.schemas.CashBalances`, or id, unique
         name or path of a ledger to amount) to roll forward; earlier lines are then not used. Without it the history
         is summed.
+    scale : int, optional
+        Fraction digits of the amounts; by default those of a decimal type, else those that the load states, else 2.
     allow_partial : bool
         Recompute even if lines are known to be missing; ``partial`` is then set on the report and on all results made
         from it.
@@ -91,7 +108,8 @@ def recompute_cash_flow(
     Returns
     -------
     CashFlowReport
-        Its tables are pandas for every engine. ``anchored`` says whether the starting balances were supplied.
+        Its tables are pandas for every engine, with float64 amounts unless `line_entries` is a pandas frame of Arrow
+        decimals. ``anchored`` says whether the starting balances were supplied.
 
     Raises
     ------
@@ -102,7 +120,7 @@ def recompute_cash_flow(
     IncompleteLoadError
         Lines are missing: according to the load metadata, or entries of the period do not balance.
     AmountError
-        The amounts are too large to be summed exactly.
+        An amount is not a whole number of minor units, or the amounts are too large to be summed exactly.
     """
     day_zone = zone_of_frame(line_entries, time_zone)
     period = Period(start_date, end_date, day_zone.name)
@@ -115,21 +133,21 @@ def recompute_cash_flow(
             "allow_partial=True for a report that is marked PARTIAL"
         )
         raise IncompleteLoadError(msg)
-    lines = _select_lines(line_entries)
     with localcontext(EXACT):
-        sums = _LedgerSums.from_lines(lines, within, before)
+        lines, amounts = _with_exact_amounts(_select_lines(line_entries), line_entries, scale)
+        sums = _LedgerSums.from_lines(lines, amounts, within, before)
         chart.require([*sums.within, *(sums.before if starting_balances is None else ())])
         inside = lines.filter(_is_within(within))
         gap = _describe_unbalanced(inside)
         if gap and not allow_partial:
             raise IncompleteLoadError(gap)
         missing = (*missing, *([gap] if gap else []))
-        flows = _flows(inside, chart, sums.scale)
+        flows = _flows(inside, chart)
         if starting_balances is None:
             starting = _StartingBalances.from_sums(sums, period)
         else:
-            starting = _StartingBalances.from_supplied(starting_balances, chart, sums.scale)
-        report = _build_report(period, chart, flows, sums, starting, missing)
+            starting = _StartingBalances.from_supplied(starting_balances, chart, amounts.scale)
+        report = _build_report(period, chart, flows, sums, starting, amounts, missing)
     return replace(report, notes=(*report.notes, *day_zone.notes))
 
 
@@ -212,33 +230,65 @@ class _Chart:
         return [ledger_id for ledger_id in self.ordered if ledger_id in ledger_ids]
 
 
+class _Amounts(NamedTuple):
+    """How the amounts of the lines are represented while they are summed.
+
+    Attributes
+    ----------
+    scale : int
+        Fraction digits.
+    in_units : bool
+        True for whole minor units, False for decimals.
+    as_decimals : bool
+        Whether the tables of the report have Arrow decimals instead of float64.
+    notes : tuple of str
+        What was assumed or normalized.
+    """
+
+    scale: int
+    in_units: bool
+    as_decimals: bool
+    notes: tuple[str, ...] = ()
+
+    def to_decimal(self, value: Any) -> Decimal:  # noqa: ANN401 (an int or a Decimal)
+        """Exact amount of a sum."""
+        return from_minor_units(int(value), self.scale) if self.in_units else value
+
+    def to_frame_column(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Amounts as the tables of the report have them: Arrow decimals, or the nearest floats."""
+        if pa.types.is_int64(values.type):
+            return pa.chunked_array([units_to_floats(values.to_numpy(), self.scale)])
+        if self.in_units:
+            values = pa.chunked_array([[self.to_decimal(units) for units in values.to_pylist()]])
+        exact = values.cast(arrow_type(self.scale))
+        return exact if self.as_decimals else pa.chunked_array([to_floats(exact)])
+
+
 class _LedgerSums(NamedTuple):
     """Signed sums of each ledger, before and within the period."""
 
     before: dict[str | None, Decimal]
     within: dict[str | None, Decimal]
     earliest: dt.datetime | None
-    scale: int
 
     @classmethod
-    def from_lines(cls, lines: Lines, within: tuple[Interval, ...], before: tuple[Interval, ...]) -> Self:
-        """Sum in one pass; refuse null dates and amounts, and amounts too large to be summed exactly."""
-        _require_exact_sums(lines)
+    def from_lines(
+        cls, lines: Lines, amounts: _Amounts, within: tuple[Interval, ...], before: tuple[Interval, ...]
+    ) -> Self:
+        """Sum in one pass; refuse null dates."""
         sums = (
             lines.select("ledger_id", "datetime", "signed_amount", within=_is_within(within), before=_is_within(before))
             .group_by("ledger_id", "within", "before")
             .agg(nw.col("signed_amount").sum(), nw.col("datetime").min())
         )
-        summed = _collect(sums)
-        rows = summed.to_pylist()
+        rows = _collect(sums).to_pylist()
         if any(row["within"] is None or row["before"] is None for row in rows):
             raise FrameError(_null_message("line_entries", "datetime"))
         used = [row for row in rows if row["within"] or row["before"]]
         return cls(
-            before={row["ledger_id"]: row["signed_amount"] for row in used if row["before"]},
-            within={row["ledger_id"]: row["signed_amount"] for row in used if row["within"]},
+            before={row["ledger_id"]: amounts.to_decimal(row["signed_amount"]) for row in used if row["before"]},
+            within={row["ledger_id"]: amounts.to_decimal(row["signed_amount"]) for row in used if row["within"]},
             earliest=min((row["datetime"] for row in used), default=None),
-            scale=check_scale(summed.schema.field("signed_amount").type.scale),
         )
 
 
@@ -251,15 +301,75 @@ def _select_lines(line_entries: Any) -> Lines:  # noqa: ANN401 (any frame narwha
         if schema[name] not in (nw.String, nw.Categorical, nw.Enum):
             msg = f"line_entries: column {name!r} holds {schema[name]}, not text"
             raise FrameError(msg)
-    amount, instant = schema["signed_amount"], schema["datetime"]
-    if amount != nw.Decimal:
-        msg = f"line_entries: column 'signed_amount' holds {amount}, not exact amounts (decimal128({PRECISION}, scale))"
-        raise FrameError(msg)
+    instant = schema["datetime"]
     if not isinstance(instant, nw.Datetime) or instant.time_zone is None:
         msg = f"line_entries: column 'datetime' holds {instant}, not instants with a time zone (UTC)"
         raise FrameError(msg)
     texts = [nw.col(name) if schema[name] == nw.String else nw.col(name).cast(nw.String) for name in _TEXT_COLUMNS]
     return frame.select(*texts, _in_microseconds_utc(frame, instant), "signed_amount")
+
+
+def _with_exact_amounts(lines: Lines, line_entries: Any, scale: int | None) -> tuple[Lines, _Amounts]:  # noqa: ANN401
+    """Lines with amounts that are summed exactly: decimals as they are, anything else as whole minor units."""
+    dtype = lines.collect_schema()["signed_amount"]
+    decimal_scale = dtype.scale if isinstance(dtype, nw.Decimal) else None
+    found = find_scale((decimal_scale, scale, *stated_scales(line_entries)))
+    if isinstance(dtype, nw.Decimal):
+        _require_exact_sums(lines)
+        is_pandas = isinstance(line_entries, pd.DataFrame) and is_decimal(line_entries["signed_amount"].dtype)
+        return lines, _Amounts(found.scale, in_units=False, as_decimals=is_pandas, notes=found.notes)
+    if dtype != nw.Float64 and not dtype.is_integer():
+        msg = (
+            f"line_entries: column 'signed_amount' holds {dtype}, not exact amounts: float64 of whole minor units, "
+            "decimals, or integers (major units)"
+        )
+        raise FrameError(msg)
+    in_units, noise_removed = _in_minor_units(lines, found.scale, is_float=dtype == nw.Float64)
+    noise = [f"{noise_removed} amount(s) had float rounding noise, which was removed."] if noise_removed else []
+    return in_units, _Amounts(found.scale, in_units=True, as_decimals=False, notes=(*found.notes, *noise))
+
+
+def _in_minor_units(lines: Lines, scale: int, *, is_float: bool) -> tuple[Lines, int]:
+    """Lines with amounts in whole minor units, and how many had float rounding noise.
+
+    The same test as :func:`~accounting_analytics.money.read_floats`, as an expression for any engine. Sums are in
+    int64 while they fit; engines wrap around silently past that, so larger ones are in decimals.
+    """
+    amount, factor = nw.col("signed_amount").cast(nw.Float64), 10.0**scale
+    units = (amount * factor).round(0)
+    divisor = units * 0 + factor  # polars multiplies by the reciprocal of a literal, which is inexact
+    size, distance = units.abs(), (amount - units / divisor).abs()
+    spacing = amount.abs() * np.finfo(np.float64).eps
+    near = (distance <= MAX_NOISE_IN_UNITS / factor) | (distance <= spacing)
+    fits = (size < MAX_UNITS) & near & amount.is_finite()
+    counts = lines.select(
+        "id", absent=_is_missing(amount, is_float=is_float), wrong=~fits, noisy=distance > 0, size=size
+    ).with_columns(wrong=nw.col("wrong") & ~nw.col("absent"))
+    summary = counts.select(
+        absent=nw.col("absent").cast(nw.Int64).sum(),
+        wrong=nw.col("wrong").cast(nw.Int64).sum(),
+        noisy=(nw.col("noisy") & ~nw.col("wrong")).cast(nw.Int64).sum(),
+        size=nw.col("size").sum(),
+    )
+    (found,) = _collect(summary).to_pylist()
+    if found["absent"]:
+        raise FrameError(_null_message("line_entries", "signed_amount"))
+    if found["wrong"]:
+        ids = _collect(counts.filter(nw.col("wrong")).select("id").head(_MAX_IDS))["id"].to_pylist()
+        msg = (
+            f"line_entries: {found['wrong']} amount(s) in signed_amount are not whole minor units at scale {scale}, or "
+            f"too large for float64: id {join_ids(ids)}; call .round({scale}) after arithmetic"
+        )
+        raise AmountError(msg)
+    exact = units.cast(nw.Int64)
+    if (found["size"] or 0) >= MAX_INT64_SUM:
+        exact = exact.cast(nw.Decimal(PRECISION, 0))
+    return lines.with_columns(exact.alias("signed_amount")), found["noisy"] or 0
+
+
+def _is_missing(amount: nw.Expr, *, is_float: bool) -> nw.Expr:
+    """Whether there is no amount; in a float column NaN is null too."""
+    return amount.is_null() | amount.is_nan() if is_float else amount.is_null()
 
 
 def _in_microseconds_utc(frame: Lines, kind: nw.Datetime) -> nw.Expr:
@@ -351,7 +461,7 @@ def _describe_unbalanced(inside: Lines) -> str:
     )
 
 
-def _flows(inside: Lines, chart: _Chart, scale: int) -> pa.Table:
+def _flows(inside: Lines, chart: _Chart) -> pa.Table:
     """Cash flow lines: category lines of entries that touch cash, with the name of the cash ledger that moved."""
     on_cash = nw.col("ledger_id").is_in(chart.cash) if chart.cash else _no_row("ledger_id")
     cash_lines = inside.filter(on_cash)
@@ -367,7 +477,7 @@ def _flows(inside: Lines, chart: _Chart, scale: int) -> pa.Table:
         {
             "line_id": flows["id"],
             "ledger_id": flows["ledger_id"],
-            "amount": pc.negate(flows["signed_amount"]).cast(arrow_type(scale)),
+            "amount": pc.negate(flows["signed_amount"]),
             "datetime": flows["datetime"],
             "cash_flow_ledger_name": _map_text(_moved_cash_ledgers(flows, cash_lines, entries, chart), chart.names),
             "journal_entry_id": flows["journal_entry_id"],
@@ -455,32 +565,48 @@ class _StartingBalances(NamedTuple):
     @classmethod
     def from_supplied(cls, balances: pd.DataFrame | Mapping[str, Decimal], chart: _Chart, scale: int) -> Self:
         """Take balances as they are; they must be exact at the scale."""
-        if isinstance(balances, pd.DataFrame):
-            _require_columns(balances.columns, ("ledger_id", "cash_balance"), "starting_balances")
-            if balances["ledger_id"].duplicated().any():
-                msg = "starting_balances: a ledger id occurs more than once"
-                raise FrameError(msg)
-            balances = dict(zip(balances["ledger_id"], balances["cash_balance"], strict=True))
-        else:
-            balances = chart.by_id(balances)
-        others = balances.keys() - set(chart.cash)
+        supplied, noise_removed = (
+            _read_balances(balances, scale)
+            if isinstance(balances, pd.DataFrame)
+            else _parse_balances(chart.by_id(balances), scale)
+        )
+        others = supplied.keys() - set(chart.cash)
         if others:
             msg = (
                 f"starting_balances: {len(others)} ledger(s) do not report cash flow in ledgers: "
                 f"{join_ids(others)}; the balances and the chart of accounts disagree about what is cash"
             )
             raise FrameError(msg)
-        parsed = {ledger_id: parse_amount(amount, scale) for ledger_id, amount in balances.items()}
         notes = ["Starting balances were supplied, not summed from history: their agreement proves nothing."]
-        missing = set(chart.cash) - balances.keys()
+        missing = set(chart.cash) - supplied.keys()
         if missing:
             notes.append(
                 f"{len(missing)} cash ledger(s) have no supplied balance and start at zero: {join_ids(missing)}."
             )
-        rounded = sum(amount.rounding_noise_removed for amount in parsed.values())
-        if rounded:
-            notes.append(f"{rounded} supplied starting balance(s) had float rounding noise removed.")
-        return cls({key: amount.amount for key, amount in parsed.items()}, tuple(notes), anchored=True)
+        if noise_removed:
+            notes.append(f"{noise_removed} supplied starting balance(s) had float rounding noise removed.")
+        return cls(supplied, tuple(notes), anchored=True)
+
+
+def _parse_balances(balances: Mapping[str, Decimal], scale: int) -> tuple[dict[str | None, Decimal], int]:
+    """Supplied amounts, exactly, and how many had float rounding noise."""
+    parsed = {ledger_id: parse_amount(amount, scale) for ledger_id, amount in balances.items()}
+    noise_removed = sum(amount.rounding_noise_removed for amount in parsed.values())
+    return {ledger_id: amount.amount for ledger_id, amount in parsed.items()}, noise_removed
+
+
+def _read_balances(balances: pd.DataFrame, scale: int) -> tuple[dict[str | None, Decimal], int]:
+    """Exact amounts of a supplied table, by ledger id, and how many had float rounding noise."""
+    _require_columns(balances.columns, ("ledger_id", "cash_balance"), "starting_balances")
+    ledger_ids, amounts = balances["ledger_id"], balances["cash_balance"]
+    if ledger_ids.duplicated().any():
+        msg = "starting_balances: a ledger id occurs more than once"
+        raise FrameError(msg)
+    if amounts.isna().any():
+        raise FrameError(_null_message("starting_balances", "cash_balance"))
+    find_scale([scale, *stated_scales(balances), decimal_scale(amounts)])
+    exact, noise_removed = exact_amounts(amounts, scale, ledger_ids)
+    return dict(zip(ledger_ids, exact, strict=True)), noise_removed
 
 
 def _build_report(  # noqa: PLR0917 (the parts of a report)
@@ -489,14 +615,15 @@ def _build_report(  # noqa: PLR0917 (the parts of a report)
     flows: pa.Table,
     sums: _LedgerSums,
     starting: _StartingBalances,
+    amounts: _Amounts,
     missing: tuple[str, ...],
 ) -> CashFlowReport:
     """Build the report, and check that the flows sum to the change of the cash balances."""
-    zero = Decimal(0).scaleb(-sums.scale)
+    zero = Decimal(0).scaleb(-amounts.scale)
     start = {ledger_id: starting.balances.get(ledger_id, zero) for ledger_id in chart.cash}
     end = {ledger_id: start[ledger_id] + sums.within.get(ledger_id, zero) for ledger_id in chart.cash}
     per_ledger = flows.group_by("ledger_id").aggregate([("amount", "sum")]).to_pylist()
-    net = {row["ledger_id"]: row["amount_sum"] for row in per_ledger}
+    net = {row["ledger_id"]: amounts.to_decimal(row["amount_sum"]) for row in per_ledger}
     starting_cash, ending_cash, net_cash_flow = (sum(own.values(), zero) for own in (start, end, net))
     if net_cash_flow != ending_cash - starting_cash and not missing:
         msg = (
@@ -509,10 +636,10 @@ def _build_report(  # noqa: PLR0917 (the parts of a report)
     unknown = None in totals.values() or None in chart.totals(start).values()
     return CashFlowReport(
         period=period,
-        ledgers=_ledger_table(chart, net, totals, sums.scale),
-        lines=_line_table(flows, chart, sums.scale),
-        starting_balances=_balance_table(chart, start, sums.scale),
-        ending_balances=_balance_table(chart, end, sums.scale),
+        ledgers=_ledger_table(chart, net, totals, amounts),
+        lines=_line_table(flows, chart, amounts),
+        starting_balances=_balance_table(chart, start, amounts),
+        ending_balances=_balance_table(chart, end, amounts),
         starting_cash_balance=starting_cash,
         ending_cash_balance=ending_cash,
         anchored=starting.anchored,
@@ -520,6 +647,7 @@ def _build_report(  # noqa: PLR0917 (the parts of a report)
         notes=(
             *(f"PARTIAL: {why}." for why in missing),
             *starting.notes,
+            *amounts.notes,
             *([_unknown_parents_note(chart)] if unknown else []),
         ),
     )
@@ -534,7 +662,7 @@ def _unknown_parents_note(chart: _Chart) -> str:
 
 
 def _ledger_table(
-    chart: _Chart, net: Mapping[str, Decimal], totals: Mapping[str, Decimal | None], scale: int
+    chart: _Chart, net: Mapping[str, Decimal], totals: Mapping[str, Decimal | None], amounts: _Amounts
 ) -> pd.DataFrame:
     ledger_ids = chart.in_order(totals)
     zero = Decimal(0)
@@ -544,10 +672,10 @@ def _ledger_table(
         "net_cash_flow": [net.get(ledger_id, zero) for ledger_id in ledger_ids],
         "total_net_cash_flow": [totals[ledger_id] for ledger_id in ledger_ids],
     }
-    return CashFlowLedgers.from_columns(columns, scale)
+    return CashFlowLedgers.from_columns(columns, amounts.scale, as_decimals=amounts.as_decimals)
 
 
-def _balance_table(chart: _Chart, own: Mapping[str, Decimal], scale: int) -> pd.DataFrame:
+def _balance_table(chart: _Chart, own: Mapping[str, Decimal], amounts: _Amounts) -> pd.DataFrame:
     ledger_ids, totals = chart.in_order(own), chart.totals(own)
     columns = {
         "ledger_id": ledger_ids,
@@ -556,22 +684,27 @@ def _balance_table(chart: _Chart, own: Mapping[str, Decimal], scale: int) -> pd.
         "cash_balance": [own[ledger_id] for ledger_id in ledger_ids],
         "total_cash_balance": [totals[ledger_id] for ledger_id in ledger_ids],
     }
-    return CashBalances.from_columns(columns, scale)
+    return CashBalances.from_columns(columns, amounts.scale, as_decimals=amounts.as_decimals)
 
 
-def _line_table(flows: pa.Table, chart: _Chart, scale: int) -> pd.DataFrame:
+def _line_table(flows: pa.Table, chart: _Chart, amounts: _Amounts) -> pd.DataFrame:
     """Pandas table of the lines, in the order of the ledgers, then (datetime, line_id)."""
     rank = pc.index_in(flows["ledger_id"], value_set=pa.array(chart.ordered, _TEXT))
     order = pc.sort_indices(
         flows.append_column("rank", rank),
         sort_keys=[("rank", "ascending"), ("datetime", "ascending"), ("line_id", "ascending")],
     )
+    amount = amounts.to_frame_column(flows["amount"])
+    flows = flows.set_column(flows.column_names.index("amount"), "amount", amount)
     # pandas text has 64-bit offsets, and 32-bit ones may overflow when rows are taken
     wide = pa.schema([field.with_type(pa.large_string()) if field.type == _TEXT else field for field in flows.schema])
-    dtypes = {pa.large_string(): TEXT, _INSTANT: INSTANT, arrow_type(scale): pandas_dtype(scale)}
+    dtypes = {pa.large_string(): TEXT, _INSTANT: INSTANT}
+    if amounts.as_decimals:
+        dtypes[amount.type] = pd.ArrowDtype(amount.type)
     ordered = flows.cast(wide).take(order)
     _require_unique_ids(ordered["line_id"])
     lines: pd.DataFrame = ordered.to_pandas(types_mapper=dtypes.get)
+    lines.attrs["scale"] = amounts.scale
     return lines
 
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from accounting_analytics.arguments import require_type
+from accounting_analytics.frame_columns import decimal_scale, find_scale, is_decimal, total
 from accounting_analytics.json_text import to_json_text
+from accounting_analytics.load_metadata import stated_scales
 from accounting_analytics.messages import fit_terminal, printable
 from accounting_analytics.money import EXACT, format_amount
+from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 
 if TYPE_CHECKING:
     from accounting_analytics.periods import Period
-from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, scale_of, total
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,21 +61,44 @@ class CashFlowReport:
 
     def checked(self) -> CashFlowReport:
         """Return the report if its four tables are valid; else raise FrameError."""
-        CashFlowLedgers.checked(self.ledgers)
-        CashFlowLines.checked(self.lines)
-        CashBalances.checked(self.starting_balances)
-        CashBalances.checked(self.ending_balances)
+        CashFlowLedgers.require_valid(self.ledgers)
+        CashFlowLines.require_valid(self.lines)
+        CashBalances.require_valid(self.starting_balances)
+        CashBalances.require_valid(self.ending_balances)
         return self
+
+    def exact(self) -> CashFlowReport:
+        """Return the report with Arrow decimals in its tables, for calculations.
+
+        Raises
+        ------
+        AmountError
+            An amount is not a whole number of minor units.
+        FrameError
+            A table is not valid.
+        """
+        return replace(
+            self,
+            ledgers=CashFlowLedgers.exact(self.ledgers, scale=self.scale).frame,
+            lines=CashFlowLines.exact(self.lines, scale=self.scale).frame,
+            starting_balances=CashBalances.exact(self.starting_balances, scale=self.scale).frame,
+            ending_balances=CashBalances.exact(self.ending_balances, scale=self.scale).frame,
+        )
 
     @property
     def scale(self) -> int:
         """Fraction digits of the amounts."""
-        return scale_of(self.ledgers["net_cash_flow"])
+        return find_scale([*stated_scales(self.ledgers), decimal_scale(self.ledgers["net_cash_flow"])]).scale
+
+    @property
+    def as_decimals(self) -> bool:
+        """Whether the tables have Arrow decimals instead of float64."""
+        return is_decimal(self.ledgers["net_cash_flow"].dtype)
 
     @property
     def net_cash_flow(self) -> Decimal:
         """Sum of the net cash flows of all ledgers, without their totals."""
-        return total(self.ledgers["net_cash_flow"])
+        return total(CashFlowLedgers.exact(self.ledgers).frame["net_cash_flow"])
 
     @property
     def identity_gap(self) -> Decimal:
@@ -97,15 +122,17 @@ class CashFlowReport:
 
     def explain(self) -> str:
         """Plain text: the summary, the net cash flow of each ledger, the notes."""
+        exact = self.exact().ledgers
         ledgers = [
             f"- {name}: {format_amount(amount)}"
-            for name, amount in zip(self.ledgers["name"], self.ledgers["net_cash_flow"], strict=True)
+            for name, amount in zip(exact["name"], exact["net_cash_flow"], strict=True)
         ]
         lines = [self.summary(), *ledgers, *(f"Note: {note}" for note in self.notes)]
         return "\n".join(map(printable, lines))
 
     def to_json(self) -> str:
         """JSON text of the report; amounts are strings."""
+        exact = self.exact()
         return to_json_text(
             {
                 "start_date": self.period.start_date,
@@ -115,10 +142,10 @@ class CashFlowReport:
                 "ending_cash_balance": self.ending_cash_balance,
                 "anchored": self.anchored,
                 "partial": self.partial,
-                "ledgers": self.ledgers,
-                "lines": self.lines,
-                "starting_balances": self.starting_balances,
-                "ending_balances": self.ending_balances,
+                "ledgers": exact.ledgers,
+                "lines": exact.lines,
+                "starting_balances": exact.starting_balances,
+                "ending_balances": exact.ending_balances,
                 "notes": self.notes,
             }
         )
@@ -138,7 +165,7 @@ class CashFlowReport:
         summary = pd.DataFrame({"amount": [format_amount(amount) for amount in amounts]}, index=names)
         columns = ["name", "net_cash_flow", "total_net_cash_flow"]
         formatters = dict.fromkeys(columns[1:], lambda amount: "" if amount is pd.NA else format_amount(amount))
-        table = self.ledgers[columns].to_html(index=False, escape=True, formatters=formatters)
+        table = self.exact().ledgers[columns].to_html(index=False, escape=True, formatters=formatters)
         warning = "<strong>PARTIAL</strong> " if self.partial else ""
         return (
             f"<p>{warning}Cash flow report, {html.escape(str(self.period))}</p>{summary.to_html(escape=True)}"

@@ -15,19 +15,19 @@ import pandas as pd
 from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow_report import CashFlowReport, require_report
 from accounting_analytics.errors import FrameError
+from accounting_analytics.frame_columns import exact_frame, split_lists, total
 from accounting_analytics.json_text import to_json_text
 from accounting_analytics.load_metadata import changed_row_count, loaded_period, read_load_metadata
 from accounting_analytics.messages import TERMINAL_WIDTH, fit_terminal
 from accounting_analytics.money import format_amount
-from accounting_analytics.schemas import LineEntries, total
+from accounting_analytics.schemas import LineEntries, Problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from decimal import Decimal
 
 _MAX_PROBLEMS_SHOWN = 20
 _NEEDED = ("id", "ledger_id", "journal_entry_id", "signed_amount", "amount", "debit_credit")
-_COLUMNS = ("journal_entry_id", "problem", "line_entry_id", "difference", "where")
 
 
 class Check(NamedTuple):
@@ -60,7 +60,7 @@ class Certificate:
     debits, credits : Decimal
         Sums of the two sides.
     problems : DataFrame
-        ``journal_entry_id, problem, line_entry_id, difference, where``: an entry whose debits and credits differ, a
+        :class:`~accounting_analytics.schemas.Problems`: an entry whose debits and credits differ, a
         line that its entry or a report names and the load does not have, days that no window covers, a report that
         does not start with the balances that the one before it ended with.
     named_lines_checked : bool
@@ -98,14 +98,16 @@ class Certificate:
         """One line: whether the load is complete."""
         counts = f"{self.lines:,} lines of {self.entries:,} journal entries"
         if not self.complete:
-            return f"NOT COMPLETE: {len(self.problems):,} problem(s) in {counts}; first: {_sentence(self.problems, 0)}"
+            first = _sentence(self._exact_problems(), 0)
+            return f"NOT COMPLETE: {len(self.problems):,} problem(s) in {counts}; first: {first}"
         named = "every named line was loaded" if self.named_lines_checked else "no line ids to check"
         return f"complete: {counts}; debits = credits = {format_amount(self.debits)}; {named}"
 
     def explain(self) -> str:
         """Plain text: the summary, what was checked, and the problems."""
         rows = [line for check in self.checks for line in _describe(check)]
-        shown = [f"- {_sentence(self.problems, row)}" for row in range(min(len(self.problems), _MAX_PROBLEMS_SHOWN))]
+        exact = self._exact_problems()
+        shown = [f"- {_sentence(exact, row)}" for row in range(min(len(exact), _MAX_PROBLEMS_SHOWN))]
         more = len(self.problems) - len(shown)
         text = [self.summary(), "", f"{'checked':>9}  {'failed':>7}", *rows, *([""] if shown else []), *shown]
         return "\n".join([*text, *([f"- and {more:,} more: see .problems"] if more > 0 else [])])
@@ -120,9 +122,13 @@ class Certificate:
                 "debits": self.debits,
                 "credits": self.credits,
                 "checks": [check._asdict() for check in self.checks],
-                "problems": self.problems,
+                "problems": self._exact_problems(),
             }
         )
+
+    def _exact_problems(self) -> pd.DataFrame:
+        """Problems with Arrow decimals, whose text has every digit."""
+        return Problems.exact(self.problems).frame
 
     def _repr_html_(self) -> str:
         checks = pd.DataFrame(
@@ -132,7 +138,7 @@ class Certificate:
         shown = (
             ""
             if self.complete
-            else self.problems.head(_MAX_PROBLEMS_SHOWN).to_html(index=False, escape=True, na_rep="")
+            else self._exact_problems().head(_MAX_PROBLEMS_SHOWN).to_html(index=False, escape=True, na_rep="")
         )
         more = len(self.problems) - _MAX_PROBLEMS_SHOWN
         verdict = f"<p><strong>{html.escape(self.summary())}</strong></p>"
@@ -149,10 +155,10 @@ def _describe(check: Check) -> list[str]:
 
 
 class _CheckResult(NamedTuple):
-    """A check and its problems."""
+    """A check, and a row of :class:`~accounting_analytics.schemas.Problems` for each problem."""
 
     check: Check
-    problems: pd.DataFrame
+    problems: Sequence[Mapping[str, Any]] = ()
 
 
 def check_completeness(
@@ -180,23 +186,26 @@ def check_completeness(
         if name not in line_entries:
             msg = f"{LineEntries.__name__}: column is missing: {name}"
             raise FrameError(msg)
-    reports = _as_list(report)
+    reports = [one.exact() for one in _as_list(report)]
+    exact = exact_frame(line_entries, ["signed_amount"])
+    line_entries = exact.frame
     results = [
         _check_balance(line_entries),
         _check_named_lines(line_entries),
         _check_windows(line_entries),
         _check_row_count(line_entries),
         _check_report_lines(line_entries, reports),
-        _check_report_balances(line_entries, reports),
+        _check_report_balances(reports),
     ]
     signed = line_entries["signed_amount"]
-    problems = [one.problems for one in results if len(one.problems)]
+    problems = [problem for one in results for problem in one.problems]
+    columns = {name: [problem.get(name) for problem in problems] for name in Problems.dtypes()}
     return Certificate(
         lines=len(line_entries),
         entries=line_entries["journal_entry_id"].nunique(),
         debits=total(signed[signed > 0]),
         credits=-total(signed[signed < 0]),
-        problems=pd.concat(problems, ignore_index=True) if problems else _problems_frame(line_entries, []),
+        problems=Problems.from_columns(columns, exact.scale, as_decimals=exact.as_decimals),
         named_lines_checked="journal_entry_line_entry_ids" in line_entries,
         checks=tuple(one.check for one in results),
     )
@@ -217,13 +226,10 @@ def _check_balance(line_entries: pd.DataFrame) -> _CheckResult:
     """Entries whose debits and credits differ."""
     sums = line_entries.groupby("journal_entry_id", sort=True)["signed_amount"].sum()
     gaps = sums[sums != 0]
-    problems = _problems_frame(
-        line_entries,
-        [
-            {"journal_entry_id": entry_id, "problem": "debits and credits differ", "difference": gap}
-            for entry_id, gap in zip(gaps.index, gaps, strict=True)
-        ],
-    )
+    problems = [
+        {"journal_entry_id": entry_id, "problem": "debits and credits differ", "difference": gap}
+        for entry_id, gap in zip(gaps.index, gaps, strict=True)
+    ]
     return _CheckResult(Check("debits equal credits in every entry", len(sums), len(gaps)), problems)
 
 
@@ -232,19 +238,16 @@ def _check_named_lines(line_entries: pd.DataFrame) -> _CheckResult:
     what = "every line that an entry names was loaded"
     if "journal_entry_line_entry_ids" not in line_entries:
         note = "the entries do not list their lines (expand journal_entry)"
-        return _CheckResult(Check(what, 0, 0, note), _problems_frame(line_entries, []))
+        return _CheckResult(Check(what, 0, 0, note))
     entries = line_entries.drop_duplicates("journal_entry_id")
-    named = entries[["journal_entry_id", "journal_entry_line_entry_ids"]].explode("journal_entry_line_entry_ids")
-    ids = named["journal_entry_line_entry_ids"].astype("str")
-    missing = named[ids.notna() & ~ids.isin(line_entries["id"])]
-    problems = _problems_frame(
-        line_entries,
-        [
-            {"journal_entry_id": entry_id, "problem": "a line the entry names is missing", "line_entry_id": line_id}
-            for entry_id, line_id in missing.itertuples(index=False)
-        ],
-    )
-    return _CheckResult(Check(what, int(ids.notna().sum()), len(missing)), problems)
+    ids = split_lists(entries["journal_entry_line_entry_ids"])
+    named = entries[["journal_entry_id"]].join(ids, how="inner")
+    missing = named[~named["journal_entry_line_entry_ids"].isin(line_entries["id"])]
+    problems = [
+        {"journal_entry_id": entry_id, "problem": "a line the entry names is missing", "line_entry_id": line_id}
+        for entry_id, line_id in missing.itertuples(index=False)
+    ]
+    return _CheckResult(Check(what, len(ids), len(missing)), problems)
 
 
 def _check_windows(line_entries: pd.DataFrame) -> _CheckResult:
@@ -253,15 +256,12 @@ def _check_windows(line_entries: pd.DataFrame) -> _CheckResult:
     metadata = read_load_metadata(line_entries)
     if metadata is None:
         note = "the frame has no load metadata"
-        return _CheckResult(Check(what, 0, 0, note), _problems_frame(line_entries, []))
+        return _CheckResult(Check(what, 0, 0, note))
     uncovered = {ledger_id: days for ledger_id in metadata["ledgers"] if (days := _uncovered_days(metadata, ledger_id))}
-    problems = _problems_frame(
-        line_entries,
-        [
-            {"problem": "days were not read", "where": f"ledger {ledger_id}: {days}"}
-            for ledger_id, days in uncovered.items()
-        ],
-    )
+    problems = [
+        {"problem": "days were not read", "where": f"ledger {ledger_id}: {days}"}
+        for ledger_id, days in uncovered.items()
+    ]
     return _CheckResult(Check(what, len(metadata["ledgers"]), len(uncovered)), problems)
 
 
@@ -270,11 +270,11 @@ def _check_row_count(line_entries: pd.DataFrame) -> _CheckResult:
     what = "the frame has as many lines as were loaded"
     metadata = read_load_metadata(line_entries)
     if metadata is None:
-        return _CheckResult(Check(what, 0, 0, "the frame has no load metadata"), _problems_frame(line_entries, []))
+        return _CheckResult(Check(what, 0, 0, "the frame has no load metadata"))
     changed = changed_row_count(line_entries)
     where = f"{len(line_entries):,} lines in the frame, {metadata['lines']:,} loaded"
     problems = [{"problem": "rows were added or removed after the load", "where": where}] if changed else []
-    return _CheckResult(Check(what, metadata["lines"], len(problems)), _problems_frame(line_entries, problems))
+    return _CheckResult(Check(what, metadata["lines"], len(problems)), problems)
 
 
 def _uncovered_days(metadata: Mapping[str, Any], ledger_id: str) -> str:
@@ -298,11 +298,11 @@ def _check_report_lines(line_entries: pd.DataFrame, reports: list[CashFlowReport
     """Lines of the reports that the load does not have, or has with a different amount."""
     what = "every line of the reports was loaded with its amount"
     if not reports:
-        return _CheckResult(Check(what, 0, 0, "no report was given"), _problems_frame(line_entries, []))
+        return _CheckResult(Check(what, 0, 0, "no report was given"))
     line_count = sum(len(report.lines) for report in reports)
     found = [problem for report in reports for problem in _compare_lines(line_entries, report)]
     note = "" if line_count else "the reports have no lines"
-    return _CheckResult(Check(what, line_count, len(found), note), _problems_frame(line_entries, found))
+    return _CheckResult(Check(what, line_count, len(found), note), found)
 
 
 def _compare_lines(line_entries: pd.DataFrame, report: CashFlowReport) -> Iterator[dict[str, Any]]:
@@ -342,7 +342,7 @@ def _different_amounts(pairs: pd.DataFrame, report: CashFlowReport) -> Iterator[
             }
 
 
-def _check_report_balances(line_entries: pd.DataFrame, reports: list[CashFlowReport]) -> _CheckResult:
+def _check_report_balances(reports: list[CashFlowReport]) -> _CheckResult:
     """Compare the balances of reports of adjoining periods."""
     what = "each report starts with the balances that the one before it ended with"
     ordered = sorted(reports, key=lambda report: report.period)
@@ -354,11 +354,9 @@ def _check_report_balances(line_entries: pd.DataFrame, reports: list[CashFlowRep
     ]
     if not neighbours:
         note = "no two reports have adjoining periods"
-        return _CheckResult(Check(what, 0, 0, note), _problems_frame(line_entries, []))
+        return _CheckResult(Check(what, 0, 0, note))
     found = [problem for before, after in neighbours for problem in _compare_balances(before, after)]
-    return _CheckResult(
-        Check(what, len(neighbours), len({one["where"] for one in found})), _problems_frame(line_entries, found)
-    )
+    return _CheckResult(Check(what, len(neighbours), len({one["where"] for one in found})), found)
 
 
 def _compare_balances(before: CashFlowReport, after: CashFlowReport) -> Iterator[dict[str, Any]]:
@@ -380,15 +378,6 @@ def _compare_balances(before: CashFlowReport, after: CashFlowReport) -> Iterator
                 "difference": gap,
                 "where": where,
             }
-
-
-def _problems_frame(line_entries: pd.DataFrame, rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """Problems as a frame; amounts at the scale of the load."""
-    columns = {name: [row.get(name) for row in rows] for name in _COLUMNS}
-    amounts = pd.Series(columns.pop("difference"), dtype=line_entries["signed_amount"].dtype)
-    frame = pd.DataFrame({name: pd.Series(values, dtype="str") for name, values in columns.items()})
-    frame.insert(3, "difference", amounts)
-    return frame
 
 
 def _sentence(problems: pd.DataFrame, row_number: int) -> str:

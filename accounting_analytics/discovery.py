@@ -186,7 +186,7 @@ class _LedgerSearch:
         ledgers = sorted(self.found.values(), key=lambda ledger: display_order(ledger.sort_code or "", ledger.id))
         dtypes = Ledgers.dtypes()
         rows = pd.DataFrame([_row(ledger) for ledger in ledgers], columns=list(dtypes))
-        frame = Ledgers.checked(rows.astype(dtypes))
+        frame = Ledgers.require_valid(rows.astype(dtypes))
         recognised = {role: ledger.id for ledger in ledgers if (role := _role(ledger)) is not None}
         required = {**recognised, **given}
         frame.attrs["required"] = {str(role): required[role] for role in RequiredLedger if role in required}

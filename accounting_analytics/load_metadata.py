@@ -24,18 +24,30 @@ if TYPE_CHECKING:
 LOAD_METADATA_KEY = b"accounting_analytics.load"
 _HARMLESS_FILTER = ("is_cashflow", True)
 """Filter that leaves out only lines that no cash flow report needs."""
+_PANDAS_ATTRS = b"PANDAS_ATTRS"
+"""Where pandas writes the ``attrs`` of a frame in a Parquet file."""
+
+
+def stated_attrs(frame: Any) -> Mapping[Any, Any]:  # noqa: ANN401 (any frame)
+    """``attrs`` of a pandas frame, or what the Parquet file of an Arrow table states instead."""
+    if isinstance(frame, pa.Table):
+        stated = frame.schema.metadata or {}
+        attrs: dict[Any, Any] = json.loads(stated.get(_PANDAS_ATTRS, b"{}"))
+        return attrs | ({"load": json.loads(stated[LOAD_METADATA_KEY])} if LOAD_METADATA_KEY in stated else {})
+    other = getattr(frame, "attrs", None)
+    return other if isinstance(other, dict) else {}
 
 
 def read_load_metadata(line_entries: Any) -> Mapping[str, Any] | None:  # noqa: ANN401 (any frame)
     """Metadata of a pandas frame or an Arrow table; None where there is none."""
-    attrs = getattr(line_entries, "attrs", None)
-    if isinstance(attrs, dict):
-        metadata = attrs.get("load")
-        return metadata if isinstance(metadata, dict) else None
-    if isinstance(line_entries, pa.Table) and LOAD_METADATA_KEY in (line_entries.schema.metadata or {}):
-        metadata = json.loads(line_entries.schema.metadata[LOAD_METADATA_KEY])
-        return metadata if isinstance(metadata, dict) else None
-    return None
+    metadata = stated_attrs(line_entries).get("load")
+    return metadata if isinstance(metadata, dict) else None
+
+
+def stated_scales(frame: Any) -> tuple[int | None, ...]:  # noqa: ANN401 (any frame)
+    """Fraction digits of the amounts as a pandas frame or an Arrow table states them."""
+    attrs = stated_attrs(frame)
+    return attrs.get("scale"), (read_load_metadata(frame) or {}).get("scale")
 
 
 def attach_load_metadata(frame: pd.DataFrame, metadata: Mapping[str, Any]) -> None:

@@ -1,20 +1,24 @@
 """Exact amounts of money: scale, parsing, formatting, and the sign convention.
 
-An amount is a :class:`~decimal.Decimal` in units of the instance's one currency; in a frame it is Arrow
-``decimal128(38, scale)``; in the embedded store it is a whole number of minor units. Never a float.
+An amount is a :class:`~decimal.Decimal` in units of the instance's one currency, or a whole number of minor units.
+Frames carry it as the float64 nearest to that number of minor units (:func:`to_floats`), and every calculation starts
+by converting it back exactly (:func:`read_floats`). No figure is calculated, kept or compared as a float.
 """
 
 from __future__ import annotations
 
 from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation, localcontext
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from accounting_analytics.errors import AmountError
 from accounting_analytics.messages import quote, shorten
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pandas as pd
 
 DEFAULT_SCALE = 2
@@ -23,6 +27,15 @@ PRECISION = 38
 MAX_ROUNDING_NOISE = Decimal("1e-6")
 """Largest difference from an exact amount that is removed as rounding noise of floats; also limited to a hundredth of
 the smallest unit, so that no real digits are removed at scale 5 and above."""
+
+MAX_UNITS = 10**15
+"""Float64 carries amounts of fewer minor units than this without loss, at every scale: 9,999,999,999,999.99."""
+
+MAX_NOISE_IN_UNITS = 1e-4
+"""How far a float may be from a whole number of minor units, unless its own spacing is larger."""
+
+MAX_INT64_SUM = 2**62
+"""Sums of int64 wrap around silently in most engines; sums of absolute values below this cannot."""
 
 EXACT = Context(prec=200, rounding=ROUND_HALF_EVEN)
 """Decimal arithmetic without rounding for every amount this package accepts."""
@@ -36,6 +49,27 @@ class ParsedAmount(NamedTuple):
 
     amount: Decimal
     rounding_noise_removed: bool
+
+
+class FloatAmounts(NamedTuple):
+    """Floats as whole minor units: one element per float.
+
+    Attributes
+    ----------
+    units : array of int64
+        Minor units; 0 where there is no amount.
+    absent : array of bool
+        Where the float is NaN.
+    noisy : array of bool
+        Where the float differs by rounding noise from the one nearest to the amount.
+    wrong : array of bool
+        Where the float is not an amount of this scale: too large, infinite, or between two minor units.
+    """
+
+    units: npt.NDArray[np.int64]
+    absent: npt.NDArray[np.bool_]
+    noisy: npt.NDArray[np.bool_]
+    wrong: npt.NDArray[np.bool_]
 
 
 def arrow_type(scale: int = DEFAULT_SCALE) -> pa.Decimal128Type:
@@ -114,6 +148,91 @@ def from_minor_units(units: int, scale: int = DEFAULT_SCALE) -> Decimal:
         return Decimal(units).scaleb(-check_scale(scale))
 
 
+def read_floats(values: npt.NDArray[np.float64], scale: int = DEFAULT_SCALE) -> FloatAmounts:
+    """Convert floats to whole minor units; rounding noise of arithmetic with cents is removed and marked.
+
+    A float counts as an amount if it is within 1/10,000 of a minor unit of it, or as near as floats of its size can be.
+    """
+    factor = 10.0**scale
+    absent = np.isnan(values)
+    with np.errstate(invalid="ignore", over="ignore"):
+        units = np.rint(values * factor)
+        distance = np.abs(values - units / factor)
+        tolerance = np.maximum(MAX_NOISE_IN_UNITS / factor, np.spacing(np.abs(values)))
+        fits = (np.abs(units) < MAX_UNITS) & (distance <= tolerance)
+    return FloatAmounts(
+        units=np.where(fits, units, 0).astype(np.int64),
+        absent=absent,
+        noisy=fits & (distance > 0),
+        wrong=~fits & ~absent,
+    )
+
+
+def are_whole_units(values: npt.NDArray[np.float64], scale: int) -> bool:
+    """Whether each float is NaN or the one nearest to a whole number of minor units, and not too large."""
+    absent = np.isnan(values)
+    small = np.abs(values) < MAX_UNITS / 10.0**scale
+    return bool((absent | (small & (np.round(values, scale) == values))).all())
+
+
+def units_to_floats(units: npt.NDArray[np.int64], scale: int) -> npt.NDArray[np.float64]:
+    """Floats nearest to whole numbers of minor units; the division is the one operation that always rounds to them."""
+    return units / 10.0**scale
+
+
+def to_floats(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.float64]:
+    """Floats nearest to the amounts of an Arrow decimal column; null becomes NaN.
+
+    Raises
+    ------
+    AmountError
+        An amount has too many digits for a float.
+    """
+    scale = column.type.scale
+    least_refused = pa.scalar(from_minor_units(MAX_UNITS, scale), arrow_type(scale))
+    too_large = pc.greater_equal(pc.abs(column), least_refused)
+    if pc.any(too_large).as_py():
+        raise AmountError(_too_large(column[pc.index(too_large, True).as_py()].as_py()))
+    floats = units_to_floats(np.asarray(pc.fill_null(to_units(column), 0)), scale)
+    if column.null_count:
+        floats[column.is_null().to_numpy(zero_copy_only=False)] = np.nan
+    return floats
+
+
+def to_units(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Whole minor units of an Arrow decimal column, in int64; Arrow raises where one has more than 18 digits."""
+    scale = column.type.scale
+    factor = pa.scalar(Decimal(10**scale), pa.decimal128(scale + 1, 0))
+    return pc.multiply(column.cast(pa.decimal128(18, scale)), factor).cast(pa.int64())
+
+
+def to_float(amount: Decimal | None, scale: int = DEFAULT_SCALE) -> float:
+    """Float nearest to an exact amount; None becomes NaN.
+
+    Raises
+    ------
+    AmountError
+        The amount has too many digits for a float.
+    """
+    if amount is None:
+        return float("nan")
+    if not fits_float(amount, scale):
+        raise AmountError(_too_large(amount))
+    return float(amount or 0)
+
+
+def fits_float(amount: Decimal, scale: int = DEFAULT_SCALE) -> bool:
+    """Whether float64 carries an exact amount without loss."""
+    return abs(to_minor_units(amount, scale)) < MAX_UNITS
+
+
+def to_decimals(units: npt.NDArray[np.int64], scale: int, *, absent: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+    """Arrow decimals of whole minor units; null where `absent`."""
+    whole = pa.array(units, mask=absent).cast(pa.decimal128(19, 0))
+    smallest = pa.scalar(_QUANTA[scale], pa.decimal128(max(scale, 1), scale))
+    return pc.multiply(whole, smallest).cast(arrow_type(scale))
+
+
 def signed_amount(amount: Decimal, debit_credit: str) -> Decimal:
     """Signed amount of a line: ``+amount`` on the debit side, ``-amount`` on the credit side."""
     if debit_credit == "debit":
@@ -127,6 +246,13 @@ def signed_amount(amount: Decimal, debit_credit: str) -> Decimal:
 def format_amount(amount: Decimal) -> str:
     """Amount for people: thousands separators and a leading minus, ``-1,234.50``."""
     return f"{amount:,f}"
+
+
+def _too_large(amount: Any) -> str:  # noqa: ANN401 (a Decimal of Arrow)
+    return (
+        f"amount {amount:,f} has too many digits for float64, which is exact below {MAX_UNITS:,} minor units; connect "
+        "with amounts='decimal'"
+    )
 
 
 def _decimal(value: object) -> Decimal:

@@ -99,7 +99,8 @@ class MonthlyReconciliation:
     def frame(self) -> pd.DataFrame:
         """The months: :class:`~accounting_analytics.schemas.Months`, with the amounts as reported."""
         rows = self._rows()
-        return Months.from_columns({name: [row[name] for row in rows] for name in rows[0]}, self.reports[0].scale)
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        return Months.from_columns(columns, self.reports[0].scale, as_decimals=self.reports[0].as_decimals)
 
     def __repr__(self) -> str:
         return fit_terminal(self.explain())

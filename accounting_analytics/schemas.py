@@ -1,8 +1,11 @@
 """Pandera models of every table passed between modules.
 
-Dtypes: ids and text are ``str`` (never parsed as numbers), amounts Arrow ``decimal128(38, scale)``, instants
-``datetime64[us, UTC]``, lists Arrow ``list<string>``, booleans that may be unknown ``boolean``. Absent and null are
-both null in a frame; a field that was not expanded has no column.
+Dtypes: ids and text are ``str`` (never parsed as numbers), instants ``datetime64[us, UTC]``, local dates
+``datetime64[us]`` at midnight, booleans that may be unknown ``boolean``, lists of ids text joined by ``|``. Amounts are
+float64 of whole minor units, NaN where null, or Arrow ``decimal128(38, scale)``. Absent and null are both null in a
+frame; a field that was not expanded has no column.
+
+:meth:`Table.checked` takes a frame back after it was saved, joined or calculated with.
 """
 
 from __future__ import annotations
@@ -10,97 +13,194 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import pandas as pd
 import pandera.pandas as pandera
-import pyarrow as pa
-import pyarrow.compute as pc
 from pandera.errors import SchemaErrors
 from pandera.typing.pandas import Series  # noqa: TC002 (pandera reads the annotations)
 
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import FrameError
-from accounting_analytics.money import DEFAULT_SCALE, PRECISION, pandas_dtype, parse_amount
+from accounting_analytics.frame_columns import (
+    BOOLEAN,
+    INSTANT,
+    LOCAL_DATE,
+    TEXT,
+    ExactFrame,
+    convert,
+    exact_frame,
+    in_floats,
+    signed,
+)
+from accounting_analytics.messages import join_ids
+from accounting_analytics.money import DEFAULT_SCALE, are_whole_units, pandas_dtype, to_float
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from decimal import Decimal
 
 
 _MAX_FAILURES = 3
 
-TEXT = pd.StringDtype(na_value=float("nan"))
-INSTANT = pd.DatetimeTZDtype(unit="us", tz="UTC")
-TEXT_LIST = pd.ArrowDtype(pa.list_(pa.string()))
-BOOLEAN = pd.BooleanDtype()
-
 Instant = Annotated[pd.DatetimeTZDtype, "us", "UTC"]
-TextList = Annotated[pd.ArrowDtype, pa.list_(pa.string())]
 
 
-def scale_of(column: pd.Series[Any]) -> int:
-    """Fraction digits of an amount column; a column of another type is refused."""
-    dtype = column.dtype
-    if isinstance(dtype, pd.ArrowDtype):
-        kind = dtype.pyarrow_dtype
-        if pa.types.is_decimal128(kind) and kind.precision == PRECISION:
-            return int(kind.scale)
-    msg = f"column {column.name!r} holds {dtype}, not exact amounts (decimal128({PRECISION}, scale))"
-    raise FrameError(msg)
+def _expanded(path: str) -> Any:  # noqa: ANN401 (Pandera's field)
+    """Declare an optional column of a field that is sent where its first name is expanded."""
+    return pandera.Field(nullable=True, metadata={"path": path, "expand": path.partition(".")[0]})
 
 
 class Table(pandera.DataFrameModel):
-    """Base of all tables: exactly the declared columns, no coercion, all amounts of one scale."""
+    """Base of all tables: exactly the declared columns, all amounts of one scale, which ``attrs["scale"]`` states."""
 
     class Config:
         """Undeclared columns are an error."""
 
         strict = True
 
+    @pandera.dataframe_check(error="amounts are whole minor units")
+    @classmethod
+    def _floats_are_whole_units(cls, frame: pd.DataFrame) -> bool:
+        scale = frame.attrs.get("scale", DEFAULT_SCALE)
+        floats = [frame[name] for name in cls.amount_columns() if name in frame and frame[name].dtype == np.float64]
+        return all(are_whole_units(one.to_numpy(), scale) for one in floats)
+
     @classmethod
     def amount_columns(cls) -> list[str]:
-        """Names of the amount columns, which are annotated ``Any`` because their scale varies."""
+        """Names of the amount columns, which are annotated ``Any`` because they have two forms."""
         return [name for name, column in cls.to_schema().columns.items() if column.dtype is None]
 
     @classmethod
-    def checked(cls, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return `frame` if it is a valid table; else raise FrameError naming columns and rules, never values.
+    def checked(cls, frame: pd.DataFrame, *, scale: int | None = None) -> pd.DataFrame:
+        """Return `frame` as a valid table, also after it was saved and read, or went through polars or DuckDB.
 
-        ``aa.schemas.LineEntries.checked(frame)`` checks a frame that was made or changed elsewhere.
+        Parameters
+        ----------
+        frame : DataFrame
+            Columns may have other dtypes that hold the same values: text as ``object`` or ``category``, instants of
+            another unit or zone (without a zone they are UTC), booleans as ``object``. Amounts are float64, decimals,
+            or integers, which are major units.
+        scale : int, optional
+            Fraction digits of the amounts; by default those of a decimal dtype, else those that ``frame.attrs``
+            states, else 2.
+
+        Returns
+        -------
+        DataFrame
+            A copy with the dtypes of the table. Rounding noise of arithmetic is removed from amounts;
+            ``attrs["notes"]`` counts it.
+
+        Raises
+        ------
+        FrameError
+            A column is missing, unknown, or breaks a rule; the message names columns and rules.
+        AmountError
+            An amount is not a whole number of minor units.
         """
-        scales = {scale_of(frame[name]) for name in cls.amount_columns() if name in frame}
-        if len(scales) > 1:
-            msg = f"{cls.__name__}: amount columns have different scales {sorted(scales)}"
+        exact = cls.exact(frame, scale=scale)
+        unknown = [name for name in frame.columns if name not in exact.frame]
+        if unknown:
+            msg = f"{cls.__name__} is not valid: {join_ids(unknown)}: column is not part of this table"
             raise FrameError(msg)
+        table = cls.from_exact(exact.frame, exact.scale, as_decimals=exact.as_decimals)
+        table.attrs |= frame.attrs | {"notes": (*frame.attrs.get("notes", ()), *exact.notes)}
+        return table
+
+    @classmethod
+    def exact(cls, frame: pd.DataFrame, *, scale: int | None = None) -> ExactFrame:
+        """Convert a frame for calculations: amounts become Arrow decimals, columns get the dtypes of the table.
+
+        Raises
+        ------
+        FrameError
+            A column is missing or breaks a rule.
+        AmountError
+            An amount is not a whole number of minor units.
+        """
+        dtypes = cls.dtypes()
+        amounts = [name for name in cls.amount_columns() if name in frame]
+        columns = {
+            name: frame[name] if name in amounts else convert(frame[name], dtype)
+            for name, dtype in dtypes.items()
+            if name in frame
+        }
+        table = pd.DataFrame(columns, index=frame.index)
+        table.attrs = frame.attrs
+        exact = exact_frame(table, amounts, scale=scale)
+        return exact._replace(frame=cls.require_valid(exact.frame))
+
+    @classmethod
+    def from_exact(cls, frame: pd.DataFrame, scale: int, *, as_decimals: bool = False) -> pd.DataFrame:
+        """Return a valid table, with its Arrow decimals as float64 unless `as_decimals`.
+
+        Raises
+        ------
+        AmountError
+            An amount has too many digits for float64.
+        """
+        if not as_decimals:
+            frame = frame.assign(**{name: in_floats(frame[name]) for name in cls.amount_columns() if name in frame})
+        frame.attrs = {"scale": scale}
+        return cls.require_valid(frame)
+
+    @classmethod
+    def require_valid(cls, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return `frame` if it is a valid table as it is; else raise FrameError naming columns and rules."""
         try:
-            return pd.DataFrame(cls.validate(frame, lazy=True))
+            valid = pd.DataFrame(cls.validate(frame, lazy=True))
         except SchemaErrors as error:
             msg = f"{cls.__name__} is not valid: {_failures(error)}"
             raise FrameError(msg) from None
+        valid.attrs = frame.attrs  # pandas does not copy them
+        return valid
 
     @classmethod
-    def dtypes(cls, scale: int = DEFAULT_SCALE) -> dict[str, Any]:
-        """Dtype of every column, required or not, with amounts at `scale`."""
+    def dtypes(cls, scale: int = DEFAULT_SCALE, *, as_decimals: bool = False) -> dict[str, Any]:
+        """Dtype of every column, required or not."""
+        amount = pandas_dtype(scale) if as_decimals else np.dtype(np.float64)
         return {
-            name: pandas_dtype(scale) if column.dtype is None else _NATIVE[str(column.dtype)]
+            name: amount if column.dtype is None else _NATIVE[str(column.dtype)]
             for name, column in cls.to_schema().columns.items()
         }
 
     @classmethod
-    def from_columns(cls, columns: Mapping[str, Sequence[Any]], scale: int = DEFAULT_SCALE) -> pd.DataFrame:
-        """Table from columns of plain values, with the dtypes of the table; not validated."""
-        dtypes = cls.dtypes(scale)
-        return pd.DataFrame({name: pd.Series(values, dtype=dtypes[name]) for name, values in columns.items()})
+    def from_columns(
+        cls, columns: Mapping[str, Sequence[Any]], scale: int = DEFAULT_SCALE, *, as_decimals: bool = False
+    ) -> pd.DataFrame:
+        """Table from columns of plain values, amounts as Decimal, with the dtypes of the table; not validated.
+
+        Raises
+        ------
+        AmountError
+            An amount has too many digits for float64.
+        """
+        dtypes = cls.dtypes(scale, as_decimals=as_decimals)
+        amounts = set() if as_decimals else set(cls.amount_columns())
+        frame = pd.DataFrame(
+            {
+                name: pd.Series(
+                    [to_float(one, scale) for one in values] if name in amounts else values, dtype=dtypes[name]
+                )
+                for name, values in columns.items()
+            }
+        )
+        frame.attrs["scale"] = scale
+        return frame
 
     @classmethod
-    def without_rows(cls, scale: int = DEFAULT_SCALE) -> pd.DataFrame:
+    def without_rows(cls, scale: int = DEFAULT_SCALE, *, as_decimals: bool = False) -> pd.DataFrame:
         """Table without rows: the required columns with their dtypes."""
-        return cls.from_columns(
-            {name: [] for name, column in cls.to_schema().columns.items() if column.required}, scale
-        )
+        columns: dict[str, list[Any]] = {
+            name: [] for name, column in cls.to_schema().columns.items() if column.required
+        }
+        return cls.from_columns(columns, scale, as_decimals=as_decimals)
 
 
 class LineEntries(Table):
-    """Line entries of one or more ledgers, one row per line, ordered by (datetime, id)."""
+    """Line entries of one or more ledgers, one row per line, ordered by (datetime, id).
+
+    The metadata of a column says where it comes from: ``path`` is the field of a line on the wire (by default its own
+    name; ``tags.id`` is the id of each tag; empty for a calculated column), ``expand`` the value that requests it.
+    """
 
     id: Series[str] = pandera.Field(unique=True)
     ledger_id: Series[str]
@@ -108,24 +208,25 @@ class LineEntries(Table):
     journal_entry_id: Series[str]
     journal_entry_description: Series[str] = pandera.Field(nullable=True)
     datetime: Series[Instant]
+    local_date: Series[pd.Timestamp] | None = pandera.Field(nullable=True, metadata={"path": ""})
     amount: Series[Any]
     debit_credit: Series[str] = pandera.Field(isin=list(DebitCredit))
-    signed_amount: Series[Any]
+    signed_amount: Series[Any] = pandera.Field(metadata={"path": ""})
     description: Series[str] = pandera.Field(nullable=True)
     transaction_id: Series[str] = pandera.Field(nullable=True)
     related_line_entry_id: Series[str] = pandera.Field(nullable=True)
     editable: Series[pd.BooleanDtype] = pandera.Field(nullable=True)
-    opposing_ledger_ids: Series[TextList] | None = pandera.Field(nullable=True)
-    tag_ids: Series[TextList] = pandera.Field(nullable=True)
-    transaction_amount: Series[Any] | None = pandera.Field(nullable=True)
-    transaction_description: Series[str] | None = pandera.Field(nullable=True)
-    transaction_personal: Series[pd.BooleanDtype] | None = pandera.Field(nullable=True)
-    transaction_posted_status: Series[str] | None = pandera.Field(nullable=True)
-    transaction_review_status: Series[str] | None = pandera.Field(nullable=True)
-    source_account_id: Series[str] | None = pandera.Field(nullable=True)
-    journal_entry_line_entry_ids: Series[TextList] | None = pandera.Field(nullable=True)
+    opposing_ledger_ids: Series[str] | None = _expanded("opposing_ledger_ids")
+    tag_ids: Series[str] = pandera.Field(nullable=True, metadata={"path": "tags.id"})
+    transaction_amount: Series[Any] | None = _expanded("transaction.amount")
+    transaction_description: Series[str] | None = _expanded("transaction.description")
+    transaction_personal: Series[pd.BooleanDtype] | None = _expanded("transaction.personal")
+    transaction_posted_status: Series[str] | None = _expanded("transaction.posted_status")
+    transaction_review_status: Series[str] | None = _expanded("transaction.review_status")
+    source_account_id: Series[str] | None = _expanded("transaction.source_account_id")
+    journal_entry_line_entry_ids: Series[str] | None = _expanded("journal_entry.line_entry_ids")
 
-    @pandera.dataframe_check(name="signed_amount is +amount on the debit side, -amount on the credit side")
+    @pandera.dataframe_check(error="signed_amount is +amount on the debit side, -amount on the credit side")
     @classmethod
     def _sign_follows_side(cls, frame: pd.DataFrame) -> bool:
         expected = signed(frame["amount"], frame["debit_credit"])
@@ -205,9 +306,9 @@ class Queue(Table):
     description: Series[str]
     category_ledger_id: Series[str]
     category_amount: Series[Any] = pandera.Field(nullable=True)
-    opposing_ledger_ids: Series[TextList]
+    opposing_ledger_ids: Series[str]
     review_status: Series[str] = pandera.Field(nullable=True)
-    tag_ids: Series[TextList] = pandera.Field(nullable=True)
+    tag_ids: Series[str] = pandera.Field(nullable=True)
 
 
 class Proposals(Queue):
@@ -235,7 +336,27 @@ class PlanItems(Table):
     updated_category_ledger_id: Series[str]
     updated_category_ledger_name: Series[str]
     rule: Series[str]
-    opposing_ledger_ids: Series[TextList]
+    opposing_ledger_ids: Series[str]
+
+
+class PlanPreview(Table):
+    """How a plan changes the net cash flow of each ledger of a report."""
+
+    ledger_id: Series[str] = pandera.Field(unique=True)
+    name: Series[str]
+    net_cash_flow: Series[Any]
+    change: Series[Any]
+    net_cash_flow_after: Series[Any]
+
+
+class ReportChanges(Table):
+    """Net cash flow of each ledger that a run changed: before, as predicted, and after."""
+
+    ledger_id: Series[str] = pandera.Field(unique=True)
+    name: Series[str]
+    before: Series[Any]
+    predicted: Series[Any]
+    after: Series[Any]
 
 
 class Outcomes(Table):
@@ -289,20 +410,17 @@ class Months(Table):
     partial: Series[bool]
 
 
-def signed(amounts: pd.Series[Any], sides: pd.Series[Any]) -> pd.Series[Any]:
-    """Signed amounts of a column, in its dtype: ``+amount`` on the debit side, ``-amount`` on the credit side."""
-    values = amounts.array.__arrow_array__().combine_chunks()
-    debit = pa.array((sides == DebitCredit.DEBIT).to_numpy(dtype=bool))
-    amounts_signed = pc.if_else(debit, values, pc.negate(values))
-    return pd.Series(pd.arrays.ArrowExtensionArray(amounts_signed), index=amounts.index, name="signed_amount")
+class Problems(Table):
+    """Problems of a load that is not complete, one row per problem.
 
+    `difference` is null where the problem is not about an amount; `where` names ledger, days or report.
+    """
 
-def total(amounts: pd.Series[Any]) -> Decimal:
-    """Exact sum of an amount column; zero at the column's scale for no rows."""
-    scale = scale_of(amounts)
-    # 128-bit sums wrap around silently past 38 digits
-    wide = amounts.array.__arrow_array__().cast(pa.decimal256(2 * PRECISION, scale))
-    return parse_amount(pc.sum(wide).as_py() or 0, scale).amount
+    journal_entry_id: Series[str] = pandera.Field(nullable=True)
+    problem: Series[str]
+    line_entry_id: Series[str] = pandera.Field(nullable=True)
+    difference: Series[Any] = pandera.Field(nullable=True)
+    where: Series[str] = pandera.Field(nullable=True)
 
 
 _NATIVE: dict[str, Any] = {
@@ -310,10 +428,9 @@ _NATIVE: dict[str, Any] = {
     "str": TEXT,
     "bool": bool,
     "int64": "int64",
-    "datetime64[ns]": "datetime64[us]",  # pandera has one name for dates without a zone, in any unit
     "boolean": BOOLEAN,
     "datetime64[us, UTC]": INSTANT,
-    "list<item: string>[pyarrow]": TEXT_LIST,
+    "datetime64[ns]": LOCAL_DATE,  # Pandera writes every unit like this
 }
 
 

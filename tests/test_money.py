@@ -2,6 +2,7 @@
 
 from decimal import Decimal, localcontext
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -11,14 +12,21 @@ from hypothesis import strategies as st
 from accounting_analytics.errors import AmountError
 from accounting_analytics.money import (
     EXACT,
+    are_whole_units,
     arrow_type,
     check_scale,
     format_amount,
     from_minor_units,
     pandas_dtype,
     parse_amount,
+    read_floats,
     signed_amount,
+    to_decimals,
+    to_float,
+    to_floats,
     to_minor_units,
+    to_units,
+    units_to_floats,
 )
 
 SCALES = st.integers(0, 10)
@@ -189,3 +197,102 @@ def test_amounts_for_people():
     assert format_amount(Decimal("-1234567.50")) == "-1,234,567.50"
     assert format_amount(Decimal("0E-10")) == "0.0000000000"
     assert format_amount(Decimal("1E+3")) == "1,000"
+
+
+FLOAT_UNITS = st.integers(-(10**15) + 1, 10**15 - 1) | st.integers(-1_000_000, 1_000_000)
+
+
+@settings(deadline=None, max_examples=500)
+@given(st.lists(FLOAT_UNITS, max_size=20), SCALES)
+def test_units_survive_floats(units, scale):
+    """Fewer than 10**15 minor units, at any scale, are the nearest float, and are read back from it without noise."""
+    floats = units_to_floats(np.array(units, np.int64), scale)
+    assert floats.tolist() == [float(from_minor_units(unit, scale)) for unit in units]
+    assert floats.tolist() == [float(written(unit, scale)) for unit in units]
+    assert are_whole_units(floats, scale)
+    read = read_floats(floats, scale)
+    assert read.units.tolist() == units
+    assert not (read.absent | read.noisy | read.wrong).any()
+
+
+@settings(deadline=None)
+@given(st.lists(FLOAT_UNITS | st.none(), max_size=20), SCALES)
+def test_arrow_decimals_survive_floats(units, scale):
+    """Arrow decimals become the nearest floats, integers and decimals again; null is NaN."""
+    amounts = [None if unit is None else from_minor_units(unit, scale) for unit in units]
+    column = pa.array(amounts, arrow_type(scale))
+    floats = to_floats(column)
+    np.testing.assert_array_equal(floats, [to_float(amount, scale) for amount in amounts])
+    np.testing.assert_array_equal(floats, [float("nan") if one is None else float(one) for one in amounts])
+    assert to_units(column).to_pylist() == units
+    read = read_floats(floats, scale)
+    assert to_decimals(read.units, scale, absent=read.absent).equals(column)
+    chunks = pa.chunked_array([column, column])
+    np.testing.assert_array_equal(to_floats(chunks), np.concatenate([floats, floats]))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("scale", range(11))
+def test_floats_hold_15_digits(scale, sign):
+    """At every scale 10**15 - 1 minor units are accepted, and 10**15 refused, in each direction."""
+    largest, refused = (from_minor_units(sign * units, scale) for units in (10**15 - 1, 10**15))
+    assert to_float(largest, scale) == float(largest)
+    assert to_floats(pa.array([largest], arrow_type(scale)))[0] == float(largest)
+    with pytest.raises(AmountError, match=r"too many digits for float64.*connect with amounts='decimal'"):
+        to_float(refused, scale)
+    with pytest.raises(AmountError, match="has too many digits") as caught:
+        to_floats(pa.array([Decimal(1), None, refused], arrow_type(scale)))
+    assert f"{refused:,f}" in str(caught.value)
+    read = read_floats(np.array([float(largest), float(refused)]), scale)
+    assert read.units.tolist() == [sign * (10**15 - 1), 0]
+    assert read.wrong.tolist() == [False, True]
+    assert are_whole_units(np.array([float(largest)]), scale)
+    assert not are_whole_units(np.array([float(refused)]), scale)
+
+
+@settings(deadline=None)
+@given(FLOAT_UNITS, SCALES, st.integers(-1, 1))
+def test_neighbours_of_amounts_are_noise(units, scale, steps):
+    """A float next to the nearest one is read as the same amount, and marked as noisy."""
+    nearest = float(from_minor_units(units, scale))
+    given_float = np.nextafter(nearest, np.inf * steps) if steps else nearest
+    read = read_floats(np.array([given_float]), scale)
+    assert read.units.tolist() == [units]
+    assert read.noisy.tolist() == [bool(steps)]
+    assert not read.wrong.any()
+    assert are_whole_units(np.array([given_float]), scale) == (not steps)
+
+
+@settings(deadline=None)
+@given(FLOAT_UNITS.filter(lambda units: abs(units) < 10**11), SCALES, st.floats(0.001, 0.999))
+def test_floats_between_two_units_are_wrong(units, scale, fraction):
+    """What is further than 1/10,000 of a minor unit from any amount is refused, not rounded."""
+    read = read_floats(np.array([(units + fraction) / 10.0**scale]), scale)
+    assert (read.wrong.tolist(), read.noisy.tolist()) == ([True], [False])
+
+
+def test_minus_zero_is_zero():
+    """No float of an amount is minus zero, and a minus zero that is given is zero without noise."""
+    floats = [*to_floats(pa.array([Decimal("-0.00")], arrow_type(2))), to_float(Decimal("-0.00"))]
+    assert not np.signbit([*floats, *units_to_floats(np.array([0, -0]), 2)]).any()
+    read = read_floats(np.array([-0.0]))
+    assert (read.units.tolist(), read.noisy.tolist(), read.wrong.tolist()) == ([0], [False], [False])
+    assert str(to_decimals(read.units, 2)[0].as_py()) == "0.00"
+
+
+def test_what_is_no_amount_is_marked():
+    """NaN is absent; infinite, too large and in-between floats are wrong; neither is the other."""
+    read = read_floats(np.array([np.nan, np.inf, -np.inf, 1e300, 24.335, 24.33, 0.1 + 0.2]))
+    assert read.absent.tolist() == [True, *[False] * 6]
+    assert read.wrong.tolist() == [False, True, True, True, True, False, False]
+    assert read.noisy.tolist() == [*[False] * 6, True]
+    assert read.units.tolist() == [0, 0, 0, 0, 0, 2433, 30]
+    assert are_whole_units(np.array([np.nan, 24.33]), 2)
+    assert not any(are_whole_units(np.array([one]), 2) for one in (np.inf, 1e300, 24.335, 0.1 + 0.2))
+
+
+def test_exact_amounts_become_floats():
+    """None is NaN, and what does not fit the scale is refused."""
+    assert np.isnan(to_float(None))
+    with pytest.raises(AmountError, match="does not fit 2 fraction digits"):
+        to_float(Decimal("24.335"))

@@ -8,6 +8,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import IncompleteLoadError, PeriodError
+from accounting_analytics.money import pandas_dtype
 from accounting_analytics.schemas import Months
 
 START, END = "2025-01-01", "2025-04-15"
@@ -28,8 +29,8 @@ def loaded(demo_company):
 def distorted(demo_company, distortion, forwarding):
     """Return a function that reconciles the months through a distortion of the reports, and counts the requests."""
 
-    def reconcile(answer=None, **options):
-        through = distortion(answer=answer)
+    def reconcile(change_response=None, **options):
+        through = distortion(response=change_response)
         with (
             forwarding(demo_company.base_url, through) as base_url,
             aa.LedgerClient(base_url, token=demo_company.token, instance_id=demo_company.instance_id) as client,
@@ -42,11 +43,11 @@ def distorted(demo_company, distortion, forwarding):
 def in_month(start_date, change):
     """Return a distortion that changes the report that begins on a day and ends in the same month."""
 
-    def answer(path, params, body):
+    def change_response(path, params, body):
         if "cash-flow" in path and params["start_date"] == start_date and params["end_date"][:7] == start_date[:7]:
             change(body)
 
-    return answer
+    return change_response
 
 
 def add_cent(balances):
@@ -84,7 +85,8 @@ def test_every_month_ties(demo_company, loaded, zone, books_start):
     frame = Months.checked(result.frame)
     assert list(frame["end_date"].dt.strftime("%m-%d")) == ["01-31", "02-28", "03-31", "04-15"]
     assert list(frame["differences"]) == [0] * 4
-    assert list(frame["net_cash_flow"]) == [report.net_cash_flow for report in result.reports]
+    exact = Months.exact(frame).frame
+    assert list(exact["net_cash_flow"]) == [report.net_cash_flow for report in result.reports]
     assert frame["net_cash_flow"].all()
     assert set(frame["anchored"]) == {result.anchored}
     assert {report.anchored for report in result.recomputed} == {result.anchored}
@@ -184,3 +186,13 @@ def test_line_entries_of_another_engine(demo_company, loaded):
     table = pa.Table.from_pandas(loaded["line_entries"])
     options = {"ledgers": loaded["ledgers"], "line_entries": table}
     assert aa.reconcile_months(demo_company.client, "2025-02-01", "2025-03-31", **options).ties
+
+
+def test_decimals_stay_decimals(demo_company):
+    """The months of a client that loads decimals have decimals."""
+    options = {"token": demo_company.token, "instance_id": demo_company.instance_id, "amounts": "decimal"}
+    with aa.LedgerClient(demo_company.base_url, **options) as client:
+        result = aa.reconcile_months(client, "2025-02-01", "2025-02-28", time_zone="UTC")
+    assert result.ties
+    assert result.frame["net_cash_flow"].tolist() == [result.reports[0].net_cash_flow]
+    assert result.frame["net_cash_flow"].dtype == pandas_dtype()

@@ -19,7 +19,7 @@ from accounting_analytics.loader.parquet_sink import LoadedFile
 from accounting_analytics.notebook_jobs import NotebookRun
 from accounting_analytics.periods import Period
 from accounting_analytics.reconciliation import Comparison
-from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, Differences
+from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, Differences, Problems
 from accounting_analytics.service.imports.import_books import ImportSummary
 
 MEMBERS = ("frame", "summary", "explain", "to_json", "_repr_html_")
@@ -119,7 +119,7 @@ EXAMPLES = [
         entries=1,
         debits=Decimal(5),
         credits=Decimal(5),
-        problems=pd.DataFrame(),
+        problems=Problems.without_rows(),
         named_lines_checked=True,
         checks=(Check("entries balance", 1, 0),),
     ),

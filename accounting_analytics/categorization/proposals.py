@@ -49,8 +49,8 @@ def propose(queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame) -> pd.Data
     require_type(queue, pd.DataFrame, "queue", "uncategorized_queue(line_entries, ledgers) returns it")
     require_type(rules, Rules, "rules", "load_rules(path) reads them")
     require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
-    Queue.checked(queue)
-    Ledgers.checked(ledgers)
+    exact = Queue.exact(queue)
+    queue, ledgers = exact.frame, Ledgers.checked(ledgers)
     chart = _RuleLedgers(ledgers, set(queue["category_ledger_id"]))
     unknown = {rule.name: rule.category for rule in rules if rule.category not in chart.names}
     category_ids = {rule.name: chart.find_category(rule) for rule in rules if rule.name not in unknown}
@@ -66,8 +66,8 @@ def propose(queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame) -> pd.Data
         updated_category_ledger_name=updated.map(chart.names.name, na_action="ignore").astype("str"),
         rule=rule_names,
     )[rule_names.notna()].reset_index(drop=True)
-    proposals = Proposals.checked(proposals)
-    proposals.attrs["notes"] = tuple(_notes(queue, proposals, rules, unknown, chart.names))
+    proposals = Proposals.from_exact(proposals, exact.scale, as_decimals=exact.as_decimals)
+    proposals.attrs["notes"] = (*exact.notes, *_notes(queue, proposals, rules, unknown, chart.names))
     return proposals
 
 

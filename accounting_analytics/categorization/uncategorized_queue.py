@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.categorization.uncategorized_ledgers import uncategorized_ledgers
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import FrameError
+from accounting_analytics.frame_columns import exact_frame, negated, split_lists
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import join_ids
-from accounting_analytics.schemas import TEXT_LIST, Ledgers, Queue
+from accounting_analytics.schemas import Ledgers, Queue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,8 +62,10 @@ def uncategorized_queue(
     if "opposing_ledger_ids" not in line_entries:
         msg = "line_entries have no opposing_ledger_ids; load them with expand=('opposing_ledger_ids', ...)"
         raise FrameError(msg)
-    Ledgers.checked(ledgers)
+    ledgers = Ledgers.checked(ledgers)
     names = LedgerNames.from_frame(ledgers)
+    exact = exact_frame(line_entries, ["signed_amount"])
+    line_entries = exact.frame
     uncategorized = uncategorized_ledgers(
         ledgers,
         inflow_ledger_id=_find_given(inflow_ledger_id, names),
@@ -72,8 +73,10 @@ def uncategorized_queue(
     )
     transactions = _cash_transactions(line_entries, ledgers)
     matching = _with_opposing(transactions, uncategorized)
-    queue = Queue.checked(_largest_first(_queue_columns(matching, line_entries)))
-    queue.attrs["notes"] = tuple(_notes(queue, transactions, names, uncategorized))
+    queue = Queue.from_exact(
+        _largest_first(_queue_columns(matching, line_entries)), exact.scale, as_decimals=exact.as_decimals
+    )
+    queue.attrs["notes"] = (*exact.notes, *_notes(queue, transactions, names, uncategorized))
     return queue
 
 
@@ -98,8 +101,8 @@ def _cash_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.
 
 def _with_opposing(transactions: pd.DataFrame, uncategorized: set[str]) -> pd.DataFrame:
     """One row per transaction and opposing uncategorized ledger, which becomes ``category_ledger_id``."""
-    opposing = transactions.assign(category_ledger_id=transactions["opposing_ledger_ids"]).explode("category_ledger_id")
-    opposing = opposing.assign(category_ledger_id=opposing["category_ledger_id"].astype("str")).reset_index(drop=True)
+    ledger_ids = split_lists(transactions["opposing_ledger_ids"]).rename("category_ledger_id")
+    opposing = transactions.join(ledger_ids, how="inner").reset_index(drop=True)
     opposing = opposing[opposing["category_ledger_id"].isin(uncategorized)]
     return opposing.drop_duplicates(["transaction_id", "category_ledger_id"])
 
@@ -120,7 +123,7 @@ def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.Dat
             "description": _descriptions(matching),
             "category_ledger_id": matching["category_ledger_id"],
             "category_amount": _category_amounts(matching, line_entries),
-            "opposing_ledger_ids": matching["opposing_ledger_ids"].astype(TEXT_LIST),
+            "opposing_ledger_ids": matching["opposing_ledger_ids"],
             "review_status": matching.get("transaction_review_status", pd.Series(None, matching.index, dtype="str")),
             "tag_ids": matching["tag_ids"],
         }
@@ -150,9 +153,7 @@ def _category_amounts(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.
     totals = category_lines.groupby(["journal_entry_id", "ledger_id"])["signed_amount"].sum()
     keys = pd.MultiIndex.from_frame(matching[["journal_entry_id", "category_ledger_id"]])
     is_shared = matching.duplicated(["journal_entry_id", "category_ledger_id"], keep=False)
-    negated = pc.negate(pa.array(totals.reindex(keys).array))
-    amounts = pd.Series(pd.arrays.ArrowExtensionArray(negated), index=matching.index)
-    return amounts.mask(is_shared)
+    return negated(totals.reindex(keys)).set_axis(matching.index).mask(is_shared)
 
 
 def _notes(
@@ -174,7 +175,7 @@ def _notes(
             f"{without_opposing} transaction(s) have no opposing_ledger_ids; whether they are uncategorized is not "
             "known."
         )
-    if unknown := set(transactions["opposing_ledger_ids"].explode().dropna()) - names.ids - uncategorized:
+    if unknown := set(split_lists(transactions["opposing_ledger_ids"])) - names.ids - uncategorized:
         yield (
             f"{len(unknown)} opposing ledger(s) of cash are not among these ledgers and count as categories: "
             f"{join_ids(unknown, limit=3)}."

@@ -46,6 +46,7 @@ def inflow_outflow(report: CashFlowReport) -> go.Figure:
         The report is in the service's ``localtime``, which is not known here.
     """
     require_report(report, "report")
+    report = report.exact()
     months = [month.start_date for month in report.period.months()]
     month_of_line = local_dates(report).map(lambda day: max(day.replace(day=1), report.period.start_date))
     amounts = report.lines["amount"]

@@ -45,6 +45,7 @@ def running_balance(report: CashFlowReport) -> go.Figure:
     """
     require_report(report, "report")
     require_untagged(report, "running balance")
+    report = report.exact()
     days = [report.period.start_date + dt.timedelta(days=offset) for offset in range(report.period.days)]
     changes = sum_by_key(report.lines["amount"], local_dates(report), days)
     with localcontext(EXACT):

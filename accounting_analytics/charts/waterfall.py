@@ -50,6 +50,7 @@ def waterfall(report: CashFlowReport, *, largest: int = 10) -> go.Figure:
     """
     require_report(report, "report")
     require_untagged(report, "waterfall")
+    report = report.exact()
     if largest < 1:
         msg = f"largest must be at least 1, not {largest}"
         raise InputError(msg)

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from accounting_analytics.frame_columns import exact_floats
 from accounting_analytics.json_text import to_json_text
 from accounting_analytics.messages import printable
 from accounting_analytics.money import format_amount
@@ -29,6 +30,7 @@ _VERDICT_STYLES = {"ok": "green", "warning": "bold yellow", "failed": "bold red"
 
 def print_table(frame: pd.DataFrame, *, title: str = "") -> None:
     """Print a table for people: numbers right-aligned, missing values empty."""
+    frame = exact_floats(frame)
     table = Table(title=printable(title) if title else None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for name in frame.columns:
         numeric = len(frame) > 0 and frame[name].map(_is_number).all()
@@ -53,7 +55,13 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
 
 def print_json(content: pd.DataFrame | Mapping[str, Any]) -> None:
     """Print a mapping or a table as JSON."""
-    sys.stdout.write(f"{to_json_text(content)}\n")
+    exact = _exact(content) if isinstance(content, pd.DataFrame) else {name: _exact(content[name]) for name in content}
+    sys.stdout.write(f"{to_json_text(exact)}\n")
+
+
+def _exact(value: Any) -> Any:  # noqa: ANN401 (any value of a mapping)
+    """Table with exact amounts; anything else as it is."""
+    return exact_floats(value) if isinstance(value, pd.DataFrame) else value
 
 
 def _is_missing(value: Any) -> bool:  # noqa: ANN401 (any cell)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from accounting_analytics.client.credentials import (
     ClientCredentials,
@@ -25,8 +25,9 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
         Name of a profile in the configuration file.
     **options
         Settings by name (``base_url``, ``token``, ``token_file``, ``token_url``, ``client_id``, ``client_secret``,
-        ``client_secret_file``, ``instance_id``, ``instance_header``, ``time_zone``, ``requests_per_minute``),
-        which override everything else, and any further option of :class:`~accounting_analytics.LedgerClient`.
+        ``client_secret_file``, ``instance_id``, ``instance_header``, ``time_zone``, ``requests_per_minute``,
+        ``amounts``), which override everything else, and any further option of
+        :class:`~accounting_analytics.LedgerClient`.
 
     Raises
     ------
@@ -57,6 +58,7 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
         instance_header=str(settings["instance_header"]),
         requests_per_minute=_number(settings["requests_per_minute"]),
         time_zone=settings["time_zone"],
+        amounts=cast("Any", settings["amounts"]),  # the client checks it
         **options,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from accounting_analytics.client import operations
 from accounting_analytics.client.credentials import FixedToken
@@ -18,7 +18,7 @@ from accounting_analytics.client.records import (
 )
 from accounting_analytics.client.retry import RetryingClient, RetryPolicy
 from accounting_analytics.errors import ConfigurationError
-from accounting_analytics.messages import fit_terminal
+from accounting_analytics.messages import fit_terminal, quote
 from accounting_analytics.money import DEFAULT_SCALE, check_scale
 from accounting_analytics.periods import Period, choose_zone
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from accounting_analytics.client.rate_limiter import Quota
     from accounting_analytics.client.transport import Deadline
     from accounting_analytics.periods import DateLike, ZoneLike
+
+AMOUNT_FORMS = ("float64", "decimal")
 
 
 class LedgerClient:
@@ -60,6 +62,9 @@ class LedgerClient:
         Zone that days are counted in wherever a call names none; without it UTC is assumed, and results say so.
     scale : int
         Fraction digits of the instance's currency, 0 to 10.
+    amounts : {"float64", "decimal"}
+        How frames loaded through this client hold amounts: as float64 of whole minor units, which pandas calculates
+        with, or as Arrow decimals, for amounts of 10**15 minor units and more.
     timeout : float
         Seconds for one attempt, from connecting to the last byte of the response.
     deadline : float or Deadline
@@ -89,6 +94,7 @@ class LedgerClient:
         requests_per_minute: float | None = None,
         time_zone: ZoneLike | None = None,
         scale: int = DEFAULT_SCALE,
+        amounts: Literal["float64", "decimal"] = "float64",
         timeout: float = 60.0,
         deadline: float | Deadline = 300.0,
         max_attempts: int = 10,
@@ -100,8 +106,12 @@ class LedgerClient:
         if token is None:  # as from an environment variable that is not set
             msg = "no token given: pass token=..., a TokenFile or ClientCredentials"
             raise ConfigurationError(msg)
+        if amounts not in AMOUNT_FORMS:
+            msg = f"amounts must be one of {', '.join(AMOUNT_FORMS)}, not {quote(amounts)}"
+            raise ConfigurationError(msg)
         self.scale = check_scale(scale)
         self.time_zone = None if time_zone is None else choose_zone(time_zone).name
+        self.amounts = amounts
         self.instance_id = instance_id
         self._client = RetryingClient(
             base_url,

@@ -26,7 +26,7 @@ PREFIX = "ACCOUNTING_ANALYTICS_"
 DEFAULT_PROFILE = "default"
 _MASK = "***"
 _USER_OF_ADDRESS = re.compile(r"(?<=://)[^/]*@")
-_DEFAULTS = {"instance_header": "service-instance-id"}
+_DEFAULTS = {"instance_header": "service-instance-id", "amounts": "float64"}
 _SECRETS = ("token", "client_secret")
 NAMES = (
     "base_url",
@@ -40,6 +40,7 @@ NAMES = (
     "instance_header",
     "time_zone",
     "requests_per_minute",
+    "amounts",
 )
 TOKEN_SOURCES = ("token", "token_file", "token_url")
 """Settings that name a token or its source; the one with the highest priority is used, then the first."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from accounting_analytics.errors import InvalidRequestError
+from accounting_analytics.frame_columns import split_lists
 from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class BooksSample:
         report = self.sample_report()
         if report is None:
             return ()
-        opposing = chain.from_iterable(ids for ids in self.cash_lines()["opposing_ledger_ids"] if ids is not pd.NA)
+        opposing = split_lists(self.cash_lines()["opposing_ledger_ids"])
         reported = [
             ledger_id
             for ledger_id, flow in zip(report.ledgers["ledger_id"], report.ledgers["net_cash_flow"], strict=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from accounting_analytics.cash_flow_report import CashFlowReport
 from accounting_analytics.errors import AccountingAnalyticsError
 from accounting_analytics.loader import load_cash_flow_report, load_line_entries
+from accounting_analytics.schemas import LineEntries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
@@ -30,10 +31,10 @@ class CachedResponses:
         self._names: dict[str, str] = {}
 
     def report(self, period: Period) -> CashFlowReport:
-        """Cash flow report of a period."""
+        """Cash flow report of a period, with decimals."""
         days = (period.start_date, period.end_date)
         report = self._request_once(
-            period, lambda: load_cash_flow_report(self.client, *days, time_zone=period.time_zone)
+            period, lambda: load_cash_flow_report(self.client, *days, time_zone=period.time_zone).exact()
         )
         for frame, column in (
             (report.ledgers, "name"),
@@ -50,19 +51,23 @@ class CachedResponses:
         *,
         is_cashflow: bool | None = True,
     ) -> pd.DataFrame:
-        """Line entries of some ledgers."""
+        """Line entries of some ledgers, with decimals."""
         ids = tuple(ledger_ids)
         return self._request_once(
             (ids, period, is_cashflow),
-            lambda: load_line_entries(
-                self.client,
-                ids,
-                period.start_date,
-                period.end_date,
-                time_zone=period.time_zone,
-                is_cashflow=is_cashflow,
-                expand=_EXPANSIONS,
-                progress=False,
+            lambda: (
+                LineEntries.exact(
+                    load_line_entries(
+                        self.client,
+                        ids,
+                        period.start_date,
+                        period.end_date,
+                        time_zone=period.time_zone,
+                        is_cashflow=is_cashflow,
+                        expand=_EXPANSIONS,
+                        progress=False,
+                    )
+                ).frame
             ),
         )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from decimal import Decimal
-from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from accounting_analytics.completeness import check_completeness
@@ -19,6 +18,7 @@ from accounting_analytics.diagnosis.report_checks import (
     sum_by_key,
 )
 from accounting_analytics.errors import InvalidRequestError, PermissionDeniedError
+from accounting_analytics.frame_columns import split_list, split_lists
 from accounting_analytics.loader import load_cash_flow_report
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import format_amount
@@ -139,7 +139,7 @@ def check_opposing_ledgers(books: BooksSample) -> Finding:
         compared += 1
         opposing = {line["ledger_id"] for line in entry if line["debit_credit"] != row["debit_credit"]}
         others = {line["ledger_id"] for line in entry if line["id"] != row["id"]}
-        stated = set(row["opposing_ledger_ids"])
+        stated = split_list(row["opposing_ledger_ids"]) or set()
         if not opposing <= stated <= others:
             return failed(
                 check,
@@ -154,9 +154,9 @@ def check_opposing_ledgers(books: BooksSample) -> Finding:
 
 def _is_comparable(row: dict[Any, Any], entry: list[dict[Any, Any]]) -> bool:
     """Whether a line has opposing ledgers, all lines of its entry are known, and no amount flips its side."""
-    entry_line_ids = row[_ENTRY_LINE_IDS]
-    is_complete = not _is_list(entry_line_ids) or {line["id"] for line in entry} >= set(entry_line_ids)
-    return _is_list(row["opposing_ledger_ids"]) and is_complete and all(line["amount"] > 0 for line in entry)
+    is_complete = {line["id"] for line in entry} >= (split_list(row[_ENTRY_LINE_IDS]) or set())
+    has_opposing = split_list(row["opposing_ledger_ids"]) is not None
+    return has_opposing and is_complete and all(line["amount"] > 0 for line in entry)
 
 
 def check_expansions(books: BooksSample) -> Finding:
@@ -226,13 +226,13 @@ def check_tag_filter(books: BooksSample) -> Finding:
     if report is None:
         return not_checked(check, NO_CASH_FLOW)
     lines = books.category_lines()
-    tag_ids = sorted(set(chain.from_iterable(tags for tags in lines["tag_ids"] if _is_list(tags))))
+    tag_ids = sorted(set(split_lists(lines["tag_ids"])))
     if not tag_ids:
         return not_checked(check, f"because no category line of {_days(report)} has a tag")
     period, tag = report.period, tag_ids[0]
     days = (period.start_date, period.end_date)
     try:
-        tagged = load_cash_flow_report(books.responses.client, *days, time_zone=period.time_zone, tag_ids=[tag])
+        tagged = load_cash_flow_report(books.responses.client, *days, time_zone=period.time_zone, tag_ids=[tag]).exact()
     except PermissionDeniedError:
         return not_checked(check, "because reports by tag need a Tier 3 subscription (403)")
     tagged_amounts = _sum_lines(tagged.lines, ["ledger_id", "line_id"], "amount")
@@ -245,7 +245,7 @@ def check_tag_filter(books: BooksSample) -> Finding:
             f"{books.responses.ledger_label(ledger_id)}, line {line_id}: {format_amount(mismatch.first)} in the report "
             f"of tag {tag}, but {format_amount(mismatch.second)} in the whole report of {period}",
         )
-    tagged_lines = lines[[_is_list(tags) and tag in set(tags) for tags in lines["tag_ids"]]]
+    tagged_lines = lines[[tag in (split_list(tags) or ()) for tags in lines["tag_ids"]]]
     mismatch = find_mismatch(net_flows(tagged), _cash_flows(tagged_lines, ["ledger_id"]))
     if mismatch and books.has_all_categories:
         return failed(
@@ -304,10 +304,6 @@ def _entry_label(key: Hashable, books: BooksSample) -> str:
 def _pair(key: Hashable) -> tuple[str, str]:
     first, second = cast("tuple[str, str]", key)
     return first, second
-
-
-def _is_list(value: object) -> bool:
-    return hasattr(value, "__iter__") and not isinstance(value, str)
 
 
 def _days(report: CashFlowReport) -> str:

@@ -26,8 +26,9 @@ from accounting_analytics.errors import FrameError, InputError
 from accounting_analytics.exports.manifest import ExportedFile, Manifest
 from accounting_analytics.load_metadata import missing_reasons
 from accounting_analytics.messages import join_ids
+from accounting_analytics.money import to_units
 from accounting_analytics.periods import zone
-from accounting_analytics.schemas import Ledgers, LineEntries, scale_of
+from accounting_analytics.schemas import Ledgers, LineEntries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     WriteTable = Callable[[pa.Table, BinaryIO], object]
 
 MANIFEST = "manifest.json"
-LIST_SEPARATOR = "|"
 _INSTANT = pa.timestamp("us", "UTC")
 
 
@@ -72,11 +72,18 @@ def export_dataset(
         An argument is of another type, or the folder contains other files or cannot be written.
     """
     folder = Path(output)
-    _require_valid(line_entries, ledgers, report)
+    require_type(line_entries, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
+    require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
+    require_report(report, "report")
+    lines = LineEntries.exact(LineEntries.checked(line_entries))
+    exact_report = report.exact()
+    if lines.scale != report.scale:
+        msg = f"line entries have scale {lines.scale}, the report has scale {report.scale}"
+        raise FrameError(msg)
     tables = {
-        f"fact_line_entry{suffix}": _flatten(line_entries, report),
-        f"fact_cash_flow_line{suffix}": _flatten(_named_lines(report), report),
-        f"dim_ledger{suffix}": _flatten(ledgers, report),
+        f"fact_line_entry{suffix}": _flatten(lines.frame.drop(columns="local_date", errors="ignore"), report),
+        f"fact_cash_flow_line{suffix}": _flatten(_named_lines(exact_report), report),
+        f"dim_ledger{suffix}": _flatten(Ledgers.checked(ledgers), report),
     }
     require_replaceable(folder)
     try:
@@ -133,18 +140,6 @@ def _exported_names(folder: Path) -> set[str]:
         return set()
 
 
-def _require_valid(line_entries: pd.DataFrame, ledgers: pd.DataFrame, report: CashFlowReport) -> None:
-    require_type(line_entries, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
-    require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
-    require_report(report, "report")
-    LineEntries.checked(line_entries)
-    Ledgers.checked(ledgers)
-    report.checked()
-    if len(line_entries) and scale_of(line_entries["amount"]) != report.scale:
-        msg = f"line entries have scale {scale_of(line_entries['amount'])}, the report has scale {report.scale}"
-        raise FrameError(msg)
-
-
 def _named_lines(report: CashFlowReport) -> pd.DataFrame:
     """Cash flow lines with the names of their ledgers."""
     names = dict(zip(report.ledgers["ledger_id"], report.ledgers["name"], strict=True))
@@ -161,8 +156,6 @@ def _flatten(frame: pd.DataFrame, report: CashFlowReport) -> pa.Table:
         elif pa.types.is_timestamp(column.type):
             columns[name] = column.cast(_INSTANT)
             columns[f"{name}_local_date"] = _local_dates(frame[name], report.period.time_zone)
-        elif pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
-            columns[name] = pc.binary_join(column.cast(pa.list_(pa.string())), LIST_SEPARATOR)
         elif pa.types.is_boolean(column.type):
             columns[name] = column
         else:
@@ -174,9 +167,8 @@ def _flatten(frame: pd.DataFrame, report: CashFlowReport) -> pa.Table:
 
 def _minor_units(column: pa.Array, name: str) -> pa.Array:
     """Whole minor units in int64; an amount that does not fit is refused, never wrapped."""
-    integers = pa.Array.from_buffers(pa.decimal128(38, 0), len(column), column.buffers(), offset=column.offset)
     try:
-        return integers.cast(pa.int64())
+        return to_units(column)
     except pa.ArrowInvalid as error:
         msg = f"column {name!r} has an amount that does not fit 64-bit minor units at scale {column.type.scale}"
         raise FrameError(msg) from error

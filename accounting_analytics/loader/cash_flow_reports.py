@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow_report import CashFlowReport
@@ -17,13 +17,14 @@ from accounting_analytics.periods import Period, choose_zone
 from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from decimal import Decimal
 
     import pandas as pd
 
     from accounting_analytics.client import records as wire
     from accounting_analytics.periods import DateLike, ZoneLike
+    from accounting_analytics.schemas import Table
 
 
 def load_cash_flow_report(
@@ -65,14 +66,14 @@ def load_cash_flow_report(
     period = Period(start_date, end_date, day_zone.name)
     tags = tuple(tag_ids or ())
     report = client.retrieve_cash_flow_report(period.start_date, period.end_date, time_zone=day_zone.name, tag_ids=tags)
-    amounts = _Amounts(client.scale, f"cash flow report, {period}")
+    amounts = _Amounts(client, f"cash flow report, {period}")
     ledgers = list(flattened(report.cash_flow_ledgers))
-    starting = _balances_table(list(flattened(report.starting_balances)), amounts, client.scale)
-    ending = _balances_table(list(flattened(report.ending_balances)), amounts, client.scale)
+    starting = _balances_table(list(flattened(report.starting_balances)), amounts)
+    ending = _balances_table(list(flattened(report.ending_balances)), amounts)
     loaded = CashFlowReport(
         period=period,
-        ledgers=_ledgers_table(ledgers, amounts, client.scale),
-        lines=_lines_table(ledgers, amounts, client.scale),
+        ledgers=_ledgers_table(ledgers, amounts),
+        lines=_lines_table(ledgers, amounts),
         starting_balances=starting,
         ending_balances=ending,
         starting_cash_balance=amounts.exact(report.starting_cash_balance, "starting_cash_balance"),
@@ -88,8 +89,9 @@ def load_cash_flow_report(
 class _Amounts:
     """Exact amounts of one response; counts the values from which rounding noise was removed."""
 
-    def __init__(self, scale: int, where: str) -> None:
-        self._scale = scale
+    def __init__(self, client: LedgerClient, where: str) -> None:
+        self._scale = client.scale
+        self._as_decimals = client.amounts == "decimal"
         self.where = where
         self.noise_removed = 0
 
@@ -105,9 +107,18 @@ class _Amounts:
     def exact_or_none(self, value: Decimal | None, field: str) -> Decimal | None:
         return None if value is None else self.exact(value, field)
 
+    def table(self, kind: type[Table], columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+        """Table of one part of the report, with its amounts as the client returns them."""
+        try:
+            return kind.from_columns(columns, self._scale, as_decimals=self._as_decimals)
+        except AmountError as error:
+            msg = f"{self.where}: {error}"
+            raise AmountError(msg) from None
 
-def _ledgers_table(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts, scale: int) -> pd.DataFrame:
-    return CashFlowLedgers.from_columns(
+
+def _ledgers_table(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts) -> pd.DataFrame:
+    return amounts.table(
+        CashFlowLedgers,
         {
             "ledger_id": [one.ledger_id for one in ledgers],
             "name": [one.name for one in ledgers],
@@ -117,13 +128,13 @@ def _ledgers_table(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts, sc
                 for one in ledgers
             ],
         },
-        scale,
     )
 
 
-def _lines_table(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts, scale: int) -> pd.DataFrame:
+def _lines_table(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts) -> pd.DataFrame:
     lines = [(one.ledger_id, line) for one in ledgers for line in one.lines]
-    return CashFlowLines.from_columns(
+    return amounts.table(
+        CashFlowLines,
         {
             "line_id": [line.line_id for _, line in lines],
             "ledger_id": [ledger_id for ledger_id, _ in lines],
@@ -133,12 +144,12 @@ def _lines_table(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts, scal
             "journal_entry_id": [line.journal_entry_id for _, line in lines],
             "journal_entry_description": [line.journal_entry_description for _, line in lines],
         },
-        scale,
     )
 
 
-def _balances_table(balances: Sequence[wire.CashLedgerBalance], amounts: _Amounts, scale: int) -> pd.DataFrame:
-    return CashBalances.from_columns(
+def _balances_table(balances: Sequence[wire.CashLedgerBalance], amounts: _Amounts) -> pd.DataFrame:
+    return amounts.table(
+        CashBalances,
         {
             "ledger_id": [one.ledger_id for one in balances],
             "ledger_name": [one.ledger_name for one in balances],
@@ -149,5 +160,4 @@ def _balances_table(balances: Sequence[wire.CashLedgerBalance], amounts: _Amount
                 for one in balances
             ],
         },
-        scale,
     )

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 _LOCK = ".lock"
-_FORMAT = 2
+_FORMAT = 3
 _METADATA_KEY = b"accounting_analytics.window"
 _NAME = re.compile(r"window-\d{6,}-(?P<digest>[0-9a-f]{32})\.parquet")
 _ROWS_PER_GROUP = 1000
@@ -186,6 +186,12 @@ class Checkpoint:
             manifest = None
         if not isinstance(manifest, dict) or "format" not in manifest:
             msg = f"{path} is damaged; delete the folder {self.folder} and load again"
+            raise CheckpointError(msg)
+        if manifest["format"] in range(_FORMAT):
+            msg = (
+                f"the checkpoint {self.folder} was written by an earlier development version; delete the folder and "
+                "load again"
+            )
             raise CheckpointError(msg)
         different = [name for name in self._manifest if manifest.get(name) != self._manifest[name]]
         if different:

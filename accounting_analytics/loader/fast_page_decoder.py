@@ -18,6 +18,7 @@ import pyarrow.json
 from msgspec import inspect
 
 from accounting_analytics.client.records import LineEntry
+from accounting_analytics.frame_columns import LIST_SEPARATOR
 from accounting_analytics.loader.line_entry_schema import INSTANT, TEXT, line_schema, requested_columns
 from accounting_analytics.loader.strict_page_decoder import DecodedPage
 from accounting_analytics.money import arrow_type
@@ -125,7 +126,7 @@ def _make_table(records: pa.StructArray, ledger_id: str, expand: frozenset[str],
     _require_all(pc.equal(fields["ledger_id"], ledger_id))
     _require_all(pc.is_in(fields["debit_credit"], _SIDES))
     amount = fields["amount"]
-    columns = {column.name: fields[column.path] for column in requested_columns(expand) if column.path}
+    columns = {column.name: _join_list(fields[column.path]) for column in requested_columns(expand) if column.path}
     columns["signed_amount"] = pc.if_else(pc.equal(fields["debit_credit"], "debit"), amount, pc.negate(amount))
     schema = line_schema(expand, scale)
     return pa.table([columns[name] for name in schema.names], schema=schema)
@@ -160,6 +161,15 @@ def _struct_fields(kind: inspect.Type) -> list[inspect.Field]:
 def _list_like(lists: pa.ListArray, values: pa.Array) -> pa.ListArray:
     """Other values in lists of the same lengths."""
     return pa.ListArray.from_arrays(lists.offsets, values, mask=lists.is_null())
+
+
+def _join_list(values: pa.Array) -> pa.Array:
+    """Ids of each list as one text; any other array as it is."""
+    if not pa.types.is_list(values.type):
+        return values
+    contains_separator = pc.match_substring(values.flatten(), LIST_SEPARATOR)
+    _require(not pc.any(contains_separator, min_count=0).as_py())
+    return pc.binary_join(values, LIST_SEPARATOR)
 
 
 def _parse_instants(texts: dict[str, pa.StringArray]) -> dict[str, pa.TimestampArray]:

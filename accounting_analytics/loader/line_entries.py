@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from accounting_analytics.errors import InputError
+from accounting_analytics.errors import AmountError, InputError
+from accounting_analytics.frame_columns import BOOLEAN, INSTANT, TEXT, signed
 from accounting_analytics.load_metadata import attach_load_metadata
 from accounting_analytics.loader import line_entry_schema as arrow
 from accounting_analytics.loader.checkpoint import Checkpoint
-from accounting_analytics.loader.line_tables import remove_repeats, sort_lines
+from accounting_analytics.loader.line_tables import remove_repeats, sort_lines, with_local_dates
 from accounting_analytics.loader.load_estimate import LoadPlan, estimate_load
 from accounting_analytics.loader.load_windows import LoadedWindows, load_windows
 from accounting_analytics.loader.merged_batches import LineEntryBatches
@@ -22,18 +25,21 @@ from accounting_analytics.loader.parquet_sink import LoadedFile, write_parquet
 from accounting_analytics.loader.query import DEFAULT_EXPANSIONS, LineEntryQuery
 from accounting_analytics.loader.window_store import MemoryWindowStore
 from accounting_analytics.loader.worker_pool import DEFAULT_IN_FLIGHT, check_in_flight
+from accounting_analytics.money import to_floats
 from accounting_analytics.progress import LoadProgress
-from accounting_analytics.schemas import BOOLEAN, INSTANT, TEXT, TEXT_LIST, LineEntries
+from accounting_analytics.schemas import LineEntries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    import numpy as np
+    import numpy.typing as npt
     from pandas.api.extensions import ExtensionDtype
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.periods import DateLike, ZoneLike
 
-_DTYPES = {arrow.TEXT: TEXT, arrow.INSTANT: INSTANT, pa.bool_(): BOOLEAN, arrow.TEXTS: TEXT_LIST}
+_DTYPES = {arrow.TEXT: TEXT, arrow.INSTANT: INSTANT, pa.bool_(): BOOLEAN}
 
 
 def load_line_entries(
@@ -112,10 +118,9 @@ def load_line_entries(
     )
     check_in_flight(in_flight)
     store = MemoryWindowStore() if checkpoint is None else Checkpoint(checkpoint, client, query)
+    build = partial(_build_frame, as_decimals=client.amounts == "decimal")
     with store, LoadProgress(progress, client) as bar:
-        return load_windows(
-            client, query, store, bar, in_flight=in_flight, build=_build_frame, allow_partial=allow_partial
-        )
+        return load_windows(client, query, store, bar, in_flight=in_flight, build=build, allow_partial=allow_partial)
 
 
 def load_line_entries_to_parquet(
@@ -212,7 +217,7 @@ def iter_line_entry_batches(
     ) as loaded:
         metadata = loaded.metadata(sum(one.lines for one in loaded.windows))
         for table in LineEntryBatches(loaded):
-            frame = _to_frame(table)
+            frame = _to_frame(table, query, as_decimals=True)
             frame.attrs["notes"] = query.notes
             attach_load_metadata(frame, metadata)
             yield frame
@@ -291,22 +296,41 @@ def _temporary_folder(parent: Path | None) -> tempfile.TemporaryDirectory[str]:
         raise InputError(msg) from error
 
 
-def _build_frame(loaded: LoadedWindows) -> pd.DataFrame:
+def _build_frame(loaded: LoadedWindows, *, as_decimals: bool) -> pd.DataFrame:
     """Join all windows of a load into one frame with notes and metadata."""
     schema = arrow.line_schema(loaded.query.expand, loaded.query.scale)
     table = pa.concat_tables([schema.empty_table(), *(one.read_table() for one in loaded.windows)])
     table, repeats = remove_repeats(table)
-    frame = _to_frame(sort_lines(table))
+    frame = _to_frame(sort_lines(table), loaded.query, as_decimals=as_decimals)
     frame.attrs["notes"] = loaded.notes(repeats)
     attach_load_metadata(frame, loaded.metadata(len(frame)))
     return frame
 
 
-def _to_frame(table: pa.Table) -> pd.DataFrame:
-    """Convert lines to a validated frame."""
-    return LineEntries.checked(table.to_pandas(types_mapper=_dtype))
+def _to_frame(table: pa.Table, query: LineEntryQuery, *, as_decimals: bool) -> pd.DataFrame:
+    """Convert lines to a validated frame, with the local date of each."""
+    table = with_local_dates(table, query.period.time_zone)
+    amounts = [] if as_decimals else [field.name for field in table.schema if pa.types.is_decimal(field.type)]
+    columns = {name: _floats(table, name) for name in amounts if name != "signed_amount"}
+    frame = table.drop_columns(amounts).to_pandas(types_mapper=_dtype)
+    for name, values in columns.items():
+        frame[name] = values
+    if amounts:
+        frame["signed_amount"] = signed(frame["amount"], frame["debit_credit"])
+    frame = frame[table.column_names]
+    frame.attrs["scale"] = query.scale
+    return LineEntries.require_valid(frame)
+
+
+def _floats(table: pa.Table, name: str) -> npt.NDArray[np.float64]:
+    try:
+        return to_floats(table[name])
+    except AmountError as error:
+        largest = pc.index(pc.abs(table[name]), pc.max(pc.abs(table[name]))).as_py()
+        msg = f"line entry {table['id'][largest]} of ledger {table['ledger_id'][largest]}: {name}: {error}"
+        raise AmountError(msg) from None
 
 
 def _dtype(kind: pa.DataType) -> ExtensionDtype | None:
-    """Dtype of a column; amounts keep their Arrow type."""
+    """Dtype of a column; decimals keep their Arrow type."""
     return pd.ArrowDtype(kind) if pa.types.is_decimal(kind) else _DTYPES.get(kind)

@@ -1,23 +1,33 @@
-"""The columns of loaded line entries: name, type, field on the wire, and the ``expand`` value that requests it.
+"""The columns of line entries on their way from a page to a frame: name, Arrow type, field on the wire.
 
-Both page decoders, the schema of windows on disk and the frames follow this table. A new field of a line needs its
-place in :class:`~accounting_analytics.client.records.LineEntry`, a row here, and its column in
-:class:`~accounting_analytics.schemas.LineEntries`.
+They follow :class:`~accounting_analytics.schemas.LineEntries`, which says for each column which field it is. Both page
+decoders, the schema of windows on disk and the frames use them.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
+from accounting_analytics import frame_columns
 from accounting_analytics.money import DEFAULT_SCALE, arrow_type
+from accounting_analytics.schemas import LineEntries
 
 TEXT = pa.string()
-TEXTS = pa.list_(pa.string())
 INSTANT = pa.timestamp("us", "UTC")
+LOCAL_DATE = pa.timestamp("us")
 AMOUNT = arrow_type(DEFAULT_SCALE)
 """Placeholder for amounts; line_schema() sets the scale of the load."""
+
+_ARROW_TYPES = {
+    frame_columns.TEXT: TEXT,
+    frame_columns.INSTANT: INSTANT,
+    frame_columns.BOOLEAN: pa.bool_(),
+    np.dtype(np.float64): AMOUNT,
+}
 
 
 class Column(NamedTuple):
@@ -28,7 +38,7 @@ class Column(NamedTuple):
     name : str
         Its name in tables and frames.
     type : pyarrow.DataType
-        Its type; :data:`AMOUNT` takes the scale of the load.
+        Its type; :data:`AMOUNT` takes the scale of the load. A list on the wire becomes text.
     path : str
         The field of a line on the wire: ``amount``, ``transaction.amount``, or ``tags.id`` for the id of each tag.
         Empty where the column is calculated.
@@ -42,35 +52,21 @@ class Column(NamedTuple):
     expansion: str | None = None
 
 
-COLUMNS = (
-    Column("id", TEXT, "id"),
-    Column("ledger_id", TEXT, "ledger_id"),
-    Column("ledger_name", TEXT, "ledger_name"),
-    Column("journal_entry_id", TEXT, "journal_entry_id"),
-    Column("journal_entry_description", TEXT, "journal_entry_description"),
-    Column("datetime", INSTANT, "datetime"),
-    Column("amount", AMOUNT, "amount"),
-    Column("debit_credit", TEXT, "debit_credit"),
-    Column("signed_amount", AMOUNT, ""),
-    Column("description", TEXT, "description"),
-    Column("transaction_id", TEXT, "transaction_id"),
-    Column("related_line_entry_id", TEXT, "related_line_entry_id"),
-    Column("editable", pa.bool_(), "editable"),
-    Column("opposing_ledger_ids", TEXTS, "opposing_ledger_ids", "opposing_ledger_ids"),
-    Column("tag_ids", TEXTS, "tags.id"),
-    Column("transaction_amount", AMOUNT, "transaction.amount", "transaction"),
-    Column("transaction_description", TEXT, "transaction.description", "transaction"),
-    Column("transaction_personal", pa.bool_(), "transaction.personal", "transaction"),
-    Column("transaction_posted_status", TEXT, "transaction.posted_status", "transaction"),
-    Column("transaction_review_status", TEXT, "transaction.review_status", "transaction"),
-    Column("source_account_id", TEXT, "transaction.source_account_id", "transaction"),
-    Column("journal_entry_line_entry_ids", TEXTS, "journal_entry.line_entry_ids", "journal_entry"),
-)
+@cache
+def columns() -> tuple[Column, ...]:
+    """All columns but the local date, which is added last."""
+    dtypes = LineEntries.dtypes()
+    sources = {name: column.metadata or {} for name, column in LineEntries.to_schema().columns.items()}
+    return tuple(
+        Column(name, _ARROW_TYPES[dtypes[name]], source.get("path", name), source.get("expand"))
+        for name, source in sources.items()
+        if name != "local_date"
+    )
 
 
 def requested_columns(expand: frozenset[str]) -> list[Column]:
     """Columns that a load with these expansions has."""
-    return [column for column in COLUMNS if column.expansion is None or column.expansion in expand]
+    return [column for column in columns() if column.expansion is None or column.expansion in expand]
 
 
 def line_schema(expand: frozenset[str], scale: int) -> pa.Schema:

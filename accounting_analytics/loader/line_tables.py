@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.errors import ProtocolError
-from accounting_analytics.loader.line_entry_schema import INSTANT
+from accounting_analytics.loader.line_entry_schema import INSTANT, LOCAL_DATE
 from accounting_analytics.periods import LOCALTIME, Period
 
 if TYPE_CHECKING:
@@ -33,6 +33,16 @@ def require_in_period(table: pa.Table, period: Period, where: str) -> None:
 def lines_within(table: pa.Table, period: Period) -> pa.Table:
     """Lines whose local date lies in the period; all lines in the zone `localtime`."""
     return table if period.time_zone == LOCALTIME else table.filter(_is_inside(table, period))
+
+
+def with_local_dates(table: pa.Table, time_zone: str) -> pa.Table:
+    """Table with the local date of each line beside its instant; null in the service's own time zone."""
+    if time_zone == LOCALTIME:
+        dates = pa.nulls(table.num_rows, LOCAL_DATE)
+    else:
+        local = table["datetime"].to_pandas().dt.tz_convert(time_zone).dt.tz_localize(None)
+        dates = pa.array(local.dt.normalize(), LOCAL_DATE)
+    return table.add_column(table.column_names.index("datetime") + 1, "local_date", dates)
 
 
 def remove_repeats(table: pa.Table) -> tuple[pa.Table, int]:

@@ -12,6 +12,7 @@ from accounting_analytics.atomic_files import write_durably
 from accounting_analytics.errors import InputError
 from accounting_analytics.load_metadata import to_file_metadata
 from accounting_analytics.loader.line_entry_schema import line_schema
+from accounting_analytics.loader.line_tables import with_local_dates
 from accounting_analytics.loader.merged_batches import LineEntryBatches
 from accounting_analytics.messages import fit_terminal
 
@@ -63,10 +64,12 @@ def write_parquet(loaded: LoadedWindows, path: Path) -> LoadedFile:
 
     def write(file: BinaryIO) -> None:
         nonlocal written
-        schema = line_schema(loaded.query.expand, loaded.query.scale)
+        time_zone = loaded.query.period.time_zone
+        lines = line_schema(loaded.query.expand, loaded.query.scale)
+        schema = with_local_dates(lines.empty_table(), time_zone).schema
         with pq.ParquetWriter(file, schema, compression="zstd", compression_level=1, store_schema=False) as writer:
             for table in batches:
-                writer.write_table(table)
+                writer.write_table(with_local_dates(table, time_zone))
                 written += table.num_rows
                 pa.default_memory_pool().release_unused()
             metadata = loaded.metadata(written) | {"notes": loaded.notes(batches.repeats_removed)}

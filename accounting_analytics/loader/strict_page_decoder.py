@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.errors import AmountError, ProtocolError
+from accounting_analytics.frame_columns import LIST_SEPARATOR
 from accounting_analytics.loader.line_entry_schema import AMOUNT, INSTANT, line_schema, requested_columns
 from accounting_analytics.money import arrow_type, parse_amount
 from accounting_analytics.periods import as_utc
@@ -67,7 +68,7 @@ def decode_strictly(
             columns[name], with_noise = _exact_column(values, lines, f"{where}: {path}", scale)
             noise_removed += with_noise if name == "amount" else 0
         elif path:
-            columns[name] = values
+            columns[name] = [_join_list(value, f"{where}: {path}") for value in values]
     is_debit = pa.array([line.debit_credit == "debit" for line in lines], pa.bool_())
     columns["signed_amount"] = pc.if_else(is_debit, columns["amount"], pc.negate(columns["amount"]))
     schema = line_schema(expand, scale)
@@ -101,6 +102,17 @@ def _read_field(lines: Sequence[wire.LineEntry], path: str) -> list[Any]:
         None if value is None else [field(one) for one in value] if isinstance(value, list) else field(value)
         for value in values
     ]
+
+
+def _join_list(value: Any, where: str) -> Any:  # noqa: ANN401 (a value of any field)
+    """Ids of a list as one text; any other value as it is."""
+    if not isinstance(value, list):
+        return value
+    wrong = next((one for one in value if LIST_SEPARATOR in one), None)
+    if wrong is not None:
+        msg = f"{where}: id {wrong!r} contains {LIST_SEPARATOR!r}, which separates the ids of a list in frames"
+        raise ProtocolError(msg)
+    return LIST_SEPARATOR.join(value)
 
 
 def _exact_column(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import pandas as pd
 from plotly.offline import get_plotlyjs
 
 from accounting_analytics.atomic_files import write_text
+from accounting_analytics.frame_columns import exact_floats
 from accounting_analytics.money import format_amount
 from accounting_analytics.notebook_jobs.notebook_html import figure_html
 
@@ -43,24 +45,25 @@ class Section:
         """HTML of the figure; empty without one."""
         return "" if self.figure is None else figure_html(self.figure)
 
+    @cached_property
+    def _exact_table(self) -> pd.DataFrame:
+        """The table with decimals, whose text has every digit."""
+        return pd.DataFrame() if self.table is None else exact_floats(self.table)
+
     @property
     def columns(self) -> list[tuple[str, bool]]:
         """Names of the table's columns, and whether they contain numbers."""
-        return [(str(name), self._numeric(name)) for name in self.table] if self.table is not None else []
+        return [(str(name), self._numeric(name)) for name in self._exact_table]
 
     @property
     def rows(self) -> list[list[tuple[str, bool]]]:
         """Texts of the table's cells, and whether they are numbers."""
-        if self.table is None:
-            return []
-        numeric = [self._numeric(name) for name in self.table]
-        rows = self.table.itertuples(index=False, name=None)
+        numeric = [self._numeric(name) for name in self._exact_table]
+        rows = self._exact_table.itertuples(index=False, name=None)
         return [list(zip(map(_cell_text, row), numeric, strict=True)) for row in rows]
 
     def _numeric(self, name: Any) -> bool:  # noqa: ANN401 (a column label)
-        return self.table is not None and bool(
-            self.table[name].map(lambda value: isinstance(value, Decimal | int)).all()
-        )
+        return bool(self._exact_table[name].map(lambda value: isinstance(value, Decimal | int)).all())
 
 
 def write_page(path: str | Path, *, title: str, summary: Sequence[str], sections: Sequence[Section]) -> Path:

@@ -66,7 +66,7 @@ def require_usable_categories(client: LedgerClient, plan: Plan) -> None:
 def _name_in_books(client: LedgerClient, ledger_id: str, first: dt.date, last: dt.date) -> str | None:
     """Name of a ledger; None where it has no line in these days and the year before, or its lines do not show it."""
     try:
-        page = client.list_line_entries(ledger_id, first - _HISTORY, last, expand=("ledger",), limit=1)
+        page = client.list_line_entries(ledger_id, first - _HISTORY, last, time_zone="UTC", expand=("ledger",), limit=1)
     except InvalidRequestError:  # some deployments refuse days before the start of the books
-        page = client.list_line_entries(ledger_id, first, last, expand=("ledger",), limit=1)
+        page = client.list_line_entries(ledger_id, first, last, time_zone="UTC", expand=("ledger",), limit=1)
     return next((line.ledger.name for line in page.records if line.ledger is not None), None)

@@ -56,7 +56,7 @@ def require_no_cash(client: LedgerClient, items: list[PlanItem]) -> None:
     if not items:
         return
     day = as_utc(items[0].datetime).date()
-    report = client.retrieve_cash_flow_report(day, day)
+    report = client.retrieve_cash_flow_report(day, day, time_zone="UTC")
     cash = {balance.ledger_id for balance in flattened([*report.starting_balances, *report.ending_balances])}
     for item in items:
         for ledger_id in (item.updated_category_ledger_id, item.category_ledger_id):
@@ -73,7 +73,8 @@ def _read_ledger(
 ) -> dict[tuple[str, str], frozenset[str]]:
     found: dict[tuple[str, str], frozenset[str]] = {}
     try:
-        for line in client.iter_line_entries(ledger_id, first, last, expand=("opposing_ledger_ids",)):
+        lines = client.iter_line_entries(ledger_id, first, last, time_zone="UTC", expand=("opposing_ledger_ids",))
+        for line in lines:
             if line.transaction_id is None or line.transaction_id not in transactions or line.ledger_id != ledger_id:
                 continue
             if line.opposing_ledger_ids is None:

@@ -39,7 +39,7 @@ class DiscoveredCategory:
     """
 
     def __init__(self, ledgers: pd.DataFrame) -> None:
-        Ledgers.checked(ledgers)
+        ledgers = Ledgers.checked(ledgers)
         self._names = LedgerNames.from_frame(ledgers)
         self._cash = set(ledgers.loc[ledgers["report_cash_flow"], "id"])
 
@@ -131,7 +131,8 @@ def resolved_proposals(proposals: pd.DataFrame, ledgers: pd.DataFrame) -> pd.Dat
     """
     category = DiscoveredCategory(ledgers)
     cleared = {name: proposals[name].fillna("").astype("str") for name in (ID_COLUMN, NAME_COLUMN) if name in proposals}
-    checked = Proposals.checked(proposals.assign(**cleared))
+    known = [name for name in Proposals.dtypes() if name in proposals]
+    checked = Proposals.checked(proposals.assign(**cleared)[known])
     columns = (checked[name].tolist() for name in ("transaction_id", ID_COLUMN, NAME_COLUMN))
     found = [
         category.find(ledger_id, name, f"row {label} of the proposals (transaction {transaction_id})")

@@ -61,4 +61,4 @@ def outcomes_frame(items: list[PlanItem], outcomes: Mapping[PlanItem, Outcome]) 
     """Outcomes as a table, in the order of the plan."""
     columns = ["transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id"]
     rows = [(*(getattr(item, name) for name in columns), *outcomes[item]) for item in items]
-    return Outcomes.checked(pd.DataFrame(rows, columns=[*columns, *Outcome._fields], dtype="str"))
+    return Outcomes.require_valid(pd.DataFrame(rows, columns=[*columns, *Outcome._fields], dtype="str"))

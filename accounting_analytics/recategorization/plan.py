@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import defaultdict
 from decimal import Decimal, localcontext
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pandas as pd
 
@@ -14,6 +14,7 @@ from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.errors import InputError, PlanError
+from accounting_analytics.frame_columns import split_list
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import TERMINAL_WIDTH, fit_terminal, join_ids, printable
 from accounting_analytics.money import EXACT
@@ -25,7 +26,7 @@ from accounting_analytics.recategorization.new_categories import (
     resolved_proposals,
 )
 from accounting_analytics.recategorization.plan_file import read_items, write_items
-from accounting_analytics.schemas import PlanItems
+from accounting_analytics.schemas import PlanItems, PlanPreview
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -74,7 +75,9 @@ class Plan:
     """
 
     def __init__(self, frame: pd.DataFrame, *, instance_id: str | None = None) -> None:
-        self._frame = PlanItems.checked(frame).reset_index(drop=True)
+        exact = PlanItems.exact(frame)
+        self._frame = exact.frame.reset_index(drop=True)
+        self._scale, self._as_decimals = exact.scale, exact.as_decimals
         self.instance_id = instance_id
         _require_consistent(self._frame)
 
@@ -90,7 +93,7 @@ class Plan:
     @property
     def frame(self) -> pd.DataFrame:
         """The items as a table (a copy)."""
-        return self._frame.copy()
+        return PlanItems.from_exact(self._frame.copy(), self._scale, as_decimals=self._as_decimals)
 
     def summary(self) -> str:
         """One line: the id of the plan and the number of its items."""
@@ -102,7 +105,7 @@ class Plan:
         frame = self._frame
         planned = frame.groupby("journal_entry_id")["updated_category_ledger_id"].agg(frozenset)
         columns = {name: frame[name] for name in PlanItem._fields if name in frame}
-        columns["opposing_ledger_ids"] = frame["opposing_ledger_ids"].map(frozenset)
+        columns["opposing_ledger_ids"] = frame["opposing_ledger_ids"].map(split_list).map(frozenset)
         columns["planned_ledger_ids"] = frame["journal_entry_id"].map(planned)
         return [PlanItem(*row) for row in zip(*columns.values(), strict=True)]
 
@@ -129,9 +132,9 @@ class Plan:
         Returns
         -------
         DataFrame
-            ``ledger_id, name, net_cash_flow, change, net_cash_flow_after``, one row per ledger that changes. The
-            changes sum to zero. ``attrs["notes"]`` names items that change nothing in this report, and those that
-            cannot be undone individually.
+            :class:`~accounting_analytics.schemas.PlanPreview`, one row per ledger that changes. The changes sum to
+            zero. ``attrs["notes"]`` names items that change nothing in this report, and those that cannot be undone
+            individually.
 
         Raises
         ------
@@ -145,9 +148,11 @@ class Plan:
             msg = "a report filtered by tags does not contain all lines; preview the plan on the untagged report"
             raise InputError(msg)
         self._require_categories_of(report)
+        as_decimals, report = report.as_decimals, report.exact()
         moves = self._moved_lines(report)
         changes = _sum_changes(moves, Decimal(0).scaleb(-report.scale))
-        preview = self._predict(report, changes)
+        columns = self._predict(report, changes)
+        preview = PlanPreview.from_columns(columns, report.scale, as_decimals=as_decimals)
         preview.attrs["notes"] = tuple(self._notes(report, moves))
         return preview
 
@@ -158,6 +163,8 @@ class Plan:
     @classmethod
     def load(cls, path: str | Path, *, ledgers: pd.DataFrame | None = None) -> Self:
         """Read a plan file, which may be edited: rows deleted or sorted, new categories changed.
+
+        Amounts are float64, or Arrow decimals if one has too many digits for float64.
 
         Parameters
         ----------
@@ -195,7 +202,8 @@ class Plan:
         keys = keys.set_axis(["journal_entry_id", "ledger_id", "updated"], axis="columns")
         return report.lines.merge(keys, on=["journal_entry_id", "ledger_id"])
 
-    def _predict(self, report: CashFlowReport, changes: Mapping[str, Decimal]) -> pd.DataFrame:
+    def _predict(self, report: CashFlowReport, changes: Mapping[str, Decimal]) -> dict[str, list[Any]]:
+        """Columns of the preview."""
         names = dict(
             zip(self._frame["updated_category_ledger_id"], self._frame["updated_category_ledger_name"], strict=True)
         ) | dict(zip(report.ledgers["ledger_id"], report.ledgers["name"], strict=True))
@@ -204,15 +212,13 @@ class Plan:
         changing = sorted(((change, ledger_id) for ledger_id, change in changes.items() if change))
         with localcontext(EXACT):
             after = [before.get(ledger_id, zero) + change for change, ledger_id in changing]
-        amount = report.ledgers["net_cash_flow"].dtype
-        columns = {
-            "ledger_id": ([ledger_id for _, ledger_id in changing], "str"),
-            "name": ([names.get(ledger_id, ledger_id) for _, ledger_id in changing], "str"),
-            "net_cash_flow": ([before.get(ledger_id, zero) for _, ledger_id in changing], amount),
-            "change": ([change for change, _ in changing], amount),
-            "net_cash_flow_after": (after, amount),
+        return {
+            "ledger_id": [ledger_id for _, ledger_id in changing],
+            "name": [names.get(ledger_id, ledger_id) for _, ledger_id in changing],
+            "net_cash_flow": [before.get(ledger_id, zero) for _, ledger_id in changing],
+            "change": [change for change, _ in changing],
+            "net_cash_flow_after": after,
         }
-        return pd.DataFrame({name: pd.Series(values, dtype=dtype) for name, (values, dtype) in columns.items()})
 
     def _notes(self, report: CashFlowReport, moves: pd.DataFrame) -> Iterator[str]:
         moved = set(zip(moves["journal_entry_id"], moves["ledger_id"], strict=True))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import io
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,8 @@ import pandas as pd
 
 from accounting_analytics.atomic_files import write_text
 from accounting_analytics.errors import AmountError, InputError, PlanError
-from accounting_analytics.money import DEFAULT_SCALE, MAX_SCALE, parse_amount
+from accounting_analytics.frame_columns import LIST_SEPARATOR
+from accounting_analytics.money import DEFAULT_SCALE, MAX_SCALE, fits_float, parse_amount
 from accounting_analytics.recategorization.new_categories import ID_COLUMN, NAME_COLUMN
 from accounting_analytics.schemas import PlanItems
 
@@ -87,9 +87,18 @@ def read_items(path: str | Path, category: NewCategory) -> tuple[pd.DataFrame, s
     if len(instances) > 1:
         msg = f"{file} mixes plans of different instances; keep the rows of one"
         raise PlanError(msg)
-    digits = (_fraction_digits(row[name]) for row in rows for name in _AMOUNTS if row[name] is not None)
-    columns = {name: [row[name] for row in rows] for name in PlanItems.to_schema().columns}
-    return PlanItems.from_columns(columns, max(digits, default=DEFAULT_SCALE)), next(iter(instances), None)
+    return _to_frame(rows), next(iter(instances), None)
+
+
+def _to_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Plan items as a table; amounts are decimals if one has too many digits for float64."""
+    amounts = [row[name] for row in rows for name in _AMOUNTS if row[name] is not None]
+    scale = max(map(_fraction_digits, amounts), default=DEFAULT_SCALE)
+    return PlanItems.from_columns(
+        {name: [row[name] for row in rows] for name in PlanItems.dtypes()},
+        scale,
+        as_decimals=any(not fits_float(amount, scale) for amount in amounts),
+    )
 
 
 def _check_header(header: list[str], file: Path) -> list[str]:
@@ -114,11 +123,11 @@ def _parse_row(header: list[str], cells: list[str], where: str) -> dict[str, Any
         for name in _AMOUNTS:
             row[name] = _parse_number(row[name]) if row[name] else None
         row["datetime"] = _parse_instant(row["datetime"])
-        row[_OPPOSING] = _parse_ids(row[_OPPOSING])
+        _require_ids(row[_OPPOSING])
     except (AmountError, ValueError) as error:
         msg = f"{where}: {error}"
         raise PlanError(msg) from error
-    if row["category_ledger_id"] not in row[_OPPOSING]:
+    if row["category_ledger_id"] not in row[_OPPOSING].split(LIST_SEPARATOR):
         msg = f"{where}: category_ledger_id is not in opposing_ledger_ids; do not edit these two columns"
         raise PlanError(msg)
     return row
@@ -140,23 +149,20 @@ def _parse_instant(text: str) -> dt.datetime:
     return instant
 
 
-def _parse_ids(text: str) -> list[str]:
-    try:
-        ids = json.loads(text)
-    except ValueError:
-        ids = None
-    if not isinstance(ids, list) or not ids or not all(isinstance(one, str) for one in ids):
+def _require_ids(text: str) -> None:
+    """Refuse a list that an earlier version wrote as JSON, or an id that is empty."""
+    if text.startswith('["'):
+        msg = "the plan was written by an earlier development version; make the plan again"
+        raise ValueError(msg)
+    if not all(text.split(LIST_SEPARATOR)):
         msg = f"{_OPPOSING} is not a list of ids; do not edit this column"
         raise ValueError(msg)
-    return ids
 
 
 def _format_cell(name: str, value: Any) -> str:  # noqa: ANN401 (any value of a frame)
     """Format a cell as text."""
     if isinstance(value, dt.datetime):
         return value.isoformat()
-    if name == _OPPOSING:
-        return json.dumps(list(value), ensure_ascii=False)
     if name in _AMOUNTS:
         return "" if pd.isna(value) else f"{value:f}"
     return _guard(str(value))

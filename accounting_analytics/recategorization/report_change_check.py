@@ -5,14 +5,15 @@ from __future__ import annotations
 from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.errors import BooksDoNotTieError, InputError
 from accounting_analytics.money import EXACT, format_amount
 from accounting_analytics.recategorization.plan import Plan, require_plan
+from accounting_analytics.schemas import ReportChanges
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from accounting_analytics.cash_flow_report import CashFlowReport
 
 _IN_BOOKS = frozenset({"done", "already_done"})
@@ -35,7 +36,7 @@ def verify_report_change(
     Returns
     -------
     DataFrame
-        ``ledger_id, name, before, predicted, after``, one row per ledger that changed.
+        :class:`~accounting_analytics.schemas.ReportChanges`, one row per ledger that changed.
 
     Raises
     ------
@@ -51,6 +52,8 @@ def verify_report_change(
     if before.period != after.period or before.tag_ids or after.tag_ids:
         msg = f"both reports must cover one period and be untagged, not {before.period} and {after.period}"
         raise InputError(msg)
+    as_decimals = before.as_decimals
+    before, after = before.exact(), after.exact()
     _require_equal_balances(before, after)
     changes = _completed_part(plan, outcomes).preview(before)
     predicted = dict(zip(changes["ledger_id"], changes["change"], strict=True))
@@ -71,9 +74,8 @@ def verify_report_change(
         )
         raise BooksDoNotTieError(msg)
     changed = [row for row in rows if row[2] != row[4]]
-    amount = before.ledgers["net_cash_flow"].dtype
-    dtypes = {"ledger_id": "str", "name": "str", "before": amount, "predicted": amount, "after": amount}
-    return pd.DataFrame(changed, columns=list(dtypes)).astype(dtypes)
+    columns = {name: [row[number] for row in changed] for number, name in enumerate(ReportChanges.dtypes())}
+    return ReportChanges.from_columns(columns, before.scale, as_decimals=as_decimals)
 
 
 def _completed_part(plan: Plan, outcomes: pd.DataFrame | None) -> Plan:

@@ -82,6 +82,8 @@ def reconcile(
     require_report(reported, "reported")
     require_report(recomputed, "recomputed")
     notes = _require_comparable(reported, recomputed)
+    as_decimals = recomputed.as_decimals
+    reported, recomputed = reported.exact(), recomputed.exact()
     names = _ledger_names(reported, recomputed)
     with localcontext(EXACT):
         lines = _compare_lines(reported, recomputed, line_entries, names)
@@ -98,7 +100,9 @@ def reconcile(
         ]
     return Reconciliation(
         period=recomputed.period,
-        differences=_differences_frame([row for one in compared for row in one.differences], names, recomputed.scale),
+        differences=_differences_frame(
+            [row for one in compared for row in one.differences], names, recomputed.scale, as_decimals=as_decimals
+        ),
         comparisons=tuple(one.comparison for one in compared),
         partial=reported.partial or recomputed.partial,
         notes=(
@@ -375,7 +379,9 @@ def _ledger_names(reported: CashFlowReport, recomputed: CashFlowReport) -> dict[
     return names
 
 
-def _differences_frame(differences: list[Difference], names: Mapping[str, str], scale: int) -> pd.DataFrame:
+def _differences_frame(
+    differences: list[Difference], names: Mapping[str, str], scale: int, *, as_decimals: bool
+) -> pd.DataFrame:
     columns: dict[str, list[Any]] = {
         "what": [one.what for one in differences],
         "ledger_id": [one.ledger_id for one in differences],
@@ -387,4 +393,4 @@ def _differences_frame(differences: list[Difference], names: Mapping[str, str], 
         "difference": [one.amount for one in differences],
         "explanation": [one.explanation for one in differences],
     }
-    return Differences.from_columns(columns, scale)
+    return Differences.from_columns(columns, scale, as_decimals=as_decimals)

@@ -12,6 +12,7 @@ import pandas as pd
 from accounting_analytics.json_text import to_json_text
 from accounting_analytics.messages import fit_terminal, printable
 from accounting_analytics.money import format_amount
+from accounting_analytics.schemas import Differences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -116,7 +117,7 @@ class Reconciliation:
 
     def explain(self) -> str:
         """Plain text for an accountant: the summary, what was compared, each difference and why, the notes."""
-        rows = self.differences.head(_MAX_DIFFERENCES).to_dict("records")
+        rows = self._exact_differences().head(_MAX_DIFFERENCES).to_dict("records")
         more = len(self.differences) - len(rows)
         differences = [f"- {_describe(row)}" for row in rows] + ([f"- and {more} more: see .differences"] * (more > 0))
         notes = [f"Note: {note}" for note in self.notes]
@@ -133,10 +134,14 @@ class Reconciliation:
                 "ties": self.ties,
                 "partial": self.partial,
                 "comparisons": [one._asdict() for one in self.comparisons],
-                "differences": self.differences,
+                "differences": self._exact_differences(),
                 "notes": self.notes,
             }
         )
+
+    def _exact_differences(self) -> pd.DataFrame:
+        """Differences with Arrow decimals, whose text has every digit."""
+        return Differences.exact(self.differences).frame
 
     def _comparison_lines(self) -> list[str]:
         width = max(map(len, TITLES.values()))
@@ -156,7 +161,9 @@ class Reconciliation:
         )
         parts = [f"<p><strong>{escape(self.summary())}</strong></p>", compared.to_html(index=False, escape=True)]
         if not self.ties:
-            parts.append(self.differences.to_html(index=False, escape=True, na_rep="", max_rows=_MAX_DIFFERENCES))
+            parts.append(
+                self._exact_differences().to_html(index=False, escape=True, na_rep="", max_rows=_MAX_DIFFERENCES)
+            )
         parts.extend(f"<p>Note: {escape(note)}</p>" for note in self.notes)
         return "".join(parts)
 

@@ -73,15 +73,15 @@ def line_entries(*entries, descriptions=None):
                     "transaction_id": f"txn-{number}-{index}" if is_account else None,
                     "related_line_entry_id": None,
                     "editable": True,
-                    "opposing_ledger_ids": list(opposing),
-                    "tag_ids": [],
+                    "opposing_ledger_ids": "|".join(opposing),
+                    "tag_ids": "",
                     # without its sign, so the direction must not be taken from it
                     "transaction_amount": amount.copy_abs() if is_account else None,
                     "transaction_description": (descriptions or {}).get(number, "") if is_account else None,
                     "transaction_review_status": "unreviewed" if is_account else None,
                 }
             )
-    return LineEntries.from_columns({name: [row[name] for row in rows] for name in rows[0]})
+    return LineEntries.from_columns({name: [row[name] for row in rows] for name in rows[0]}, as_decimals=True)
 
 
 @pytest.fixture(scope="session")

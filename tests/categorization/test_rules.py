@@ -1,6 +1,7 @@
 """Rules files: what is accepted, and what is refused with the name of the rule."""
 
 import re
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -30,11 +31,11 @@ def transactions(*descriptions):
     count = len(descriptions)
     columns = {
         "description": list(descriptions),
-        "amount": ["-5.00"] * count,
+        "amount": [Decimal("-5.00")] * count,
         "direction": ["outflow"] * count,
         "ledger_id": ["bank"] * count,
     }
-    return Queue.from_columns(columns)
+    return Queue.from_columns(columns, as_decimals=True)
 
 
 def matches(rules, *descriptions):

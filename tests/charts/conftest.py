@@ -25,7 +25,7 @@ def lines():
 def make_report():
     """Return a function that makes a report of (ledger, amount, instant) lines."""
 
-    def make(lines, *, start="0.00", zone="America/New_York", **options):
+    def make(lines, *, start="0.00", zone="America/New_York", as_decimals=False, **options):
         amounts = [Decimal(amount) for _, amount, _ in lines]
         nets = {}
         for (ledger, _, _), amount in zip(lines, amounts, strict=True):
@@ -43,9 +43,10 @@ def make_report():
         return CashFlowReport(
             period=Period.of("2025-01-15", "2025-03-31", zone),
             ledgers=CashFlowLedgers.from_columns(
-                {"ledger_id": list(nets), "name": list(nets), "net_cash_flow": net, "total_net_cash_flow": net}
+                {"ledger_id": list(nets), "name": list(nets), "net_cash_flow": net, "total_net_cash_flow": net},
+                as_decimals=as_decimals,
             ),
-            lines=CashFlowLines.from_columns(columns),
+            lines=CashFlowLines.from_columns(columns, as_decimals=as_decimals),
             starting_balances=CashBalances.without_rows(),
             ending_balances=CashBalances.without_rows(),
             starting_cash_balance=Decimal(start),

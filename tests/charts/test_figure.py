@@ -47,5 +47,5 @@ def test_localtime_is_refused_by_charts_of_days(chart, make_report, lines):
 
 def test_hover_keeps_twenty_digits(make_report, lines, hovers):
     """An amount that a float cannot hold is shown to the last digit."""
-    figure = charts.inflow_outflow(make_report([("Sales", "123456789012345678.91", lines[0][2])]))
+    figure = charts.inflow_outflow(make_report([("Sales", "123456789012345678.91", lines[0][2])], as_decimals=True))
     assert hovers(figure.data[0])[0] == "123,456,789,012,345,678.91"

@@ -36,6 +36,20 @@ def test_json_keeps_every_digit(capsys):
     assert [row["amount"] for row in json.loads(capsys.readouterr().out)] == ["12345678901234567890.12", None]
 
 
+def test_floats_have_every_digit(capsys):
+    """Amounts in float64 are printed with the digits of the scale, in tables and JSON, also within a mapping."""
+    floats = pd.DataFrame({"id": ["a", "b", "c"], "amount": [-1234.5, 0.0, float("nan")]})
+    floats.attrs["scale"] = 3
+    print_table(floats)
+    shown = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert shown[3:6] == [["a", "-1,234.500"], ["b", "0.000"], ["c"]]
+    print_json(floats)
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["amount"] for row in rows] == ["-1234.500", "0.000", None]
+    print_json({"before": floats, "count": 3})
+    assert json.loads(capsys.readouterr().out) == {"before": rows, "count": 3}
+
+
 def test_a_diagnosis_fits_the_terminal(capsys, monkeypatch):
     """A diagnosis is folded to the width of the terminal, without colours where there is none."""
     monkeypatch.setenv("COLUMNS", "70")

@@ -8,7 +8,7 @@ import accounting_analytics as aa
 from accounting_analytics.client.settings import load_settings
 from accounting_analytics.errors import ConfigurationError
 
-VARIABLES = ("BASE_URL", "TOKEN", "TOKEN_FILE", "INSTANCE_ID", "INSTANCE_HEADER", "TIME_ZONE", "PROFILE")
+VARIABLES = ("BASE_URL", "TOKEN", "TOKEN_FILE", "INSTANCE_ID", "INSTANCE_HEADER", "TIME_ZONE", "PROFILE", "AMOUNTS")
 OAUTH = ("TOKEN_URL", "CLIENT_ID", "CLIENT_SECRET", "CLIENT_SECRET_FILE")
 
 
@@ -73,6 +73,32 @@ def test_the_configured_zone_is_the_clients(monkeypatch, configured):
         assert client.time_zone == configured
     with aa.connect(base_url="http://127.0.0.1:1", instance_id="i", token="canary", time_zone="UTC") as client:
         assert client.time_zone == "UTC"
+
+
+def test_the_configured_form_of_amounts_is_the_clients(profile, monkeypatch):
+    """Floats by default; the profile, the environment and an option set decimals, each over the one before."""
+
+    def amounts(**options):
+        with aa.connect(base_url="http://127.0.0.1:1", instance_id="i", token="canary", **options) as client:
+            return client.amounts
+
+    assert amounts() == "float64"
+    profile('[default]\namounts = "decimal"\n')
+    assert amounts() == "decimal"
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_AMOUNTS", "float64")
+    assert amounts() == "float64"
+    assert amounts(amounts="decimal") == "decimal"
+
+
+@pytest.mark.parametrize("wrong", ["float32", "decimals", "FLOAT64", "pennies"])
+def test_another_form_of_amounts_is_refused(monkeypatch, wrong):
+    """Whatever sets it, a value other than the two is refused with both."""
+    options = {"base_url": "http://127.0.0.1:1", "instance_id": "i", "token": "canary"}
+    with pytest.raises(ConfigurationError, match=f"amounts must be one of float64, decimal, not .{wrong}"):
+        aa.connect(**options, amounts=wrong)
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_AMOUNTS", wrong)
+    with pytest.raises(ConfigurationError, match=f"not .{wrong}"):
+        aa.connect(**options)
 
 
 def test_secrets_are_masked_when_printed(monkeypatch):

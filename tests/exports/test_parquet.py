@@ -1,5 +1,7 @@
 """Flat Parquet files: pandas, polars and DuckDB read back equal values."""
 
+from decimal import Decimal
+
 import duckdb
 import pandas as pd
 import polars as pl
@@ -25,7 +27,7 @@ def test_every_reader_gets_the_same_exact_amounts(frames, tmp_path):
     lines = frames["line_entries"]
     local = lines["datetime"].dt.tz_convert(ZONE).dt.date
     expected = [
-        (line_id, to_minor_units(amount), side, day, instant)
+        (line_id, to_minor_units(Decimal(str(amount))), side, day, instant)
         for line_id, amount, side, day, instant in zip(
             lines["id"], lines["signed_amount"], lines["debit_credit"], local, lines["datetime"], strict=True
         )

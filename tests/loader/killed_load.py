@@ -20,7 +20,8 @@ def load(order):
     frame = load_line_entries(
         client, order["ledger_ids"], *order["days"], checkpoint=order["folder"], in_flight=4, progress=False
     )
-    frame[["id", "ledger_id", "signed_amount"]].astype("str").to_json(order["output"], orient="values")
+    lines = frame[["id", "ledger_id"]].assign(amount=frame["signed_amount"].map("{:.2f}".format))
+    lines.to_json(order["output"], orient="values")
 
 
 for text in sys.stdin:

@@ -1,5 +1,6 @@
 """Line entries as a frame: every value is exact, normalized and counted, or refused."""
 
+import math
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
@@ -8,7 +9,8 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError, NotFoundError, ProtocolError
+from accounting_analytics.errors import AmountError, InputError, NotFoundError, ProtocolError
+from accounting_analytics.money import pandas_dtype
 from accounting_analytics.schemas import LineEntries
 
 MARCH = ("2025-03-01", "2025-03-31")
@@ -23,24 +25,104 @@ MARCH = ("2025-03-01", "2025-03-31")
         ("12.50000", "12.50"),
         ("-7.00", "-7.00"),
         ("-0", "0.00"),
-        ("999999999999999999999999999999999999.99", "999999999999999999999999999999999999.99"),
+        ("9999999999999.99", "9999999999999.99"),
+        ("-9999999999999.99", "-9999999999999.99"),
     ],
 )
 def test_amounts_are_exact(connected, pages, line, sent, read):
     """Numbers and number texts are read at the scale; a negative amount stays, and means the other side."""
-    frame = aa.load_line_entries(connected(pages([line(amount=sent)])), ["led_1"], *MARCH)
-    assert frame["amount"].tolist() == frame["signed_amount"].tolist() == [Decimal(read)]
-    assert frame.attrs["notes"] == ()
+    floats = aa.load_line_entries(connected(pages([line(amount=sent)])), ["led_1"], *MARCH)
+    assert floats["amount"].tolist() == floats["signed_amount"].tolist() == [float(read)]
+    assert floats["amount"].dtype == floats["signed_amount"].dtype == "float64"
+    assert math.copysign(1, floats["amount"][0]) == math.copysign(1, float(read))
+    decimals = aa.load_line_entries(connected(pages([line(amount=sent)]), amounts="decimal"), ["led_1"], *MARCH)
+    assert decimals["amount"].tolist() == decimals["signed_amount"].tolist() == [Decimal(read)]
+    assert decimals["amount"].dtype == decimals["signed_amount"].dtype == pandas_dtype(2)
+    assert floats.attrs["notes"] == decimals.attrs["notes"] == ()
+    assert floats.attrs["scale"] == decimals.attrs["scale"] == 2
 
 
-@pytest.mark.parametrize("sent", ["0.30000000000000004", "31282.27999999999883584678173065185546875", 0.1 + 0.2])
-def test_rounding_noise_is_removed_and_counted(connected, pages, line, sent):
+@pytest.mark.parametrize("sent", ["10000000000000.00", "-10000000000000.00", "9" * 36 + ".99"])
+def test_amounts_too_large_for_floats_need_decimals(connected, pages, line, sent):
+    """From 10**15 minor units an amount is refused with its line, ledger and advice; decimals hold it exactly."""
+    lines = [line(1), line(2, amount=sent), line(3)]
+    with pytest.raises(AmountError) as caught:
+        aa.load_line_entries(connected(pages(lines)), ["led_1"], *MARCH)
+    for part in ("line entry lin_2 of ledger led_1", f"{Decimal(sent):,f}", "connect with amounts='decimal'"):
+        assert part in str(caught.value)
+    frame = aa.load_line_entries(connected(pages(lines), amounts="decimal"), ["led_1"], *MARCH)
+    assert frame["amount"][1] == frame["signed_amount"][1] == Decimal(sent)
+
+
+def test_a_nested_amount_too_large_for_floats_is_named(connected, pages, line):
+    """The refusal names the column, also where the amount is that of the transaction."""
+    transaction = {"id": "txn_1", "amount": "10000000000000.00"}
+    with pytest.raises(AmountError, match="line entry lin_1 of ledger led_1: transaction_amount: "):
+        aa.load_line_entries(connected(pages([line(transaction=transaction)])), ["led_1"], *MARCH)
+
+
+@pytest.mark.parametrize("scale", [0, 5, 10])
+def test_the_scale_of_the_client_is_that_of_the_frame(connected, pages, line, scale):
+    """The frame states the scale of the currency, and its largest amount has 15 digits at every scale."""
+    sent = Decimal(10**15 - 1).scaleb(-scale)
+    client = connected(pages([line(amount=f"{sent:f}")]), scale=scale)
+    frame = aa.load_line_entries(client, ["led_1"], *MARCH)
+    assert frame["amount"].tolist() == [float(sent)]
+    assert frame.attrs["scale"] == scale
+
+
+@pytest.mark.parametrize(
+    ("sent", "read"),
+    [("0.30000000000000004", 0.3), ("31282.27999999999883584678173065185546875", 31282.28), (0.1 + 0.2, 0.3)],
+)
+def test_rounding_noise_is_removed_and_counted(connected, pages, line, sent, read):
     """A value within 1e-6 of an exact amount is read as that amount, and a note counts such values."""
     frame = aa.load_line_entries(connected(pages([line(amount=sent), line(2)])), ["led_1"], *MARCH)
-    assert frame["amount"][0] in {Decimal("0.30"), Decimal("31282.28")}
+    assert frame["amount"][0] == read
     assert frame.attrs["notes"] == (
         "1 amount(s) had float rounding noise, within 1e-6 of the exact value, which was removed.",
     )
+
+
+@pytest.mark.parametrize(
+    ("zone", "date"), [("UTC", "2025-03-10"), ("Pacific/Auckland", "2025-03-11"), ("America/Adak", "2025-03-10")]
+)
+def test_the_local_date_is_the_day_of_the_line(connected, pages, line, zone, date):
+    """The day of a line is that of its instant in the zone of the load, at midnight without a zone."""
+    sent = line(datetime="2025-03-10T12:00:00Z")
+    frame = aa.load_line_entries(connected(pages([sent])), ["led_1"], *MARCH, time_zone=zone)
+    assert frame["local_date"].tolist() == [pd.Timestamp(date)]
+    assert frame["local_date"].dtype == "datetime64[us]"
+
+
+def test_lists_of_ids_are_joined_text(connected, pages, line):
+    """Lists of ids are text joined by a bar: an empty list is empty text, an unknown one null."""
+    sent = [
+        line(1, opposing_ledger_ids=["a", "b"], tags=[{"id": "t"}]),
+        line(2, opposing_ledger_ids=[], tags=[]),
+        line(3, opposing_ledger_ids=None, tags=None),
+    ]
+    frame = aa.load_line_entries(connected(pages(sent)), ["led_1"], *MARCH)
+    assert frame[["opposing_ledger_ids", "tag_ids"]].fillna("null").to_numpy().tolist() == [
+        ["a|b", "t"],
+        ["", ""],
+        ["null", "null"],
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"opposing_ledger_ids": ["a|b"]},
+        {"tags": [{"id": "a|b"}]},
+        {"journal_entry": {"id": "ent_1", "line_entry_ids": ["a", "a|b"]}},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_ids_with_the_separator_are_refused(connected, pages, line, change):
+    """An id in a list that has the separator would be read as two."""
+    with pytest.raises(ProtocolError, match=r"ledger led_1.*page 1: .*id 'a\|b' contains '\|'"):
+        aa.load_line_entries(connected(pages([line(**change)])), ["led_1"], *MARCH)
 
 
 @pytest.mark.parametrize(

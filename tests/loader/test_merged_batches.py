@@ -11,9 +11,9 @@ LEDGERS = ["led_3", "led_1", "led_2"]
 
 
 def test_batches_together_are_the_frame(connected, interleaved, monkeypatch):
-    """Batches are validated frames with each line once, in order."""
+    """Batches are validated frames with each line once, in order, whose amounts are always decimals."""
     monkeypatch.setattr(merged_batches, "_ROWS_PER_BATCH", 700)
-    frame = aa.load_line_entries(connected(interleaved), LEDGERS, *PERIOD)
+    frame = aa.load_line_entries(connected(interleaved, amounts="decimal"), LEDGERS, *PERIOD)
     batches = list(iter_line_entry_batches(connected(interleaved), LEDGERS, *PERIOD))
     assert len(batches) > 2
     assert all(len(LineEntries.checked(batch)) for batch in batches)

@@ -19,9 +19,9 @@ LEDGERS = ["led_3", "led_1", "led_2"]
 @pytest.mark.parametrize("rows", [1, 500, 1 << 16])
 @pytest.mark.parametrize("zone", ["UTC", "America/St_Johns", "localtime"])
 def test_the_file_equals_the_frame(connected, interleaved, tmp_path, monkeypatch, *, rows, zone):
-    """Rows and types are those of load_line_entries, whatever the size of the batches."""
+    """Rows and types are those of a frame of decimals, whatever the size of the batches."""
     monkeypatch.setattr(merged_batches, "_ROWS_PER_BATCH", rows)
-    frame = aa.load_line_entries(connected(interleaved), LEDGERS, *PERIOD, time_zone=zone)
+    frame = aa.load_line_entries(connected(interleaved, amounts="decimal"), LEDGERS, *PERIOD, time_zone=zone)
     path = tmp_path / "deep" / "lines.parquet"
     written = load_line_entries_to_parquet(connected(interleaved), LEDGERS, *PERIOD, path, time_zone=zone)
     table = pq.read_table(path)
@@ -29,6 +29,8 @@ def test_the_file_equals_the_frame(connected, interleaved, tmp_path, monkeypatch
     assert table["signed_amount"].type == pa.decimal128(38, 2)
     assert table["id"].to_pylist() == frame["id"].tolist()
     assert table["signed_amount"].to_pylist() == frame["signed_amount"].tolist()
+    assert table["local_date"].type == pa.timestamp("us")
+    assert table["local_date"].to_pandas().equals(frame["local_date"])
     assert written.lines == len(frame) > 3600
     assert written.load == frame.attrs["load"]
     assert json.loads(table.schema.metadata[LOAD_METADATA_KEY])["complete"] is True

@@ -230,16 +230,14 @@ def item(transaction_id, ledger_id, category, updated, hours=0, *, entry=None, o
         "updated_category_ledger_id": updated,
         "updated_category_ledger_name": updated,  # the name is not known
         "rule": "by hand",
-        "opposing_ledger_ids": opposing or [category],
+        "opposing_ledger_ids": "|".join(opposing or [category]),
     } | cells
 
 
-def items_plan(instance_id, *items):
+def items_plan(instance_id, *items, as_decimals=False):
     """Return a plan with these items."""
-    names = PlanItems.to_schema().columns
-    return aa.Plan(
-        PlanItems.from_columns({name: [one[name] for one in items] for name in names}), instance_id=instance_id
-    )
+    columns = {name: [one[name] for one in items] for name in PlanItems.dtypes()}
+    return aa.Plan(PlanItems.from_columns(columns, as_decimals=as_decimals), instance_id=instance_id)
 
 
 def outcomes(frame):

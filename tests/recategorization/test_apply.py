@@ -42,6 +42,14 @@ def test_confirmed_run_applies_every_item_once(books, plan, tmp_path):
     assert set(aa.verify_plan(books.client, plan)["outcome"]) == {"done"}
 
 
+def test_zone_of_the_client_does_not_matter(books, plan, tmp_path):
+    """Items are found by their instant, also where it is on another day in the zone of the client."""
+    with books.connected(time_zone="Pacific/Kiritimati") as client:
+        frame = aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
+        assert set(frame["outcome"]) == {"done"}
+        assert set(aa.verify_plan(client, plan)["outcome"]) == {"done"}
+
+
 def test_every_change_sends_the_category_it_replaces(books, build, plan, tmp_path):
     """Each PUT has category_ledger_id, and only the uncategorized part of the split changes."""
     bodies = []

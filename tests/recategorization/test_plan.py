@@ -1,14 +1,15 @@
 """Plans: their content, their preview, and contradictions that are refused."""
 
 import dataclasses
-from decimal import Decimal
+from decimal import Decimal, localcontext
 
 import pandas as pd
 import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError, PlanError
-from accounting_analytics.schemas import CashFlowLedgers, CashFlowLines
+from accounting_analytics.money import EXACT
+from accounting_analytics.schemas import CashFlowLedgers, CashFlowLines, PlanPreview
 
 
 def test_plan_contains_the_proposals(books, plan):
@@ -20,14 +21,15 @@ def test_plan_contains_the_proposals(books, plan):
         "txn_1": "coffee",
         "txn_0": "coffee",
     }
-    assert frame.loc["txn_split", "category_amount"] == Decimal("-30.00")
-    assert set(frame.loc["txn_split", "opposing_ledger_ids"]) == {books.outflow, books.rent}
+    assert frame.loc["txn_split", "category_amount"] == -30.00
+    assert set(frame.loc["txn_split", "opposing_ledger_ids"].split("|")) == {books.outflow, books.rent}
     assert plan.instance_id == books.instance
 
 
 def test_preview_predicts_the_report(books, plan):
     """The preview lists the exact change of each ledger; the changes sum to zero."""
-    preview = plan.preview(books.report())
+    previewed = plan.preview(books.report())
+    preview = PlanPreview.exact(previewed).frame
     assert dict(zip(preview["ledger_id"], preview["change"], strict=True)) == {
         books.software: Decimal("-144.00"),
         books.meals: Decimal("-39.75"),
@@ -37,7 +39,7 @@ def test_preview_predicts_the_report(books, plan):
     assert preview["name"].tolist()[:2] == ["Software", "Meals"]
     columns = (preview[name] for name in ("net_cash_flow", "change", "net_cash_flow_after"))
     assert all(before + change == after for before, change, after in zip(*columns, strict=True))
-    assert preview.attrs["notes"] == ()
+    assert previewed.attrs["notes"] == ()
 
 
 def test_preview_notes_items_without_effect(books, plan):
@@ -86,27 +88,49 @@ def test_preview_notes_irreversible_items(books, build):
     assert any("cannot be undone: txn_split" in note for note in plan.preview(books.report()).attrs["notes"])
 
 
-def test_preview_is_exact(books, build):
-    """The preview is exact at 38 digits."""
-    report = books.report()
-    amount = "-123456789012345678901234567890123456.78"
+def report_of(report, now, amounts, *, as_decimals):
+    """Return a report in which these amounts moved to the ledger "out", and one cent to the ledger "in"."""
+    amounts = [Decimal(amount) for amount in amounts]
+    count = len(amounts)
+    with localcontext(EXACT):
+        moved = sum(amounts)
     lines = CashFlowLines.from_columns(
         {
-            "line_id": ["line"], "ledger_id": ["out"], "amount": [Decimal(amount)], "datetime": [build.NOON],
-            "cash_flow_ledger_name": ["Bank"], "journal_entry_id": ["entry"], "journal_entry_description": [""],
-        }
+            "line_id": list(map(str, range(count))), "ledger_id": ["out"] * count, "amount": amounts,
+            "datetime": [now] * count, "cash_flow_ledger_name": ["Bank"] * count, "journal_entry_id": ["entry"] * count,
+            "journal_entry_description": [""] * count,
+        },
+        as_decimals=as_decimals,
     )  # fmt: skip
-    columns = ("net_cash_flow", "total_net_cash_flow")
     flows = CashFlowLedgers.from_columns(
         {"ledger_id": ["out", "in"], "name": ["Out", "In"]}
-        | {name: [Decimal(amount), Decimal("0.01")] for name in columns}
+        | {name: [moved, Decimal("0.01")] for name in ("net_cash_flow", "total_net_cash_flow")},
+        as_decimals=as_decimals,
     )
-    large = dataclasses.replace(report, ledgers=flows, lines=lines)
+    return dataclasses.replace(report, ledgers=flows, lines=lines)
+
+
+def test_preview_is_exact(books, build):
+    """The preview of a report with decimals is exact at 38 digits, and has decimals."""
+    large = report_of(books.report(), build.NOON, ["-123456789012345678901234567890123456.78"], as_decimals=True)
     preview = build.plan(None, build.item("t", "bank", "out", "in", entry="entry")).preview(large)
     assert [str(value) for value in preview["net_cash_flow_after"]] == [
         "-123456789012345678901234567890123456.77",
         "0.00",
     ]
+
+
+def test_preview_has_the_nearest_floats(books, build):
+    """The preview of a report with float64 amounts has float64 amounts, summed exactly."""
+    report = report_of(books.report(), build.NOON, ["-0.10", "-0.20"], as_decimals=False)
+    preview = build.plan(None, build.item("t", "bank", "out", "in", entry="entry")).preview(report)
+    assert preview.to_dict("list") == {
+        "ledger_id": ["in", "out"],
+        "name": ["In", "Out"],
+        "net_cash_flow": [0.01, -0.30],
+        "change": [-0.30, 0.30],
+        "net_cash_flow_after": [-0.29, 0.0],
+    }
 
 
 def test_new_categories_must_be_categories(books, rules):

@@ -7,6 +7,7 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.errors import BooksDoNotTieError, InputError
 from accounting_analytics.recategorization import verify_report_change
+from accounting_analytics.schemas import PlanPreview, ReportChanges
 
 
 @pytest.fixture
@@ -19,8 +20,8 @@ def applied(books, plan, tmp_path):
 def test_report_changed_as_previewed(books, plan, applied):
     """Totals and balances are unchanged; each ledger changed by the predicted amount."""
     before, outcomes = applied
-    preview = plan.preview(before)
-    changes = verify_report_change(plan, before, books.report(), outcomes=outcomes)
+    preview = PlanPreview.exact(plan.preview(before)).frame
+    changes = ReportChanges.exact(verify_report_change(plan, before, books.report(), outcomes=outcomes)).frame
     assert (changes["after"] == changes["predicted"]).all()
     columns = (changes[name] for name in ("ledger_id", "before", "after"))
     moved = {ledger_id: now - was for ledger_id, was, now in zip(*columns, strict=True)}

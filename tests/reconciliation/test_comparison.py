@@ -74,7 +74,7 @@ def line_frame():
         "datetime": [moment for _, moment, *_ in rows],
         "signed_amount": [signed for *_, signed in rows],
     }
-    return LineEntries.from_columns(columns)
+    return LineEntries.from_columns(columns, as_decimals=True)
 
 
 LINES = line_frame()
@@ -510,7 +510,8 @@ def test_other_days_or_tags_are_refused(change, message):
 
 def test_another_scale_is_refused():
     """Amounts of another scale cannot be compared."""
-    lines = LINES.astype({"signed_amount": LineEntries.dtypes(3)["amount"]})
+    lines = LINES.astype({"signed_amount": LineEntries.dtypes(3, as_decimals=True)["amount"]})
+    lines.attrs["scale"] = 3
     finer = recompute_cash_flow(lines, ledger_frame(), "2025-01-01", "2025-01-31", time_zone="America/New_York")
     with pytest.raises(InputError, match="reported amounts have 2 fraction digits, the recomputed ones 3"):
         reconcile(REPORT, finer)

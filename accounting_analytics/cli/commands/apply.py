@@ -48,7 +48,9 @@ def apply(
         return
     changed = aa.verify_report_change(planned, before, after, outcomes=outcomes)
     if not as_json:
-        print_frame(changed, as_json=False, title=f"Net cash flow, {before.period}, before and after")
+        columns = ["name", "before", "predicted", "after", "ledger_id"]
+        title = f"Net cash flow, {before.period}, before and after"
+        print_frame(changed, as_json=False, title=title, columns=columns)
     require_done(outcomes)
 
 

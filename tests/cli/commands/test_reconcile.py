@@ -16,11 +16,11 @@ def test_the_demo_ties(run, demo_company):
 def test_a_month_that_does_not_tie(run, demo_company, distortion, forwarding):
     """An untied month is explained on stdout and named on stderr, exit code 3; the others tie."""
 
-    def answer(path, params, body):
+    def change_response(path, params, body):
         if "cash-flow" in path and (params["start_date"], params["end_date"]) == ("2025-02-01", "2025-02-28"):
             body["ending_cash_balance"] = Decimal(body["ending_cash_balance"]) + 1
 
-    with forwarding(demo_company.base_url, distortion(answer=answer)) as base_url:
+    with forwarding(demo_company.base_url, distortion(response=change_response)) as base_url:
         environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_BASE_URL": base_url}
         finished = run("reconcile", "--start-date", "2025-01-01", "--end-date", "2025-03-31", **environment)
     assert finished.returncode == 3

@@ -1,0 +1,192 @@
+"""Line entries from files: CSV, Excel and Parquet, with ids as text and amounts exact."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as pq
+
+from accounting_analytics.errors import FrameError, InputError, with_context
+from accounting_analytics.frame_columns import (
+    BOOLEAN,
+    INSTANT,
+    LOCAL_DATE,
+    ExactColumn,
+    decimal_scale,
+    exact_amounts,
+    find_scale,
+    in_floats,
+    parse_amounts,
+)
+from accounting_analytics.load_metadata import count_notes, stated_attrs, stated_scales
+from accounting_analytics.messages import join_ids, shorten
+from accounting_analytics.periods import choose_zone, zone
+from accounting_analytics.schemas import LineEntries
+
+if TYPE_CHECKING:
+    from accounting_analytics.periods import ZoneLike
+
+_BOOLEANS = {"true": True, "false": False}
+
+
+def read_line_entries(path: str | Path, *, scale: int | None = None, time_zone: ZoneLike | None = None) -> pd.DataFrame:
+    """Read line entries from a CSV, Excel or Parquet file, such as one that was saved from a frame.
+
+    Ids and other text stay text: ``00123`` keeps its zeros. Amounts that are text are read digit by digit, never as
+    floats. An instant without a zone is in UTC. An empty cell is null; in CSV, ``""`` is empty text.
+
+    Parameters
+    ----------
+    path : str or Path
+        A ``.csv``, ``.xlsx`` or ``.parquet`` file with the columns of
+        :class:`~accounting_analytics.schemas.LineEntries`. Excel files need the extra ``excel``; the first sheet is
+        read.
+    scale : int, optional
+        Fraction digits of the amounts; by default those that a Parquet file states, else 2.
+    time_zone : str or ZoneInfo, optional
+        Zone of the column ``local_date``; by default that column is as in the file.
+
+    Returns
+    -------
+    DataFrame
+        :class:`~accounting_analytics.schemas.LineEntries` with float64 amounts. ``attrs["load"]`` holds the metadata of
+        the load, if a Parquet file has them; ``attrs["notes"]`` what was assumed or normalized.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read.
+    FrameError
+        A column is missing, unknown, or breaks a rule.
+    AmountError
+        An amount is not a whole number of minor units, or too large for float64.
+    """
+    file = Path(path)
+    read = _READERS.get(file.suffix.lower())
+    if read is None:
+        msg = f"{file}: line entries are read from {', '.join(_READERS)} files; save them as one of these"
+        raise InputError(msg)
+    try:
+        frame = _in_floats(read(file), scale)
+        return LineEntries.checked(frame if time_zone is None else _with_local_dates(frame, time_zone))
+    except ImportError:
+        msg = f"{file}: Excel files need the extra 'excel': pip install 'accounting-analytics[excel]'"
+        raise InputError(msg) from None
+    except OSError as error:
+        msg = f"{file} cannot be read ({error.strerror or error})"
+        raise InputError(msg) from None
+    except (pa.ArrowException, BadZipFile, UnicodeDecodeError) as error:
+        msg = f"{file} is damaged or another kind of file ({shorten(str(error))})"
+        raise InputError(msg) from None
+    except InputError as error:
+        raise with_context(error, f"file {file}") from None
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    """Read every cell as text; an empty cell is null unless it is quoted."""
+    options = arrow_csv.ConvertOptions(
+        column_types=dict.fromkeys(LineEntries.dtypes(), pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    lines = arrow_csv.ParseOptions(newlines_in_values=True)
+    table = arrow_csv.read_csv(path, convert_options=options, parse_options=lines)
+    return _parse_cells(_to_pandas(table))
+
+
+def _read_excel(path: Path) -> pd.DataFrame:
+    """Read the cells of the first sheet as they are: text, numbers, dates; only an empty cell is null."""
+    return _parse_cells(pd.read_excel(path, dtype=object, keep_default_na=False, na_values=[""], engine="openpyxl"))
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    """Read a file of this package's loads, or of a frame, with what it states about the load."""
+    with path.open("rb") as file:
+        table = pq.read_table(file)
+    attrs = dict(stated_attrs(table))
+    frame = _to_pandas(table).reset_index(drop=True)
+    frame.attrs = attrs | {"notes": tuple(attrs.get("load", {}).get("notes", attrs.get("notes", ())))}
+    return frame
+
+
+_READERS = {".csv": _read_csv, ".xlsx": _read_excel, ".parquet": _read_parquet}
+
+
+def _to_pandas(table: pa.Table) -> pd.DataFrame:
+    """Pandas frame of a table, in which decimals stay Arrow decimals."""
+    repeated = {name for name in table.column_names if table.column_names.count(name) > 1}
+    if repeated:
+        msg = f"column occurs more than once: {join_ids(repeated)}"
+        raise FrameError(msg)
+    frame: pd.DataFrame = table.to_pandas(
+        types_mapper=lambda kind: pd.ArrowDtype(kind) if pa.types.is_decimal(kind) else None
+    )
+    return frame
+
+
+def _parse_cells(frame: pd.DataFrame) -> pd.DataFrame:
+    """Frame whose instants, dates and booleans are no longer text; amounts stay as they are."""
+    dtypes = {name: dtype for name, dtype in LineEntries.dtypes().items() if name in frame}
+    texts = [name for name in dtypes if pd.api.types.infer_dtype(frame[name], skipna=True) == "string"]
+    parsed = {name: _parse_instants(frame[name]) for name in texts if dtypes[name] in {INSTANT, LOCAL_DATE}}
+    parsed |= {name: _parse_booleans(frame[name]) for name in texts if dtypes[name] == BOOLEAN}
+    return frame.assign(**parsed)
+
+
+def _parse_instants(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Instants or dates of ISO 8601 text; those with a zone, or an offset, in UTC."""
+    try:
+        instants = pd.to_datetime(column, format="ISO8601", utc=True)
+    except ValueError:
+        msg = f"column {column.name!r} has a cell that is not ISO 8601, such as 2025-03-01T12:00:00Z"
+        raise FrameError(msg) from None
+    return instants.dt.tz_localize(None) if column.name == "local_date" else instants
+
+
+def _parse_booleans(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Booleans of the words true and false, in any case; other words stay, and are refused with the column."""
+    words = column.str.lower()
+    known = words.isna() | words.isin(list(_BOOLEANS))
+    return words.map(_BOOLEANS).astype(BOOLEAN) if known.all() else column
+
+
+def _in_floats(frame: pd.DataFrame, scale: int | None) -> pd.DataFrame:
+    """Frame with amounts of one scale as floats; text is parsed digit by digit, not as a float."""
+    names = [name for name in LineEntries.amount_columns() if name in frame]
+    stated = [scale, *stated_scales(frame), *(decimal_scale(frame[name]) for name in names)]
+    found = find_scale(stated)
+    ids = frame["id"] if "id" in frame else frame.index.to_series(name="row")
+    exact = {name: _exact(frame[name], found.scale, ids) for name in names}
+    noise = count_notes(
+        (sum(one.noise_removed for one in exact.values()), "amount(s) had float rounding noise, which was removed")
+    )
+    floats = frame.assign(**{name: in_floats(one.column) for name, one in exact.items()})
+    floats.attrs = frame.attrs | {"scale": found.scale, "notes": (*frame.attrs.get("notes", ()), *found.notes, *noise)}
+    return floats
+
+
+def _exact(column: pd.Series[Any], scale: int, ids: pd.Series[Any]) -> ExactColumn:
+    """Exact amounts of a column of text, or of numbers of any kind."""
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    if kind == "string":
+        return parse_amounts(column, scale, ids)
+    if column.dtype == object and kind in {"floating", "integer", "mixed-integer-float"}:
+        return exact_amounts(column.astype(np.float64), scale, ids)
+    return exact_amounts(column, scale, ids)
+
+
+def _with_local_dates(frame: pd.DataFrame, time_zone: ZoneLike) -> pd.DataFrame:
+    """Frame with the local date of each line in a zone."""
+    chosen = choose_zone(time_zone)
+    lines = LineEntries.checked(frame.drop(columns="local_date", errors="ignore"))
+    local = lines["datetime"].dt.tz_convert(zone(chosen.name)).dt.tz_localize(None)
+    lines["local_date"] = local.dt.normalize().astype(LOCAL_DATE)
+    lines.attrs["notes"] = (*lines.attrs["notes"], *chosen.notes)
+    return lines

@@ -1,0 +1,230 @@
+"""Line entries from files: what was saved from a frame is read back, and wrong files are refused in one sentence."""
+
+import sys
+from decimal import Decimal
+
+import httpx
+import numpy as np
+import pandas as pd
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import AmountError, FrameError, InputError
+from accounting_analytics.schemas import LineEntries
+
+MARCH = ("2025-03-01", "2025-03-31")
+ASSUMED = "No scale is stated; amounts are assumed to have 2 fraction digits."
+
+
+def one_page(sent):
+    """Return a handler that sends these lines."""
+    body = {"records": sent, "next_page_token": None, "prev_page_token": None}
+    return lambda _: httpx.Response(200, json=body)
+
+
+@pytest.fixture
+def lines(connected, line):
+    """Return loaded lines whose ids and texts a spreadsheet would change."""
+    sent = [
+        line("1", amount="24.33", transaction_id="00123", description="NA", tags=[{"id": "1e5"}], editable=True),
+        line("2", amount="-0.07", description='a, "b"\nc', opposing_ledger_ids=["led_2", "led_3"], editable=False),
+        line("3", amount="9999999999999.99", transaction={"id": "txn_3", "amount": "0.29"}, ledger_name="Zoë"),
+    ]
+    return aa.load_line_entries(connected(one_page(sent)), ["led_1"], *MARCH)
+
+
+@pytest.fixture
+def cells(lines):
+    """Return the lines as a frame of text, which is what a CSV file holds."""
+    texts = lines.assign(datetime=lines["datetime"].dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    return texts.astype(object).where(lines.notna(), None)
+
+
+def saved(frame, path):
+    """Save a frame by the suffix of the path."""
+    match path.suffix:
+        case ".csv":
+            frame.to_csv(path, index=False)
+        case ".parquet":
+            frame.to_parquet(path)
+        case ".xlsx":
+            pytest.importorskip("openpyxl", reason="needs the extra excel")
+            naive = {name: frame[name].dt.tz_localize(None) for name in frame.select_dtypes("datetimetz")}
+            frame.assign(**naive).to_excel(path, index=False, engine="openpyxl")
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet"])
+def test_saved_lines_are_read_back(lines, tmp_path, suffix):
+    """Each kind of file gives the frame that was saved, and the figures recomputed from it are the same."""
+    read = aa.read_line_entries(saved(lines, tmp_path / f"lines{suffix}"))
+    pd.testing.assert_frame_equal(read, lines)
+    assert read.attrs["scale"] == 2
+    assert (ASSUMED in aa.notes(read)) == (suffix != ".parquet")
+    assert ("load" in read.attrs) == (suffix == ".parquet")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet", ".CSV"])
+def test_a_changed_index_does_not_matter(lines, tmp_path, suffix):
+    """A frame that was filtered and sorted is read in its order, with a new index; suffixes in any case."""
+    path = saved(lines.iloc[[2, 0]], tmp_path / f"lines{suffix.lower()}").rename(tmp_path / f"lines{suffix}")
+    pd.testing.assert_frame_equal(aa.read_line_entries(str(path)), lines.iloc[[2, 0]].reset_index(drop=True))
+
+
+def test_a_parquet_file_of_a_load_states_the_load(connected, line, tmp_path):
+    """Decimals become floats, and metadata, notes and scale of the load are those of the frame."""
+    sent = [line(amount="0.30000000000000004")]
+    frame = aa.load_line_entries(connected(one_page(sent), scale=3), ["led_1"], *MARCH)
+    written = aa.load_line_entries_to_parquet(
+        connected(one_page(sent), scale=3), ["led_1"], *MARCH, tmp_path / "a.parquet"
+    )
+    read = aa.read_line_entries(written.path)
+    pd.testing.assert_frame_equal(read, frame)
+    assert read["amount"].tolist() == [0.3]
+    assert read.attrs["scale"] == 3
+    assert read.attrs["load"] | {"notes": ()} == frame.attrs["load"] | {"notes": ()}
+    assert aa.notes(read) == aa.notes(frame) != ()
+    with pytest.raises(FrameError, match=r"no single scale: .* state \[2, 3\]"):
+        aa.read_line_entries(written.path, scale=2)
+
+
+def test_csv_amounts_are_read_digit_by_digit(cells, tmp_path):
+    """Amounts are exact at any scale, noise in their text is counted, and other text is refused by id."""
+    texts = ["12345.6789012345", "0.1", "1e3"]
+    frame = cells.assign(amount=texts, signed_amount=texts, transaction_amount=None)
+    read = aa.read_line_entries(saved(frame, tmp_path / "lines.csv"), scale=10)
+    assert read["amount"].tolist() == [12345.6789012345, 0.1, 1000.0]
+    assert (read.attrs["scale"], aa.notes(read)) == (10, ())
+    noisy = frame.assign(amount=["0.30000000000000004", "1", "2"], signed_amount=["0.3", "1", "2"])
+    read = aa.read_line_entries(saved(noisy, tmp_path / "lines.csv"))
+    assert aa.notes(read) == (ASSUMED, "1 amount(s) had float rounding noise, which was removed.")
+    for wrong, message in (("24.335", "does not fit 2"), ("1,000.00", "not an amount"), ("NaN", "not an amount")):
+        saved(frame.assign(amount=["1", wrong, "2"]), tmp_path / "lines.csv")
+        with pytest.raises(AmountError, match=rf"column 'amount', id lin_2: .*{message}.*; file .*lines.csv"):
+            aa.read_line_entries(tmp_path / "lines.csv")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_too_large_amounts_are_refused(lines, tmp_path, suffix):
+    """An amount that a float cannot hold is named."""
+    large = pd.Series([Decimal(10**13)] * 3, dtype=LineEntries.dtypes(as_decimals=True)["amount"])
+    path = saved(lines.assign(amount=large, signed_amount=large), tmp_path / f"lines{suffix}")
+    with pytest.raises(AmountError, match=r"amount 10,000,000,000,000.00 has too many digits for float64.*lines"):
+        aa.read_line_entries(path)
+
+
+def test_csv_tells_empty_text_from_null(cells, tmp_path):
+    """An empty cell is null and a quoted one empty text, so that an empty list is not an unknown one."""
+    path = tmp_path / "lines.csv"
+    saved(cells.assign(tag_ids=["EMPTY", None, "NA"]), path)
+    path.write_text(path.read_text().replace("EMPTY", '""'))
+    assert aa.read_line_entries(path)["tag_ids"].fillna("null").tolist() == ["", "null", "NA"]
+
+
+@pytest.mark.parametrize(
+    ("text", "instant"),
+    [
+        ("2025-03-10T12:00:00", "2025-03-10T12:00:00Z"),
+        ("2025-03-10 12:00:00+05:30", "2025-03-10T06:30:00Z"),
+        ("2025-03-10T12:00:00.123456Z", "2025-03-10T12:00:00.123456Z"),
+        ("2025-03-10", "2025-03-10T00:00:00Z"),
+    ],
+)
+def test_instants_without_a_zone_are_utc(cells, tmp_path, text, instant):
+    """Offsets are applied, and an instant without one is in UTC."""
+    read = aa.read_line_entries(saved(cells.assign(datetime=text), tmp_path / "lines.csv"))
+    assert set(read["datetime"]) == {pd.Timestamp(instant)}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_local_dates_in_another_zone(lines, tmp_path, suffix):
+    """With a zone, the local dates are those of that zone, whether the file has the column or not."""
+    for number, frame in enumerate((lines, lines.drop(columns="local_date"))):
+        path = saved(frame, tmp_path / f"{number}{suffix}")
+        read = aa.read_line_entries(path, time_zone="Pacific/Auckland")
+        assert set(read["local_date"]) == {pd.Timestamp("2025-03-11")}
+        assert list(read.columns) == list(lines.columns)
+        assert ("local_date" in aa.read_line_entries(path)) == (number == 0)
+    assert any("EST" in note for note in aa.notes(aa.read_line_entries(path, time_zone="EST")))
+
+
+def test_the_byte_order_mark_of_a_spreadsheet_is_skipped(lines, tmp_path):
+    """A CSV file that a spreadsheet saved starts with a byte order mark."""
+    lines.to_csv(tmp_path / "lines.csv", index=False, encoding="utf-8-sig")
+    pd.testing.assert_frame_equal(aa.read_line_entries(tmp_path / "lines.csv"), lines)
+
+
+def test_numbers_and_texts_of_excel(lines, tmp_path):
+    """Numbers with noise and whole numbers are amounts, text cells are read digit by digit, ids must be text."""
+    amounts = {
+        "noise": [0.3 + 1e-9, 24.33, 5],
+        "text": ["0.30", "24.33", "5"],
+    }
+    for name, cells in amounts.items():
+        column = pd.Series(cells, dtype="object")
+        frame = lines.assign(amount=column, signed_amount=column, transaction_amount=np.nan)
+        read = aa.read_line_entries(saved(frame, tmp_path / f"{name}.xlsx"))
+        assert read["amount"].tolist() == [0.3, 24.33, 5.0]
+        assert any("2 amount(s) had" in note for note in aa.notes(read)) == (name == "noise")
+    saved(lines.assign(amount=[0.3, 24.335, 5.0]), tmp_path / "lines.xlsx")
+    with pytest.raises(AmountError, match=r"id lin_2; call \.round\(2\) .*lines.xlsx"):
+        aa.read_line_entries(tmp_path / "lines.xlsx")
+    saved(lines.assign(transaction_id=[123, 4, 5]), tmp_path / "lines.xlsx")
+    with pytest.raises(FrameError, match=r"transaction_id: dtype is not"):
+        aa.read_line_entries(tmp_path / "lines.xlsx")
+
+
+def test_excel_needs_its_extra(tmp_path, monkeypatch):
+    """Without openpyxl the message says what to install."""
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    (tmp_path / "lines.xlsx").write_bytes(b"")
+    with pytest.raises(InputError, match=r"pip install 'accounting-analytics\[excel\]'"):
+        aa.read_line_entries(tmp_path / "lines.xlsx")
+
+
+@pytest.mark.parametrize("name", ["lines.txt", "lines", "lines.csv.gz", "lines.xls"])
+def test_other_files_are_refused(tmp_path, name):
+    """Another suffix is refused with those that are read."""
+    with pytest.raises(InputError, match=r"read from \.csv, \.xlsx, \.parquet files"):
+        aa.read_line_entries(tmp_path / name)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".xlsx"])
+def test_missing_and_damaged_files_are_named(tmp_path, suffix):
+    """A file that does not exist, a folder, and a file of another kind are named in one line."""
+    if suffix == ".xlsx":
+        pytest.importorskip("openpyxl", reason="needs the extra excel")
+    (tmp_path / f"folder{suffix}").mkdir()
+    (tmp_path / f"damaged{suffix}").write_bytes(b"\xff\xfe\x00PAR1" * 9)
+    (tmp_path / f"empty{suffix}").write_bytes(b"")
+    for name in ("none", "folder", "damaged", "empty"):
+        with pytest.raises(InputError, match=rf"{name}{suffix} (cannot be read|is damaged)") as caught:
+            aa.read_line_entries(tmp_path / f"{name}{suffix}")
+        assert "\n" not in str(caught.value)
+        assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_wrong_columns_are_named(lines, tmp_path, suffix):
+    """A missing, an unknown and a repeated column are named with the file."""
+    path = tmp_path / f"lines{suffix}"
+    for frame, message in (
+        (lines.drop(columns="journal_entry_id"), "journal_entry_id: column is missing"),
+        (lines[["id"]], "column is missing"),
+        (lines.assign(memo="x"), "memo: column is not part of this table"),
+    ):
+        saved(frame, path)
+        with pytest.raises(FrameError, match=rf"{message}.*; file .*lines{suffix}"):
+            aa.read_line_entries(path)
+
+
+def test_wrong_cells_are_named(cells, tmp_path):
+    """A repeated column, and cells that are no instant, boolean or side are named by column."""
+    path = tmp_path / "lines.csv"
+    for column, cell in (("datetime", "yesterday"), ("editable", "maybe"), ("debit_credit", "DR"), ("local_date", "x")):
+        saved(cells.assign(**{column: cell}), path)
+        with pytest.raises(FrameError, match=rf"{column}.*; file .*lines.csv"):
+            aa.read_line_entries(path)
+    saved(pd.concat([cells, cells[["id"]]], axis="columns"), path)
+    with pytest.raises(FrameError, match="column occurs more than once: id; file"):
+        aa.read_line_entries(path)
