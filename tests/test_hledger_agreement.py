@@ -186,11 +186,11 @@ def ledger_related(case, start_date, end_date):
 
 
 def reports(case, start_date, end_date):
-    """Report of the service and the report recomputed from all line entries, which must tie."""
+    """Report of the service and the report recomputed from all line entries, which must tie; with decimals."""
     reported = load_cash_flow_report(case.client, start_date, end_date)
     recomputed = recompute_cash_flow(case.line_entries, case.ledgers, start_date, end_date)
     assert reconcile(reported, recomputed).ties
-    return reported, recomputed
+    return reported.exact(), recomputed.exact()
 
 
 def by_path(case, frame, column):
