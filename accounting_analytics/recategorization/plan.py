@@ -17,7 +17,7 @@ from accounting_analytics.errors import InputError, PlanError
 from accounting_analytics.frame_columns import split_list
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import TERMINAL_WIDTH, fit_terminal, join_ids, printable
-from accounting_analytics.money import EXACT
+from accounting_analytics.money import EXACT, format_amount
 from accounting_analytics.recategorization.new_categories import (
     DiscoveredCategory,
     WrittenCategory,
@@ -55,6 +55,7 @@ class PlanItem(NamedTuple):
 
 _IDENTITY = list(PlanItem._fields[:4])
 _READABLE = ["description", "amount", "updated_category_ledger_name"]
+_AMOUNTS = ("amount", "category_amount")
 _MAX_ROWS, _MAX_COLUMN_WIDTH = 20, 28
 
 
@@ -85,7 +86,7 @@ class Plan:
         return len(self._frame)
 
     def __repr__(self) -> str:
-        table = self._frame[_READABLE].to_string(
+        table = _with_printed_amounts(self._frame)[_READABLE].to_string(
             index=False, max_rows=_MAX_ROWS, max_colwidth=_MAX_COLUMN_WIDTH, line_width=TERMINAL_WIDTH
         )
         return fit_terminal("\n".join([self.summary(), *(map(printable, table.splitlines()) if len(self) else [])]))
@@ -239,7 +240,7 @@ class Plan:
 
     def _repr_html_(self) -> str:
         names_first = [*_READABLE, *self._frame.columns.difference(_READABLE, sort=False)]
-        table = self._frame[names_first].to_html(index=False, escape=True, max_rows=50)
+        table = _with_printed_amounts(self._frame)[names_first].to_html(index=False, escape=True, max_rows=50)
         return f"<p>{self.summary()}</p>{table}"
 
 
@@ -270,6 +271,13 @@ def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, ins
     resolved = resolved_proposals(proposals, ledgers)
     columns = list(PlanItems.to_schema().columns)
     return Plan(resolved[columns], instance_id=instance_id)
+
+
+def _with_printed_amounts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Items with their exact amounts as text for people."""
+    return frame.assign(
+        **{name: ["" if pd.isna(one) else format_amount(one) for one in frame[name]] for name in _AMOUNTS}
+    )
 
 
 def _sum_changes(moves: pd.DataFrame, zero: Decimal) -> dict[str, Decimal]:

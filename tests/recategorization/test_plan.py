@@ -188,6 +188,15 @@ def test_plan_is_immutable(build):
         plan.frame = pd.DataFrame()
 
 
+def test_amounts_are_printed_with_every_digit(build):
+    """Text and HTML of a plan show amounts with separators and all digits, and nothing where one is not known."""
+    plan = build.plan(None, build.item("t", "bank", "out", "meals", amount=Decimal("-1234.50")))
+    assert plan.frame["amount"].tolist() == [-1234.5]
+    assert " -1,234.50 " in repr(plan)
+    assert "<td>-1,234.50</td>" in plan._repr_html_()
+    assert "<td></td>" in plan._repr_html_()
+
+
 def test_html_is_escaped(build):
     """Descriptions are escaped in the HTML of a notebook."""
     plan = build.plan(None, build.item("t", "bank", "out", "meals", description="<script>alert(1)</script>"))
