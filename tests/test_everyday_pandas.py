@@ -707,7 +707,11 @@ IN_AND_OUT = {
         lambda lines, path: lines.to_csv(path, index=False),
         lambda path: pd.read_csv(path, parse_dates=DATES, low_memory=False),
     ),
+    "to_csv, read_line_entries": through_file(
+        "lines.csv", lambda lines, path: lines.to_csv(path, index=False), aa.read_line_entries
+    ),
     "to_excel": through_file("lines.xlsx", write_excel, pd.read_excel),
+    "to_excel, read_line_entries": through_file("lines.xlsx", write_excel, aa.read_line_entries),
     "to_json": through_file(
         "lines.json",
         lambda lines, path: lines.to_json(path, orient="records", date_format="iso", date_unit="us"),

@@ -48,7 +48,6 @@ def saved(frame, path):
         case ".parquet":
             frame.to_parquet(path)
         case ".xlsx":
-            pytest.importorskip("openpyxl", reason="needs the extra excel")
             naive = {name: frame[name].dt.tz_localize(None) for name in frame.select_dtypes("datetimetz")}
             frame.assign(**naive).to_excel(path, index=False, engine="openpyxl")
     return path
@@ -192,8 +191,6 @@ def test_other_files_are_refused(tmp_path, name):
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".xlsx"])
 def test_missing_and_damaged_files_are_named(tmp_path, suffix):
     """A file that does not exist, a folder, and a file of another kind are named in one line."""
-    if suffix == ".xlsx":
-        pytest.importorskip("openpyxl", reason="needs the extra excel")
     (tmp_path / f"folder{suffix}").mkdir()
     (tmp_path / f"damaged{suffix}").write_bytes(b"\xff\xfe\x00PAR1" * 9)
     (tmp_path / f"empty{suffix}").write_bytes(b"")
