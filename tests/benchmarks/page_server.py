@@ -44,8 +44,8 @@ def make_ledgers(lines: int, ledgers: int, skew: float) -> tuple[dict[str, tuple
         ledger, days, records = f"led_{at}", [], []
         for of_ledger in range(count):
             moment = dt.datetime.combine(FIRST, dt.time()) + dt.timedelta(days=DAYS) * of_ledger / count
-            # one amount in a thousand has more digits than a float keeps
-            cents = dice.randrange(10**17) if number % 1000 == 0 else dice.randrange(10**7)
+            # one amount in a thousand has as many digits as frames keep, so that sums of floats are wrong
+            cents = dice.randrange(10**15) if number % 1000 == 0 else dice.randrange(10**7)
             side = dice.choice(("debit", "credit"))
             total += cents if side == "debit" else -cents
             days.append(moment.date().isoformat())
