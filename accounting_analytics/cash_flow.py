@@ -32,7 +32,7 @@ from accounting_analytics.errors import (
 )
 from accounting_analytics.frame_columns import INSTANT, TEXT, decimal_scale, exact_amounts, find_scale, is_decimal
 from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.load_metadata import missing_reasons, stated_scales, zone_of_frame
+from accounting_analytics.load_metadata import missing_reasons, noise_notes, stated_scales, zone_of_frame
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import (
     EXACT,
@@ -325,8 +325,9 @@ def _with_exact_amounts(lines: Lines, line_entries: Any, scale: int | None) -> t
         )
         raise FrameError(msg)
     in_units, noise_removed = _in_minor_units(lines, found.scale, is_float=dtype == nw.Float64)
-    noise = [f"{noise_removed} amount(s) had float rounding noise, which was removed."] if noise_removed else []
-    return in_units, _Amounts(found.scale, in_units=True, as_decimals=False, notes=(*found.notes, *noise))
+    return in_units, _Amounts(
+        found.scale, in_units=True, as_decimals=False, notes=(*found.notes, *noise_notes(noise_removed))
+    )
 
 
 def _in_minor_units(lines: Lines, scale: int, *, is_float: bool) -> tuple[Lines, int]:

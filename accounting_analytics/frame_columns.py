@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError, FrameError
-from accounting_analytics.load_metadata import count_notes, stated_scales
+from accounting_analytics.load_metadata import noise_notes, stated_scales
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import (
     DEFAULT_SCALE,
@@ -123,7 +123,7 @@ def exact_frame(frame: pd.DataFrame, amounts: Sequence[str], *, scale: int | Non
         as_decimals=any(is_decimal(frame[name].dtype) for name in amounts),
         notes=(
             *found.notes,
-            *count_notes((noise_removed, "amount(s) had float rounding noise, which was removed")),
+            *noise_notes(noise_removed),
         ),
     )
 

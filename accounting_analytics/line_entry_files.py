@@ -24,7 +24,7 @@ from accounting_analytics.frame_columns import (
     in_floats,
     parse_amounts,
 )
-from accounting_analytics.load_metadata import count_notes, stated_attrs, stated_scales
+from accounting_analytics.load_metadata import noise_notes, stated_attrs, stated_scales
 from accounting_analytics.messages import join_ids, shorten
 from accounting_analytics.periods import choose_zone, zone
 from accounting_analytics.schemas import LineEntries
@@ -164,9 +164,7 @@ def _in_floats(frame: pd.DataFrame, scale: int | None) -> pd.DataFrame:
     found = find_scale(stated)
     ids = frame["id"] if "id" in frame else frame.index.to_series(name="row")
     exact = {name: _exact(frame[name], found.scale, ids) for name in names}
-    noise = count_notes(
-        (sum(one.noise_removed for one in exact.values()), "amount(s) had float rounding noise, which was removed")
-    )
+    noise = noise_notes(sum(one.noise_removed for one in exact.values()))
     floats = frame.assign(**{name: in_floats(one.column) for name, one in exact.items()})
     floats.attrs = frame.attrs | {"scale": found.scale, "notes": (*frame.attrs.get("notes", ()), *found.notes, *noise)}
     return floats

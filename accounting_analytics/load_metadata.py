@@ -111,6 +111,11 @@ def count_notes(*counts: tuple[int, str]) -> tuple[str, ...]:
     return tuple(f"{count} {text}." for count, text in counts if count)
 
 
+def noise_notes(noise_removed: int) -> tuple[str, ...]:
+    """Write a note if amounts of a given frame or file had float rounding noise."""
+    return count_notes((noise_removed, "amount(s) had float rounding noise, which was removed"))
+
+
 def _reasons(metadata: Mapping[str, Any], period: Period, changed: int) -> Iterator[str]:
     if not metadata["complete"]:
         ledgers = metadata["missing"]

@@ -51,11 +51,9 @@ def uncategorized_queue(
     Raises
     ------
     InputError
-        An argument is not a DataFrame.
+        An argument is not a DataFrame, or a given name is that of several ledgers.
     FrameError
         ``opposing_ledger_ids`` was not loaded, or the ledger of a transaction is not in `ledgers`.
-    InputError
-        A given name is that of several ledgers.
     """
     require_type(line_entries, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
     require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
