@@ -13,6 +13,7 @@ from urllib.parse import quote_plus, urlencode
 
 import msgspec
 
+from accounting_analytics.client.forked_process import reset_in_child
 from accounting_analytics.client.http_request import MIB, Authorization, HttpRequest, HttpSender, check_url
 from accounting_analytics.client.request_validation import header_value
 from accounting_analytics.client.secret import Secret
@@ -95,12 +96,17 @@ class TokenFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)
-        self._lock = threading.Lock()
+        self.after_fork()
+        reset_in_child(self)
         self._token = self._read()
         self._secrets = [self._token]
 
     def __repr__(self) -> str:
         return f"TokenFile({str(self._path)!r})"
+
+    def after_fork(self) -> None:
+        """Replace the lock, which another thread of the parent may have held."""
+        self._lock = threading.Lock()
 
     def token(self, deadline: Deadline) -> Secret:  # noqa: ARG002 (of the protocol)
         """Return the token that was read last."""
@@ -154,7 +160,8 @@ class ClientCredentials:
         id_and_secret = f"{quote_plus(client_id)}:{quote_plus(client_secret)}".encode()
         self._basic_credentials = Secret(base64.b64encode(id_and_secret).decode())
         self._client_secret = Secret(client_secret)
-        self._renewing = threading.Lock()
+        self.after_fork()
+        reset_in_child(self)
         self._token: Secret | None = None
         self._renew_at = self._expires_at = 0.0
         self._secrets: tuple[Secret, ...] = (self._client_secret, self._basic_credentials)
@@ -162,6 +169,10 @@ class ClientCredentials:
 
     def __repr__(self) -> str:
         return fit_terminal(f"ClientCredentials({self._url!r}, client_id={self._client_id!r}, client_secret='***')")
+
+    def after_fork(self) -> None:
+        """Replace the lock, which another thread of the parent may have held."""
+        self._renewing = threading.Lock()
 
     def token(self, deadline: Deadline) -> Secret:
         """Return a token that has not expired; one thread renews it early while the others keep using it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import ssl
+import threading
 import zlib
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
+from accounting_analytics.client.forked_process import reset_in_child
 from accounting_analytics.client.secret import Secret, masked
 from accounting_analytics.client.transport import (
     DeadlineTransport,
@@ -95,7 +97,7 @@ class Authorization(httpx.Auth):
 
 
 class HttpSender:
-    """Sends requests to one origin.
+    """Sends requests to one origin; a forked process gets connections of its own.
 
     Parameters
     ----------
@@ -113,20 +115,26 @@ class HttpSender:
         keep_requests_out_of_http_logs()
         self.origin = httpx.URL(base_url)
         self._secrets = secrets
+        self._has_given_transport = transport is not None
         transport = transport or _transport_to(self.origin)
         proxy = transport.proxy if isinstance(transport, DeadlineTransport) else None
         self._server = f"{self.origin.scheme}://{self.origin.netloc.decode('ascii')}"
         self._server += f" through the proxy {proxy}" if proxy else ""
-        self._http = httpx.Client(
-            transport=transport,
-            follow_redirects=False,
-            headers={"accept": "application/json", "accept-encoding": "gzip"},
-            trust_env=False,
-        )
+        self._http: httpx.Client | None = _http_client(transport)
+        self._is_closed = False
+        self._lock = threading.Lock()
+        reset_in_child(self)
+
+    def after_fork(self) -> None:
+        """Drop the connections; the next request opens others."""
+        self._http = None
+        self._lock = threading.Lock()
 
     def close(self) -> None:
         """Close the connections."""
-        self._http.close()
+        self._is_closed = True
+        if self._http is not None:
+            self._http.close()
 
     def masked(self, text: str) -> str:
         """Text of the service with our secrets masked."""
@@ -148,9 +156,6 @@ class HttpSender:
         InputError
             The address is too long, or the client is closed.
         """
-        if self._http.is_closed:
-            msg = f"{request.description}: the client is closed; connect again"
-            raise InputError(msg)
         # raised after the except clauses, so that no error keeps frames of httpx, whose variables hold the headers
         try:
             with request_deadline(deadline):
@@ -168,6 +173,22 @@ class HttpSender:
         except (ServiceError, InputError) as error:
             problem = error
         raise problem.with_traceback(None)
+
+    def _open_client(self, request: HttpRequest) -> httpx.Client:
+        """Client of httpx, which a forked process makes anew."""
+        with self._lock:
+            if self._is_closed:
+                msg = f"{request.description}: the client is closed; connect again"
+                raise InputError(msg)
+            if self._http is None and self._has_given_transport:
+                msg = (
+                    f"{request.description}: the client was made with transport=..., and this is a forked process, "
+                    "which must not share its connections; nothing was sent: make a client in this process"
+                )
+                raise InputError(msg)
+            if self._http is None:
+                self._http = _http_client(_transport_to(self.origin))
+            return self._http
 
     def _transport_error(self, request: HttpRequest, error: httpx.HTTPError) -> TransportError:
         """Error of a failed connection; its causes show whether encryption failed."""
@@ -189,7 +210,8 @@ class HttpSender:
 
     def _follow_redirects(self, request: HttpRequest, authorization: Authorization, deadline: Deadline) -> HttpResponse:
         """Response of the address, or of the one on the same origin that a read is redirected to."""
-        outgoing = self._http.build_request(
+        http = self._open_client(request)
+        outgoing = http.build_request(
             request.method,
             request.url,
             params=dict(request.parameters) or None,
@@ -205,7 +227,7 @@ class HttpSender:
             if response.status not in _REDIRECTS or not location or request.method != "GET":
                 return response
             target = self._redirect_target(outgoing.url, location, request)
-            outgoing = self._http.build_request("GET", target, headers=dict(request.headers))
+            outgoing = http.build_request("GET", target, headers=dict(request.headers))
         msg = f"{request.description}: the service redirects more than {_MAX_REDIRECTS} times; check base_url"
         raise ServerFaultError(msg, status=response.status)
 
@@ -226,7 +248,7 @@ class HttpSender:
         if left <= 0:
             raise self._timeout_error(request, deadline)
         outgoing.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), left)
-        response = self._http.send(outgoing, auth=authorization, stream=True)
+        response = self._open_client(request).send(outgoing, auth=authorization, stream=True)
         try:
             content = self._read_body(response, request, deadline)
         finally:
@@ -283,6 +305,15 @@ def check_url(url: str, name: str) -> str:
         msg = f"{name} {url!r} is not an http(s) address like https://ledgers.example.com"
         raise ConfigurationError(msg)
     return str(parsed).rstrip("/")
+
+
+def _http_client(transport: httpx.BaseTransport) -> httpx.Client:
+    return httpx.Client(
+        transport=transport,
+        follow_redirects=False,
+        headers={"accept": "application/json", "accept-encoding": "gzip"},
+        trust_env=False,
+    )
 
 
 def _transport_to(origin: httpx.URL) -> httpx.BaseTransport:

@@ -39,7 +39,8 @@ AMOUNT_FORMS = ("float64", "decimal")
 class LedgerClient:
     """Client of one instance of a Ledger Accounting Service.
 
-    Several threads may share one client. As a context manager it closes its connections at the end.
+    Several threads may share one client. As a context manager it closes its connections at the end. A forked process
+    may use the client of its parent: it gets its own connections and its own rate limit.
 
     Parameters
     ----------
@@ -55,7 +56,8 @@ class LedgerClient:
         Name of the header that the instance id is sent in.
     transport : httpx.BaseTransport, optional
         Replaces the network connection, for tests and proxies. The default transport applies the deadline to every
-        single read; with another one it is checked only between chunks of a response.
+        single read; with another one it is checked only between chunks of a response, and a forked process must make
+        its own client.
     requests_per_minute : float, optional
         Maximum for all threads together; None sets none. The limit that the service reports is respected anyway.
     time_zone : str or ZoneInfo, optional

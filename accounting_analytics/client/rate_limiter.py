@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from accounting_analytics.client.forked_process import reset_in_child
 from accounting_analytics.errors import DeadlineExceededError
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class Quota:
 class RateLimiter:
     """Spreads requests below a maximum rate, respects waits that the service asks for, and stays within its quota.
 
+    A forked process starts with a rate limit of its own.
+
     Parameters
     ----------
     requests_per_minute : float, optional
@@ -52,11 +55,16 @@ class RateLimiter:
     """
 
     def __init__(self, requests_per_minute: float | None) -> None:
-        self._lock = threading.Lock()
         self._burst, self._gap = 1, 0.0
         if requests_per_minute is not None:
             self._burst = max(1, int(requests_per_minute / _BURST_SHARE))
             self._gap = _MINUTE / (requests_per_minute - self._burst + 1)
+        self.after_fork()
+        reset_in_child(self)
+
+    def after_fork(self) -> None:
+        """Forget all requests and what the service reported about its limit."""
+        self._lock = threading.Lock()
         self._next_even_start = 0.0  # when the next request would start if all were spread evenly
         self._paused_until = 0.0
         self._limit: int | None = None

@@ -18,6 +18,8 @@ from urllib.request import getproxies, proxy_bypass
 import httpcore
 import httpx
 
+from accounting_analytics.client.forked_process import reset_in_child
+
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Iterable, Iterator
@@ -140,6 +142,11 @@ class _Backend(httpcore.NetworkBackend):
 class _Stream(httpcore.NetworkStream):
     def __init__(self, stream: httpcore.NetworkStream) -> None:
         self._stream = stream
+        reset_in_child(self)
+
+    def after_fork(self) -> None:
+        """Close the child's copy of the connection; it stays open in the parent."""
+        self._stream.close()
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         return self._stream.read(max_bytes, _time_left(timeout, httpcore.ReadTimeout))

@@ -83,6 +83,7 @@ class FaultServer:
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.base_url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
         self.requests = []
+        self.connections = 0
         self.drips_completed = 0
         self.fault = None
         threading.Thread(target=self._accept, daemon=True).start()
@@ -97,6 +98,7 @@ class FaultServer:
         with contextlib.suppress(OSError):  # closed at the end of the test
             while True:
                 connection, _ = self.socket.accept()
+                self.connections += 1
                 threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection):

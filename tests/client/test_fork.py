@@ -1,0 +1,135 @@
+"""Forked processes: a client that was used before a fork shares no connection, lock or rate limit with the child."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+
+import httpx
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.client import Deadline
+from accounting_analytics.errors import RateLimitedError
+
+MARCH = ("2025-03-01", "2025-03-31")
+REPORT = {"cash_flow_ledgers": [], "starting_balances": [], "ending_balances": []}
+REPORT |= {"starting_cash_balance": "10.05", "ending_cash_balance": "10.05"}
+
+
+@pytest.mark.soak
+def test_each_forked_process_gets_its_own_responses(demo_company, soak_count):
+    """Reports and pages loaded by a pool of forked processes are those that were requested."""
+    count = soak_count(500)
+    program = subprocess.run(  # noqa: S603 (our own program)
+        [sys.executable, Path(__file__).with_name("forked_pool.py"), str(count)],
+        env=os.environ | demo_company.environment(),
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+    assert program.returncode == 0, program.stderr
+    answers = json.loads(program.stdout)
+    assert len(answers) > count
+    for day, balance, line_ids, entry_ids in answers:
+        report = demo_company.client.retrieve_cash_flow_report(day, day)
+        page = demo_company.client.list_line_entries("led_operating", day, day)
+        assert (day, balance) == (day, str(report.ending_cash_balance))
+        assert line_ids == sorted(line.line_id for ledger in report.cash_flow_ledgers for line in ledger.lines)
+        assert entry_ids == [line.id for line in page.records]
+
+
+def exit_status_of_child(function):
+    """Fork a process that calls a function, and return its exit status; a deadlock ends after some seconds."""
+    child = os.fork()
+    if not child:
+        signal.alarm(30)
+        try:
+            function()
+        except BaseException:  # noqa: BLE001 (a forked child must end here)
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    return os.waitpid(child, 0)[1]
+
+
+# Python 3.12 and later warn about every fork of a process with threads, such as that of a test server
+FORKS_WITH_THREADS = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+
+
+@FORKS_WITH_THREADS
+def test_a_child_opens_its_own_connection(across, fault_server):
+    """The child connects anew, and the parent keeps its connection."""
+    client = across()
+    client.retrieve_cash_flow_report(*MARCH)
+    assert exit_status_of_child(lambda: client.retrieve_cash_flow_report(*MARCH)) == 0
+    assert fault_server.connections == 2
+    client.retrieve_cash_flow_report(*MARCH)
+    assert (fault_server.connections, len(fault_server.requests)) == (2, 3)
+
+
+@FORKS_WITH_THREADS
+def test_locks_that_are_held_during_the_fork_are_free_in_the_child(across, tmp_path):
+    """A child works although another thread of the parent held the locks of the client during the fork."""
+    file = tmp_path / "token"
+    file.touch(0o600)
+    file.write_text("first")
+    token = aa.TokenFile(file)
+    client = across(token=token, requests_per_minute=1000)
+    first = token.token(Deadline(1))
+
+    def renew_and_request():
+        file.write_text("second")
+        assert token.renew(first, Deadline(1))
+        client.retrieve_cash_flow_report(*MARCH)
+
+    with client._client._sender._lock, client._client.rate_limiter._lock, token._lock:
+        assert exit_status_of_child(renew_and_request) == 0
+
+
+@FORKS_WITH_THREADS
+def test_a_child_gets_a_token_although_the_parent_is_renewing_it(across, fault_server):
+    """The lock of the thread that renews a token is free in the child, which connects to the endpoint anew."""
+    issued = json.dumps({"access_token": "a", "token_type": "bearer"}).encode()
+    fault_server.fault = lambda _, method, *__: (lambda sender, _: sender.send(issued)) if method == "POST" else None
+    token = aa.ClientCredentials(f"{fault_server.base_url}/token", "id", "secret")
+    client = across(token=token)
+    with token._renewing:
+        assert exit_status_of_child(lambda: client.retrieve_cash_flow_report(*MARCH)) == 0
+
+
+@FORKS_WITH_THREADS
+def test_the_rate_limit_of_a_child_is_its_own(across, fault_server):
+    """A wait that the service imposed on the parent, and its quota, do not apply to the child."""
+    fault_server.fault = lambda count, *_: (
+        (lambda sender, _: sender.send(b"{}", "429 Wait", retry_after="3600")) if count == 1 else None
+    )
+    client = across()
+    with pytest.raises(RateLimitedError):
+        client.retrieve_cash_flow_report(*MARCH)
+    assert exit_status_of_child(lambda: client.retrieve_cash_flow_report(*MARCH)) == 0
+    assert client.quota.paused_for > 0
+
+
+@FORKS_WITH_THREADS
+def test_a_given_transport_is_not_shared(connected, capfd):
+    """A client with a transport of the caller refuses to send in a child, and says what to do."""
+    client = connected(lambda _: httpx.Response(200, json=REPORT))
+    client.retrieve_cash_flow_report(*MARCH)
+    assert exit_status_of_child(lambda: client.retrieve_cash_flow_report(*MARCH)) != 0
+    assert "make a client in this process" in capfd.readouterr().err
+
+
+@FORKS_WITH_THREADS
+def test_a_closed_client_stays_closed_in_a_child(across, capfd):
+    """Closing is not undone by a fork, and a child may close its copy."""
+    client = across()
+    assert exit_status_of_child(client.close) == 0
+    client.retrieve_cash_flow_report(*MARCH)
+    client.close()
+    assert exit_status_of_child(lambda: client.retrieve_cash_flow_report(*MARCH)) != 0
+    assert "the client is closed" in capfd.readouterr().err
