@@ -18,6 +18,7 @@ from accounting_analytics.chart_of_accounts import (
     SubType,
 )
 from accounting_analytics.errors import InputError, OperationRefusedError
+from accounting_analytics.service.bookkeeping.sort_codes import next_sort_code
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import read_instance, read_ledgers
 from accounting_analytics.service.wire.identifiers import check_id, check_text, new_id
@@ -98,14 +99,6 @@ REQUIRED_LEDGERS = {
 }
 """The four ledgers of every instance."""
 
-_FIRST_DIGIT = {
-    LedgerType.ASSET: "1",
-    LedgerType.LIABILITY: "2",
-    LedgerType.EQUITY: "3",
-    LedgerType.REVENUE: "4",
-    LedgerType.EXPENSE: "5",
-}
-_STEP = 10
 _WITHOUT_FINANCIAL_ACCOUNT = ("debit_credit", "report_cash_flow", "sort_code", "sub_type", "type")
 _VOCABULARIES: dict[str, type[StrEnum]] = {
     "debit_credit": DebitCredit,
@@ -159,8 +152,7 @@ def complete_fields(new: NewLedger, ledgers: Sequence[StoredLedger]) -> tuple[in
     Raises
     ------
     OperationRefusedError
-        404 for an unknown parent; 422 for fields that are missing, unknown or do not agree; 409 when no sort code
-        can be assigned.
+        404 for an unknown parent; 422 for fields that are missing, unknown or do not agree.
     """
     _check_vocabularies(new)
     fields = _with_defaults(new)
@@ -171,30 +163,14 @@ def complete_fields(new: NewLedger, ledgers: Sequence[StoredLedger]) -> tuple[in
     code = new.sort_code
     if code is None:
         siblings = [other for other in ledgers if other.type == ledger_type and other.parent_id == new.parent_id]
-        code = next_sort_code([other.sort_code for other in siblings], ledger_type, parent)
+        parent_code = parent.sort_code if parent else None
+        code = next_sort_code([other.sort_code for other in siblings], ledger_type, parent_code)
     return parent.pk if parent else None, fields | {
         "name": new.name,
         "editable": new.editable,
         "financial_account_type": str(new.financial_account_type) if new.financial_account_type else None,
         "sort_code": code,
     }
-
-
-def next_sort_code(siblings: Sequence[str], ledger_type: str, parent: StoredLedger | None = None) -> str:
-    """Sort code after those of the siblings: the next round number with the same first digit, or a longer code."""
-    last = max(siblings, default="")
-    if not last:
-        code = f"{parent.sort_code}10" if parent else f"{_FIRST_DIGIT[LedgerType(ledger_type)]}0010"
-    elif last.isascii() and last.isdigit():
-        code = str((int(last) // _STEP + 1) * _STEP).zfill(len(last))
-        if len(code) != len(last) or code[0] != last[0]:
-            code = f"{last}0"
-    else:
-        code = f"{last}0"
-    if len(code) > MAX_SORT_CODE_LENGTH:
-        msg = f"no sort_code of {MAX_SORT_CODE_LENGTH} characters is left after those of the siblings; give one"
-        raise OperationRefusedError(msg, status=409, error_code="sort_code_exhausted")
-    return code
 
 
 def _check_vocabularies(new: NewLedger) -> None:

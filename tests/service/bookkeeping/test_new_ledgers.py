@@ -2,9 +2,6 @@
 
 import pytest
 
-from accounting_analytics.errors import OperationRefusedError
-from accounting_analytics.service.bookkeeping.new_ledgers import next_sort_code
-
 FULL = {
     "name": "Rent",
     "editable": True,
@@ -162,28 +159,6 @@ def test_assigned_sort_codes_follow_their_siblings(books):
     child = books.create(name="x", editable=True, financial_account_type="loan", parent_id=loan["id"])
     assert child["sort_code"] > loan["sort_code"]
     assert child["sort_code"].startswith(loan["sort_code"])
-
-
-@pytest.mark.parametrize(
-    ("siblings", "expected"),
-    [
-        ([], "10010"),
-        (["10010", "10002"], "10020"),
-        (["1999", "10"], "19990"),
-        (["9"], "90"),
-        (["12ab"], "12ab0"),
-        (["19999999999999999990"], None),
-    ],
-)
-def test_next_sort_code(siblings, expected):
-    """The next code sorts after all siblings, keeps their first digit, and has at most 20 characters."""
-    if expected is None:
-        with pytest.raises(OperationRefusedError, match="give one"):
-            next_sort_code(siblings, "asset")
-        return
-    code = next_sort_code(siblings, "asset")
-    assert code == expected
-    assert all(code > sibling for sibling in siblings)
 
 
 def test_every_instance_has_its_required_ledgers(books):
