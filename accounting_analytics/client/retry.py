@@ -58,7 +58,7 @@ _log = logging.getLogger("accounting_analytics.client")
 _log.addHandler(logging.NullHandler())
 logging.getLogger("stamina").addHandler(logging.NullHandler())
 
-_RETRYABLE_STATUSES = frozenset({408, 429, *range(500, 600)}) - {501, 505}
+_RETRYABLE_STATUSES = frozenset({408, 429, *range(500, 600)}) - {501, 505, 507}
 _STATUSES_WITH_RETRY_AFTER = frozenset({429, 503})
 _MAX_WAIT = 120.0
 _FIRST_BACKOFF = 0.1

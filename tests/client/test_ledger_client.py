@@ -79,7 +79,7 @@ def test_attempts_are_limited(connected):
     assert len(client.requests) == 3
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 422, 501])
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 422, 501, 507])
 def test_final_refusals_are_not_retried(connected, status):
     """A refusal that will not change is one request."""
     client = connected(lambda _: httpx.Response(status))

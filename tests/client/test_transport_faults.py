@@ -79,7 +79,7 @@ SLOW = {
     "drip": lambda sender, body: (sender.send(b"", length=len(body)), sender.drip(body)),
     "header drip": lambda sender, _: sender.drip(b"HTTP/1.1 200 OK\r\nx-slow: " + b"z" * 400),
 }
-FINAL = {code: status(f"{code} Fault") for code in (400, 403, 404, 409, 410, 418, 422, 501)}
+FINAL = {code: status(f"{code} Fault") for code in (400, 403, 404, 409, 410, 418, 422, 501, 507)}
 
 
 def session(client):

@@ -238,6 +238,11 @@ class ServiceProcess:
             self.kill()
             pytest.fail(f"the service did not start: {line}{self.stderr()}")
 
+    @property
+    def pid(self):
+        """Number of the process."""
+        return self._process.pid
+
     def kill(self):
         """Kill the process, like a crash."""
         self._process.kill()

@@ -16,7 +16,7 @@ from accounting_analytics.cli.options import (
     Tier,
 )
 from accounting_analytics.cli.output import print_rows
-from accounting_analytics.errors import ConfigurationError
+from accounting_analytics.errors import ConfigurationError, OperationRefusedError, with_context
 
 instances = typer.Typer(help="Sets of books in a database of the embedded service.", no_args_is_help=True)
 
@@ -49,9 +49,9 @@ def create_instance(
         if token_file:
             try:
                 save_new_token(store, created, token_file)
-            except ConfigurationError as error:
-                msg = f"{error}; instance {created!r} was created without it, run: tokens issue"
-                raise ConfigurationError(msg) from error
+            except (ConfigurationError, OperationRefusedError) as error:
+                context = f"instance {created!r} was created without it, run: tokens issue"
+                raise with_context(error, context) from error.__cause__
         print_rows([row for row in store.instances() if row.id == created], as_json=as_json)
 
 

@@ -49,10 +49,13 @@ def serve(
     if as_json:
         msg = "--json requires --check."
         raise typer.BadParameter(msg)
+    import logging
+
     from accounting_analytics.service.web.request_guard import show_access_log
     from accounting_analytics.service.web.server import serve as serve_books
     from accounting_analytics.service.web.service_options import ServiceOptions
 
+    logging.raiseExceptions = False  # a log on a full disk loses lines, and gets no traceback when there is space again
     if access_log:
         show_access_log()
     options = ServiceOptions(

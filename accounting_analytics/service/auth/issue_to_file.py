@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from accounting_analytics.atomic_files import remove_temporary_files, replace_file
 from accounting_analytics.errors import ConfigurationError
-from accounting_analytics.service.auth.access_tokens import issue_token, revoke_token
-from accounting_analytics.service.auth.oauth_clients import issue_client, revoke_client
+from accounting_analytics.service.auth.access_tokens import add_token
+from accounting_analytics.service.auth.oauth_clients import add_client
+from accounting_analytics.service.storage.store import read_instance
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from sqlalchemy import Connection
 
     from accounting_analytics.service.storage.store import Store
 
@@ -40,26 +45,34 @@ def write_secret(path: Path, secret: str) -> None:
         raise ConfigurationError(msg) from error
 
 
+@contextmanager
+def issuing(store: Store, path: Path) -> Iterator[tuple[Connection, Callable[[str], None]]]:
+    """Give a connection that writes, and a function that saves the secret it issues: issued and saved, or neither."""
+    with ExitStack() as on_error:
+
+        def save(secret: str) -> None:
+            write_secret(path, secret)
+            on_error.callback(path.unlink, missing_ok=True)
+
+        with store.writing() as connection:
+            yield connection, save
+        on_error.pop_all()
+
+
 def save_new_token(
     store: Store, instance_id: str, path: Path, *, lifetime: float | None = None, label: str = ""
 ) -> None:
-    """Issue an access token into a new private file; the token is revoked if it cannot be saved."""
+    """Issue an access token into a new private file; it is issued only if it is saved."""
     check_new_file(path)
-    token = issue_token(store, instance_id, lifetime=lifetime, label=label)
-    try:
-        write_secret(path, token)
-    except ConfigurationError:
-        revoke_token(store, token)
-        raise
+    with issuing(store, path) as (connection, save):
+        instance = read_instance(connection, instance_id)
+        save(add_token(connection, instance.pk, lifetime=lifetime, label=label))
 
 
 def save_new_client(store: Store, instance_id: str, path: Path, *, label: str = "") -> str:
-    """Create an OAuth client, save its secret in a new private file, and return its id."""
+    """Create an OAuth client, save its secret in a new private file, and return its id; both or nothing."""
     check_new_file(path)
-    credentials = issue_client(store, instance_id, label=label)
-    try:
-        write_secret(path, credentials.client_secret)
-    except ConfigurationError:
-        revoke_client(store, credentials.client_id)
-        raise
+    with issuing(store, path) as (connection, save):
+        credentials = add_client(connection, read_instance(connection, instance_id).pk, label=label)
+        save(credentials.client_secret)
     return credentials.client_id

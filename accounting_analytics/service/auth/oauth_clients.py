@@ -54,16 +54,21 @@ def issue_client(store: Store, instance_id: str, *, label: str = "") -> ClientCr
         There is no such instance.
     """
     instance = store.instance(instance_id)
+    with store.writing() as connection:
+        return add_client(connection, instance.pk, label=label)
+
+
+def add_client(connection: Connection, instance_pk: int, *, label: str = "") -> ClientCredentials:
+    """Write a new OAuth client in the transaction of `connection`, and return its credentials."""
     credentials = ClientCredentials(f"client_{secrets.token_hex(8)}", secrets.token_urlsafe(32))
     row = {
         "client_id": credentials.client_id,
-        "instance_pk": instance.pk,
+        "instance_pk": instance_pk,
         "secret_hash": hash_secret(credentials.client_secret),
         "label": check_text(label, "the label"),
         "created_at": now(),
     }
-    with store.writing() as connection:
-        connection.execute(insert(tables.clients), row)
+    connection.execute(insert(tables.clients), row)
     return credentials
 
 

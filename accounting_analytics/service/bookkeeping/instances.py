@@ -12,7 +12,7 @@ from accounting_analytics.errors import ConfigurationError, InputError
 from accounting_analytics.money import DEFAULT_SCALE, check_scale
 from accounting_analytics.periods import LOCALTIME, zone
 from accounting_analytics.service.auth.access_tokens import add_token
-from accounting_analytics.service.auth.issue_to_file import token_path, write_secret
+from accounting_analytics.service.auth.issue_to_file import issuing, token_path
 from accounting_analytics.service.bookkeeping.new_ledgers import REQUIRED_LEDGERS, add_ledgers
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import find_instance, read_instance
@@ -97,13 +97,12 @@ def create_first_instance(
             "create one first with: accounting-analytics instances create --token-file FILE"
         )
         raise ConfigurationError(msg)
-    with store.writing() as connection:
+    path = token_path(store.path)
+    with issuing(store, path) as (connection, save):
         if connection.execute(select(tables.instances.c.pk).limit(1)).first():
             return None  # another process created it meanwhile
         instance = _add_instance(connection, NewInstance(name, localtime=localtime, id=instance_id))
-        token = add_token(connection, instance.pk)
-    path = token_path(store.path)
-    write_secret(path, token)
+        save(add_token(connection, instance.pk))
     return FirstInstance(instance.id, path)
 
 

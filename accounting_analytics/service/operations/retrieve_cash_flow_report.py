@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import ExitStack
+from http import HTTPStatus
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -97,9 +98,21 @@ def retrieve_cash_flow_report(connection: Connection, instance: Instance, query:
     )
     with ExitStack() as on_error:
         lines = on_error.enter_context(SpooledTemporaryFile(max_size=_BYTES_IN_MEMORY))
-        flows = _write_lines(connection, line_filter, ledgers, instance.scale, lines)
+        try:
+            flows = _write_lines(connection, line_filter, ledgers, instance.scale, lines)
+            lines.flush()  # otherwise a full disk is noticed when the report is sent
+        except OSError as error:
+            raise _no_space() from error
         on_error.pop_all()
     return _streamed(encode(report), _flow_ledgers(ledgers, flows, instance.scale), lines)
+
+
+def _no_space() -> OperationRefusedError:
+    msg = (
+        "the report does not fit into a temporary file, because the disk of the service is full; nothing was changed, "
+        "request a shorter period, or try again when there is space"
+    )
+    return OperationRefusedError(msg, status=HTTPStatus.INSUFFICIENT_STORAGE, error_code="insufficient_storage")
 
 
 def _streamed(report: bytes, ledgers: Sequence[_Ledger], lines: SpooledTemporaryFile[bytes]) -> StreamedReport:

@@ -68,6 +68,9 @@ class Database(Protocol):
     def is_busy(self, error: DBAPIError) -> bool:
         """Whether an error only means that another connection held a lock for too long, or that there are too many."""
 
+    def is_full(self, error: DBAPIError) -> bool:
+        """Whether an error means that a change does not fit on the disk of the database."""
+
     def is_unreachable(self, error: DBAPIError) -> bool:
         """Whether an error means that the database server cannot be reached or closed the connection."""
 

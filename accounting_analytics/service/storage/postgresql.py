@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, make_url, select
 from sqlalchemy.exc import (
     ArgumentError,
-    IntegrityError,
+    DBAPIError,
     InterfaceError,
     NoSuchModuleError,
     OperationalError,
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlalchemy import Select, Table
-    from sqlalchemy.exc import DBAPIError
 
 WRITE_LOCK = 0x4C415331
 """Advisory lock that every writer holds ("LAS1")."""
@@ -34,6 +33,7 @@ _VERSION = "schema_version"
 _HIDDEN = "***"
 _STATEMENT_MILLISECONDS = 60_000
 _BUSY_STATES = frozenset({"40001", "40P01", "53300", "55P03", "57014", "57P03"})
+_DISK_FULL = "53100"
 _UNREACHABLE_STATES = ("08", "57P01", "57P02")
 
 
@@ -79,7 +79,7 @@ class PostgreSQL:
 
     def insert_rows(self, connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
         """Insert many rows with COPY."""
-        from psycopg import errors  # noqa: PLC0415 (an optional dependency)
+        import psycopg  # noqa: PLC0415 (an optional dependency)
 
         columns = ", ".join(column.name for column in table.columns)
         statement = f"COPY {table.name} ({columns}) FROM STDIN"
@@ -87,8 +87,8 @@ class PostgreSQL:
             with connection.connection.cursor() as cursor, cursor.copy(statement) as copy:  # type: ignore[attr-defined]
                 for row in rows:
                     copy.write_row(row)
-        except errors.IntegrityError as error:
-            raise IntegrityError(statement, None, error) from error
+        except psycopg.Error as error:  # raised by the driver itself, without SQLAlchemy
+            raise DBAPIError.instance(statement, None, error, psycopg.Error, dialect=connection.dialect) from error
 
     def stream_rows(
         self, connection: Connection, query: Select[*tuple[Any, ...]], parameters: Mapping[str, Any] | None
@@ -109,6 +109,10 @@ class PostgreSQL:
     def is_busy(self, error: DBAPIError) -> bool:
         """Whether another transaction was in the way, or the server has too many connections."""
         return _state(error) in _BUSY_STATES
+
+    def is_full(self, error: DBAPIError) -> bool:
+        """Whether the disk of the server is full."""
+        return _state(error) == _DISK_FULL
 
     def is_unreachable(self, error: DBAPIError) -> bool:
         """Whether the server cannot be reached or closed the connection."""

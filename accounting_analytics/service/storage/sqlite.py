@@ -34,6 +34,9 @@ _PRAGMAS = (
 )
 _HEADER = ("application_id", "user_version")
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_CANNOT_GROW = frozenset({sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE})
+"""Codes of a quota or a limit of the file size, and of a full disk when shared memory is extended."""
+
 _PRIMARY_CODE = 0xFF
 """Mask of an extended result code; its lowest byte is the primary code."""
 
@@ -112,6 +115,11 @@ class SQLite:
     def is_busy(self, error: DBAPIError) -> bool:
         """Whether another connection held the lock for too long."""
         return getattr(error.orig, "sqlite_errorcode", 0) & _PRIMARY_CODE in _BUSY
+
+    def is_full(self, error: DBAPIError) -> bool:
+        """Whether the disk is full, or the file or the write-ahead log beside it cannot grow."""
+        code = getattr(error.orig, "sqlite_errorcode", 0)
+        return code & _PRIMARY_CODE == sqlite3.SQLITE_FULL or code in _CANNOT_GROW
 
     def is_unreachable(self, error: DBAPIError) -> bool:  # noqa: ARG002 (of the protocol)
         """Return False: a file has no server."""

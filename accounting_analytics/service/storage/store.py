@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 import threading
 from contextlib import contextmanager
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Self
 
 from sqlalchemy import Connection, insert, select
@@ -109,7 +110,8 @@ class Store:
         Raises
         ------
         OperationRefusedError
-            503: another writer held the lock for too long and nothing was changed, or the database cannot be reached.
+            503: another writer held the lock for too long and nothing was changed, or the database cannot be reached;
+            507: the disk is full and nothing was changed.
         """
         if not self._writer.acquire(timeout=self._lock_seconds):
             raise _busy()
@@ -165,6 +167,8 @@ class Store:
         except DBAPIError as error:
             if self._database.is_busy(error):
                 raise _busy() from error
+            if self._database.is_full(error):
+                raise _full() from error
             if self._database.is_unreachable(error):
                 raise _unreachable() from error
             raise
@@ -216,6 +220,11 @@ def read_ledgers(connection: Connection, instance: Instance) -> list[StoredLedge
 def _busy() -> OperationRefusedError:
     msg = "the books are busy; nothing was changed, try again in a moment"
     return OperationRefusedError(msg, status=503, error_code="busy", headers=_RETRY)
+
+
+def _full() -> OperationRefusedError:
+    msg = "the disk of the database is full; nothing was changed, try again when there is space on it"
+    return OperationRefusedError(msg, status=HTTPStatus.INSUFFICIENT_STORAGE, error_code="insufficient_storage")
 
 
 def _unreachable() -> OperationRefusedError:

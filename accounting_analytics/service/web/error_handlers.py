@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 async def _refused(request: Request, error: Exception) -> Response:
     if not isinstance(error, OperationRefusedError):
         raise error
-    if isinstance(error.__cause__, SQLAlchemyError):
+    if isinstance(error.__cause__, SQLAlchemyError | OSError):
         _log.warning("request %s: %s", request.state.request_id, error)
     return error_response(error)
 

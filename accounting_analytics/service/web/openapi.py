@@ -33,9 +33,10 @@ _REFUSALS = {
     431: "The headers are too many or too large.",
     503: "The books are busy and nothing was changed, or they cannot be reached, as the message says; retry after "
     "`retry-after` seconds.",
+    507: "The disk of the service is full and nothing was changed; try again when there is space.",
 }
 _ALWAYS = (400, 401, 404, 414, 429, 431, 503)
-_WITH_BODY = (408, 413, 415)
+_WITH_BODY = (408, 413, 415, 507)
 _RATE_LIMIT_HEADERS = {
     "x-ratelimit-limit": "Requests per minute that the instance may make; absent if there is no limit.",
     "x-ratelimit-remaining": "Requests that are left in this minute.",
@@ -160,7 +161,7 @@ def _paths() -> dict[str, Any]:
                 "Retrieve the cash flow report",
                 query=requests.CashFlowReportQuery,
                 response=(200, response_models.CashFlowReport),
-                refusals=(*_ALWAYS, 403),
+                refusals=(*_ALWAYS, 403, 507),
             )
         },
         TOKEN_PATH: {"post": _token_operation()},
@@ -171,7 +172,7 @@ def _token_operation() -> dict[str, Any]:
     """Describe the token endpoint, which has errors of another form."""
     form = {"schema": {"$ref": f"{_SCHEMAS}{requests.TokenForm.__name__}"}}
     refused = {"description": "No token was issued.", "content": _content(response_models.TokenError)}
-    other = (408, 413, 414, 431, 503)
+    other = (408, 413, 414, 431, 503, 507)
     return {
         "operationId": "issue_token",
         "summary": "Get an access token by client credentials (OAuth 2.0)",

@@ -1,0 +1,153 @@
+"""A full disk: every change is refused with 507 and nothing is changed, reads go on, and it recovers by itself."""
+
+import os
+import resource
+import sqlite3
+import subprocess
+from contextlib import closing
+
+import psycopg
+import pytest
+
+from accounting_analytics.errors import OperationRefusedError
+from accounting_analytics.service.auth.oauth_clients import issue_client
+from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
+from accounting_analytics.service.check import check_books
+from accounting_analytics.service.web.server import running
+
+LEDGER = {"name": "Loan", "editable": True, "financial_account_type": "loan"}
+LINES = 20_000
+YEAR = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
+DAY = ("2025-03-01", "2025-03-01")
+NO_SPACE = """
+    CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
+    CREATE TRIGGER full_for_ledgers BEFORE INSERT ON ledgers FOR EACH ROW EXECUTE FUNCTION no_space();
+    CREATE TRIGGER full_for_lines BEFORE INSERT ON line_entries FOR EACH ROW EXECUTE FUNCTION no_space();
+"""
+FULL = (507, "insufficient_storage", None)
+
+
+class FileSizeLimit:
+    """A limit of the size of the files that a process writes, as if its disk were full."""
+
+    def __init__(self, process):
+        self._pid = process.pid
+
+    def fill(self):
+        """Let no file grow."""
+        resource.prlimit(self._pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+
+    def free(self):
+        """Let files grow again."""
+        resource.prlimit(self._pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+class SmallDisk:
+    """A small file system that a file of zeros fills."""
+
+    def __init__(self, folder):
+        self._filler = folder / "filler"
+
+    def fill(self):
+        """Use the space that is left, to the last byte."""
+        with self._filler.open("wb", buffering=0) as filler:
+            for size in (65536, 1):
+                try:
+                    while True:
+                        filler.write(bytes(size))
+                except OSError:
+                    continue
+
+    def free(self):
+        """Give the space back."""
+        self._filler.unlink()
+
+
+def may_mount():
+    """Whether this process may mount a file system: root can, unless it runs in a container."""
+    command = ["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]  # undone when the command ends
+    return os.geteuid() == 0 and subprocess.run(command, check=False, capture_output=True).returncode == 0  # noqa: S603
+
+
+@pytest.fixture
+def small_folder(tmp_path):
+    """Return a folder on a file system of 16 MB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", folder], check=True)  # noqa: S603, S607
+    yield folder
+    subprocess.run(["umount", "--lazy", folder], check=True)  # noqa: S603, S607
+
+
+@pytest.fixture(params=["limit", *(["small disk"] if may_mount() else [])])
+def crowded(request, tmp_path, start_service, make_own_books, monkeypatch):
+    """Return books of a service whose disk can be filled, that service, and its disk."""
+    folder = tmp_path if request.param == "limit" else request.getfixturevalue("small_folder")
+    monkeypatch.setenv("TMPDIR", str(folder))
+    service = start_service(folder / "books.db", "--access-log")
+    with make_own_books(folder / "books.db", service.base_url) as books:
+        yield books, service, FileSizeLimit(service) if request.param == "limit" else SmallDisk(folder)
+
+
+def status(response):
+    """Return the status, the error code and the wait of a response."""
+    return response.status_code, response.json().get("error_code"), response.headers.get("retry-after")
+
+
+def send_changes(books, client):
+    """Return the responses to a new ledger, a new category, a request for a token, and a long report."""
+    form = {"grant_type": "client_credentials", **client._asdict()}
+    return [
+        books.request("POST", "/v0/ledgers", json=LEDGER),
+        books.request("PUT", "/v0/ledgers/bank/transactions/T/categories", json={"updated_category_ledger_id": "food"}),
+        books.http.post("/oauth/token", data=form),
+        books.request("GET", "/v0/reports/cash-flow", params=YEAR),
+    ]
+
+
+def test_changes_are_refused_and_reads_go_on(crowded):
+    """A full disk is 507 for everything that writes; lists and small reports are served; with space all goes on."""
+    books, service, disk = crowded
+    bank, rent, food = books.bank(id="bank"), books.category(id="rent"), books.category("Food", id="food")
+    books.post("2025-03-01T12:00:00Z", (bank, -5, NewTransaction(id="T")), (rent, 5))
+    books.post("2025-06-01T12:00:00Z", (bank, -LINES), *[(food, 1)] * LINES, description="a line " * 30)
+    client = issue_client(books.store, books.instance_id)
+    with closing(sqlite3.connect(books.store.path)) as connection:  # the log must grow again with the next change
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    books.report()  # chooses the folder of temporary files
+    before = books.store.ledgers(books.instance_id)
+    disk.fill()
+    for _ in range(3):
+        responses = send_changes(books, client)
+        assert [status(response) for response in responses] == [FULL] * 4
+        assert all("nothing was changed" in response.json()["message"] for response in responses)
+        assert len(books.lines(bank)["records"]) == 2
+        assert books.report(*DAY)["ending_cash_balance"] == -5
+    disk.free()
+    assert books.store.ledgers(books.instance_id) == before
+    assert books.audit() == []
+    assert [response.status_code for response in send_changes(books, client)] == [201, 200, 200, 200]
+    assert check_books(books.store).findings == []
+    log = service.stderr()
+    assert "Traceback" not in log
+    assert "Logging error" not in log
+    assert log.count(" 201 ") == 1
+
+
+@pytest.mark.postgresql
+def test_a_full_disk_of_the_server(postgresql, make_own_books):
+    """A PostgreSQL server that has no space for a row is 507 too, also while rows are copied; then it recovers."""
+    address = postgresql.new()
+    with running(address) as service, make_own_books(address, service.base_url) as books:
+        bank, rent = books.bank(id="bank"), books.category(id="rent")
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute(NO_SPACE)
+            response = books.request("POST", "/v0/ledgers", json=LEDGER)
+            assert status(response) == FULL
+            with pytest.raises(OperationRefusedError, match="disk of the database is full; nothing was changed"):
+                books.post("2025-03-01T12:00:00Z", (bank, -5), (rent, 5))
+            assert books.lines(bank)["records"] == []
+            connection.execute("DROP FUNCTION no_space CASCADE")
+        books.create(**LEDGER)
+        books.post("2025-03-01T12:00:00Z", (bank, -5), (rent, 5))
