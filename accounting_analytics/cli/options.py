@@ -139,6 +139,10 @@ Commodity = Annotated[str | None, typer.Option("--commodity", help="Import entri
 Instance = Annotated[
     str | None, typer.Option("--instance", help="The instance; required if the database has more than one.")
 ]
+LedgerToRename = Annotated[
+    str, typer.Argument(metavar="LEDGER", help="Id, unique name or path of the ledger.", show_default=False)
+]
+NewName = Annotated[str, typer.Argument(metavar="NAME", help="The new name.", show_default=False)]
 NewInstance = Annotated[str | None, typer.Option("--instance", help="Id of the new instance; default: a random id.")]
 InstanceName = Annotated[str, typer.Option("--name", help="Display name.")]
 Tier = Annotated[int, typer.Option("--tier", help="Subscription tier, 1 to 3.")]

@@ -20,6 +20,7 @@ from accounting_analytics.cli.commands import (
     export,
     import_books,
     instances,
+    ledgers,
     notebooks,
     plan,
     preview,
@@ -63,6 +64,7 @@ _GROUPS = {
     "notebooks": notebooks.notebooks,
     "config": config.config,
     "instances": instances.instances,
+    "ledgers": ledgers.ledgers,
     "tokens": tokens.tokens,
     "clients": clients.clients,
 }

@@ -17,7 +17,7 @@ from accounting_analytics.service.storage.database import database_of
 from accounting_analytics.service.storage.store import read_ledgers
 from accounting_analytics.service.storage.streamed_rows import plain_batches
 from accounting_analytics.service.wire.stored_amounts import BASE, join_units
-from accounting_analytics.service.wire.stored_values import MICROSECONDS_PER_DAY
+from accounting_analytics.service.wire.stored_values import MICROSECONDS_PER_DAY, RECATEGORIZE_TRANSACTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -299,7 +299,9 @@ def _audit_gaps(connection: Connection, instance: Instance, _: object) -> Iterat
     """Transactions and lines whose audit rows do not lead, change by change, to their current ledgers."""
     current: dict[str, str] = {}
     changed = set()
-    query = select(_AUDIT.transaction_id, _AUDIT.before, _AUDIT.after).where(_AUDIT.instance_pk == instance.pk)
+    query = select(_AUDIT.transaction_id, _AUDIT.before, _AUDIT.after).where(
+        _AUDIT.instance_pk == instance.pk, _AUDIT.operation == RECATEGORIZE_TRANSACTION
+    )
     for transaction_id, before, after in connection.execute(query.order_by(_AUDIT.pk)):
         changed.add(transaction_id)
         old, new = (msgspec.json.decode(ledger_ids, type=dict[str, str]) for ledger_ids in (before, after))

@@ -19,7 +19,7 @@ from accounting_analytics.service.wire.response_models import (
     NestedLedger,
     RecategorizedTransaction,
 )
-from accounting_analytics.service.wire.stored_values import now
+from accounting_analytics.service.wire.stored_values import RECATEGORIZE_TRANSACTION, now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -181,7 +181,7 @@ def _audit_row(
         "instance_pk": instance.pk,
         "at": now(),
         "modified_by": modified_by,
-        "operation": "recategorize_transaction",
+        "operation": RECATEGORIZE_TRANSACTION,
         "transaction_id": own.transaction_id,
         "before": _ledgers_json((line.id, line.ledger_id) for line in moving),
         "after": _ledgers_json((line.id, target.id) for line in moving),

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 AnyRow: TypeAlias = "Row[*tuple[Any, ...]]"
 """A row of any columns."""
 
+RECATEGORIZE_TRANSACTION = "recategorize_transaction"
+RENAME_LEDGER = "rename_ledger"
+"""Operations of audit rows."""
+
 MICROSECONDS_PER_DAY = 86_400_000_000
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -82,24 +86,26 @@ class AuditRow:
         Time of the change.
     modified_by : str or None
         User, as in the header of the request.
-    operation, transaction_id : str
-        The operation and its transaction.
+    operation : str
+        :data:`RECATEGORIZE_TRANSACTION` or :data:`RENAME_LEDGER`.
+    transaction_id : str or None
+        The transaction of a recategorization.
     before, after : dict of str to str
-        Ledger of every moved line, by line entry id.
+        Ledger of every moved line, by line entry id; or the name of the renamed ledger, by its id.
     """
 
     at: dt.datetime
     modified_by: str | None
     operation: str
-    transaction_id: str
+    transaction_id: str | None
     before: dict[str, str]
     after: dict[str, str]
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> AuditRow:
-        """Audit row of a row of columns with these names; ledgers as JSON."""
+        """Audit row of a row of columns with these names; ledgers as JSON, no transaction as an empty text."""
         ledgers = {name: json.loads(row[name]) for name in ("before", "after")}
-        return cls(**{**row, **ledgers, "at": instant(row["at"])})
+        return cls(**{**row, **ledgers, "at": instant(row["at"]), "transaction_id": row["transaction_id"] or None})
 
 
 def microseconds(moment: dt.datetime) -> int:
