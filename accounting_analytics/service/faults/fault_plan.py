@@ -99,6 +99,7 @@ FAULT_KINDS: Mapping[str, FaultKind] = {
     "http_504": _STATUS,
     "late_entry": FaultKind(LISTING),
     "latency": FaultKind(settings={"ms": _MILLISECONDS}, required=("ms",)),
+    "late_write": FaultKind(CHANGES, settings={"ms": _MILLISECONDS}, required=("ms",)),
     "lost_answer": FaultKind(CHANGES),
     "rate_limit": FaultKind(settings={"per_minute": _COUNT}, required=("per_minute",), when={}, has_operation=False),
     "repeated_page_token": FaultKind(LISTING),

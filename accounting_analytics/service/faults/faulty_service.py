@@ -118,6 +118,7 @@ class FaultyService:
         self._plan = plan
         self._page_token_key = store.page_token_key()
         self._late_entries = itertools.count(1)
+        self._late_writes: set[asyncio.Task[None]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request with its faults; there may be no response."""
@@ -162,11 +163,29 @@ class FaultyService:
         for _ in faults.inject("drop_connection"):
             await _cut(scope, receive)
             return True
+        for fault in faults.inject("late_write"):
+            await self._schedule_write(scope, receive, fault.settings["ms"] / 1000)
+            await _error_response(fault)(scope, receive, send)
+            return True
         statuses = [name for name in FAULT_KINDS if name.startswith("http_")]
         for fault in faults.inject(*statuses, "expired_token", "expired_page_token"):
             await _error_response(fault)(scope, receive, send)
             return True
         return False
+
+    async def _schedule_write(self, scope: Scope, receive: Receive, seconds: float) -> None:
+        """Read a request completely, and run its operation some seconds later; its response is discarded."""
+        body = await Request(scope, receive).body()
+        task = asyncio.create_task(self._write_late({**scope, "state": dict(scope["state"])}, body, seconds))
+        self._late_writes.add(task)  # the event loop keeps only a weak reference
+        task.add_done_callback(self._late_writes.discard)
+
+    async def _write_late(self, scope: Scope, body: bytes, seconds: float) -> None:
+        async def receive() -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await asyncio.sleep(seconds)
+        await self._app(scope, receive, _BufferedResponse().send)
 
     async def _change_page(self, faults: _RequestFaults, scope: Scope, response: _BufferedResponse) -> None:
         instance: Instance = scope["state"]["instance"]
@@ -248,7 +267,8 @@ def _error_response(fault: Fault) -> Response:
     message = f"injected fault: {fault.name}"
     retry_after = fault.settings.get("retry_after")
     headers = {} if retry_after is None else {"retry-after": f"{retry_after:g}"}
-    return json_response(Error.from_message(message, fault.name), int(fault.name.removeprefix("http_")), headers)
+    status = HTTPStatus.GATEWAY_TIMEOUT if fault.name == "late_write" else int(fault.name.removeprefix("http_"))
+    return json_response(Error.from_message(message, fault.name), status, headers)
 
 
 async def _cut(scope: Scope, receive: Receive) -> None:

@@ -216,6 +216,19 @@ def test_lost_answer(served_with):
         books.recategorize("bank", "T2", "food")
 
 
+def test_late_write(served_with):
+    """The response is 504 and the books are unchanged; the change is made later, once."""
+    with served_with("late_write:ms=1000:times=1") as books:
+        late = books.recategorize("bank", "T1", "food", status=504)
+        assert late["error_code"] == "late_write"
+        assert books.audit() == []
+        while not books.audit():
+            time.sleep(0.01)
+        (change,) = books.audit()
+        assert change.transaction_id == "T1"
+        books.recategorize("bank", "T2", "food")
+
+
 def test_drop_connection(served_with):
     """The connection is cut before anything is done."""
     with served_with("drop_connection:on=recategorize_transaction:times=1") as books:
