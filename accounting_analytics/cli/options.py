@@ -70,6 +70,9 @@ Rules = Annotated[Path, typer.Option("--rules", help="Rules file (TOML): which d
 PlanOutput = Annotated[Path, typer.Option("--output", help="Plan file to write (CSV).")]
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file written by `plan`.", show_default=False)]
 Journal = Annotated[Path, typer.Option("--journal", help="Journal of the run; written before each change.")]
+AppliedJournal = Annotated[
+    Path | None, typer.Option("--journal", help="Journal that the plan was applied with; it is only read.")
+]
 ModifiedBy = Annotated[str | None, typer.Option("--modified-by", help="Your name, for the audit log.")]
 Confirm = Annotated[bool, typer.Option("--confirm", help="Change the books; without it nothing is sent.")]
 

@@ -27,6 +27,9 @@ def require_done(outcomes: pd.DataFrame) -> None:
     """
     summary = summarize(outcomes)
     if not outcomes["outcome"].isin(["done", "already_done"]).all():
-        msg = f"not all items are done: {summary}; it is safe to apply the rest again with the same journal"
+        later = ""
+        if (outcomes["outcome"] == "unknown").any():
+            later = "verify with --journal shows after 60 seconds whether unknown items were carried out; "
+        msg = f"not all items are done: {summary}; {later}it is safe to apply the rest again with the same journal"
         raise RecategorizationIncompleteError(msg)
     print_message(summary)

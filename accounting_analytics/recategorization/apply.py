@@ -1,12 +1,14 @@
 """Apply a plan: read the categories, journal the intent, send the change, read the categories again.
 
-A lost response does not show whether the change was made, so every outcome is determined from the books. Each change
+A lost response does not show whether the change was made, so every outcome is determined from the books. A change that
+the books do not show may still be carried out for a minute, so its outcome is unknown until then. Each change
 is sent with the category it replaces, so a change made by another user in the meantime is never overwritten, and
 sending a change again that the books do not show changes a transaction at most once.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -30,11 +32,17 @@ from accounting_analytics.progress import progress_bar
 from accounting_analytics.recategorization.apply_journal import open_journal
 from accounting_analytics.recategorization.category_check import unusable_categories
 from accounting_analytics.recategorization.current_categories import read_categories, require_no_cash
-from accounting_analytics.recategorization.outcomes import Outcome, classify_outcomes, outcomes_frame, refuse_unusable
+from accounting_analytics.recategorization.outcomes import (
+    MAY_STILL_CHANGE,
+    Outcome,
+    classify_outcomes,
+    outcomes_frame,
+    refuse_unusable,
+)
 from accounting_analytics.recategorization.plan import require_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -44,7 +52,6 @@ if TYPE_CHECKING:
 
 _LOST = (TransportError, DeadlineExceededError, ServerFaultError, ProtocolError)
 _STOPPING = (AuthenticationError, PermissionDeniedError)
-_PENDING = frozenset({"would_change", "not_done"})
 _AFTER_DONE = {
     "would_change": Outcome("changed_elsewhere", "done in an earlier run with this journal, and changed back since"),
     "unknown": Outcome("already_done"),
@@ -52,6 +59,7 @@ _AFTER_DONE = {
 _BATCH_SIZE = 100
 _MAX_ATTEMPTS = 3
 _RATE_LIMITED = "the service is limiting the request rate"
+_SENT_AGAIN = "sent again: an earlier run with this journal sent it, and the books did not show the change"
 _MAX_LOST = 10
 """A batch stops after this many lost changes in a row; if none of the batch is done by then, the run stops."""
 
@@ -91,9 +99,10 @@ def apply_plan(
     DataFrame
         :class:`~accounting_analytics.schemas.Outcomes`, one row per item: ``would_change`` (dry run), ``done``,
         ``already_done``, ``changed_elsewhere`` (by another user; left alone), ``refused`` (by the service, or not sent
-        because the new category does not exist or has another name than in the plan),
-        ``not_done`` (the books do not show it: the request was lost, or not sent because the run stopped), ``unknown``
-        (the response was lost and the books could not be read).
+        because the new category does not exist or has another name than in the plan), ``not_done`` (not sent because
+        the run stopped, or refused by the rate limit), ``unknown`` (the response was lost and the books do not show
+        the change, which may still be carried out, or cannot be read). :func:`verify_plan` with the same journal, a
+        minute later, knows whether an unknown item is done.
 
     Raises
     ------
@@ -154,7 +163,10 @@ class _Run:
         self._modified_by = modified_by
         self._unusable = unusable
         self._stopped: str | None = None
+        self._failure = _RATE_LIMITED
         self._lost: set[PlanItem] = set()
+        self._pending: set[PlanItem] = set()
+        self._read_at: dict[PlanItem, dt.datetime] = {}
         self._categories: dict[tuple[str, str], frozenset[str]] = {}
         self.outcomes: dict[PlanItem, Outcome] = {}
 
@@ -167,8 +179,12 @@ class _Run:
             stopped = f"the run stopped. The journal {self._journal.path} records what is done"
             raise with_context(error, f"{stopped}: run again with the same journal") from None
         for item in batch:
-            if self.outcomes.get(item, Outcome("would_change")).outcome == "would_change":
-                self.outcomes[item] = Outcome("not_done", f"not sent: {self._stopped or _RATE_LIMITED}")
+            if item not in self.outcomes:
+                self.outcomes[item] = self._not_read(item)
+            elif self.outcomes[item].outcome == "would_change":
+                self.outcomes[item] = self._known(
+                    item, Outcome("not_done", f"not sent: {self._stopped or _RATE_LIMITED}")
+                )
 
     def _apply_batch(self, batch: Sequence[PlanItem]) -> None:
         try:
@@ -181,30 +197,48 @@ class _Run:
             self._stopped = str(error)
             return
         attempts = _MAX_ATTEMPTS
-        while attempts and self._stopped is None and (pending := self._pending(batch)):
+        while attempts and self._stopped is None and (pending := self._pending_last_lost(batch)):
             responses = self._send_some(pending)
             self._confirm(responses)
-            if all(self.outcomes[item].outcome in _PENDING for item in responses):
+            if responses.keys() <= self._pending:
                 attempts -= 1
-        pending = self._pending(batch)
+        pending = self._pending_last_lost(batch)
         if len(pending) >= _MAX_LOST and not any(self.outcomes[item].outcome == "done" for item in batch):
-            self._stopped = self._stopped or self.outcomes[pending[-1]].reason or _RATE_LIMITED
+            self._stopped = self._stopped or self._failure
 
-    def _pending(self, batch: Sequence[PlanItem]) -> list[PlanItem]:
-        """Items still to be sent; those that were lost before come last."""
-        pending = [item for item in batch if self.outcomes[item].outcome in _PENDING]
-        return sorted(pending, key=lambda item: self.outcomes[item].outcome == "not_done")
+    def _pending_last_lost(self, batch: Sequence[PlanItem]) -> list[PlanItem]:
+        """Items still to be sent; those that were sent before come last."""
+        pending = [item for item in batch if item in self._pending]
+        return sorted(pending, key=lambda item: self.outcomes[item].outcome != "would_change")
+
+    def _not_read(self, item: PlanItem) -> Outcome:
+        """Outcome of an item that this run neither sent nor read: not done only if no earlier run sent it."""
+        outcome = "unknown" if item in self._journal.attempts else "not_done"
+        return Outcome(outcome, f"not sent: {self._stopped}; its category was not read")
+
+    def _known(self, item: PlanItem, outcome: Outcome) -> Outcome:
+        """Outcome of an item whose category is unchanged; unknown while an attempt may still be carried out."""
+        if self._journal.attempts.may_change(item, self._read_at[item]):
+            return Outcome("unknown", f"{MAY_STILL_CHANGE}: {outcome.reason}")
+        return outcome
+
+    def _read_categories(self, items: Collection[PlanItem]) -> dict[tuple[str, str], frozenset[str]]:
+        now = dt.datetime.now(dt.UTC)
+        self._read_at |= dict.fromkeys(items, now)
+        return read_categories(self._client, items)
 
     def _classify(self, items: Sequence[PlanItem]) -> dict[PlanItem, Outcome]:
         """Classify a batch before it is sent, considering what earlier runs with this journal did."""
-        self._categories = read_categories(self._client, items)
+        self._categories = self._read_categories(items)
         found = classify_outcomes(items, self._categories)
         found |= {
             item: _AFTER_DONE[result.outcome]
             for item, result in found.items()
             if result.outcome in _AFTER_DONE and self._journal.has_done(item)
         }
-        return refuse_unusable(found, self._unusable)
+        found = refuse_unusable(found, self._unusable)
+        self._pending |= {item for item, result in found.items() if result.outcome == "would_change"}
+        return found | {item: self._known(item, found[item]) for item in items if found[item].outcome == "refused"}
 
     def _send_some(self, pending: list[PlanItem]) -> dict[PlanItem, Outcome]:
         """Send changes one by one, until too many are lost in a row or the rate limit is reached.
@@ -247,42 +281,55 @@ class _Run:
                 raise
             if outcome.outcome == "unknown":
                 self._lost.add(item)
+                self._failure = outcome.reason
             return outcome
         self._journal.append("answer", item, after=[category.ledger_id for category in response.categories])
         return Outcome("done")
 
     def _confirm(self, responses: dict[PlanItem, Outcome]) -> None:
         """Determine the outcome of each change from the books; from the responses alone if these cannot be read."""
+        self._pending -= responses.keys()
         try:
-            categories = read_categories(self._client, responses)
+            categories = self._read_categories(responses)
         except _STOPPING:
             raise
         except ServiceError as error:
             self._stopped = str(error)
-            for item, response in responses.items():
-                reason = f"{response.reason or 'the service confirmed the change'}; not read back: {error}"
-                self.outcomes[item] = Outcome(response.outcome, reason)
+            found = {item: self._not_read_back(item, response, error) for item, response in responses.items()}
         else:
             self._categories |= categories
             found = classify_outcomes(responses, categories)
-            self.outcomes |= {item: self._combine(item, response, found[item]) for item, response in responses.items()}
-        for item in responses:
+            found = {item: self._combine(item, response, found[item]) for item, response in responses.items()}
+        for item, outcome in found.items():
+            self.outcomes[item] = self._with_earlier_attempt(item, outcome)
             self._journal.append("outcome", item, **self.outcomes[item]._asdict())
         self._journal.sync()
+
+    def _not_read_back(self, item: PlanItem, response: Outcome, error: ServiceError) -> Outcome:
+        """Outcome of an item that was sent, where the books cannot be read afterwards."""
+        certain = response.outcome == "done" or item not in self._journal.attempts
+        reason = f"{response.reason or 'the service confirmed the change'}; not read back: {error}"
+        return Outcome(response.outcome if certain else "unknown", reason)
 
     def _combine(self, item: PlanItem, response: Outcome, found: Outcome) -> Outcome:
         """Outcome of an item that was sent, from its response and from the categories found afterwards."""
         if found.outcome == "already_done":
             # refused, yet the books have the new category: changed by this run only if an earlier response was lost
-            return Outcome("done") if response.outcome != "refused" or item in self._lost else found
+            return Outcome("done") if response.outcome in {"done", "unknown"} or item in self._lost else found
         if found.outcome == "would_change":
-            if response.outcome == "refused":
-                return response
+            if response.outcome in {"unknown", "not_done"}:
+                self._pending.add(item)
             reason = response.reason or "the service confirmed the change, but the books do not show it"
-            return Outcome("not_done", f"the category is unchanged: {reason}")
+            return self._known(item, Outcome("refused" if response.outcome == "refused" else "not_done", reason))
         if found.outcome == "unknown" and response.outcome == "done":
             return response
         return found
+
+    def _with_earlier_attempt(self, item: PlanItem, outcome: Outcome) -> Outcome:
+        """Outcome of an item that was sent, stating whether an earlier run with this journal had sent it too."""
+        if item not in self._journal.earlier_attempts:
+            return outcome
+        return outcome._replace(reason="; ".join(filter(None, [_SENT_AGAIN, outcome.reason])))
 
 
 def _batches(items: list[PlanItem]) -> Iterator[list[PlanItem]]:

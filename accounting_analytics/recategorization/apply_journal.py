@@ -18,16 +18,55 @@ from filelock import FileLock, Timeout
 
 from accounting_analytics.atomic_files import sync_folder
 from accounting_analytics.errors import PlanError
+from accounting_analytics.periods import as_utc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from accounting_analytics.recategorization.plan import PlanItem
 
 _FORMAT = 1
 _HEADER_STARTS = b'{"event": "plan"'
 _DONE = frozenset({"answer", "done", "already_done"})
+_REFUSED = frozenset({"refused", "not_done"})
 _IDENTITY = ("transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id")
+_SETTLING_TIME = dt.timedelta(seconds=60)
+"""How long after an attempt a change may still be carried out, whatever the response was."""
+
+
+class Attempts:
+    """When each item was sent. An attempt that the service refused does not count: it never changes the books.
+
+    Parameters
+    ----------
+    events : iterable of dict
+        Events of a journal, in its order.
+    """
+
+    def __init__(self, events: Iterable[Mapping[str, Any]] = ()) -> None:
+        self._times: dict[tuple[str, ...], list[dt.datetime]] = {}
+        for event in events:
+            self.add(event)
+
+    def __contains__(self, item: PlanItem) -> bool:
+        return bool(self._times.get(_item_identity(item)))
+
+    def add(self, event: Mapping[str, Any]) -> None:
+        """Add an event: an attempt, or the response to the last attempt of an item."""
+        identity = _event_identity(event)
+        if identity is None:
+            return
+        times = self._times.setdefault(identity, [])
+        if event["event"] == "intent":
+            times.append(_event_time(event))
+        elif times and event["event"] in _REFUSED:
+            times.pop()
+        elif times and event["event"] in {"answer", "unknown"}:
+            times[-1] = _event_time(event)
+
+    def may_change(self, item: PlanItem, read_at: dt.datetime) -> bool:
+        """Whether an attempt may still be carried out after the books were read at `read_at`."""
+        return any(read_at - time < _SETTLING_TIME for time in self._times.get(_item_identity(item), ()))
 
 
 class ApplyJournal:
@@ -39,18 +78,27 @@ class ApplyJournal:
         Unbuffered and open for appending.
     path : Path
         Its path, for messages.
-    done : set of tuple
-        Items that earlier runs completed.
+    events : sequence of dict
+        Events of earlier runs.
+
+    Attributes
+    ----------
+    earlier_attempts : Attempts
+        Those of earlier runs.
+    attempts : Attempts
+        Those of earlier runs and of this one.
     """
 
-    def __init__(self, file: IO[bytes], path: Path, done: set[tuple[str, ...]]) -> None:
+    def __init__(self, file: IO[bytes], path: Path, events: Sequence[Mapping[str, Any]] = ()) -> None:
         self._file = file
-        self._done = done
+        self._done = _completed(events)
+        self.earlier_attempts = Attempts(events)
+        self.attempts = Attempts(events)
         self.path = path
 
     def has_done(self, item: PlanItem) -> bool:
         """Whether an earlier run with this journal completed the item."""
-        return item[: len(_IDENTITY)] in self._done
+        return _item_identity(item) in self._done
 
     def append(self, event: str, item: PlanItem | None = None, **fields: Any) -> None:  # noqa: ANN401 (any JSON value)
         """Append an event; it survives a crash of this program, and after :meth:`sync` a crash of the machine.
@@ -60,9 +108,10 @@ class ApplyJournal:
         PlanError
             The journal cannot be written; no further change may be sent.
         """
-        identity = {} if item is None else dict(zip(_IDENTITY, item, strict=False))
-        line = json.dumps({"event": event, "at": dt.datetime.now(dt.UTC).isoformat(), **identity, **fields})
-        remaining = memoryview(line.encode() + b"\n")
+        identity = {} if item is None else dict(zip(_IDENTITY, _item_identity(item), strict=True))
+        content = {"event": event, "at": dt.datetime.now(dt.UTC).isoformat(), **identity, **fields}
+        remaining = memoryview(json.dumps(content).encode() + b"\n")
+        self.attempts.add(content)
         try:
             while remaining:
                 remaining = remaining[self._file.write(remaining) :]
@@ -98,7 +147,7 @@ def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: 
         events = _parse_events(content, file)
         _require_same_plan(events, file, plan_id=plan_id, instance_id=instance_id)
         with _open_for_append(file) as opened:
-            journal = ApplyJournal(opened, file, _completed(events))
+            journal = ApplyJournal(opened, file, events)
             if content and not content.endswith(b"\n"):
                 opened.write(b"\n")  # a crash truncated the last line; end it
             if events:
@@ -108,6 +157,24 @@ def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: 
             journal.sync()
             sync_folder(file.parent)
             yield journal
+
+
+def read_attempts(path: str | Path, plan_id: str, *, instance_id: str) -> Attempts:
+    """Read the attempts of all runs with a journal, also while a run uses it.
+
+    Raises
+    ------
+    PlanError
+        The file does not exist, is not a journal, or belongs to another plan or instance.
+    """
+    file = Path(path)
+    content = _read_content(file)
+    if not content:
+        msg = f"the journal {file} does not exist or is empty; pass the journal that the plan was applied with, or none"
+        raise PlanError(msg)
+    events = _parse_events(content, file)
+    _require_same_plan(events, file, plan_id=plan_id, instance_id=instance_id)
+    return Attempts(events)
 
 
 @contextmanager
@@ -192,11 +259,24 @@ def _require_same_plan(events: list[dict[str, Any]], file: Path, *, plan_id: str
         raise PlanError(msg)
 
 
-def _completed(events: list[dict[str, Any]]) -> set[tuple[str, ...]]:
+def _completed(events: Iterable[Mapping[str, Any]]) -> set[tuple[str, ...]]:
     """Items whose last event or outcome in the journal is that they are done."""
-    last = {
-        tuple(str(event[name]) for name in _IDENTITY): event.get("outcome", event["event"])
-        for event in events
-        if all(name in event for name in _IDENTITY)
-    }
-    return {identity for identity, state in last.items() if state in _DONE}
+    last = {_event_identity(event): event.get("outcome", event["event"]) for event in events}
+    return {identity for identity, state in last.items() if identity is not None and state in _DONE}
+
+
+def _item_identity(item: PlanItem) -> tuple[str, ...]:
+    return tuple(getattr(item, name) for name in _IDENTITY)
+
+
+def _event_identity(event: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Identity of the item of an event; None where it has none."""
+    return tuple(str(event[name]) for name in _IDENTITY) if all(name in event for name in _IDENTITY) else None
+
+
+def _event_time(event: Mapping[str, Any]) -> dt.datetime:
+    """Time of an event; the latest possible where it cannot be read, so that nothing is concluded from it."""
+    try:
+        return as_utc(dt.datetime.fromisoformat(event["at"]))
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return dt.datetime.max.replace(tzinfo=dt.UTC)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from accounting_analytics.recategorization.plan import PlanItem
 
 
+MAY_STILL_CHANGE = "the category is unchanged, but a change sent less than 60 seconds before may still be carried out"
+
+
 class Outcome(NamedTuple):
     """Outcome of an item, and the reason."""
 

@@ -2,49 +2,85 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import TYPE_CHECKING
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.client import LedgerClient
+from accounting_analytics.recategorization.apply_journal import read_attempts
 from accounting_analytics.recategorization.current_categories import read_categories
-from accounting_analytics.recategorization.outcomes import Outcome, classify_outcomes, outcomes_frame
+from accounting_analytics.recategorization.outcomes import MAY_STILL_CHANGE, Outcome, classify_outcomes, outcomes_frame
 from accounting_analytics.recategorization.plan import require_plan
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
-    from accounting_analytics.recategorization.plan import Plan
+    from accounting_analytics.recategorization.apply_journal import Attempts
+    from accounting_analytics.recategorization.plan import Plan, PlanItem
 
-_VERIFIED = {
-    "already_done": Outcome("done"),
-    "would_change": Outcome("not_done", "the category is unchanged"),
-}
+_UNCHANGED = "the category is unchanged"
+_NO_JOURNAL = Outcome(
+    "unknown",
+    f"{_UNCHANGED}; whether a change was sent is not known without the journal that the plan was applied with",
+)
 
 
-def verify_plan(client: LedgerClient, plan: Plan) -> pd.DataFrame:
+def verify_plan(client: LedgerClient, plan: Plan, *, journal: str | Path | None = None) -> pd.DataFrame:
     """Read every item of a plan back and state whether the books have the planned category.
 
     :func:`~accounting_analytics.recategorization.verify_report_change` checks in addition that the report changed by
     exactly the predicted amounts.
 
+    Parameters
+    ----------
+    client : LedgerClient
+        The service.
+    plan : Plan
+        What to verify.
+    journal : path, optional
+        The journal that the plan was applied with. It states when each change was sent: an unchanged item is
+        ``not_done`` if that was at least 60 seconds ago, or never; until then, and without the journal, it is
+        ``unknown``. It is only read.
+
     Returns
     -------
     DataFrame
         :class:`~accounting_analytics.schemas.Outcomes`: ``done``, ``not_done``, ``changed_elsewhere``, ``refused``
-        (the transaction does not exist) or ``unknown`` (the books do not show it, see the reason).
+        (the transaction does not exist) or ``unknown`` (see the reason).
 
     Raises
     ------
     InputError
         An argument is of another type.
     PlanError
-        The plan is for another instance.
+        The plan is for another instance, or the journal cannot be read or belongs to another plan.
     ServiceError
         The books cannot be read.
     """
     require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
     require_plan(plan)
     plan.require_instance(client.instance_id)
-    items = plan.items
+    _read_attempts(client, plan, journal)  # an unusable journal is refused before the books are read
+    items, read_at = plan.items, dt.datetime.now(dt.UTC)
     found = classify_outcomes(items, read_categories(client, items))
-    return outcomes_frame(items, {item: _VERIFIED.get(result.outcome, result) for item, result in found.items()})
+    attempts = _read_attempts(client, plan, journal)  # with those made in the meantime
+    return outcomes_frame(items, {item: _verified(item, found[item], attempts, read_at) for item in items})
+
+
+def _read_attempts(client: LedgerClient, plan: Plan, journal: str | Path | None) -> Attempts | None:
+    return None if journal is None else read_attempts(journal, plan.plan_id, instance_id=client.instance_id)
+
+
+def _verified(item: PlanItem, found: Outcome, attempts: Attempts | None, read_at: dt.datetime) -> Outcome:
+    """Outcome of an item from the categories found and from the attempts in the journal."""
+    if found.outcome == "already_done":
+        return Outcome("done")
+    if found.outcome != "would_change":
+        return found
+    if attempts is None:
+        return _NO_JOURNAL
+    if attempts.may_change(item, read_at):
+        return Outcome("unknown", MAY_STILL_CHANGE)
+    return Outcome("not_done", _UNCHANGED)

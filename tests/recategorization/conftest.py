@@ -35,8 +35,9 @@ class Faulty(httpx.BaseTransport):
     Parameters
     ----------
     on_put : function of (count, request) to fault, optional
-        ``None``, ``"lost before"``, ``"lost after"``, ``"killed"``, a function to call before the request goes on, or
-        the status of a response that replaces the request.
+        ``None``, ``"lost before"``, ``"lost after"``, ``"late"`` (504, and the request is carried out by
+        `carry_out_late`), ``"killed"``, a function to call before the request goes on, or the status of a response
+        that replaces the request.
     on_get : the same for GET requests, optional
     """
 
@@ -45,6 +46,7 @@ class Faulty(httpx.BaseTransport):
         self._faults = {"PUT": on_put, "GET": on_get}
         self.puts = 0
         self.gets = 0
+        self._late = []
 
     def handle_request(self, request):
         """Send the request, or inject the chosen fault."""
@@ -57,6 +59,9 @@ class Faulty(httpx.BaseTransport):
         if fault == "lost after":
             self._real.handle_request(request).close()
             raise httpx.ReadError(fault)
+        if fault == "late":
+            self._late.append(request)
+            return httpx.Response(504, json={"message": "no answer in time"})
         if fault == "killed":
             raise KeyboardInterrupt
         if isinstance(fault, int):
@@ -64,6 +69,12 @@ class Faulty(httpx.BaseTransport):
         if callable(fault):
             fault()
         return self._real.handle_request(request)
+
+    def carry_out_late(self, count=None):
+        """Carry out the first late requests, or all of them."""
+        late, self._late = self._late[:count], self._late[len(self._late) if count is None else count :]
+        for request in late:
+            self._real.handle_request(request).close()
 
     def close(self):
         """Close the real transport."""

@@ -150,7 +150,7 @@ def test_unwritable_paths_are_refused(tmp_path):
 def test_full_device_is_a_plan_error(tmp_path, item):
     """When the device is full, appending raises, so that nothing is sent."""
     with open("/dev/full", "ab", buffering=0) as full:  # noqa: PTH123 (unbuffered device)
-        journal = ApplyJournal(full, tmp_path / "journal", set())
+        journal = ApplyJournal(full, tmp_path / "journal")
         with pytest.raises(PlanError, match="No space left"):
             journal.append("intent", item)
 
