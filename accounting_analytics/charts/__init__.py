@@ -1,4 +1,8 @@
-"""Charts: each function takes a cash flow report and returns a Plotly figure."""
+"""Charts: each function takes a cash flow report and returns a Plotly figure.
+
+The figures have no button that sends their amounts to another service. Plotly adds one ("Share chart...") to every
+other figure; ``figure.update_layout(modebar_remove="sendChartToCloud")`` removes it.
+"""
 
 from accounting_analytics.charts.inflow_outflow import inflow_outflow
 from accounting_analytics.charts.running_balance import running_balance

@@ -31,6 +31,8 @@ OUTFLOW = "#D55E00"
 BALANCE = "#0072B2"
 NET = "#000000"
 AXIS = "#555555"
+UPLOAD_BUTTON = "sendChartToCloud"
+"""Button of Plotly that sends a figure with its figures to a server of its maker; removed wherever a chart is shown."""
 LABEL_MARGIN = 0.12
 """Part of an axis that is left free for the label of its outermost mark."""
 _MAX_LABEL_LENGTH = 28
@@ -53,6 +55,7 @@ def new_figure(report: CashFlowReport, title: str) -> go.Figure:
         margin={"l": 80, "r": 40, "t": 110, "b": 60},
         legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.0, "yanchor": "bottom"},
         height=480,
+        modebar={"remove": [UPLOAD_BUTTON]},
     )
     figure.update_yaxes(tickformat=",", zeroline=True, zerolinecolor=AXIS, automargin=True)
     figure.update_xaxes(automargin=True, showgrid=False)

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import copy
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import plotly.io
 from nbconvert import HTMLExporter
 from plotly.offline import get_plotlyjs
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
+_WITHOUT_UPLOADS = {"showSendToCloud": False}
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -22,10 +26,10 @@ def notebook_html(notebook: Any) -> str:  # noqa: ANN401 (nbformat's NotebookNod
     """HTML page of an executed notebook; it loads nothing from the network."""
     converted = copy.deepcopy(notebook)
     charts = 0
-    for output in (output for cell in converted.cells for output in cell.get("outputs", ())):
-        figure = output.get("data", {}).pop(PLOTLY_MIME, None)
+    for bundle in _output_bundles(converted):
+        figure = bundle.pop(PLOTLY_MIME, None)
         if figure is not None:
-            output["data"]["text/html"] = figure_html(figure)
+            bundle["text/html"] = figure_html(figure)
             charts += 1
     exporter: Any = HTMLExporter(template_name="accounting_analytics", extra_template_basedirs=[str(_TEMPLATES)])
     page, _ = exporter.from_notebook_node(converted, resources={"plotly_js": get_plotlyjs() if charts else ""})
@@ -34,8 +38,20 @@ def notebook_html(notebook: Any) -> str:  # noqa: ANN401 (nbformat's NotebookNod
 
 def figure_html(figure: Any) -> str:  # noqa: ANN401 (a plotly figure, or its JSON)
     """HTML of a figure, for a page that embeds Plotly; text of the figure cannot close the script element."""
-    return str(
-        plotly.io.to_html(
-            figure, include_plotlyjs=False, full_html=False, validate=False, config={"displaylogo": False}
-        )
-    )
+    config = {"displaylogo": False, **_WITHOUT_UPLOADS}
+    return str(plotly.io.to_html(figure, include_plotlyjs=False, full_html=False, validate=False, config=config))
+
+
+def remove_upload_buttons(notebook: Any) -> None:  # noqa: ANN401 (nbformat's NotebookNode)
+    """Remove the button that sends a figure to another service from every chart of a notebook, wherever it is shown."""
+    for bundle in _output_bundles(notebook):
+        if PLOTLY_MIME in bundle:
+            figure = bundle[PLOTLY_MIME]
+            figure["config"] = {**figure.get("config", {}), **_WITHOUT_UPLOADS}
+
+
+def _output_bundles(notebook: Any) -> Iterator[Any]:  # noqa: ANN401 (nbformat's NotebookNode)
+    """Contents of each output of a notebook, by MIME type."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            yield output.get("data", {})

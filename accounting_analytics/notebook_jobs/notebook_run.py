@@ -27,7 +27,7 @@ from accounting_analytics.errors import (
     NotebookParametersError,
     with_context,
 )
-from accounting_analytics.notebook_jobs.notebook_html import notebook_html
+from accounting_analytics.notebook_jobs.notebook_html import notebook_html, remove_upload_buttons
 from accounting_analytics.progress import BATCH_VARIABLE
 
 if TYPE_CHECKING:
@@ -232,6 +232,7 @@ def _exit_code(error_name: str) -> int:
 def _save(notebook: Any, folder: Path, name: str, tokens: set[str]) -> NotebookRun:  # noqa: ANN401
     """Write notebook and page with tokens masked; each file is written completely or not at all."""
     run = NotebookRun(folder / f"{name}.ipynb", folder / f"{name}.html")
+    remove_upload_buttons(notebook)
     for path, text in ((run.notebook, _text(notebook)), (run.html, notebook_html(notebook))):
         for token in tokens:
             text = text.replace(token, _MASK)  # noqa: PLW2901 (the same text, masked)

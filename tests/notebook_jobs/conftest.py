@@ -1,10 +1,31 @@
-"""Small notebooks, and a browser that renders pages."""
+"""Small notebooks, a browser that shows and prints pages, and JupyterLab."""
 
+import base64
+import itertools
+import json
+import os
 import subprocess
+import sys
+import time
 
 import nbformat
 import pytest
 from nbformat import v4
+
+BROWSER_OPTIONS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--remote-debugging-pipe",  # commands are read from descriptor 3, answers written to descriptor 4
+)
+DRAWN = "document.readyState === 'complete' && [...document.querySelectorAll('.js-plotly-plot, .plotly-graph-div')]\
+.every(chart => chart.querySelector('.main-svg'))"
+MODE_BARS = "[...document.querySelectorAll('.modebar-btn')].map(button => button.dataset.title)"
 
 
 @pytest.fixture
@@ -20,32 +41,128 @@ def notebook(tmp_path):
     return write
 
 
+class Browser:
+    """Chromium, controlled by the DevTools protocol."""
+
+    def __init__(self, profile):
+        command = ["chromium", *BROWSER_OPTIONS, f"--user-data-dir={profile}", "about:blank"]
+        self._process = subprocess.Popen(  # noqa: S603 (our own pages)
+            ["sh", "-c", 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null', "sh", *command],  # noqa: S607 (any POSIX shell)
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._numbers, self._session, self._buffer = itertools.count(1), {}, b""
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._session = {"sessionId": session}
+
+    def call(self, method, **params):
+        """Send a command; return its result."""
+        number = next(self._numbers)
+        message = {"id": number, "method": method, "params": params, **self._session}
+        self._process.stdin.write(json.dumps(message).encode() + b"\0")
+        self._process.stdin.flush()
+        while (answer := self._receive()).get("id") != number:
+            pass
+        assert "error" not in answer, answer
+        return answer["result"]
+
+    def _receive(self):
+        while b"\0" not in self._buffer:
+            received = os.read(self._process.stdout.fileno(), 1 << 20)
+            assert received, "the browser ended"
+            self._buffer += received
+        message, self._buffer = self._buffer.split(b"\0", 1)
+        return json.loads(message)
+
+    def evaluate(self, expression):
+        """Return the value of a JavaScript expression."""
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+    def wait_until(self, condition):
+        """Wait until a JavaScript expression is true."""
+        for _ in range(1200):
+            if self.evaluate(f"Boolean({condition})"):
+                return
+            time.sleep(0.1)
+        pytest.fail(f"the page never became: {condition}")
+
+    def open(self, url, *, width=1280, height=900):
+        """Open a page in a window of a size, and wait until its charts are drawn."""
+        size = {"width": width, "height": height}
+        self.call("Emulation.setDeviceMetricsOverride", **size, deviceScaleFactor=1, mobile=False)
+        self.call("Page.navigate", url="about:blank")
+        self.wait_until("location.href === 'about:blank'")
+        self.call("Page.navigate", url=url)
+        self.wait_until(f"location.href !== 'about:blank' && {DRAWN}")
+
+    def mode_bars(self, charts):
+        """Wait until so many charts are drawn; return the titles of the buttons above them."""
+        self.wait_until(f"document.querySelectorAll('.modebar').length === {charts}")
+        return self.evaluate(MODE_BARS)
+
+    def pdf(self, path, **options):
+        """Print the page to a PDF file."""
+        path.write_bytes(base64.b64decode(self.call("Page.printToPDF", **options)["data"]))
+        return path
+
+    def close(self):
+        """End the browser."""
+        with self._process:
+            self.call("Browser.close")
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """Return a browser without network traffic of its own."""
+    browser = Browser(tmp_path_factory.mktemp("browser"))
+    yield browser
+    browser.close()
+
+
 @pytest.fixture
-def rendered(tmp_path):
+def rendered(browser):
     """Return a function that opens a page in a browser and returns its document after scripts ran."""
 
     def rendered(page):
-        finished = subprocess.run(  # noqa: S603 (our own page)
-            [  # noqa: S607 (the chromium on the path)
-                "chromium",
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--disable-quic",
-                "--no-first-run",
-                "--disable-background-networking",
-                "--disable-component-update",
-                "--disable-sync",
-                f"--user-data-dir={tmp_path / 'browser'}",
-                "--virtual-time-budget=8000",
-                "--dump-dom",
-                page.as_uri(),
-            ],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=True,
-        )
-        return finished.stdout
+        browser.open(page.as_uri())
+        return browser.evaluate("document.documentElement.outerHTML")
 
     return rendered
+
+
+@pytest.fixture
+def lab(tmp_path):
+    """Return a function that serves a notebook with JupyterLab, and returns its address."""
+    servers = []
+
+    def serve(notebook):
+        runtime = tmp_path / "runtime"
+        environment = os.environ | {
+            "JUPYTER_RUNTIME_DIR": str(runtime),
+            "JUPYTER_CONFIG_DIR": str(tmp_path / "configuration"),
+            "JUPYTERLAB_SETTINGS_DIR": str(tmp_path / "settings"),
+            "JUPYTERLAB_WORKSPACES_DIR": str(tmp_path / "workspaces"),
+        }
+        options = ["--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1", "--ServerApp.port=0"]
+        server = subprocess.Popen(  # noqa: S603 (our own interpreter)
+            [sys.executable, "-m", "jupyterlab", str(notebook.parent), *options],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        servers.append(server)
+        while not (described := [*runtime.glob("jpserver-*.json")]):
+            assert server.poll() is None, "JupyterLab ended"
+            time.sleep(0.1)
+        address = json.loads(described[0].read_text(encoding="utf-8"))
+        return f"{address['url']}lab/tree/{notebook.name}?token={address['token']}&reset"
+
+    yield serve
+    for server in servers:
+        server.terminate()
+        server.wait()
