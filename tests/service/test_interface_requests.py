@@ -74,7 +74,7 @@ def right_values(row, world):
         "page_token": [world.lines("bank", *YEAR.values(), limit=1)["next_page_token"]],
     }  # fmt: skip
     if kind == "boolean":
-        return ["true", "false"] if row["in"] == "query" else [True, False]
+        return ["true", "false", "True", "FALSE", "tRuE"] if row["in"] == "query" else [True, False]
     if kind == "integer":
         return [row["minimum"], row["maximum"], row["default"]]
     return texts.get(row["name"], ["x"])
@@ -84,14 +84,15 @@ def wrong_values(row):
     """Return values that a row does not allow, except null."""
     kind = row["type"]
     wrong = {
-        "boolean": ["True", "1", "yes", ""] if row["in"] == "query" else ["true", 1, 0, [], {}],
+        "boolean": ["1", "yes", "true "] if row["in"] == "query" else ["true", 1, 0, [], {}],
         "date": ["", "2025-3-1", "20250301", "2025-02-29", "2025-03-01T00:00:00Z", "1.3.2025"],
-        "integer": ["", "x", "1.5", "1e2", "-1", "+5"],
+        "integer": ["x", "1.5", "1e2", "-1", "+5"],
         "time zone": ["", "utc", "Mars/Olympus", "Etc/GMT+13"],
     }.get(kind, [])
     if kind.startswith(("enum ", "array of enum ")):
         value = ENUM[kind.rpartition(" ")[2]][0]
-        wrong = ["", value.upper(), f"{value} ", "nothing"] + ([1, True, [value]] if row["in"] == "body" else [])
+        wrong = [value.upper(), f"{value};", "nothing"]
+        wrong += ["", f"{value} ", 1, True, [value]] if row["in"] == "body" else [",", f"{value},", f",{value}"]
     if kind == "string" and row["in"] == "body":
         wrong = [5, True, [], {}]
     if kind == "integer":
@@ -164,6 +165,34 @@ def test_null_means_omitted(world, operation, row):
         assert response.status_code == TABLE["operation"][operation]["status"]
     else:
         assert named_wrong(response, row)
+
+
+@rows(lambda row: row["in"] == "query")
+def test_empty_means_omitted(world, operation, row):
+    """An empty query parameter is the parameter left out if it is nullable, which is how clients send null."""
+    parts = plain(operation, world)
+    response = sent(world, operation, with_value(parts, row, "", world))
+    if row.get("nullable"):
+        assert response.status_code == TABLE["operation"][operation]["status"]
+        assert operation == "create_ledger" or response.json() == sent(world, operation, parts).json()
+    else:
+        assert named_wrong(response, row)
+    twice = [*parts["query"].items(), (row["name"], ""), (row["name"], "")]
+    assert named_wrong(sent(world, operation, parts | {"query": twice}), row)
+
+
+@rows(lambda row: row["in"] == "query" and row["type"].startswith("array"))
+def test_blanks_around_commas_are_ignored(world, operation, row):
+    """A list with blanks around its values is the same as without them, also with a page token."""
+    values = [value for value in right_values(row, world) if value != "ledger"]
+    without, with_blanks = (
+        sent(world, operation, with_value(plain(operation, world), row, text, world))
+        for text in (",".join(values), " " + " ,\t".join(values) + " ")
+    )
+    if operation == "create_ledger":
+        assert without.json()["parent"] is with_blanks.json()["parent"] is None
+    else:
+        assert without.json() == with_blanks.json()
 
 
 @rows(lambda row: row["required"] == "conditional")

@@ -249,6 +249,7 @@ def _query_parameters(model: type[BaseModel]) -> list[dict[str, Any]]:
             "required": name in schema.get("required", ()),
             "description": described.pop("description", ""),
             "schema": _parameter_schema(described),
+            **({"allowEmptyValue": True} if name in requests.NULLABLE_PARAMETERS else {}),
             **({"style": "form", "explode": False} if described.get("type") == "array" else {}),
         }
         for name, described in schema.get("properties", {}).items()

@@ -6,7 +6,16 @@ import datetime as dt
 import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from accounting_analytics.chart_of_accounts import (
@@ -34,6 +43,10 @@ _MAX_DIGITS = 9
 _MAX_ERRORS = 50
 _BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)  # a whole string, or one bracket
 _BOOLEANS = {"true": True, "false": False}
+_BLANKS = " \t"
+
+NULLABLE_PARAMETERS = frozenset({"expand", "is_cashflow", "limit", "page_token", "tag_ids"})
+"""Query parameters that the interface allows to be null: in a URL, null is an empty value."""
 
 LedgerPath = Literal["parent", "parent.parent"]
 LineEntryPath = Literal[
@@ -50,10 +63,11 @@ def _parse_date(text: str) -> dt.date:
 
 
 def _parse_boolean(text: str) -> bool:
-    if text not in _BOOLEANS:
+    value = _BOOLEANS.get(text.lower())
+    if value is None:
         kind, message = "bool_parsing", "must be true or false"
         raise PydanticCustomError(kind, message)
-    return _BOOLEANS[text]
+    return value
 
 
 def _parse_integer(text: str) -> int:
@@ -71,7 +85,7 @@ def _check_time_zone(text: str) -> str:
 
 
 def _split(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text.split(",")))
+    return tuple(dict.fromkeys(part.strip(_BLANKS) for part in text.split(",")))
 
 
 CalendarDate = Annotated[dt.date, BeforeValidator(_parse_date), WithJsonSchema({"type": "string", "format": "date"})]
@@ -89,9 +103,14 @@ Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]+$")]
 
 
 class Query(BaseModel):
-    """Query parameters of an operation; unknown ones are refused."""
+    """Query parameters of an operation; unknown ones are refused, and empty ones may be omitted."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, values: dict[str, str]) -> dict[str, str]:
+        return {name: value for name, value in values.items() if value or name not in NULLABLE_PARAMETERS}
 
 
 class CreateLedgerQuery(Query):
