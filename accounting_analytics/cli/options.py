@@ -142,6 +142,11 @@ Commodity = Annotated[str | None, typer.Option("--commodity", help="Import entri
 Instance = Annotated[
     str | None, typer.Option("--instance", help="The instance; required if the database has more than one.")
 ]
+ChangedTransaction = Annotated[str | None, typer.Option("--transaction", help="Only changes of this transaction id.")]
+ChangedBy = Annotated[str | None, typer.Option("--modified-by", help="Only changes by this user.")]
+AuditStartDate = Annotated[str | None, typer.Option("--start-date", help="Only changes on or after this day.")]
+AuditEndDate = Annotated[str | None, typer.Option("--end-date", help="Only changes up to this day, inclusive.")]
+MaxChanges = Annotated[int, typer.Option("--limit", min=1, help="Largest number of changes; the newest are listed.")]
 LedgerToRename = Annotated[
     str, typer.Argument(metavar="LEDGER", help="Id, unique name or path of the ledger.", show_default=False)
 ]

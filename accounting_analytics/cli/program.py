@@ -12,6 +12,7 @@ import typer
 
 from accounting_analytics.cli.commands import (
     apply,
+    audit,
     clients,
     config,
     demo,
@@ -65,6 +66,7 @@ _GROUPS = {
     "config": config.config,
     "instances": instances.instances,
     "ledgers": ledgers.ledgers,
+    "audit": audit.audit,
     "tokens": tokens.tokens,
     "clients": clients.clients,
 }

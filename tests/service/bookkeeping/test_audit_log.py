@@ -1,0 +1,82 @@
+"""The audit log: changes by name and id, its filters and its limit."""
+
+import datetime as dt
+
+import pytest
+from sqlalchemy import update
+
+from accounting_analytics.errors import PeriodError
+from accounting_analytics.service.bookkeeping.audit_log import ChangeFilter, list_changes
+from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
+from accounting_analytics.service.bookkeeping.ledger_list import rename_ledger
+from accounting_analytics.service.storage import tables
+from accounting_analytics.service.wire.stored_values import microseconds
+
+
+@pytest.fixture
+def changed(books):
+    """Return books with two recategorizations (the first of a split) and a new name, on three days."""
+    bank, rent, food = books.bank(id="bank"), books.category("Rent", id="rent"), books.category("Food", id="food")
+    travel = books.category("Travel", id="travel")
+    books.post("2025-03-01T12:00:00Z", (bank, -5, NewTransaction(id="T")), (rent, 3), (food, 2))
+    books.post("2025-03-01T12:00:00Z", (bank, -7, NewTransaction(id="U")), (rent, 7))
+    books.recategorize(bank, "T", travel, headers={"modified-by": "Ada"})
+    books.recategorize(bank, "U", food)
+    rename_ledger(books.store, books.instance_id, "food", "Meals", modified_by="Ada")
+    days = [dt.datetime(2025, 4, day, 23, 30, tzinfo=dt.UTC) for day in (1, 2, 3)]
+    with books.store.writing() as connection:
+        mine = tables.audit.c.instance_pk == books.store.instance(books.instance_id).pk
+        keys = connection.execute(tables.audit.select().where(mine).order_by(tables.audit.c.pk)).scalars().all()
+        for key, day in zip(keys, days, strict=True):
+            connection.execute(update(tables.audit).where(tables.audit.c.pk == key).values(at=microseconds(day)))
+    return books
+
+
+def test_changes_by_name_and_id(changed):
+    """The newest change comes first; a new name shows as the present name of the ledger, and both in its own row."""
+    renamed, second, first = list_changes(changed.store, changed.instance_id).changes
+    assert (first.transaction_id, first.modified_by) == ("T", "Ada")
+    assert (first.before_names, first.before_ids) == ("Rent|Meals", "rent|food")
+    assert (first.after_names, first.after_ids) == ("Travel", "travel")
+    assert first.datetime == dt.datetime(2025, 4, 1, 23, 30, tzinfo=dt.UTC)
+    assert (second.modified_by, second.after_names) == (None, "Meals")
+    assert (renamed.operation, renamed.transaction_id) == ("rename_ledger", None)
+    assert (renamed.before_names, renamed.before_ids) == ("Food", "food")
+    assert (renamed.after_names, renamed.after_ids) == ("Meals", "food")
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ({"transaction_id": "T"}, ["T"]),
+        ({"modified_by": "Ada"}, [None, "T"]),
+        ({"start_date": "2025-04-02"}, [None, "U"]),
+        ({"end_date": "2025-04-02"}, ["U", "T"]),
+        ({"start_date": "2025-04-02", "end_date": "2025-04-02"}, ["U"]),
+        ({"start_date": "2025-04-02", "end_date": "2025-04-02", "time_zone": "Europe/Paris"}, ["T"]),
+        ({"end_date": "9999-12-31"}, [None, "U", "T"]),
+        ({"transaction_id": "T", "modified_by": "Grace"}, []),
+    ],
+)
+def test_filters(changed, filters, found):
+    """Changes are chosen by transaction, user and local days, all together."""
+    listed = list_changes(changed.store, changed.instance_id, ChangeFilter(**filters))
+    assert [change.transaction_id for change in listed.changes] == found
+    assert listed.total == len(found)
+
+
+def test_limit(changed):
+    """The limit keeps the newest changes, and the total counts all of them."""
+    listed = list_changes(changed.store, changed.instance_id, limit=1)
+    assert ([change.operation for change in listed.changes], listed.total) == (["rename_ledger"], 3)
+
+
+def test_only_its_own_instance(changed, make_books):
+    """Another instance of the same database has its own log."""
+    assert list_changes(changed.store, make_books().instance_id) == ([], 0)
+
+
+def test_days_in_the_wrong_order_are_refused(changed):
+    """A first day after the last one is an error."""
+    with pytest.raises(PeriodError, match="after the last day"):
+        list_changes(changed.store, changed.instance_id, ChangeFilter(start_date="2025-04-02", end_date="2025-04-01"))
