@@ -153,6 +153,11 @@ LedgerToRename = Annotated[
 NewName = Annotated[str, typer.Argument(metavar="NAME", help="The new name.", show_default=False)]
 NewInstance = Annotated[str | None, typer.Option("--instance", help="Id of the new instance; default: a random id.")]
 InstanceName = Annotated[str, typer.Option("--name", help="Display name.")]
+InstanceToChange = Annotated[str, typer.Option("--instance", help="Id of the instance.", show_default=False)]
+NewTier = Annotated[int, typer.Option("--tier", help="Subscription tier, 1 to 3.", show_default=False)]
+ConfirmedInstance = Annotated[
+    str | None, typer.Option("--confirm", help="The id of the instance again; without it the command asks for it.")
+]
 Tier = Annotated[int, typer.Option("--tier", help="Subscription tier, 1 to 3.")]
 Scale = Annotated[int, typer.Option("--scale", help="Fraction digits of the currency.")]
 Localtime = Annotated[str, typer.Option("--localtime", help="Zone that `localtime` means.")]

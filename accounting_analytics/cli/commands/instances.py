@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import sys
+
 import typer
 
 from accounting_analytics.cli.options import (
     AsJson,
+    ConfirmedInstance,
     Database,
     EntriesStart,
     InstanceName,
+    InstanceToChange,
     InstanceTokenFile,
     Localtime,
     NewInstance,
+    NewTier,
     Scale,
     Tier,
 )
-from accounting_analytics.cli.output import print_rows
-from accounting_analytics.errors import ConfigurationError, OperationRefusedError, with_context
+from accounting_analytics.cli.output import print_message, print_rows
+from accounting_analytics.errors import ConfigurationError, InputError, OperationRefusedError, with_context
 
 instances = typer.Typer(help="Sets of books in a database of the embedded service.", no_args_is_help=True)
 
@@ -62,3 +67,33 @@ def list_instances(database: Database, *, as_json: AsJson = False) -> None:
 
     with Store.open(database, create=False) as store:
         print_rows(store.instances(), as_json=as_json)
+
+
+@instances.command("set-tier")
+def set_tier(database: Database, instance: InstanceToChange, tier: NewTier) -> None:
+    """Change the subscription tier of an instance; a running service applies it to the next request."""
+    from accounting_analytics.service.bookkeeping import instances as existing
+    from accounting_analytics.service.storage.store import Store
+
+    with Store.open(database, create=False) as store:
+        existing.set_tier(store, instance, tier)
+    print_message(f"instance {instance} has tier {tier}")
+
+
+@instances.command("delete")
+def delete_instance(database: Database, instance: InstanceToChange, confirm: ConfirmedInstance = None) -> None:
+    """Delete an instance with its books, tags, audit log, access tokens and clients; this cannot be undone."""
+    from accounting_analytics.service.bookkeeping import instances as existing
+    from accounting_analytics.service.storage.store import Store
+
+    with Store.open(database, create=False) as store:
+        entries = existing.count_entries(store, instance)
+        if confirm is None and sys.stdin.isatty():
+            confirm = typer.prompt(f"All {entries:,} entries will be deleted. Type the id of the instance", err=True)
+        if confirm != instance:
+            msg = f"nothing was deleted: confirm with the id of the instance, --confirm {instance}"
+            raise InputError(msg)
+        existing.delete_instance(store, instance)
+    print_message(
+        f"instance {instance} and its {entries:,} entries are deleted; its access tokens are refused from now on"
+    )

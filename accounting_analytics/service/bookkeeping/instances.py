@@ -1,4 +1,4 @@
-"""Create instances with their required ledgers, and choose the instance that a command works on."""
+"""Create instances with their required ledgers, change and delete them, and choose the one that a command works on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
-from sqlalchemy import insert, select
+from sqlalchemy import delete, func, insert, select, update
 
 from accounting_analytics.errors import ConfigurationError, InputError
 from accounting_analytics.money import DEFAULT_SCALE, check_scale
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection, Table
 
     from accounting_analytics.chart_of_accounts import RequiredLedger
     from accounting_analytics.service.storage.store import Store
@@ -137,11 +137,64 @@ def choose_instance(store: Store, instance_id: str | None = None) -> str:
     raise ConfigurationError(msg)
 
 
+def set_tier(store: Store, instance_id: str, tier: int) -> None:
+    """Change the subscription tier of an instance; the next request has it.
+
+    Raises
+    ------
+    InputError
+        There is no such instance or tier; nothing was changed.
+    """
+    _check_tier(tier)
+    with store.writing() as connection:
+        instance = read_instance(connection, instance_id)
+        connection.execute(update(tables.instances).where(tables.instances.c.pk == instance.pk).values(tier=tier))
+
+
+def count_entries(store: Store, instance_id: str) -> int:
+    """Journal entries of an instance."""
+    entries = tables.journal_entries.c
+    with store.reading() as connection:
+        instance = read_instance(connection, instance_id)
+        return connection.execute(select(func.count()).where(entries.instance_pk == instance.pk)).scalar_one()
+
+
+def delete_instance(store: Store, instance_id: str) -> None:
+    """Delete an instance with everything that belongs to it: books, tags, audit log, access tokens and clients.
+
+    Raises
+    ------
+    InputError
+        There is no such instance; nothing was changed.
+    """
+    with store.writing() as connection:
+        instance = read_instance(connection, instance_id)
+        for table in reversed(tables.metadata.sorted_tables):  # rows before those that they refer to
+            if table is not tables.settings:
+                connection.execute(delete(table).where(_belongs_to(table, instance.pk)))
+
+
+def _belongs_to(table: Table, instance_pk: int) -> ColumnElement[bool]:
+    """Condition that a row belongs to an instance, by itself or through the row that its primary key refers to."""
+    if table is tables.instances:
+        return table.c.pk == instance_pk
+    if "instance_pk" in table.c:
+        return table.c.instance_pk == instance_pk
+    column = next(column for column in table.primary_key if column.foreign_keys)
+    (key,) = column.foreign_keys
+    parent = key.column.table
+    return column.in_(select(key.column).where(parent.c.instance_pk == instance_pk))
+
+
+def _check_tier(tier: int) -> int:
+    if tier not in TIERS:
+        msg = f"tier must be one of {', '.join(map(str, TIERS))}, not {tier!r}"
+        raise InputError(msg)
+    return tier
+
+
 def _add_instance(connection: Connection, new: NewInstance) -> Instance:
     """Write a new instance with its required ledgers."""
-    if new.tier not in TIERS:
-        msg = f"tier must be one of {', '.join(map(str, TIERS))}, not {new.tier!r}"
-        raise InputError(msg)
     if new.localtime == LOCALTIME:
         msg = "the time zone that 'localtime' means must be an IANA name such as 'America/New_York'"
         raise InputError(msg)
@@ -149,7 +202,7 @@ def _add_instance(connection: Connection, new: NewInstance) -> Instance:
     row = {
         "id": instance_id,
         "name": check_text(new.name, "the name of an instance"),
-        "tier": new.tier,
+        "tier": _check_tier(new.tier),
         "scale": check_scale(new.scale),
         "localtime": zone(new.localtime).key,
         "entries_start": new.entries_start,
