@@ -8,7 +8,7 @@ the number of lines (sums, the join of category lines with their cash entries); 
 from __future__ import annotations
 
 import operator
-from collections import defaultdict
+from collections import Counter
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from functools import reduce
@@ -51,7 +51,7 @@ from accounting_analytics.schemas import CashBalances, CashFlowLedgers
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from accounting_analytics.periods import DateLike, ZoneLike
 
@@ -64,6 +64,7 @@ _INSTANT = pa.timestamp("us", "UTC")
 _TEXT_COLUMNS = ("id", "ledger_id", "journal_entry_id", "journal_entry_description")
 _LINE_COLUMNS = (*_TEXT_COLUMNS, "datetime", "signed_amount")
 _LEDGER_COLUMNS = ("id", "name", "report_cash_flow", "parent_id", "sort_code")
+_OPTIONAL_LEDGER_COLUMNS = ("parent_known", "type")
 
 
 def recompute_cash_flow(
@@ -88,7 +89,7 @@ def recompute_cash_flow(
         ledgers that report cash flow.
     ledgers : DataFrame or any of the others
         The chart of accounts: ``id, name, report_cash_flow, parent_id, sort_code`` and, if some parents are unknown,
-        ``parent_known``.
+        ``parent_known`` and ``type``: totals that might include a ledger of unknown parent and the same type are null.
     start_date, end_date : date-like
         First and last day, both inclusive, local to `time_zone`: dates, ``YYYY-MM-DD``, midnights without a time zone,
         or periods of pandas (the first day of the one, the last of the other).
@@ -163,6 +164,7 @@ class _Chart:
         self.without_known_parent = {
             row["id"] for row in rows if row["parent_id"] is None and row.get("parent_known") is False
         }
+        self._tree_types = {self.hierarchy.root(row["id"]): row["type"] for row in rows if row.get("type") is not None}
 
     @classmethod
     def from_frame(cls, ledgers: Any) -> Self:  # noqa: ANN401 (any frame narwhals knows)
@@ -170,7 +172,7 @@ class _Chart:
         frame = _wrap(ledgers, "ledgers")
         schema = frame.collect_schema()
         _require_columns(schema, _LEDGER_COLUMNS, "ledgers")
-        optional = ["parent_known"] if "parent_known" in schema else []
+        optional = [name for name in _OPTIONAL_LEDGER_COLUMNS if name in schema]
         rows = frame.select(*_LEDGER_COLUMNS, *optional).collect("pyarrow").to_arrow().to_pylist()
         for name in ("id", "name", "report_cash_flow", "sort_code"):
             if any(row[name] is None for row in rows):
@@ -212,22 +214,57 @@ class _Chart:
             )
             raise HierarchyError(msg)
 
-    def totals(self, own: Mapping[str, Decimal]) -> dict[str, Decimal | None]:
-        """Own amounts plus those of all descendants, for each ledger of `own` and its ancestors.
+    def trees(self, *own: Mapping[str, Decimal]) -> _Trees:
+        """Which trees of ledgers have totals, where the ledgers with amounts are those of `own`.
 
-        None where the parent of a ledger in use is unknown, because it may be a descendant of any other.
+        A ledger without a known parent may be a descendant of any ledger of the same type in another tree.
         """
-        sums: dict[str, Decimal] = defaultdict(Decimal)
+        roots = {self.hierarchy.root(ledger_id) for amounts in own for ledger_id in amounts}
+        used = {self.hierarchy.root(ledger_id) for amounts in own for ledger_id, amount in amounts.items() if amount}
+        loose = used & self.without_known_parent
+        counts = Counter(map(self._tree_types.get, loose))
+
+        def may_include_another(root: str) -> bool:
+            kind = self._tree_types.get(root)
+            alike = len(loose) if kind is None else counts[kind] + counts[None]
+            return alike > (root in loose)
+
+        unknown = set(filter(may_include_another, roots))
+        kinds = set(map(self._tree_types.get, unknown))
+        unplaced = {root for root in loose if None in kinds or self._tree_types.get(root) in {None, *kinds}}
+        return _Trees(unknown, inferred=loose - unknown, unplaced=unplaced if unknown else set())
+
+    def totals(self, own: Mapping[str, Decimal], trees: _Trees) -> dict[str, Decimal | None]:
+        """Own amounts plus those of all descendants, for each ledger of `own` and its ancestors; None if unknown."""
+        sums: dict[str, Decimal | None] = {}
         for ledger_id, amount in own.items():
-            for including_id in (ledger_id, *self.hierarchy.ancestors(ledger_id)):
-                sums[including_id] += amount
-        if not self.without_known_parent.isdisjoint(sums):
-            return dict.fromkeys(sums)
-        return dict(sums)
+            including = (ledger_id, *self.hierarchy.ancestors(ledger_id))
+            unknown = including[-1] in trees.unknown
+            for including_id in including:
+                sums[including_id] = None if unknown else (sums.get(including_id) or Decimal(0)) + amount
+        return sums
 
     def in_order(self, ledger_ids: Collection[str]) -> list[str]:
         """Ledgers in display order."""
         return [ledger_id for ledger_id in self.ordered if ledger_id in ledger_ids]
+
+
+class _Trees(NamedTuple):
+    """Trees of ledgers, by their roots, where the parents of some ledgers are not known.
+
+    Attributes
+    ----------
+    unknown : set of str
+        Roots of trees that might include another one, so that their totals are not known.
+    inferred : set of str
+        Ledgers without a known parent that are taken for roots, because no other tree might be a part of theirs.
+    unplaced : set of str
+        Ledgers without a known parent that a tree in `unknown` might include.
+    """
+
+    unknown: set[str]
+    inferred: set[str]
+    unplaced: set[str]
 
 
 class _Amounts(NamedTuple):
@@ -404,7 +441,7 @@ def _wrap(frame: Any, name: str) -> Lines:  # noqa: ANN401 (any frame narwhals k
 
 
 def _needed_columns(frame: pd.DataFrame) -> list[str]:
-    needed = (*_LINE_COLUMNS, *_LEDGER_COLUMNS, "parent_known")
+    needed = (*_LINE_COLUMNS, *_LEDGER_COLUMNS, *_OPTIONAL_LEDGER_COLUMNS)
     return [name for name in dict.fromkeys(needed) if name in frame.columns]
 
 
@@ -633,33 +670,45 @@ def _build_report(  # noqa: PLR0917 (the parts of a report)
             "recompute with another engine"
         )
         raise BooksDoNotTieError(msg)
-    totals = chart.totals(net)
-    unknown = None in totals.values() or None in chart.totals(start).values()
+    flow_trees, cash_trees = chart.trees(net), chart.trees(start, end)
+    inferred_roots = chart.in_order(flow_trees.inferred | cash_trees.inferred)
     return CashFlowReport(
         period=period,
-        ledgers=_ledger_table(chart, net, totals, amounts),
+        ledgers=_ledger_table(chart, net, chart.totals(net, flow_trees), amounts),
         lines=_line_table(flows, chart, amounts),
-        starting_balances=_balance_table(chart, start, amounts),
-        ending_balances=_balance_table(chart, end, amounts),
+        starting_balances=_balance_table(chart, start, chart.totals(start, cash_trees), amounts),
+        ending_balances=_balance_table(chart, end, chart.totals(end, cash_trees), amounts),
         starting_cash_balance=starting_cash,
         ending_cash_balance=ending_cash,
         anchored=starting.anchored,
         partial=bool(missing),
+        inferred_roots=tuple(inferred_roots),
         notes=(
             *(f"PARTIAL: {why}." for why in missing),
             *starting.notes,
             *amounts.notes,
-            *([_unknown_parents_note(chart)] if unknown else []),
+            *_hierarchy_notes(chart, inferred_roots, (flow_trees, cash_trees)),
         ),
     )
 
 
-def _unknown_parents_note(chart: _Chart) -> str:
-    return (
-        f"The parents of {len(chart.without_known_parent)} ledger(s) are not known "
-        f"({join_ids(chart.without_known_parent)}): totals that might include them are left null, and their ancestors "
-        "may be missing from the list."
-    )
+def _hierarchy_notes(chart: _Chart, inferred_roots: list[str], trees: Iterable[_Trees]) -> Iterator[str]:
+    if inferred_roots:
+        yield (
+            f"The hierarchy is inferred: the parents of {len(inferred_roots)} ledger(s) are not known "
+            f"({_names(chart, inferred_roots)}), so each is taken for a root; ancestors may be missing from the list."
+        )
+    unplaced = chart.in_order(set().union(*(one.unplaced for one in trees)))
+    if unplaced:
+        yield (
+            f"The parents of {len(unplaced)} ledger(s) are not known ({_names(chart, unplaced)}): totals that might "
+            "include them are left null, and their ancestors may be missing from the list; give them as parents= of "
+            "discover_ledgers."
+        )
+
+
+def _names(chart: _Chart, ledger_ids: Iterable[str]) -> str:
+    return join_ids([chart.names[ledger_id] for ledger_id in ledger_ids])
 
 
 def _ledger_table(
@@ -676,8 +725,10 @@ def _ledger_table(
     return CashFlowLedgers.from_columns(columns, amounts.scale, as_decimals=amounts.as_decimals)
 
 
-def _balance_table(chart: _Chart, own: Mapping[str, Decimal], amounts: _Amounts) -> pd.DataFrame:
-    ledger_ids, totals = chart.in_order(own), chart.totals(own)
+def _balance_table(
+    chart: _Chart, own: Mapping[str, Decimal], totals: Mapping[str, Decimal | None], amounts: _Amounts
+) -> pd.DataFrame:
+    ledger_ids = chart.in_order(own)
     columns = {
         "ledger_id": ledger_ids,
         "ledger_name": [chart.names[ledger_id] for ledger_id in ledger_ids],

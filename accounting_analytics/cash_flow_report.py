@@ -43,6 +43,8 @@ class CashFlowReport:
         Tags that the lines were filtered by; balances are never filtered, so the identity does not hold.
     partial : bool
         True if lines are known to be missing, so that no figure is certain.
+    inferred_roots : tuple of str
+        Ids of the ledgers that a recomputed report takes for roots, because the service does not show their parents.
     notes : tuple of str
         Remarks for the reader: interpretations chosen, values normalized, parts omitted.
     """
@@ -58,6 +60,7 @@ class CashFlowReport:
     tag_ids: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
     partial: bool = False
+    inferred_roots: tuple[str, ...] = ()
 
     def checked(self) -> CashFlowReport:
         """Return the report if its four tables are valid; else raise FrameError."""
@@ -142,6 +145,7 @@ class CashFlowReport:
                 "ending_cash_balance": self.ending_cash_balance,
                 "anchored": self.anchored,
                 "partial": self.partial,
+                "inferred_roots": self.inferred_roots,
                 "ledgers": exact.ledgers,
                 "lines": exact.lines,
                 "starting_balances": exact.starting_balances,

@@ -184,6 +184,13 @@ class Hierarchy:
             yield parent
             parent = self.parent(parent)
 
+    def root(self, ledger_id: str) -> str:
+        """Topmost ancestor of a ledger; the ledger itself if it has no parent."""
+        root = ledger_id
+        for root in self.ancestors(ledger_id):  # noqa: B007 (the last one)
+            pass
+        return root
+
     def descendants(self, ledger_id: str) -> Iterator[str]:
         """Children, grandchildren and so on, at any depth."""
         pending = self.children(ledger_id)

@@ -589,14 +589,74 @@ def test_parents_must_be_in_the_chart():
         recompute_cash_flow(line_frame(BOOKS), ledger_frame(cycle), "2025-01-01", "2025-01-31")
 
 
-def test_unknown_parents_leave_totals_null():
-    """Where the parent of a ledger in use is unknown, totals are null, other figures are not, and a note says why."""
-    chart = [one._replace(parent=None, parent_known=False) if one.id == "rent" else one for one in CHART]
-    report = recompute_cash_flow(line_frame(BOOKS), ledger_frame(chart), "2025-01-01", "2025-01-31").checked()
+def without_parents(*ledger_ids, types=None):
+    """Chart of accounts where the parents of some ledgers are not known, and the types are as given."""
+    chart = [one._replace(parent=None, parent_known=False) if one.id in ledger_ids else one for one in sorted(CHART)]
+    frame = ledger_frame(chart)
+    return frame.drop(columns="type") if types is None else frame.assign(type=frame["id"].map(types).astype("str"))
+
+
+@pytest.mark.parametrize("types", [None, dict.fromkeys([one.id for one in CHART], "asset")], ids=["none", "one type"])
+def test_totals_that_might_include_a_ledger_are_null(types):
+    """Where the parent of a ledger in use is unknown, totals that might include it are null, and a note says why."""
+    ledgers = without_parents("rent", types=types)
+    report = recompute_cash_flow(line_frame(BOOKS), ledgers, "2025-01-01", "2025-01-31").checked()
     assert amounts(report.ledgers, "net_cash_flow")["rent"] == "-404.50"
-    assert set(amounts(report.ledgers, "total_net_cash_flow").values()) == {None}
+    assert amounts(report.ledgers, "total_net_cash_flow") == {
+        "receivable": None,
+        "costs": None,
+        "office": None,
+        "paper": None,
+        "rent": "-404.50",
+    }
     assert amounts(report.ending_balances, "total_cash_balance")["bank"] == "819.51"
-    assert any("parents of 1 ledger(s) are not known (rent)" in note for note in report.notes)
+    assert report.inferred_roots == ("rent",)
+    assert any("parents of 1 ledger(s) are not known (Rent): totals that might" in note for note in report.notes)
+
+
+TYPES = {"receivable": "asset", "bank": "asset", "savings": "asset", "unused": "asset", "card": "liability"}
+TYPES |= dict.fromkeys(("costs", "rent", "office", "paper"), "expense") | {"sales": "revenue", "equity": "equity"}
+
+
+def test_totals_are_null_per_type():
+    """Two expense ledgers without known parents leave totals of expenses null, and no others."""
+    ledgers = without_parents("rent", "office", types=TYPES)
+    report = recompute_cash_flow(line_frame(BOOKS), ledgers, "2025-01-01", "2025-01-31").checked()
+    assert amounts(report.ledgers, "total_net_cash_flow") == {
+        "receivable": "250.00",
+        "rent": None,
+        "office": None,
+        "paper": None,
+    }
+    assert None not in amounts(report.ending_balances, "total_cash_balance").values()
+    assert report.inferred_roots == ()
+
+
+def test_a_root_may_be_inferred():
+    """A ledger above all others of its type has totals, though its own parent is not known, and a note says so."""
+    ledgers = without_parents("costs", "bank", types=TYPES)
+    report = recompute_cash_flow(line_frame(BOOKS), ledgers, "2025-01-01", "2025-01-31").checked()
+    known = recompute_cash_flow(line_frame(BOOKS), ledger_frame(CHART), "2025-01-01", "2025-01-31")
+    pd.testing.assert_frame_equal(report.ledgers, known.ledgers)
+    assert amounts(report.ending_balances, "total_cash_balance") == {
+        "bank": "819.51",
+        "savings": "320.00",
+        "unused": None,  # the bank might be a part of it
+        "card": "0.00",
+    }
+    assert report.inferred_roots == ("bank", "costs")
+    assert any(note.startswith("The hierarchy is inferred: the parents of 2") for note in report.notes)
+    assert "Bank, Costs" in "".join(report.notes)
+
+
+def test_the_type_of_a_tree_is_that_of_any_of_its_ledgers():
+    """A ledger of unknown type has that of its descendants; without any it might be a part of every tree."""
+    untyped = TYPES | {"rent": None, "office": None, "costs": None}
+    report = recompute_cash_flow(line_frame(BOOKS), without_parents("costs", types=untyped), "2025-01-01", "2025-01-31")
+    assert None not in amounts(report.ledgers, "total_net_cash_flow").values()
+    report = recompute_cash_flow(line_frame(BOOKS), without_parents("rent", types=untyped), "2025-01-01", "2025-01-31")
+    totals = amounts(report.ledgers, "total_net_cash_flow")
+    assert {key for key, amount in totals.items() if amount is None} == {"receivable", "costs", "office", "paper"}
 
 
 def test_unknown_parents_of_unused_ledgers_do_not_matter():

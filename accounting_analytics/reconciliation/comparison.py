@@ -71,8 +71,9 @@ def reconcile(
     Returns
     -------
     Reconciliation
-        ``ties`` is True when every figure compared agrees exactly. Where the starting balances are anchored or totals
-        unknown, `comparisons` and `notes` say what the agreement does not prove.
+        ``ties`` is True when every figure compared agrees exactly, ``compared_everything`` when none was left out.
+        Where the starting balances are anchored or totals unknown, `comparisons` and `notes` say what the agreement
+        does not prove.
 
     Raises
     ------
@@ -105,6 +106,7 @@ def reconcile(
         ),
         comparisons=tuple(one.comparison for one in compared),
         partial=reported.partial or recomputed.partial,
+        hierarchy_inferred=bool(recomputed.inferred_roots),
         notes=(
             *notes,
             *(note for one in compared for note in one.notes),
@@ -145,7 +147,7 @@ def _compare_lines(
     """Compare line by line: by line id and ledger, or by entry and ledger where the report has cash-side ids."""
     if reported.lines.empty and not recomputed.lines.empty:
         note = f"The report has no lines: {len(recomputed.lines)} recomputed lines could not be compared one by one."
-        return _Compared(Comparison("line", 0, 0), [], [note])
+        return _Compared(Comparison("line", 0, 0, not_compared=len(recomputed.lines)), [], [note])
     key, notes = ["line_id", "ledger_id"], []
     if _has_cash_side_ids(reported.lines, recomputed.lines, line_entries):
         key = ["journal_entry_id", "ledger_id"]
@@ -305,6 +307,7 @@ def _compare_balances(
         amounts_by_ledger(balances, "total_cash_balance"),
         amounts_by_ledger(expected, "total_cash_balance"),
         own,
+        is_inferred=bool(recomputed.inferred_roots),
         independent=independent,
     )
     notes = _cash_ledger_notes(only_reported, only_recomputed) if side == "ending" else []
@@ -337,27 +340,52 @@ def _compare_ledgers(reported: CashFlowReport, recomputed: CashFlowReport, lines
     if parents and parents.isdisjoint(totals):
         expected_totals = {key: amount for key, amount in expected_totals.items() if key not in parents}
         notes = [f"The report does not list ledgers without lines of their own, such as parents: {join_ids(parents)}."]
-    total = _compare_totals("total_net_cash_flow", totals, expected_totals, own)
+    is_inferred = not expected_totals.keys().isdisjoint(recomputed.inferred_roots)
+    total = _compare_totals("total_net_cash_flow", totals, expected_totals, own, is_inferred=is_inferred)
     return [own, total._replace(notes=[*notes, *total.notes])]
 
 
 def _compare_totals(
-    what: str, reported: Amounts, recomputed: Amounts, own: _Compared, *, independent: bool = True
+    what: str,
+    reported: Amounts,
+    recomputed: Amounts,
+    own: _Compared,
+    *,
+    is_inferred: bool,
+    independent: bool = True,
 ) -> _Compared:
-    """Compare figures with descendants, unless the recomputed ones are unknown because parents are."""
-    if None in recomputed.values():
-        note = f"{TITLES[what].capitalize()}: not compared, because the parents of some ledgers are not known."
-        return _Compared(Comparison(what, 0, 0, independent), [], [note])
-    return _compare_amounts(what, reported, recomputed, explain_totals(own.differences), independent=independent)
+    """Compare figures with descendants, unless the recomputed ones are unknown because parents are.
+
+    Where the hierarchy is not certain, a ledger that only the report lists may be an ancestor of the others.
+    """
+    if is_inferred or None in recomputed.values():
+        recomputed = {**dict.fromkeys(reported), **recomputed}
+    explain = explain_totals(own.differences, is_inferred=is_inferred)
+    compared = _compare_amounts(what, reported, recomputed, explain, independent=independent)
+    return compared._replace(notes=_totals_notes(compared.comparison, recomputed))
+
+
+def _totals_notes(comparison: Comparison, recomputed: Amounts) -> list[str]:
+    """Say why totals were not compared."""
+    without_parents = sum(amount is None for amount in recomputed.values())
+    reasons = [
+        (without_parents, "the parents of some ledgers are not known"),
+        (comparison.not_compared - without_parents, "the report does not state them"),
+    ]
+    title = TITLES[comparison.what].capitalize()
+    return [
+        f"{title}: {count} of {comparison.total} not compared, because {reason}." for count, reason in reasons if count
+    ]
 
 
 def _compare_amounts(
     what: str, reported: Amounts, recomputed: Amounts, explain: Explain, *, independent: bool = True
 ) -> _Compared:
     """Compare amounts by ledger; an absent row counts as zero, an unknown amount is not compared."""
+    listed = {**recomputed, **reported}
     ledger_ids = [
         ledger_id
-        for ledger_id in dict.fromkeys([*recomputed, *reported])
+        for ledger_id in listed
         if None not in (recomputed.get(ledger_id, Decimal(0)), reported.get(ledger_id, Decimal(0)))
     ]
     differences = []
@@ -366,7 +394,8 @@ def _compare_amounts(
         if gap:
             amounts = (reported.get(ledger_id), recomputed.get(ledger_id))
             differences.append(Difference(what, ledger_id, None, None, *amounts, explain(ledger_id, gap)))
-    return _Compared(Comparison(what, len(ledger_ids), len(differences), independent), differences, [])
+    left_out = len(listed) - len(ledger_ids)
+    return _Compared(Comparison(what, len(ledger_ids), len(differences), independent, left_out), differences, [])
 
 
 def _ledger_names(reported: CashFlowReport, recomputed: CashFlowReport) -> dict[str, str]:

@@ -246,7 +246,7 @@ def explain_net_cash_flows(line_differences: list[Difference], *, has_lines: boo
     return explain
 
 
-def explain_totals(own_differences: list[Difference]) -> Explain:
+def explain_totals(own_differences: list[Difference], *, is_inferred: bool) -> Explain:
     """Return a function that explains a figure with descendants by the differences of figures without them."""
     own = {one.ledger_id: one.amount for one in own_differences}
 
@@ -255,7 +255,15 @@ def explain_totals(own_differences: list[Difference]) -> Explain:
             return "follows from the ledger's own figure"
         if own:
             return "the figures of its descendants differ, or the report sums other descendants"
-        return "all figures without descendants agree: the report sums other descendants, or sums them incorrectly"
+        if is_inferred:
+            return (
+                "all figures without descendants agree: the cause is the hierarchy, which is inferred (give the "
+                "missing parents), or the report sums incorrectly"
+            )
+        return (
+            "all figures without descendants agree: the cause is the hierarchy, the report sums other descendants, or "
+            "sums them incorrectly"
+        )
 
     return explain
 

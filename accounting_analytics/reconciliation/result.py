@@ -15,7 +15,7 @@ from accounting_analytics.money import format_amount
 from accounting_analytics.schemas import Differences
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from accounting_analytics.periods import Period
 
@@ -32,6 +32,8 @@ TITLES = {
     "ending_cash_balance": "ending cash balance",
     "identity": "net cash flow = change of cash",
 }
+_LINES = ("line",)
+_TOTALS = ("total_net_cash_flow", "starting_total_balance", "ending_total_balance")
 
 
 class Difference(NamedTuple):
@@ -62,12 +64,20 @@ class Comparison(NamedTuple):
         How many figures were compared, and how many differ.
     independent : bool
         False where the recomputed figure was itself supplied from a report: agreement then proves nothing.
+    not_compared : int
+        How many figures could not be compared, because one side does not know them.
     """
 
     what: str
     compared: int
     differing: int
     independent: bool = True
+    not_compared: int = 0
+
+    @property
+    def total(self) -> int:
+        """How many figures there are, compared or not."""
+        return self.compared + self.not_compared
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,11 +91,13 @@ class Reconciliation:
     differences : DataFrame
         :class:`~accounting_analytics.schemas.Differences`; no rows when everything compared agrees.
     comparisons : tuple of Comparison
-        What was compared; a part that could not be compared has ``compared`` 0 and a note.
+        What was compared; where figures could not be compared, ``not_compared`` counts them and a note says why.
     notes : tuple of str
         How the report was interpreted, and what limits the comparison.
     partial : bool
         Whether one of the reports was made from an incomplete load: agreement then proves little.
+    hierarchy_inferred : bool
+        Whether recomputed totals assume that ledgers without a known parent are roots.
     """
 
     period: Period
@@ -93,11 +105,17 @@ class Reconciliation:
     comparisons: tuple[Comparison, ...]
     notes: tuple[str, ...] = ()
     partial: bool = False
+    hierarchy_inferred: bool = False
 
     @property
     def ties(self) -> bool:
         """Whether every figure compared agrees exactly."""
         return self.differences.empty
+
+    @property
+    def compared_everything(self) -> bool:
+        """Whether every figure of the report was compared: also its lines, and totals with descendants."""
+        return not any(one.not_compared for one in self.comparisons)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -108,12 +126,33 @@ class Reconciliation:
         return fit_terminal(self.explain())
 
     def summary(self) -> str:
-        """One line: the period, and whether it ties."""
+        """One line: the period, whether it ties, and what was not compared."""
         prefix = "PARTIAL: " if self.partial else ""
-        if self.ties:
-            return f"{prefix}Cash flow report, {self.period}: reported and recomputed agree to the last digit."
+        limits = [*self.not_compared, *(["hierarchy inferred"] if self.hierarchy_inferred else [])]
+        return f"{prefix}Cash flow report, {self.period}: {'; '.join([self._verdict(), *limits])}."
+
+    @property
+    def not_compared(self) -> tuple[str, ...]:
+        """What was not compared, such as ``totals not compared (3 of 10)``; empty where everything was."""
+        counts = [(name, self._count(kinds)) for name, kinds in (("lines", _LINES), ("totals", _TOTALS))]
+        return tuple(f"{name} not compared ({left} of {total})" for name, (left, total) in counts if left)
+
+    def _differs_only_in(self, kinds: Collection[str]) -> bool:
+        return bool(self.differences["what"].isin(kinds).all())
+
+    def _count(self, kinds: Collection[str]) -> tuple[int, int]:
+        """How many figures of these kinds were not compared, and how many there are."""
+        chosen = [one for one in self.comparisons if one.what in kinds]
+        return sum(one.not_compared for one in chosen), sum(one.total for one in chosen)
+
+    def _verdict(self) -> str:
         count = len(self.differences)
-        return f"{prefix}Cash flow report, {self.period}: {count} difference{'' if count == 1 else 's'}."
+        if count:
+            only_totals = ", all in totals: the cause is the hierarchy" if self._differs_only_in(_TOTALS) else ""
+            return f"{count} difference{'' if count == 1 else 's'}{only_totals}"
+        if self.compared_everything:
+            return "reported and recomputed agree to the last digit"
+        return "the figures compared agree to the last digit"
 
     def explain(self) -> str:
         """Plain text for an accountant: the summary, what was compared, each difference and why, the notes."""
@@ -133,6 +172,8 @@ class Reconciliation:
                 "time_zone": self.period.time_zone,
                 "ties": self.ties,
                 "partial": self.partial,
+                "compared_everything": self.compared_everything,
+                "hierarchy_inferred": self.hierarchy_inferred,
                 "comparisons": [one._asdict() for one in self.comparisons],
                 "differences": self._exact_differences(),
                 "notes": self.notes,
@@ -145,8 +186,8 @@ class Reconciliation:
 
     def _comparison_lines(self) -> list[str]:
         width = max(map(len, TITLES.values()))
-        return [f"{'':{width}}  compared  differ"] + [
-            f"{TITLES[one.what]:{width}}  {one.compared:>8}  {one.differing:>6}"
+        return [f"{'':{width}}  compared  differ  not compared"] + [
+            f"{TITLES[one.what]:{width}}  {one.compared:>8}  {one.differing:>6}  {one.not_compared:>12}"
             + ("" if one.independent else "  (supplied: proves nothing)")
             for one in self.comparisons
         ]
@@ -154,10 +195,16 @@ class Reconciliation:
     def _repr_html_(self) -> str:
         compared = pd.DataFrame(
             [
-                (TITLES[one.what], one.compared, one.differing, "yes" if one.independent else "no, supplied")
+                (
+                    TITLES[one.what],
+                    one.compared,
+                    one.differing,
+                    one.not_compared,
+                    "yes" if one.independent else "no, supplied",
+                )
                 for one in self.comparisons
             ],
-            columns=["figure", "compared", "differ", "independent"],
+            columns=["figure", "compared", "differ", "not compared", "independent"],
         )
         parts = [f"<p><strong>{escape(self.summary())}</strong></p>", compared.to_html(index=False, escape=True)]
         if not self.ties:

@@ -136,6 +136,7 @@ def test_clean_books_tie(line_entries):
     for reported in (REPORT, dataclasses.replace(REPORT, **shuffled)):
         outcome = reconciled(reported, line_entries=line_entries)
         assert outcome.ties
+        assert outcome.compared_everything
         assert outcome.differences.empty
         assert all(comparison.compared and not comparison.differing for comparison in outcome.comparisons)
         assert all(comparison.independent for comparison in outcome.comparisons)
@@ -364,6 +365,8 @@ def test_a_report_without_lines_is_compared_by_ledger():
     bare = dataclasses.replace(REPORT, lines=REPORT.lines.head(0))
     outcome = reconciled(bare)
     assert outcome.ties
+    assert not outcome.compared_everything
+    assert f"lines not compared ({len(REPORT.lines)} of {len(REPORT.lines)})" in outcome.summary()
     assert any(f"{len(REPORT.lines)} recomputed lines could not be compared" in note for note in outcome.notes)
     wrong = reconciled(changed(bare, "ledgers", "rent", "net_cash_flow", lambda net: net + CENT))
     assert differences_of(wrong)["net_cash_flow", "rent", None] == (
@@ -488,10 +491,74 @@ def test_unknown_parents_leave_totals_uncompared():
     )
     outcome = reconcile(REPORT, flat)
     assert outcome.ties
+    assert not outcome.compared_everything
     compared = {comparison.what: comparison.compared for comparison in outcome.comparisons}
     assert compared["total_net_cash_flow"] == compared["ending_total_balance"] == 0
     assert compared["net_cash_flow"] > 0
     assert sum("parents of some ledgers are not known" in note for note in outcome.notes) == 3
+    count = len(REPORT.ledgers) + 2 * len(CASH)
+    assert outcome.not_compared == (f"totals not compared ({count} of {count})",)
+    assert "the figures compared agree to the last digit; totals not compared (" in outcome.summary()
+
+
+TYPES = {"bank": "asset", "savings": "asset", "card": "liability", "receivable": "asset", "equity": "equity"}
+TYPES |= dict.fromkeys(("costs", "rent", "office", "paper"), "expense") | {"sales": "revenue"}
+
+
+def recomputed_without_parents(*ledger_ids):
+    """Recompute with a chart that has types, but does not know the parents of some ledgers."""
+    ledgers = ledger_frame()
+    hidden = ledgers["id"].isin(ledger_ids)
+    ledgers = ledgers.assign(
+        type=ledgers["id"].map(TYPES), parent_id=ledgers["parent_id"].mask(hidden), parent_known=~hidden
+    )
+    return recompute_cash_flow(LINES, ledgers, "2025-01-01", "2025-01-31", time_zone="America/New_York")
+
+
+def test_totals_under_an_inferred_root_are_compared():
+    """Totals under a ledger that is taken for a root are compared, and the first line says that it is."""
+    outcome = reconcile(REPORT, recomputed_without_parents("costs", "bank"))
+    assert outcome.ties
+    assert outcome.hierarchy_inferred
+    assert outcome.explain().splitlines()[0].endswith("agree to the last digit; hierarchy inferred.")
+    compared = {one.what: (one.compared, one.not_compared) for one in outcome.comparisons}
+    assert compared["total_net_cash_flow"] == (len(REPORT.ledgers), 0)
+    assert not reconcile(REPORT, REPORT).hierarchy_inferred
+
+
+@settings(deadline=None, max_examples=10)
+@given(ANYWHERE)
+def test_wrong_totals_name_the_hierarchy(row):
+    """Where only totals differ the verdict names the hierarchy as the cause, inferred or not."""
+    reported = changed(REPORT, "ledgers", row, "total_net_cash_flow", lambda total: total + 1000)
+    for recomputed, cause in (
+        (REPORT, "the cause is the hierarchy, the report sums other descendants"),
+        (recomputed_without_parents("costs", "bank"), "the cause is the hierarchy, which is inferred"),
+    ):
+        outcome = reconcile(reported, recomputed)
+        ((difference, explanation),) = differences_of(outcome).values()
+        assert difference == 1000
+        assert cause in explanation
+        assert "1 difference, all in totals: the cause is the hierarchy" in outcome.summary()
+
+
+def test_ancestors_that_only_the_report_knows_are_not_compared():
+    """Above an inferred root the report may list ancestors: their totals are not compared, and counted."""
+    total = REPORT.ledgers.set_index("ledger_id").loc["costs", "total_net_cash_flow"]
+    above = pd.DataFrame({"ledger_id": "all", "name": "All", "net_cash_flow": 0, "total_net_cash_flow": [total]})
+    ledgers = pd.concat([REPORT.ledgers, above.astype(REPORT.ledgers.dtypes.to_dict())], ignore_index=True)
+    reported = dataclasses.replace(REPORT, ledgers=ledgers)
+    outcome = reconcile(reported, recomputed_without_parents("costs"))
+    assert outcome.ties
+    assert outcome.not_compared == (f"totals not compared (1 of {len(ledgers) + 2 * len(CASH)})",)
+    assert differences_of(reconcile(reported, REPORT)).keys() == {("total_net_cash_flow", "all", None)}
+
+
+def test_totals_that_the_report_does_not_state_are_counted():
+    """A null total of the report is not compared, and the note says whose it is."""
+    outcome = reconcile(changed(REPORT, "ledgers", "costs", "total_net_cash_flow", None), REPORT)
+    assert not outcome.compared_everything
+    assert any("with descendants: 1 of" in note and "the report does not state them" in note for note in outcome.notes)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The result of a reconciliation as text, HTML and JSON."""
 
+import dataclasses
 import json
 from decimal import Decimal
 
@@ -73,7 +74,11 @@ def test_json(make_result):
     """The JSON has every digit as a string, and null where a report has no such row."""
     content = json.loads(make_result(1, partial=True).to_json())
     assert (content["ties"], content["partial"], content["end_date"]) == (False, True, "2025-01-31")
-    assert content["comparisons"][1] == {"what": "line", "compared": 90, "differing": 1, "independent": True}
+    assert content["comparisons"][1] == {"what": "line", "compared": 90, "differing": 1} | {
+        "independent": True,
+        "not_compared": 0,
+    }
+    assert (content["compared_everything"], content["hierarchy_inferred"]) == (True, False)
     (difference,) = content["differences"]
     assert (difference["reported"], difference["recomputed"]) == ("1234567.89", None)
 
@@ -84,6 +89,27 @@ def test_text_of_the_books_is_escaped(make_result):
     assert "<img" not in result._repr_html_()
     assert "\x1b" not in result.explain()
     assert "\u202e" not in result.explain()
+
+
+def test_what_was_not_compared(make_result):
+    """The first line, the table and the HTML say how many totals and lines were not compared."""
+    result = dataclasses.replace(
+        make_result(0),
+        comparisons=(
+            Comparison("line", 0, 0, not_compared=44),
+            Comparison("total_net_cash_flow", 5, 0, not_compared=2),
+            Comparison("ending_total_balance", 3, 0, not_compared=1),
+        ),
+        hierarchy_inferred=True,
+    )
+    assert result.ties
+    assert not result.compared_everything
+    assert result.summary() == (
+        "Cash flow report, 2025-01-01 to 2025-01-31 (UTC): the figures compared agree to the last digit; lines not "
+        "compared (44 of 44); totals not compared (3 of 11); hierarchy inferred."
+    )
+    assert "net cash flow with descendants            5       0             2" in result.explain()
+    assert "<td>44</td>" in result._repr_html_()
 
 
 def test_many_differences_are_shortened_in_text_only(make_result):
