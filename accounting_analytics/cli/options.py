@@ -96,6 +96,9 @@ Database = Annotated[
         show_default=False,
     ),
 ]
+BackupMade = Annotated[
+    bool, typer.Option("--backup-made", help="You made a backup with pg_dump; required for PostgreSQL.")
+]
 Host = Annotated[str, typer.Option("--host", help="Address to bind to.")]
 Port = Annotated[int, typer.Option("--port", help="Port; 0 means any free port.")]
 ServedLocaltime = Annotated[

@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from accounting_analytics.service.storage.store import Store
 
 
-def token_path(database: Path) -> Path:
-    """File for the access token of a database's first instance."""
-    return database.with_name(f"{database.name}.token")
-
-
 def check_new_file(path: Path) -> None:
     """Refuse a file whose folder is missing, or that exists: it may hold the only copy of another secret."""
     if path.exists():

@@ -12,9 +12,10 @@ from accounting_analytics.errors import ConfigurationError, InputError
 from accounting_analytics.money import DEFAULT_SCALE, check_scale
 from accounting_analytics.periods import LOCALTIME, zone
 from accounting_analytics.service.auth.access_tokens import add_token
-from accounting_analytics.service.auth.issue_to_file import issuing, token_path
+from accounting_analytics.service.auth.issue_to_file import issuing
 from accounting_analytics.service.bookkeeping.new_ledgers import REQUIRED_LEDGERS, add_ledgers
 from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.sqlite_files import token_path
 from accounting_analytics.service.storage.store import find_instance, read_instance
 from accounting_analytics.service.wire.identifiers import check_header_id, check_text, new_id
 from accounting_analytics.service.wire.stored_values import now

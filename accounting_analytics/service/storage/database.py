@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, Select, Table
     from sqlalchemy.exc import DBAPIError
 
+    from accounting_analytics.service.storage.migrations import Migration
+
 WRITES = "writes"
 """Execution option of a connection that takes the write lock when it begins."""
 
@@ -44,6 +46,13 @@ class Database(Protocol):
     @classmethod
     def open(cls, address: str, lock_seconds: float, *, create: bool) -> Self:
         """Open a database; an empty one gets the tables if `create` is set, and is refused otherwise."""
+
+    @classmethod
+    def migrate(cls, address: str, *, backup_made: bool) -> Migration:
+        """Migrate a database of an older version in one transaction."""
+
+    def close(self) -> None:
+        """Close every connection to the database."""
 
     def insert_rows(self, connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
         """Insert many rows, their values in the order of the table's columns.

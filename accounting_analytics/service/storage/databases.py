@@ -10,6 +10,7 @@ from accounting_analytics.service.storage.sqlite import SQLite
 
 if TYPE_CHECKING:
     from accounting_analytics.service.storage.database import Database
+    from accounting_analytics.service.storage.migrations import Migration
 
 _KINDS: tuple[type[Database], ...] = (PostgreSQL, SQLite)
 
@@ -24,9 +25,33 @@ def open_database(address: str, lock_seconds: float, *, create: bool) -> Databas
     ConfigurationError
         It cannot be opened or reached.
     """
+    return _kind(address).open(address, lock_seconds, create=create)
+
+
+def migrate_database(address: str, *, backup_made: bool = False) -> Migration:
+    """Migrate the database at an address to the version that this program needs, in one transaction.
+
+    Parameters
+    ----------
+    address : str
+        The path of a file, of which a backup is made first, or the address of a server.
+    backup_made : bool
+        Whether a backup was made; a database on a server is not migrated without.
+
+    Raises
+    ------
+    InputError
+        It has no books, it is newer than this program, or a backup is needed; nothing was changed.
+    ConfigurationError
+        It cannot be opened or reached.
+    """
+    return _kind(address).migrate(address, backup_made=backup_made)
+
+
+def _kind(address: str) -> type[Database]:
     for kind in _KINDS:
         if kind.accepts(address):
-            return kind.open(address, lock_seconds, create=create)
+            return kind
     scheme = address.partition("://")[0]
     msg = f"a database is a file or an address postgresql://user@host/name; {scheme[:20]!r} is not known"
     raise ConfigurationError(msg)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, make_url, select
+from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, make_url, select, update
 from sqlalchemy.exc import (
     ArgumentError,
     DBAPIError,
@@ -18,6 +19,7 @@ from sqlalchemy.exc import (
 from accounting_analytics.errors import ConfigurationError, InputError
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.database import BATCH_ROWS, WRITES, bind_engines
+from accounting_analytics.service.storage.migrations import STEPS, VERSION, Migration, apply_steps, is_current
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,16 +27,22 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Select, Table
 
+    from accounting_analytics.service.storage.migrations import Step
+
 WRITE_LOCK = 0x4C415331
 """Advisory lock that every writer holds ("LAS1")."""
 
 _SCHEMES = ("postgresql://", "postgresql+psycopg://", "postgres://")
 _VERSION = "schema_version"
+_IS_VERSION = tables.settings.c.name == _VERSION
+_MIGRATION_LOCK_SECONDS = 10.0
 _HIDDEN = "***"
 _STATEMENT_MILLISECONDS = 60_000
 _BUSY_STATES = frozenset({"40001", "40P01", "53300", "55P03", "57014", "57P03"})
 _DISK_FULL = "53100"
 _UNREACHABLE_STATES = ("08", "57P01", "57P02")
+
+_Kind = TypeVar("_Kind", bound="PostgreSQL")
 
 
 class PostgreSQL:
@@ -55,27 +63,22 @@ class PostgreSQL:
     @classmethod
     def open(cls, address: str, lock_seconds: float, *, create: bool) -> Self:
         """Open the database at an address such as ``postgresql://host/books``."""
-        url = _parse(address)
-        try:
-            engine = create_engine(
-                url, hide_parameters=True, pool_size=8, max_overflow=24, pool_timeout=60, pool_pre_ping=True
-            )
-        except (ImportError, NoSuchModuleError) as error:
-            msg = "PostgreSQL needs its driver: pip install 'accounting-analytics[postgresql]'"
-            raise ConfigurationError(msg) from error
-        event.listen(engine, "begin", partial(_begin, lock_seconds))
-        # the query of an address may have a password too, so it is not shown
-        database = cls(url.set(drivername="postgresql", query={}).render_as_string(hide_password=True), engine)
-        try:
+        with _opening(cls, address, lock_seconds) as database:
             _ensure_tables(database, create=create)
-        except (OperationalError, ProgrammingError) as error:
-            engine.dispose()
-            msg = f"the database {database.name} cannot be used: {_reason(error, url)}"
-            raise ConfigurationError(msg) from None
-        except InputError:
-            engine.dispose()
-            raise
         return database
+
+    @classmethod
+    def migrate(cls, address: str, *, backup_made: bool) -> Migration:
+        """Migrate a database of an older version, if a backup was made."""
+        with _opening(cls, address, _MIGRATION_LOCK_SECONDS) as database:
+            try:
+                return _migrate(database, backup_made=backup_made)
+            finally:
+                database.close()
+
+    def close(self) -> None:
+        """Close every connection to the server."""
+        self.reader.dispose()
 
     def insert_rows(self, connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
         """Insert many rows with COPY."""
@@ -152,8 +155,33 @@ def _begin(lock_seconds: float, connection: Connection) -> None:
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({WRITE_LOCK})")
 
 
+@contextmanager
+def _opening(kind: type[_Kind], address: str, lock_seconds: float) -> Iterator[_Kind]:
+    """Give a database that is closed again if the block fails; errors of the server are reported without passwords."""
+    url = _parse(address)
+    try:
+        engine = create_engine(
+            url, hide_parameters=True, pool_size=8, max_overflow=24, pool_timeout=60, pool_pre_ping=True
+        )
+    except (ImportError, NoSuchModuleError) as error:
+        msg = "PostgreSQL needs its driver: pip install 'accounting-analytics[postgresql]'"
+        raise ConfigurationError(msg) from error
+    event.listen(engine, "begin", partial(_begin, lock_seconds))
+    # the query of an address may have a password too, so it is not shown
+    database = kind(url.set(drivername="postgresql", query={}).render_as_string(hide_password=True), engine)
+    try:
+        yield database
+    except (OperationalError, ProgrammingError) as error:
+        database.close()
+        msg = f"the database {database.name} cannot be used: {_reason(error, url)}"
+        raise ConfigurationError(msg) from None
+    except BaseException:
+        database.close()
+        raise
+
+
 def _ensure_tables(database: PostgreSQL, *, create: bool) -> None:
-    """Create the tables in an empty database; refuse one with other tables, or whose encoding is not UTF-8.
+    """Create the tables in an empty database; refuse one with other tables or an older version, or without UTF-8.
 
     A database with the tables is only read: opening it waits for no writer.
     """
@@ -162,31 +190,65 @@ def _ensure_tables(database: PostgreSQL, *, create: bool) -> None:
         if connection.exec_driver_sql("SHOW server_encoding").scalar() != "UTF8":
             msg = f"the database {name} does not store its text in UTF-8; create one with ENCODING 'UTF8'"
             raise InputError(msg)
-        if _has_tables(connection, name):
-            return
+        version = _version(connection, name)
+    if version is None:
+        _create_tables(database, create=create)
+    elif not is_current(f"the database {name}", version):
+        raise _backup_needed(name, version)
+
+
+def _create_tables(database: PostgreSQL, *, create: bool) -> None:
     if not create:
-        msg = f"the database {name} is empty; create books with: accounting-analytics instances create"
-        raise InputError(msg)
+        raise _empty(database.name)
     with database.writer.begin() as connection:
-        if not _has_tables(connection, name):  # another process may have created them
+        if _version(connection, database.name) is None:  # otherwise another process has created them
             tables.metadata.create_all(connection)
-            version = str(tables.SCHEMA_VERSION).encode()
-            connection.execute(insert(tables.settings), {"name": _VERSION, "value": version})
+            connection.execute(insert(tables.settings), {"name": _VERSION, "value": _as_text(VERSION)})
 
 
-def _has_tables(connection: Connection, name: str) -> bool:
-    """Whether the database has the tables of this version; False for an empty one, any other content is refused."""
+def _migrate(database: PostgreSQL, *, backup_made: bool, steps: Sequence[Step] = STEPS) -> Migration:
+    """Apply the steps that a database does not have, in one transaction."""
+    name = database.name
+    with database.writer.begin() as connection:
+        before = _version(connection, name)
+        if before is None:
+            raise _empty(name)
+        if is_current(f"the database {name}", before, steps):
+            return Migration(before, before)
+        if not backup_made:
+            raise _backup_needed(name, before)
+        after = apply_steps(connection, before, steps)
+        connection.execute(update(tables.settings).where(_IS_VERSION).values(value=_as_text(after)))
+    return Migration(before, after)
+
+
+def _empty(name: str) -> InputError:
+    return InputError(f"the database {name} is empty; create books with: accounting-analytics instances create")
+
+
+def _backup_needed(name: str, version: int) -> InputError:
+    return InputError(
+        f"the database {name} has version {version}, and this program needs version {VERSION}; nothing was changed: "
+        "stop its services, make a backup with pg_dump, and run: accounting-analytics migrate --backup-made"
+    )
+
+
+def _version(connection: Connection, name: str) -> int | None:
+    """Version that a database states; None for an empty one, any other content is refused."""
     existing = set(inspect(connection).get_table_names())
     if not existing:
-        return False
-    settings = tables.settings.c
+        return None
     version = None
-    if set(tables.metadata.tables) <= existing:
-        version = connection.execute(select(settings.value).where(settings.name == _VERSION)).scalar()
-    if version is None or bytes(version) != str(tables.SCHEMA_VERSION).encode():
+    if tables.settings.name in existing:
+        version = connection.execute(select(tables.settings.c.value).where(_IS_VERSION)).scalar()
+    if version is None or not bytes(version).isdigit():
         msg = (
-            f"the database {name} contains something other than the books of this version of the service; "
-            "nothing was changed, give an empty database"
+            f"the database {name} contains something other than the books of the service; nothing was changed, "
+            "give an empty database"
         )
         raise InputError(msg)
-    return True
+    return int(bytes(version))
+
+
+def _as_text(version: int) -> bytes:
+    return str(version).encode()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from contextlib import closing
 from functools import partial
@@ -12,18 +11,18 @@ from typing import TYPE_CHECKING, Any, Self
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DatabaseError
 
-from accounting_analytics.errors import ConfigurationError, InputError
+from accounting_analytics.errors import InputError
 from accounting_analytics.service.storage.database import BATCH_ROWS, WRITES, bind_engines
-from accounting_analytics.service.storage.tables import SCHEMA_VERSION, metadata
+from accounting_analytics.service.storage.migrations import VERSION, Migration, is_current
+from accounting_analytics.service.storage.sqlite_files import BUSY_CODES, check_access, primary_code, token_path
+from accounting_analytics.service.storage.sqlite_versions import migrate_file, state_version, version_of_file
+from accounting_analytics.service.storage.tables import metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import Select, Table
     from sqlalchemy.exc import DBAPIError
-
-APPLICATION_ID = 0x4C415331
-"""Identifies an SQLite file as a database of this service ("LAS1")."""
 
 _PRAGMAS = (
     "PRAGMA foreign_keys = ON",
@@ -32,13 +31,8 @@ _PRAGMAS = (
     "PRAGMA cache_size = -32768",
     "PRAGMA mmap_size = 1073741824",
 )
-_HEADER = ("application_id", "user_version")
-_BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _CANNOT_GROW = frozenset({sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE})
 """Codes of a quota or a limit of the file size, and of a full disk when shared memory is extended."""
-
-_PRIMARY_CODE = 0xFF
-"""Mask of an extended result code; its lowest byte is the primary code."""
 
 
 class SQLite:
@@ -56,33 +50,45 @@ class SQLite:
 
     @classmethod
     def open(cls, address: str, lock_seconds: float, *, create: bool) -> Self:
-        """Open the file at a path; a new or empty file gets the tables, and only its owner can read it."""
+        """Open the file at a path; a new or empty file gets the tables, and only its owner can read it.
+
+        A file of an older version is migrated after a backup.
+        """
         path = Path(address)
-        if not create and not path.exists():
-            msg = f"database {path} does not exist; create it with: accounting-analytics instances create"
-            raise InputError(msg)
-        _create_private(path)
-        engine = create_engine(
-            URL.create("sqlite+pysqlite", database=str(path)),
-            hide_parameters=True,
-            pool_size=16,
-            max_overflow=48,
-            pool_timeout=60,
-        )
-        event.listen(engine, "connect", partial(_configure, lock_seconds))
-        event.listen(engine, "begin", _begin)
-        database = cls(path, engine)
+        if path.exists():
+            check_access(path)
+        version = version_of_file(path)
+        if version is None:
+            _check_new(path, create=create)
+            check_access(path)
+        if version is not None and not is_current(str(path), version):
+            migrate_file(path)
+        database = cls(path, _connect(path, lock_seconds))
         try:
-            if not _has_tables(engine, path):
-                _create_tables(database, path, create=create)
+            _use_write_ahead_log(database)
+            if version is None:
+                _create_tables(database)
         except (DatabaseError, sqlite3.DatabaseError) as error:
-            engine.dispose()
+            database.close()
             msg = f"{path} cannot be used as a database of the service: {getattr(error, 'orig', error)}"
             raise InputError(msg) from error
-        except InputError:
-            engine.dispose()
+        except BaseException:
+            database.close()
             raise
         return database
+
+    @classmethod
+    def migrate(cls, address: str, *, backup_made: bool) -> Migration:  # noqa: ARG003 (of the protocol)
+        """Migrate a file of an older version, after a backup that is made here."""
+        path = Path(address)
+        version = version_of_file(path)
+        if version is None:
+            raise _nothing_to_open(path)
+        return Migration(version, version) if is_current(str(path), version) else migrate_file(path)
+
+    def close(self) -> None:
+        """Close every connection to the file."""
+        self.reader.dispose()
 
     def insert_rows(self, connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
         """Insert many rows with one prepared statement."""
@@ -114,24 +120,53 @@ class SQLite:
 
     def is_busy(self, error: DBAPIError) -> bool:
         """Whether another connection held the lock for too long."""
-        return getattr(error.orig, "sqlite_errorcode", 0) & _PRIMARY_CODE in _BUSY
+        return primary_code(error.orig) in BUSY_CODES
 
     def is_full(self, error: DBAPIError) -> bool:
         """Whether the disk is full, or the file or the write-ahead log beside it cannot grow."""
-        code = getattr(error.orig, "sqlite_errorcode", 0)
-        return code & _PRIMARY_CODE == sqlite3.SQLITE_FULL or code in _CANNOT_GROW
+        is_full = primary_code(error.orig) == sqlite3.SQLITE_FULL
+        return is_full or getattr(error.orig, "sqlite_errorcode", 0) in _CANNOT_GROW
 
     def is_unreachable(self, error: DBAPIError) -> bool:  # noqa: ARG002 (of the protocol)
         """Return False: a file has no server."""
         return False
 
 
-def _create_private(path: Path) -> None:
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    except OSError as error:
-        msg = f"database {path} cannot be opened: {error.strerror}"
-        raise ConfigurationError(msg) from error
+def _check_new(path: Path, *, create: bool) -> None:
+    """Refuse to create books where they are not wanted, or where books were lost.
+
+    Raises
+    ------
+    InputError
+        The file must exist, or its token file shows that it had books.
+    """
+    if not create:
+        raise _nothing_to_open(path)
+    if token_path(path).exists():
+        msg = (
+            f"{path} {'is empty' if path.exists() else 'does not exist'}, but {token_path(path)} belongs to books that "
+            "were in it; nothing was changed: restore a backup of them, or move the token file away to begin new books"
+        )
+        raise InputError(msg)
+
+
+def _nothing_to_open(path: Path) -> InputError:
+    if path.exists():
+        return InputError(f"the database {path} is empty; create books with: accounting-analytics instances create")
+    return InputError(f"database {path} does not exist; create it with: accounting-analytics instances create")
+
+
+def _connect(path: Path, lock_seconds: float) -> Engine:
+    engine = create_engine(
+        URL.create("sqlite+pysqlite", database=str(path)),
+        hide_parameters=True,
+        pool_size=16,
+        max_overflow=48,
+        pool_timeout=60,
+    )
+    event.listen(engine, "connect", partial(_configure, lock_seconds))
+    event.listen(engine, "begin", _begin)
+    return engine
 
 
 def _configure(lock_seconds: float, connection: sqlite3.Connection, _: object) -> None:
@@ -147,30 +182,15 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _has_tables(engine: Engine, path: Path) -> bool:
-    """Whether the file has the tables of this version; False for an empty file, any other content is refused."""
-    with engine.connect() as connection, connection.begin():
-        if _read_header(connection) == (APPLICATION_ID, SCHEMA_VERSION):
-            return True
-        if connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar():
-            msg = f"{path} is not a database of this version of the service; nothing was changed, give another file"
-            raise InputError(msg)
-    return False
-
-
-def _create_tables(database: SQLite, path: Path, *, create: bool) -> None:
-    if not create:
-        msg = f"the database {path} is empty; create books with: accounting-analytics instances create"
-        raise InputError(msg)
-    # the journal mode is stored in the file, and cannot change within a transaction
+def _use_write_ahead_log(database: SQLite) -> None:
+    """Set the journal mode, which is stored in the file and cannot change within a transaction."""
     with closing(database.reader.raw_connection()) as raw, closing(raw.cursor()) as cursor:
         cursor.execute("PRAGMA journal_mode = WAL")
+
+
+def _create_tables(database: SQLite) -> None:
     with database.writer.connect() as connection, connection.begin():
-        if _read_header(connection) != (APPLICATION_ID, SCHEMA_VERSION):  # another process may have created them
+        # another process may have created them
+        if not connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar():
             metadata.create_all(connection)
-            for name, value in zip(_HEADER, (APPLICATION_ID, SCHEMA_VERSION), strict=True):
-                connection.exec_driver_sql(f"PRAGMA {name} = {value}")
-
-
-def _read_header(connection: Connection) -> tuple[int | None, ...]:
-    return tuple(connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in _HEADER)
+            state_version(connection, VERSION)

@@ -82,7 +82,7 @@ class Store:
 
     def close(self) -> None:
         """Close every connection to the database."""
-        self._database.reader.dispose()
+        self._database.close()
 
     def __enter__(self) -> Self:
         return self

@@ -26,8 +26,6 @@ from sqlalchemy import (
 
 from accounting_analytics.service.wire.stored_amounts import BASE
 
-SCHEMA_VERSION = 2
-
 metadata = MetaData()
 
 # SQLite makes a primary key the row id only if its type is exactly INTEGER.
@@ -227,3 +225,4 @@ audit = Table(
     Column("before", _Text, nullable=False),
     Column("after", _Text, nullable=False),
 )
+audit_of_transaction = Index("audit_of_transaction", audit.c.instance_pk, audit.c.transaction_id)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from accounting_analytics.errors import ConfigurationError
-from accounting_analytics.service.auth.issue_to_file import token_path
 from accounting_analytics.service.bookkeeping.instances import create_first_instance
+from accounting_analytics.service.storage.sqlite_files import token_path
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.app import create_app
 from accounting_analytics.service.web.connection_limits import MAX_HEAD, SEND_BUFFER, LimitedConnection

@@ -9,7 +9,6 @@ from sqlalchemy import func, select
 
 from accounting_analytics.errors import AmountError, InputError, PeriodError, PostingRefusedError
 from accounting_analytics.service.auth.access_tokens import instance_of_token
-from accounting_analytics.service.auth.issue_to_file import token_path
 from accounting_analytics.service.auth.oauth_clients import issue_client
 from accounting_analytics.service.bookkeeping.entries_to_post import NewTag, NewTransaction
 from accounting_analytics.service.bookkeeping.instances import (
@@ -22,6 +21,7 @@ from accounting_analytics.service.bookkeeping.instances import (
 )
 from accounting_analytics.service.check import check_books
 from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.sqlite_files import token_path
 from accounting_analytics.service.storage.store import Store
 
 
@@ -69,11 +69,11 @@ def test_first_instance_writes_a_private_token_file(path):
 
 
 def test_an_old_token_file_is_replaced(path):
-    """An old token file is replaced, together with its wider permissions."""
+    """An old token file beside a database without instances is replaced, together with its wider permissions."""
     old = token_path(path)
-    old.write_text("old")
-    old.chmod(0o644)
     with Store.open(path) as store:
+        old.write_text("old")
+        old.chmod(0o644)
         create_first_instance(store)
     assert stat.S_IMODE(old.stat().st_mode) == 0o600
     assert old.read_text() != "old"
