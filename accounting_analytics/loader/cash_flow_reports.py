@@ -5,12 +5,16 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow_report import CashFlowReport
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.client.records import flattened
 from accounting_analytics.errors import AmountError, ProtocolError
 from accounting_analytics.load_metadata import count_notes
+from accounting_analytics.loader.line_entry_schema import INSTANT, TEXT
+from accounting_analytics.loader.line_tables import require_in_period
 from accounting_analytics.loader.strict_page_decoder import instants_in_utc
 from accounting_analytics.money import parse_amount
 from accounting_analytics.periods import Period, choose_zone
@@ -59,7 +63,7 @@ def load_cash_flow_report(
     Raises
     ------
     ServiceError
-        The service failed or broke its interface.
+        The service failed or broke its interface; a line outside the period is refused too.
     """
     require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
     day_zone = choose_zone(time_zone, client.time_zone)
@@ -73,7 +77,7 @@ def load_cash_flow_report(
     loaded = CashFlowReport(
         period=period,
         ledgers=_ledgers_table(ledgers, amounts),
-        lines=_lines_table(ledgers, amounts),
+        lines=_lines_table(ledgers, amounts, period),
         starting_balances=starting,
         ending_balances=ending,
         starting_cash_balance=amounts.exact(report.starting_cash_balance, "starting_cash_balance"),
@@ -131,15 +135,20 @@ def _ledgers_table(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts) ->
     )
 
 
-def _lines_table(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts) -> pd.DataFrame:
+def _lines_table(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts, period: Period) -> pd.DataFrame:
     lines = [(one.ledger_id, line) for one in ledgers for line in one.lines]
+    ids = [line.line_id for _, line in lines]
+    instants = instants_in_utc([line.datetime for _, line in lines], amounts.where)
+    require_in_period(
+        pa.table({"id": pa.array(ids, TEXT), "datetime": pa.array(instants, INSTANT)}), period, amounts.where
+    )
     return amounts.table(
         CashFlowLines,
         {
-            "line_id": [line.line_id for _, line in lines],
+            "line_id": ids,
             "ledger_id": [ledger_id for ledger_id, _ in lines],
             "amount": [amounts.exact(line.amount, f"amount of line {line.line_id}") for _, line in lines],
-            "datetime": instants_in_utc([line.datetime for _, line in lines], amounts.where),
+            "datetime": instants,
             "cash_flow_ledger_name": [line.cash_flow_ledger_name for _, line in lines],
             "journal_entry_id": [line.journal_entry_id for _, line in lines],
             "journal_entry_description": [line.journal_entry_description for _, line in lines],

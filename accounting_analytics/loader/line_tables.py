@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from accounting_analytics.errors import ProtocolError
 from accounting_analytics.loader.line_entry_schema import INSTANT, LOCAL_DATE
-from accounting_analytics.periods import LOCALTIME, Period
+from accounting_analytics.periods import LOCALTIME, Period, local_date, zone
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -26,7 +26,8 @@ def require_in_period(table: pa.Table, period: Period, where: str) -> None:
     inside = _is_inside(table, period)
     if not pc.all(inside).as_py():
         row = pc.index(inside, False).as_py()
-        msg = f"{where}: line {table['id'][row]} of {table['datetime'][row]} is outside {period}"
+        day = local_date(table["datetime"][row].as_py(), zone(period.time_zone))
+        msg = f"{where}: line {table['id'][row]} of {day} ({table['datetime'][row]}) is outside {period}"
         raise ProtocolError(msg)
 
 

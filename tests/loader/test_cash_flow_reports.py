@@ -59,3 +59,43 @@ def test_the_zone_of_a_report(connected):
     assumed = aa.load_cash_flow_report(connected(lambda _: httpx.Response(200, json=report()), time_zone=None), *MARCH)
     assert assumed.period.time_zone == "UTC"
     assert assumed.notes == ("No time zone was given, so the days are those of UTC.",)
+
+
+def with_line(instant):
+    """Return a report with one line."""
+    line = {"line_id": "lin_9", "amount": "-5.00", "datetime": instant, "journal_entry_id": "ent_9"}
+    line |= {"cash_flow_ledger_name": "Bank"}
+    return report(cash_flow_ledgers=[{"ledger_id": "b", "name": "Rent", "net_cash_flow": "-5.00", "lines": [line]}])
+
+
+@pytest.mark.parametrize(
+    ("instant", "time_zone", "day"),
+    [
+        ("2025-02-28T23:59:59.999999Z", "UTC", "2025-02-28"),
+        ("2025-04-01T00:00:00Z", "UTC", "2025-04-01"),
+        ("2025-04-01T12:00:00", "UTC", "2025-04-01"),
+        ("2025-03-31T15:00:00Z", "Asia/Tokyo", "2025-04-01"),
+        ("2025-03-01T04:59:59Z", "America/New_York", "2025-02-28"),
+    ],
+)
+def test_lines_outside_the_period_are_refused(connected, instant, time_zone, day):
+    """A line of another day in the requested zone is refused; the error names line, day and period."""
+    client = connected(lambda _: httpx.Response(200, json=with_line(instant)))
+    with pytest.raises(ProtocolError, match=rf"cash flow report.*lin_9 of {day}.*outside 2025-03-01 to 2025-03-31"):
+        aa.load_cash_flow_report(client, *MARCH, time_zone=time_zone)
+
+
+@pytest.mark.parametrize(
+    ("instant", "time_zone"),
+    [
+        ("2025-03-31T23:59:59.999999Z", "UTC"),
+        ("2025-03-01T00:00:00", "UTC"),
+        ("2025-03-31T14:59:59Z", "Asia/Tokyo"),
+        ("2025-04-01T03:59:59Z", "America/New_York"),
+        ("2025-05-05T00:00:00Z", "localtime"),
+    ],
+)
+def test_lines_within_the_local_days_are_loaded(connected, instant, time_zone):
+    """Lines of the first and last local day are loaded; in the service's own zone, days are unknown here."""
+    client = connected(lambda _: httpx.Response(200, json=with_line(instant)))
+    assert aa.load_cash_flow_report(client, *MARCH, time_zone=time_zone).lines["line_id"].tolist() == ["lin_9"]
