@@ -168,7 +168,7 @@ class InvalidRequestError(StatusError):
 
 
 class ExpiredPageTokenError(InvalidRequestError):
-    """The service no longer accepts a page token that it issued."""
+    """The service no longer accepts a page token that it issued (400, 404, 410 or 422 on a page after the first)."""
 
 
 class AuthenticationError(StatusError):

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from accounting_analytics.errors import ExpiredPageTokenError, InvalidRequestError, ProtocolError
+from accounting_analytics.errors import ExpiredPageTokenError, ProtocolError, StatusError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 MAX_PAGES_WITHOUT_NEW_IDS = 100
+_STATUSES_OF_EXPIRED_TOKENS = frozenset(
+    {HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.GONE, HTTPStatus.UNPROCESSABLE_ENTITY}
+)
 
 
 class ListPage(Protocol):
@@ -45,7 +49,7 @@ def follow_pages(request_page: Callable[[str | None, int], Page], *, subject: st
     Raises
     ------
     ExpiredPageTokenError
-        The service refused a page token that it issued.
+        The service refused a page token that it issued, with status 400, 404, 410 or 422.
     ProtocolError
         A token or a page repeats, or page after page brings nothing new: the list would never end.
     """
@@ -72,8 +76,9 @@ def restart_on_expired_token(read: Callable[[], Result], *, attempts: int) -> Re
 def _request(request_page: Callable[[str | None, int], Page], token: str | None, number: int) -> Page:
     try:
         return request_page(token, number)
-    except InvalidRequestError as error:
-        if token is None or "token" not in (error.error_code or ""):
+    except StatusError as error:
+        # the first page succeeded with the same request, so only its token can be wrong
+        if token is None or error.status not in _STATUSES_OF_EXPIRED_TOKENS:
             raise
         raise ExpiredPageTokenError(str(error), status=error.status, error_code=error.error_code) from None
 

@@ -109,15 +109,18 @@ class LedgerProbe:
         return page
 
     def _read_opposing(self, ledger_id: str, is_cashflow: bool | None) -> frozenset[str]:  # noqa: FBT001 (a filter)
-        lines = self._client.iter_line_entries(
-            ledger_id,
-            self._period.start_date,
-            self._period.end_date,
-            time_zone=self._period.time_zone,
-            is_cashflow=is_cashflow,
-            expand=("opposing_ledger_ids",),
-        )
-        return _opposing_ids(lines)
+        def read() -> frozenset[str]:
+            lines = self._client.iter_line_entries(
+                ledger_id,
+                self._period.start_date,
+                self._period.end_date,
+                time_zone=self._period.time_zone,
+                is_cashflow=is_cashflow,
+                expand=("opposing_ledger_ids",),
+            )
+            return _opposing_ids(lines)
+
+        return restart_on_expired_token(read, attempts=_ATTEMPTS)
 
 
 def _opposing_ids(lines: Iterable[wire.LineEntry]) -> frozenset[str]:

@@ -91,10 +91,10 @@ class WindowReader:
         read = partial(self._read_to_end, window)
         try:
             return restart_on_expired_token(read, attempts=_ATTEMPTS)
-        except ExpiredPageTokenError:
+        except ExpiredPageTokenError as error:
             msg = (
-                f"list line entries ({window}): the page token expired in each of {_ATTEMPTS} attempts to read all "
-                "pages; load again when the service is less busy"
+                f"list line entries ({window}): the service refused its own page token in each of {_ATTEMPTS} attempts "
+                f"to read all pages of these days; the last refusal: {error}"
             )
             raise ProtocolError(msg) from None
 

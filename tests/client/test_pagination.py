@@ -9,7 +9,7 @@ from accounting_analytics.client.pagination import (
     follow_pages,
     restart_on_expired_token,
 )
-from accounting_analytics.errors import ExpiredPageTokenError, InvalidRequestError, ProtocolError
+from accounting_analytics.errors import ExpiredPageTokenError, ProtocolError, StatusError
 
 
 class Page(NamedTuple):
@@ -89,26 +89,27 @@ def test_pages_without_new_ids_are_refused(ids):
     assert len(numbers) in {MAX_PAGES_WITHOUT_NEW_IDS, MAX_PAGES_WITHOUT_NEW_IDS + 1}
 
 
-def refuse(error_code, *, page):
+def refuse(status, *, page):
     """Return a function that requests pages, the n-th of which is refused."""
 
     def request_page(_, number):
         if number == page:
             msg = "refused"
-            raise InvalidRequestError(msg, status=400, error_code=error_code)
+            raise StatusError(msg, status=status, error_code="code")
         return Page([str(number)], str(number))
 
     return request_page
 
 
 def test_an_expired_page_token_has_its_own_error():
-    """A refused page token is told apart from a refused request; both are an InvalidRequestError."""
-    with pytest.raises(ExpiredPageTokenError, match="refused") as caught:
-        list(follow_pages(refuse("page_token_expired", page=2), subject="list"))
-    assert (caught.value.status, caught.value.error_code) == (400, "page_token_expired")
-    for error_code, page in (("page_token_expired", 1), ("unknown_ledger", 2), (None, 2)):
-        with pytest.raises(InvalidRequestError) as caught:
-            list(follow_pages(refuse(error_code, page=page), subject="list"))
+    """A refused page token is told apart from a refused request, by status and page."""
+    for status in (400, 404, 410, 422):
+        with pytest.raises(ExpiredPageTokenError, match="refused") as caught:
+            list(follow_pages(refuse(status, page=2), subject="list"))
+        assert (caught.value.status, caught.value.error_code) == (status, "code")
+    for status, page in ((400, 1), (404, 1), (403, 2), (409, 2), (500, 2)):
+        with pytest.raises(StatusError) as caught:
+            list(follow_pages(refuse(status, page=page), subject="list"))
         assert not isinstance(caught.value, ExpiredPageTokenError)
 
 

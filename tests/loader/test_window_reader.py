@@ -1,12 +1,14 @@
 """Reading a window: pagination loops, lines outside the request, expired page tokens, garbled pages."""
 
 import itertools
+import random
+from collections import Counter
 
 import httpx
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InvalidRequestError, ProtocolError
+from accounting_analytics.errors import ProtocolError, StatusError
 
 JSON = {"content-type": "application/json"}
 MARCH = ("2025-03-01", "2025-03-31")
@@ -146,22 +148,56 @@ def test_tokens_that_always_expire_end_the_load(connected, make_ledgers, spread)
     """A day of several pages whose tokens always expire is tried four times, then the load fails."""
     service = make_ledgers(spread({"led_1": {"2025-03-05": 200}}), page_size=50)
     client = connected(expire_tokens(service, 1))
-    with pytest.raises(ProtocolError, match="the page token expired in each of 3 attempts"):
+    with pytest.raises(ProtocolError, match=r"refused its own page token in each of 3 attempts.*status 400: expired"):
         aa.load_line_entries(client, ["led_1"], "2025-03-05", "2025-03-05")
     assert len(client.requests) == 8
 
 
-def test_other_refusals_of_a_page_are_passed_on(connected, pages, line):
-    """A 400 that is not about the token is not retried; the error names the page and states that nothing was kept."""
+@pytest.mark.parametrize("code", [401, 403, 409, 418])
+def test_other_refusals_of_a_page_are_passed_on(connected, pages, line, code):
+    """A refusal that is not about the token is not retried; the error names the page."""
     ours = pages([line(1)], [line(2)])
 
     def answer(request):
-        return httpx.Response(400) if "page_token" in request.url.params else ours(request)
+        return httpx.Response(code) if "page_token" in request.url.params else ours(request)
 
     client = connected(answer)
-    with pytest.raises(InvalidRequestError, match=r"page 2 of its window.*nothing was kept"):
+    with pytest.raises(StatusError, match=r"page 2 of its window") as caught:
         aa.load_line_entries(client, ["led_1"], *MARCH)
+    assert caught.value.status == code
     assert len(client.requests) == 2
+
+
+REFUSALS = [b"", b"{}", b"gone", b"<html>Not found</html>", b'"expired"', b"[1]", b"\xff", b'{"error_code": "unknown"}']
+
+
+@pytest.mark.soak
+def test_windows_restart_whatever_the_refusal_of_a_token_looks_like(connected, make_ledgers, spread, soak_count):
+    """Tokens that expire at any page, with any status and body of a refusal, lose and repeat no line."""
+    service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 12), "led_2": {"2025-03-05": 90}}), page_size=20)
+    for seed in range(soak_count(100)):
+        chance = random.Random(seed)  # noqa: S311 (a seed, not a secret)
+        refusals = Counter()
+
+        def answer(request, chance=chance, refusals=refusals):
+            days = (request.url.path, request.url.params["start_date"], request.url.params["end_date"])
+            if "page_token" in request.url.params and refusals[days] < 2 and chance.random() < 0.4:
+                refusals[days] += 1
+                return httpx.Response(chance.choice([400, 404, 410, 422]), content=chance.choice(REFUSALS))
+            return service(request)
+
+        frame = aa.load_line_entries(connected(answer), ["led_1", "led_2"], *MARCH)
+        assert sorted(frame["id"]) == sorted(line["id"] for line in service.lines), seed
+        assert refusals, seed
+
+
+@pytest.mark.parametrize("code", [400, 404, 410, 422])
+def test_a_window_that_is_refused_from_its_first_page_is_not_restarted(connected, code):
+    """A refusal of the first page is about the request, not about a token."""
+    client = connected(lambda _: httpx.Response(code, json={"message": "no such ledger"}))
+    with pytest.raises(StatusError, match="no such ledger"):
+        aa.load_line_entries(client, ["led_1"], *MARCH)
+    assert len(client.requests) == 1
 
 
 @pytest.mark.parametrize("garbled", [b'{"records": [', b"<html>busy</html>", b"\xff\xfe", b""])
