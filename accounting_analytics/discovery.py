@@ -17,9 +17,10 @@ from accounting_analytics.arguments import require_type
 from accounting_analytics.chart_of_accounts import Hierarchy, RequiredLedger, display_order, required_ledger
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.client.records import flattened
+from accounting_analytics.errors import InputError, NotFoundError
 from accounting_analytics.loader.opposing_ledgers import LedgerProbe, ProbedLedger
 from accounting_analytics.loader.worker_pool import DEFAULT_IN_FLIGHT, WorkerPool, check_in_flight
-from accounting_analytics.messages import join_ids
+from accounting_analytics.messages import join_ids, quote
 from accounting_analytics.periods import Period, as_utc, choose_zone
 from accounting_analytics.progress import progress_bar
 from accounting_analytics.schemas import Ledgers
@@ -34,6 +35,7 @@ _LIMITATION = (
     "A ledger without a line opposite one of these in the period cannot be found: the service has no list of ledgers. "
     "A longer period finds more."
 )
+_GIVEN_PARENTS = "given parents"
 
 
 def discover_ledgers(
@@ -83,6 +85,8 @@ def discover_ledgers(
         The service failed.
     HierarchyError
         The parents form a cycle.
+    InputError
+        A ledger of `parents` does not exist.
     """
     require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
     day_zone = choose_zone(time_zone, client.time_zone)
@@ -101,7 +105,7 @@ def discover_ledgers(
     for flow in flattened(report.cash_flow_ledgers):
         search.add(flow.ledger_id, "cash flow", name=flow.name)
     for ledger_id in (*(parents or {}), *filter(None, (parents or {}).values())):
-        search.add(ledger_id, "given parents")
+        search.add(ledger_id, _GIVEN_PARENTS)
     given = {role: ledger_id for role, ledger_id in roles.items() if ledger_id is not None}
     for role, ledger_id in given.items():
         search.add(ledger_id, f"given as {role}")
@@ -150,7 +154,7 @@ class _LedgerSearch:
         """Probe all new ledgers in parallel; return how many there were."""
         ledgers, self.unprobed = self.unprobed, []
         pool: WorkerPool[_FoundLedger, tuple[str, ProbedLedger]] = WorkerPool(
-            lambda ledger: (ledger.id, self.ledger_probe.probe(ledger.id, is_cash=bool(ledger.cash))),
+            lambda ledger: (ledger.id, self._probe(ledger)),
             size=lambda ledger: bool(ledger.cash),
             threads=in_flight,
         )
@@ -164,6 +168,15 @@ class _LedgerSearch:
             for opposing_id in sorted(result.opposing):
                 self.add(opposing_id, f"opposing ledger of {ledger.name or ledger.id}")
         return len(ledgers)
+
+    def _probe(self, ledger: _FoundLedger) -> ProbedLedger:
+        try:
+            return self.ledger_probe.probe(ledger.id, is_cash=bool(ledger.cash))
+        except NotFoundError:
+            if ledger.found_by != _GIVEN_PARENTS:
+                raise
+            msg = f"parents: ledger {quote(ledger.id)} does not exist in this instance; correct its id"
+            raise InputError(msg) from None
 
     def _probe_all_cash_lines(self, in_flight: int, probed: dict[str, ProbedLedger]) -> None:
         """Read all lines of the cash ledgers: the report of this service does not name all their opposing ledgers."""
@@ -212,8 +225,8 @@ class _LedgerSearch:
         unknown = [ledger.name or ledger.id for ledger in self.found.values() if not ledger.parent_known]
         if unknown:
             yield (
-                f"The parent of {len(unknown)} ledger(s) is unknown, so totals over them are too; give it as parents=: "
-                f"{join_ids(unknown)}."
+                f"The parent of {len(unknown)} ledger(s) is unknown, so totals over them may be too; give it as "
+                f"parents= (--parents): {join_ids(unknown)}."
             )
         without_lines = [ledger.name or ledger.id for ledger in self.found.values() if ledger.fields is None]
         if without_lines:

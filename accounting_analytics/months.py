@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
@@ -12,7 +13,7 @@ from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow import recompute_cash_flow
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.discovery import discover_ledgers
-from accounting_analytics.errors import IncompleteLoadError, PeriodError
+from accounting_analytics.errors import IncompleteLoadError, InputError, PeriodError
 from accounting_analytics.json_text import to_json_text
 from accounting_analytics.load_metadata import loaded_period, notes, read_load_metadata
 from accounting_analytics.loader import load_cash_flow_report, load_line_entries
@@ -20,7 +21,7 @@ from accounting_analytics.messages import fit_terminal, printable
 from accounting_analytics.money import format_amount
 from accounting_analytics.periods import Period, choose_zone, parse_date, zone
 from accounting_analytics.progress import progress_bar
-from accounting_analytics.reconciliation import reconcile
+from accounting_analytics.reconciliation import describe_not_compared, reconcile
 from accounting_analytics.schemas import Months
 
 if TYPE_CHECKING:
@@ -86,6 +87,11 @@ class MonthlyReconciliation:
         return not self.untied
 
     @property
+    def compared_everything(self) -> bool:
+        """Whether every figure of every month's report was compared."""
+        return all(month.compared_everything for month in self.reconciliations)
+
+    @property
     def untied(self) -> tuple[Reconciliation, ...]:
         """The months that do not tie."""
         return tuple(month for month in self.reconciliations if not month.ties)
@@ -106,13 +112,20 @@ class MonthlyReconciliation:
         return fit_terminal(self.explain())
 
     def summary(self) -> str:
-        """One line: the months, and whether they tie."""
+        """One line: the months, whether they tie, and what was not compared."""
         prefix = "PARTIAL: " if self.partial else ""
+        comparisons = chain.from_iterable(month.comparisons for month in self.reconciliations)
+        inferred = any(month.hierarchy_inferred for month in self.reconciliations)
+        limits = [*describe_not_compared(comparisons), *(["hierarchy inferred"] if inferred else [])]
+        return f"{prefix}{self.period}: {'; '.join([self._verdict(), *limits])}."
+
+    def _verdict(self) -> str:
         count = len(self.reconciliations)
-        if self.ties:
-            return f"{prefix}{self.period}: all {count} month(s) tie to the last digit."
-        untied = ", ".join(f"{month.period.start_date:%Y-%m}" for month in self.untied)
-        return f"{prefix}{self.period}: {len(self.untied)} of {count} month(s) do not tie: {untied}."
+        if self.untied:
+            untied = ", ".join(f"{month.period.start_date:%Y-%m}" for month in self.untied)
+            return f"{len(self.untied)} of {count} month(s) do not tie: {untied}"
+        compared = "" if self.compared_everything else " in the figures compared"
+        return f"all {count} month(s) tie to the last digit{compared}"
 
     def explain(self) -> str:
         """Plain text: the summary, one line per month, the notes, and the differences of each month with some."""
@@ -135,6 +148,7 @@ class MonthlyReconciliation:
                 "ties": self.ties,
                 "anchored": self.anchored,
                 "partial": self.partial,
+                "compared_everything": self.compared_everything,
                 "months": months,
                 "notes": self.notes,
             }
@@ -148,6 +162,7 @@ class MonthlyReconciliation:
                 "end_date": month.period.end_date,
                 "ties": month.ties,
                 "differences": len(month.differences),
+                "not_compared": sum(one.not_compared for one in month.comparisons),
                 **{name: getattr(report, name) for name in _AMOUNTS},
                 "anchored": self.anchored,
                 "partial": month.partial,
@@ -169,6 +184,7 @@ def reconcile_months(
     *,
     time_zone: ZoneLike | None = None,
     books_start: DateLike | None = None,
+    parents: Mapping[str, str | None] | None = None,
     ledgers: pd.DataFrame | None = None,
     line_entries: Any = None,  # noqa: ANN401 (any frame narwhals knows)
     checkpoint: str | Path | None = None,
@@ -192,6 +208,8 @@ def reconcile_months(
     books_start : date-like, optional
         First day of the books: starting balances are summed from the line entries since then. Without it they are
         those of the first month's report, rolled forward, and their agreement is not independent.
+    parents : mapping, optional
+        Ledger id to parent id (None for a root), where the service does not show parents: totals need them.
     ledgers : DataFrame, optional
         The chart of accounts, if :func:`~accounting_analytics.discover_ledgers` has returned it already.
     line_entries : DataFrame, optional
@@ -215,6 +233,8 @@ def reconcile_months(
         A date or the time zone cannot be used, or `books_start` is after `start_date`.
     IncompleteLoadError
         Lines are missing: days before the given line entries, windows that failed, or lines of an entry.
+    InputError
+        Both `parents` and `ledgers` are given.
     ServiceError
         The service failed; nothing is returned, calling again is safe.
     """
@@ -225,7 +245,12 @@ def reconcile_months(
     history = _history(period, books_start)
     days = (history.start_date, history.end_date)
     if ledgers is None:
-        ledgers = discover_ledgers(client, *days, time_zone=period.time_zone, progress=progress)
+        ledgers = discover_ledgers(client, *days, time_zone=period.time_zone, parents=parents, progress=progress)
+    elif parents is not None:
+        msg = (
+            "parents= is for the discovery of ledgers; as ledgers= is given, pass parents= to discover_ledgers instead"
+        )
+        raise InputError(msg)
     if line_entries is None:
         line_entries = load_line_entries(
             client,

@@ -395,14 +395,15 @@ class Differences(Table):
 class Months(Table):
     """Reconciled calendar months, one row per month; amounts are the reported ones.
 
-    `differences` counts the figures that differ; `anchored` is true where the starting balance proves nothing,
-    `partial` where lines are known to be missing.
+    `differences` counts the figures that differ, `not_compared` those that could not be compared; `anchored` is true
+    where the starting balance proves nothing, `partial` where lines are known to be missing.
     """
 
     start_date: Series[pandera.DateTime]
     end_date: Series[pandera.DateTime]
     ties: Series[bool]
     differences: Series[int]
+    not_compared: Series[int]
     starting_cash_balance: Series[Any]
     net_cash_flow: Series[Any]
     ending_cash_balance: Series[Any]

@@ -8,6 +8,7 @@ import threading
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx
@@ -137,6 +138,54 @@ def demo_company():
 
     with demo() as company:
         yield company
+
+
+class ServedBooks(NamedTuple):
+    """Imported books, served on loopback."""
+
+    base_url: str
+    token: str
+    instance_id: str
+
+    def environment(self, base_url=None):
+        """Environment variables of a command on these books, perhaps through another address."""
+        settings = {"BASE_URL": base_url or self.base_url, "TOKEN": self.token, "INSTANCE_ID": self.instance_id}
+        return {f"ACCOUNTING_ANALYTICS_{name}": setting for name, setting in settings.items()}
+
+
+DEEP_BOOKS = """\
+entry_id,datetime,entry_description,ledger,debit_credit,amount
+e1,2024-12-31,Start,assets:bank:checking,debit,1000.00
+e1,2024-12-31,Start,equity:opening:start,credit,1000.00
+e2,2025-01-02,Rent,expenses:home:rent,debit,400.50
+e2,2025-01-02,Rent,assets:bank:checking,credit,400.50
+e3,2025-01-03,Paper,expenses:office:paper,debit,20.25
+e3,2025-01-03,Paper,assets:bank:checking,credit,20.25
+e4,2025-01-05,Saved,assets:bank:savings,debit,100.00
+e4,2025-01-05,Saved,assets:bank:checking,credit,100.00
+e5,2025-01-10,Sold,assets:bank:checking,debit,250.00
+e5,2025-01-10,Sold,income:sales:web,credit,250.00
+"""
+
+
+@pytest.fixture(scope="session")
+def deep_books(tmp_path_factory):
+    """Return books whose ledgers with lines all lie two levels under a root, served until the tests end."""
+    # most tests need no service
+    from accounting_analytics.service.auth.access_tokens import issue_token  # noqa: PLC0415
+    from accounting_analytics.service.bookkeeping.instances import create_instance  # noqa: PLC0415
+    from accounting_analytics.service.imports.import_books import import_books  # noqa: PLC0415
+    from accounting_analytics.service.storage.store import Store  # noqa: PLC0415
+    from accounting_analytics.service.web.server import running  # noqa: PLC0415
+
+    folder = tmp_path_factory.mktemp("deep")
+    (folder / "lines.csv").write_text(DEEP_BOOKS, encoding="utf-8")
+    with Store.open(folder / "books.db") as store:
+        instance_id = create_instance(store)
+        import_books(store, instance_id, folder / "lines.csv", cash=["assets:bank*"])
+        token = issue_token(store, instance_id)
+    with running(folder / "books.db") as service:
+        yield ServedBooks(service.base_url, token, instance_id)
 
 
 class Distortion:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InvalidRequestError, ProtocolError
+from accounting_analytics.errors import InputError, InvalidRequestError, NotFoundError, ProtocolError
 
 MARCH = ("2025-03-01", "2025-03-31")
 
@@ -103,6 +103,18 @@ def test_unknown_parents_are_noted(connected):
     assert given.loc["rent", "parent_id"] == "expenses"
     assert given.loc["expenses", ["type", "found_by"]].isna().tolist() == [True, False]
     assert given["parent_known"].to_dict() == {"bank": True, "expenses": False, "owed": False, "rent": True}
+
+
+def test_a_given_parent_must_exist(connected):
+    """A misspelt id among the given parents is named as such; any other unknown ledger is the service's error."""
+
+    def refuse(request):
+        return httpx.Response(404) if "/costs/" in request.url.path else deployment()(request)
+
+    with pytest.raises(InputError, match="parents: ledger 'costs' does not exist in this instance"):
+        aa.discover_ledgers(connected(refuse), *MARCH, parents={"rent": "costs"})
+    with pytest.raises(NotFoundError):
+        aa.discover_ledgers(connected(refuse), *MARCH, inflow_ledger_id="costs")
 
 
 def test_other_refusals_are_raised(connected):

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import IncompleteLoadError, PeriodError
+from accounting_analytics.errors import IncompleteLoadError, InputError, PeriodError
 from accounting_analytics.money import pandas_dtype
 from accounting_analytics.schemas import Months
 
@@ -160,6 +160,67 @@ def test_missing_lines(demo_company, loaded):
     assert result.partial
     assert set(result.frame["partial"]) == {True}
     assert result.summary().startswith("PARTIAL: ")
+
+
+def hide_parents(path, params):
+    """Refuse to expand parents, as some deployments do."""
+    return 422 if "line-entries" in path and "parent" in params.get("expand", "") else None
+
+
+def add_thousand(path, _params, body):
+    """Add 1,000 to every total of a report."""
+    if "cash-flow" in path:
+        for ledger in body["cash_flow_ledgers"]:
+            ledger["total_net_cash_flow"] = Decimal(ledger["total_net_cash_flow"]) + 1000
+
+
+@pytest.fixture
+def reconciled_deep(deep_books, distortion, forwarding):
+    """Return a function that reconciles a month of the deep books through a distortion."""
+
+    def reconcile(options, **changes):
+        with (
+            forwarding(deep_books.base_url, distortion(**changes)) as base_url,
+            aa.LedgerClient(base_url, token=deep_books.token, instance_id=deep_books.instance_id) as client,
+        ):
+            days = ("2025-01-01", "2025-01-31")
+            return aa.reconcile_months(client, *days, books_start="2024-12-31", **options)
+
+    return reconcile
+
+
+def test_totals_of_deep_ledgers_are_compared(reconciled_deep):
+    """Where no ledger shows that it is a root, totals are compared all the same: 1,000 too much is found."""
+    right = reconciled_deep({})
+    assert right.ties
+    assert right.compared_everything
+    assert right.summary().endswith("all 1 month(s) tie to the last digit; hierarchy inferred.")
+    wrong = reconciled_deep({}, response=add_thousand)
+    assert not wrong.ties
+    (month,) = wrong.untied
+    assert "8 differences, all in totals: the cause is the hierarchy" in month.summary()
+    assert month.differences["explanation"].str.contains("which is inferred").all()
+
+
+def test_parents_may_be_given(reconciled_deep):
+    """A service that shows no parents leaves totals uncompared, and given parents compare all of them."""
+    hidden = reconciled_deep({}, status=hide_parents)
+    assert hidden.ties
+    assert not hidden.compared_everything
+    assert "in the figures compared; totals not compared (11 of 12)" in hidden.summary()
+    assert list(hidden.frame["not_compared"]) == [11]
+    names = dict(zip(hidden.ledgers["id"], hidden.ledgers["name"], strict=True))
+    ids = {name: ledger_id for ledger_id, name in names.items()}
+    pairs = [("home", "expenses"), ("rent", "home"), ("office", "expenses"), ("paper", "office"), ("expenses", None)]
+    pairs += [("web", "sales"), ("sales", "income"), ("income", None), ("checking", None), ("savings", None)]
+    parents = {ids[child]: parent and ids[parent] for child, parent in pairs}
+    given = reconciled_deep({"parents": parents}, status=hide_parents)
+    assert given.compared_everything
+    assert given.summary().endswith("all 1 month(s) tie to the last digit.")
+    wrong = reconciled_deep({"parents": parents}, status=hide_parents, response=add_thousand)
+    assert len(wrong.untied[0].differences) == 8
+    with pytest.raises(InputError, match="parents= to discover_ledgers"):
+        reconciled_deep({"parents": parents, "ledgers": hidden.ledgers})
 
 
 @pytest.mark.parametrize(

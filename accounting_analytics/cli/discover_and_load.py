@@ -9,6 +9,7 @@ import typer
 
 import accounting_analytics as aa
 from accounting_analytics.cli.output import print_message, print_notes
+from accounting_analytics.cli.parents_file import read_parents
 from accounting_analytics.errors import InputError, InvalidRequestError
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class LoadOptions(NamedTuple):
     dry_run: bool
     as_json: bool
     allow_partial: bool = False
+    parents: Path | None = None
 
 
 def load_books(
@@ -38,7 +40,8 @@ def load_books(
     from accounting_analytics.periods import zone
 
     zone(period.time_zone)  # recomputing needs a zone with a name: refuse "localtime" before the load
-    ledgers = aa.discover_ledgers(client, first_day, period.end_date, time_zone=period.time_zone)
+    parents = None if options.parents is None else read_parents(options.parents)
+    ledgers = aa.discover_ledgers(client, first_day, period.end_date, time_zone=period.time_zone, parents=parents)
     print_notes(ledgers)
     days = (first_day, period.end_date, period.time_zone)
     lines = load_lines(client, ledgers["id"], days, options, report_count=report_count)

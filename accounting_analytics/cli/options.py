@@ -44,6 +44,14 @@ TimeZone = Annotated[
         show_default="as configured, or UTC",
     ),
 ]
+Parents = Annotated[
+    Path | None,
+    typer.Option(
+        "--parents",
+        help="Parents of ledgers that the service does not show: CSV (ledger_id,parent_id) or JSON (id to id).",
+    ),
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit code 3 also where figures could not be compared.")]
 Checkpoint = Annotated[
     Path | None,
     typer.Option("--checkpoint", help="Folder for loaded windows: the same command resumes an interrupted load."),

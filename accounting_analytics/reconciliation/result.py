@@ -15,7 +15,7 @@ from accounting_analytics.money import format_amount
 from accounting_analytics.schemas import Differences
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from accounting_analytics.periods import Period
 
@@ -134,16 +134,10 @@ class Reconciliation:
     @property
     def not_compared(self) -> tuple[str, ...]:
         """What was not compared, such as ``totals not compared (3 of 10)``; empty where everything was."""
-        counts = [(name, self._count(kinds)) for name, kinds in (("lines", _LINES), ("totals", _TOTALS))]
-        return tuple(f"{name} not compared ({left} of {total})" for name, (left, total) in counts if left)
+        return describe_not_compared(self.comparisons)
 
     def _differs_only_in(self, kinds: Collection[str]) -> bool:
         return bool(self.differences["what"].isin(kinds).all())
-
-    def _count(self, kinds: Collection[str]) -> tuple[int, int]:
-        """How many figures of these kinds were not compared, and how many there are."""
-        chosen = [one for one in self.comparisons if one.what in kinds]
-        return sum(one.not_compared for one in chosen), sum(one.total for one in chosen)
 
     def _verdict(self) -> str:
         count = len(self.differences)
@@ -213,6 +207,17 @@ class Reconciliation:
             )
         parts.extend(f"<p>Note: {escape(note)}</p>" for note in self.notes)
         return "".join(parts)
+
+
+def describe_not_compared(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
+    """How many lines and totals were not compared, and how many there are; empty where everything was compared."""
+    texts = []
+    comparisons = list(comparisons)
+    for name, kinds in (("lines", _LINES), ("totals", _TOTALS)):
+        chosen = [one for one in comparisons if one.what in kinds]
+        if left := sum(one.not_compared for one in chosen):
+            texts.append(f"{name} not compared ({left} of {sum(one.total for one in chosen)})")
+    return tuple(texts)
 
 
 def _describe(row: Mapping[Any, Any]) -> str:

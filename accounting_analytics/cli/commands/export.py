@@ -12,6 +12,7 @@ from accounting_analytics.cli.options import (
     EndDate,
     ExportFormat,
     Output,
+    Parents,
     Profile,
     StartDate,
     TimeZone,
@@ -29,6 +30,7 @@ def export(
     export_format: ExportFormat = "parquet",
     time_zone: TimeZone = None,
     checkpoint: Checkpoint = None,
+    parents: Parents = None,
     profile: Profile = None,
     *,
     dry_run: DryRun = False,
@@ -48,7 +50,7 @@ def export(
         require_replaceable(output)  # refuse before the load, not after it
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
         period = Period.of(start_date, end_date, zone)
-        options = LoadOptions(checkpoint, dry_run, as_json, allow_partial)
+        options = LoadOptions(checkpoint, dry_run, as_json, allow_partial, parents)
         ledgers, lines = load_books(client, period.start_date, period, options, report_count=1)
         reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=period.time_zone)
     manifest = export_to(output, line_entries=lines, ledgers=ledgers, report=reported)

@@ -15,8 +15,10 @@ from accounting_analytics.cli.options import (
     Checkpoint,
     DryRun,
     EndDate,
+    Parents,
     Profile,
     StartDate,
+    Strict,
     TimeZone,
     UseDemo,
 )
@@ -36,23 +38,26 @@ def reconcile(
     time_zone: TimeZone = None,
     since: BooksStart = None,
     checkpoint: Checkpoint = None,
+    parents: Parents = None,
     profile: Profile = None,
     *,
     dry_run: DryRun = False,
     allow_partial: AllowPartial = False,
+    strict: Strict = False,
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
     """Recompute each month's report and explain differences.
 
-    The report is recomputed from line entries; exit code 3 if a month does not tie.
+    The report is recomputed from line entries; exit code 3 if a month does not tie. Totals need the parents of
+    ledgers: give those that the service does not show with --parents.
     """
     from accounting_analytics.periods import Period
 
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
         period = Period.of(start_date, end_date, zone)
         books_start = period.start_date if since is None else _parse_books_start(since, period)
-        options = LoadOptions(checkpoint, dry_run, as_json, allow_partial)
+        options = LoadOptions(checkpoint, dry_run, as_json, allow_partial, parents)
         ledgers, lines = load_books(client, books_start, period, options, report_count=len(period.months()))
         certificate = aa.check_completeness(lines)
         print_message(certificate.summary())
@@ -73,6 +78,7 @@ def reconcile(
         untied = ", ".join(str(month.period) for month in months.untied)
         msg = f"the books do not tie in {len(months.untied)} of {len(months.reconciliations)} months: {untied}"
         raise BooksDoNotTieError(msg)
+    _print_verdict(months, strict=strict)
 
 
 def _parse_books_start(since: str, period: Period) -> date:
@@ -86,8 +92,19 @@ def _parse_books_start(since: str, period: Period) -> date:
     return first
 
 
+def _print_verdict(months: aa.MonthlyReconciliation, *, strict: bool) -> None:
+    """Say that all months tie, and what was not compared; with `strict` that is an error."""
+    if months.compared_everything:
+        print_message(months.summary())
+        return
+    msg = f"{months.summary()} Give the parents of ledgers with --parents FILE"
+    if strict:
+        raise BooksDoNotTieError(msg)
+    print_message(msg)
+
+
 def _print_months(months: aa.MonthlyReconciliation, *, as_json: bool) -> None:
-    frame = months.frame[["start_date", "end_date", "ties", "anchored", "differences", "partial"]]
+    frame = months.frame[["start_date", "end_date", "ties", "anchored", "differences", "not_compared", "partial"]]
     days = {name: frame[name].dt.date for name in ("start_date", "end_date")}
     title = "PARTIAL: lines are missing" if months.partial else ""
     print_frame(frame.assign(**days), as_json=as_json, title=title)

@@ -3,12 +3,15 @@
 import json
 from decimal import Decimal
 
+import pytest
+
 
 def test_the_demo_ties(run, demo_company):
     """Every month of the demo's first quarter ties, with starting balances summed from history."""
     arguments = ("--start-date", "2025-01-01", "--end-date", "2025-03-31", "--since", "2025-01-01", "--json")
     finished = run("reconcile", *arguments, **demo_company.environment())
     assert finished.returncode == 0, finished.stderr
+    assert "all 3 month(s) tie to the last digit." in finished.stderr
     months = json.loads(finished.stdout)
     assert [(month["ties"], month["anchored"], month["differences"]) for month in months] == [(True, False, 0)] * 3
 
@@ -32,3 +35,51 @@ def test_a_month_that_does_not_tie(run, demo_company, distortion, forwarding):
         ["2025-02-01", "2025-02-28", "False", "True", "2"],
         ["2025-03-01", "2025-03-31", "True", "True", "0"],
     ]
+
+
+JANUARY = ("reconcile", "--start-date", "2025-01-01", "--end-date", "2025-01-31", "--time-zone", "UTC")
+
+
+@pytest.fixture
+def without_parents(run, deep_books, distortion, forwarding):
+    """Return a function that runs a command on the deep books, whose service shows no parents."""
+
+    def refuse_parents(path, params):
+        return 422 if "line-entries" in path and "parent" in params.get("expand", "") else None
+
+    def run_without_parents(*arguments):
+        with forwarding(deep_books.base_url, distortion(status=refuse_parents)) as base_url:
+            return run(*arguments, **deep_books.environment(base_url))
+
+    return run_without_parents
+
+
+def test_totals_that_were_not_compared(without_parents):
+    """The table and a message count totals that were not compared; exit code 3 for them only with --strict."""
+    finished = without_parents(*JANUARY)
+    assert finished.returncode == 0, finished.stderr
+    assert "totals not compared (11 of 12)" in finished.stderr
+    assert "--parents FILE" in finished.stderr
+    assert ["2025-01-01", "2025-01-31", "True", "True", "0", "11", "False"] in [
+        line.split() for line in finished.stdout.splitlines()
+    ]
+    strict = without_parents(*JANUARY, "--strict")
+    assert strict.returncode == 3
+    assert "error: 2025-01-01 to 2025-01-31 (UTC): all 1 month(s) tie" in strict.stderr
+
+
+def test_parents_from_a_file(without_parents, tmp_path):
+    """With the parents of all ledgers from a CSV file, every total is compared."""
+    days = ("--start-date", "2025-01-01", "--end-date", "2025-01-31")
+    found = without_parents("discover", *days, "--json")
+    ids = {ledger["name"]: ledger["id"] for ledger in json.loads(found.stdout)}
+    pairs = [("home", "expenses"), ("rent", "home"), ("office", "expenses"), ("paper", "office"), ("expenses", "")]
+    pairs += [("web", "sales"), ("sales", "income"), ("income", ""), ("checking", ""), ("savings", "")]
+    rows = [f"{ids[child]},{ids.get(parent, '')}" for child, parent in pairs]
+    (tmp_path / "parents.csv").write_text("\n".join(["ledger_id,parent_id", *rows]), encoding="utf-8")
+    finished = without_parents(*JANUARY, "--parents", "parents.csv", "--strict", "--json")
+    assert finished.returncode == 0, finished.stderr
+    assert [month["not_compared"] for month in json.loads(finished.stdout)] == [0]
+    discovered = without_parents("discover", *days, "--parents", "parents.csv", "--json")
+    parents = {ledger["name"]: ledger["parent_id"] for ledger in json.loads(discovered.stdout)}
+    assert parents["rent"] == ids["home"]
