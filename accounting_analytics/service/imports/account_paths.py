@@ -22,6 +22,7 @@ from accounting_analytics.chart_of_accounts import (
 )
 from accounting_analytics.messages import join_ids
 from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger
+from accounting_analytics.service.wire.identifiers import new_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -112,6 +113,7 @@ def map_accounts(
     *,
     cash: Sequence[str],
     existing: Iterable[StoredLedger],
+    id_suffix: str = "",
     errors: ImportErrors,
 ) -> AccountMapping:
     """Map accounts to ledgers: existing ones by id or path, new ones under their path.
@@ -126,6 +128,8 @@ def map_accounts(
         their parents. An asset becomes a bank_account, a liability a credit_card.
     existing : iterable of StoredLedger
         Ledgers of the instance. An account that is the id of a ledger, or the path of its names, is that ledger.
+    id_suffix : str
+        Makes the ids of new ledgers different from those of other instances.
     errors : ImportErrors
         Collects every account or pattern that cannot be used.
 
@@ -141,7 +145,7 @@ def map_accounts(
         if not existing_ledgers.find(account, location, errors) and _is_valid_path(account, location, errors)
     ]
     cash_accounts = _match_cash(cash, accounts, errors)
-    new_ledgers = _NewLedgers(existing_ledgers, frozenset(cash_accounts), errors)
+    new_ledgers = _NewLedgers(existing_ledgers, frozenset(cash_accounts), id_suffix, errors)
     for path in sorted(new_paths, key=lambda path: path.split(SEPARATOR)):
         new_ledgers.add(path)
     for account in cash_accounts:
@@ -193,6 +197,7 @@ class _NewLedgers:
 
     existing: _ExistingLedgers
     cash: frozenset[str]
+    id_suffix: str
     errors: ImportErrors
     ledgers: list[NewLedger] = field(default_factory=list)
     ids: dict[str, str] = field(default_factory=dict)
@@ -212,7 +217,7 @@ class _NewLedgers:
             return ledger_id
         parent_id = self.add(parent) if parent else None
         ledger_type = TYPE_OF_ROOT[path.partition(SEPARATOR)[0].lower()]
-        self.ids[path] = _ledger_id(path)
+        self.ids[path] = self._ledger_id(path)
         self.sort_codes[path] = self._sort_code(parent, ledger_type)
         fields = self._cash_fields(path, ledger_type) if path in self.cash else {"sub_type": guess_sub_type(path)}
         self.ledgers.append(
@@ -239,6 +244,11 @@ class _NewLedgers:
             "financial_account_type": _CASH_ACCOUNT.get(ledger_type),
             "report_cash_flow": True,
         }
+
+    def _ledger_id(self, path: str) -> str:
+        """Id of a path in this instance; a random one if that ledger has another name or parent now."""
+        ledger_id = f"led_{hashlib.sha256(f'{path}{self.id_suffix}'.encode()).hexdigest()[:24]}"
+        return new_id("led") if ledger_id in self.existing.by_id else ledger_id
 
     def _sort_code(self, parent: str, ledger_type: LedgerType) -> str:
         """Parent's code and a number of at least two digits; or the parent's code, if that would be too long."""
@@ -294,7 +304,3 @@ def _match_cash(patterns: Sequence[str], accounts: Mapping[str, str], errors: Im
             errors.add("", f"cash pattern {pattern!r} matches no account; the accounts are {known}")
         matched.update(dict.fromkeys(found))
     return matched
-
-
-def _ledger_id(path: str) -> str:
-    return f"led_{hashlib.sha256(path.encode()).hexdigest()[:24]}"

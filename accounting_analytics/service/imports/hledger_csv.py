@@ -69,6 +69,7 @@ def read_hledger_csv(
     commodity: str | None = None,
     scale: int = DEFAULT_SCALE,
     existing: Iterable[StoredLedger] = (),
+    id_suffix: str = "",
 ) -> ParsedBooks:
     """Read the CSV of ``hledger print -O csv`` into ledgers and balanced entries.
 
@@ -90,6 +91,8 @@ def read_hledger_csv(
         Fraction digits of the instance's currency.
     existing : iterable of StoredLedger
         Ledgers of the instance.
+    id_suffix : str
+        Ends the ids of what is created, so that they differ between instances.
 
     Raises
     ------
@@ -115,7 +118,7 @@ def read_hledger_csv(
             f"among them {left_out} complete entries"
         )
     lines = (_line(posting, ids[posting.txnidx]) for posting in selected)
-    return build_books(lines, cash=cash, existing=existing, errors=errors, notes=notes)
+    return build_books(lines, cash=cash, existing=existing, id_suffix=id_suffix, errors=errors, notes=notes)
 
 
 def _skip_virtual(table: TableRows, notes: list[str]) -> Iterator[tuple[str, Sequence[Any]]]:

@@ -19,6 +19,7 @@ from accounting_analytics.service.imports.line_table import read_line_table
 from accounting_analytics.service.imports.table_files import csv_columns, is_parquet
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import read_instance, read_ledgers
+from accounting_analytics.service.wire.identifiers import instance_suffix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -83,6 +84,7 @@ def import_books(
     The file is a line table (CSV or Parquet) or the CSV of ``hledger print -O csv``, recognized by its columns.
     Accounts that exist in the instance (by id or path) are used, the others are created with their parents. A file
     with an entry that is already in the instance is refused completely, so that importing it twice duplicates nothing.
+    The ids of what is created depend on the file and the instance: another instance has other ids.
 
     Parameters
     ----------
@@ -118,7 +120,13 @@ def import_books(
 
     def read(ledgers: Sequence[StoredLedger]) -> ParsedBooks:
         return read_books(
-            file, time_zone=time_zone, cash=cash, commodity=commodity, scale=instance.scale, existing=ledgers
+            file,
+            time_zone=time_zone,
+            cash=cash,
+            commodity=commodity,
+            scale=instance.scale,
+            existing=ledgers,
+            id_suffix=instance_suffix(instance.id),
         )
 
     books = read(existing)
@@ -150,6 +158,7 @@ def read_books(
     commodity: str | None = None,
     scale: int = 2,
     existing: Sequence[StoredLedger] = (),
+    id_suffix: str = "",
 ) -> ParsedBooks:
     """Parse a file of books; its layout is recognized by its columns, and nothing is posted.
 
@@ -160,7 +169,15 @@ def read_books(
     """
     errors = ImportErrors(path)
     read = read_line_table if is_parquet(path, errors) else _choose_reader(csv_columns(path, errors), errors)
-    return read(path, time_zone=time_zone, cash=cash, commodity=commodity, scale=scale, existing=existing)
+    return read(
+        path,
+        time_zone=time_zone,
+        cash=cash,
+        commodity=commodity,
+        scale=scale,
+        existing=existing,
+        id_suffix=id_suffix,
+    )
 
 
 def _choose_reader(columns: Sequence[str], errors: ImportErrors) -> Callable[..., ParsedBooks]:
@@ -182,13 +199,16 @@ def _post(connection: Connection, instance: Instance, books: ParsedBooks, errors
         PostedJournal(connection, instance, ledgers).post(books.entries)
     except PostingRefusedError as error:
         index = error.entry_index
-        location = "" if index is None else books.locations[books.entries[index].id or ""]
+        location = "" if index is None else list(books.locations.values())[index]
         raise errors.fatal(str(error), location) from error
 
 
 def _check_not_imported(connection: Connection, instance: Instance, books: ParsedBooks, errors: ImportErrors) -> None:
-    known = list(_find_existing(connection, instance, list(books.locations)))
-    if known:
+    suffix = instance_suffix(instance.id)
+    # without suffix: imported before ids had one
+    file_ids = {possible: entry_id for entry_id in books.locations for possible in (entry_id, f"{entry_id}{suffix}")}
+    found = _find_existing(connection, instance, list(file_ids))
+    if known := list(dict.fromkeys(file_ids[entry_id] for entry_id in found)):
         problem = (
             f"entry {known[0]!r} is already in the books, as are {len(known)} of the file's {len(books.entries)} "
             "entries: the file or a part of it was imported before"

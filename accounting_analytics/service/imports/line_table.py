@@ -52,6 +52,7 @@ def read_line_table(
     commodity: str | None = None,
     scale: int = DEFAULT_SCALE,
     existing: Iterable[StoredLedger] = (),
+    id_suffix: str = "",
 ) -> ParsedBooks:
     """Read a line table (CSV or Parquet, recognized by content) into ledgers and balanced entries.
 
@@ -69,6 +70,8 @@ def read_line_table(
         Fraction digits of the instance's currency.
     existing : iterable of StoredLedger
         Ledgers of the instance.
+    id_suffix : str
+        Ends the ids of what is created, so that they differ between instances.
 
     Raises
     ------
@@ -82,7 +85,7 @@ def read_line_table(
     table = parquet_rows(path, errors) if is_parquet(path, errors) else csv_rows(path, errors)
     _check_columns(table, errors)
     parser = _LineParser(table.columns, InstantParser(time_zone), AmountParser(scale), errors)
-    return build_books(_parse_lines(table, parser), cash=cash, existing=existing, errors=errors)
+    return build_books(_parse_lines(table, parser), cash=cash, existing=existing, id_suffix=id_suffix, errors=errors)
 
 
 def _check_columns(table: TableRows, errors: ImportErrors) -> None:

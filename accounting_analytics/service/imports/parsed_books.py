@@ -54,7 +54,7 @@ class ParsedBooks:
     entries : tuple of NewJournalEntry
         Balanced entries, in the order of the file.
     locations : dict of str to str
-        First line of each entry in the file, by entry id.
+        First line of each entry in the file, by its id there, in the order of `entries`.
     cash : tuple of str
         Accounts that report cash flow.
     notes : tuple of str
@@ -78,6 +78,7 @@ def build_books(
     *,
     cash: Sequence[str],
     existing: Iterable[StoredLedger],
+    id_suffix: str,
     errors: ImportErrors,
     notes: Sequence[str] = (),
 ) -> ParsedBooks:
@@ -100,14 +101,16 @@ def build_books(
     if starts:
         ids = join_ids(starts, limit=_MAX_NAMED)
         notes = (*notes, f"entries with lines in several parts of the file were joined ({len(starts)}): {ids}")
-    mapping = map_accounts(accounts, cash=cash, existing=existing, errors=errors)
+    mapping = map_accounts(accounts, cash=cash, existing=existing, id_suffix=id_suffix, errors=errors)
     _check_transactions(entries.values(), mapping, errors)
     errors.raise_if_any()
     locations = {entry_id: entry_lines[0].location for entry_id, entry_lines in entries.items()}
     # popping an entry frees its lines when it is built
     return ParsedBooks(
         ledgers=mapping.new_ledgers,
-        entries=tuple(_build_entry(entry_id, entries.pop(entry_id), mapping) for entry_id in locations),
+        entries=tuple(
+            _build_entry(f"{entry_id}{id_suffix}", entries.pop(entry_id), mapping, id_suffix) for entry_id in locations
+        ),
         locations=locations,
         cash=mapping.cash,
         notes=tuple(notes),
@@ -183,7 +186,7 @@ def _check_transactions(entries: Iterable[list[FileLine]], mapping: AccountMappi
         )
 
 
-def _build_entry(entry_id: str, lines: list[FileLine], mapping: AccountMapping) -> NewJournalEntry:
+def _build_entry(entry_id: str, lines: list[FileLine], mapping: AccountMapping, id_suffix: str) -> NewJournalEntry:
     return NewJournalEntry(
         datetime=lines[0].instant,
         description=lines[0].entry_description,
@@ -193,7 +196,7 @@ def _build_entry(entry_id: str, lines: list[FileLine], mapping: AccountMapping) 
                 debit_credit=DebitCredit.CREDIT if line.signed < 0 else DebitCredit.DEBIT,
                 amount=line.signed.copy_abs(),
                 description=line.description,
-                transaction=_transaction(line) if line.account in mapping.financial else None,
+                transaction=_transaction(line, id_suffix) if line.account in mapping.financial else None,
                 tags=line.tags,
                 id=f"{entry_id}-{number}",
             )
@@ -203,5 +206,6 @@ def _build_entry(entry_id: str, lines: list[FileLine], mapping: AccountMapping) 
     )
 
 
-def _transaction(line: FileLine) -> NewTransaction:
-    return line.transaction or NewTransaction(line.description or line.entry_description)
+def _transaction(line: FileLine, id_suffix: str) -> NewTransaction:
+    given = line.transaction or NewTransaction(line.description or line.entry_description)
+    return given if given.id is None else msgspec.structs.replace(given, id=f"{given.id}{id_suffix}")

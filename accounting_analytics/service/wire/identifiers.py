@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from hashlib import sha256
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 MAX_LENGTH = 200
 _BYTES = 12
+_SUFFIX_DIGITS = 12
 
 
 def new_ids(prefix: str) -> Iterator[str]:
@@ -24,6 +26,11 @@ def new_ids(prefix: str) -> Iterator[str]:
 def new_id(prefix: str) -> str:
     """Return a random id with a prefix."""
     return f"{prefix}_{os.urandom(_BYTES).hex()}"
+
+
+def instance_suffix(instance_id: str) -> str:
+    """Suffix of the ids that an import derives from a file: the same file has other ids in another instance."""
+    return f"-{sha256(instance_id.encode()).hexdigest()[:_SUFFIX_DIGITS]}"
 
 
 def is_valid_id(identifier: str) -> bool:
