@@ -303,7 +303,7 @@ def test_an_altered_token_is_400(books, many):
     token = books.lines(bank, limit=5)["next_page_token"]
     altered = [token[:at] + ("A" if token[at] != "A" else "B") + token[at + 1 :] for at in range(0, len(token), 5)]
     # the last character of a base64 signature has unused bits; the one before does not
-    for wrong in [*altered[:-1], token[:-4], token + "xx", "", "null", "W10", ".", token * 50, "\u00e9", "\0"]:
+    for wrong in [*altered[:-1], token[:-4], token + "xx", "null", "W10", ".", token * 50, "\u00e9", "\0"]:
         assert books.lines(bank, status=400, limit=5, page_token=wrong)["error_code"] == "invalid_page_token"
 
 
@@ -317,7 +317,6 @@ def test_an_altered_token_is_400(books, many):
         ({"limit": "1.0"}, "limit"),
         ({"limit": "9" * 5000}, "limit"),
         ({"limit": "\N{ARABIC-INDIC DIGIT ONE}"}, "limit"),
-        ({"limit": ""}, "limit"),
         ({"start_date": "2025-02-30"}, "start_date"),
         ({"start_date": "20250201"}, "start_date"),
         ({"start_date": "2025-W01-1"}, "start_date"),
@@ -329,12 +328,12 @@ def test_an_altered_token_is_400(books, many):
         ({"time_zone": "../../etc/passwd"}, "time_zone"),
         ({"time_zone": ""}, "time_zone"),
         ({"is_cashflow": "1"}, "is_cashflow"),
-        ({"is_cashflow": "True"}, "is_cashflow"),
-        ({"is_cashflow": ""}, "is_cashflow"),
+        ({"is_cashflow": "yes"}, "is_cashflow"),
         ({"expand": "ledger,lines"}, "expand"),
         ({"expand": "ledger,"}, "expand"),
-        ({"expand": ""}, "expand"),
-        ({"tag_ids": ""}, "tag_ids"),
+        ({"expand": ","}, "expand"),
+        ({"tag_ids": ","}, "tag_ids"),
+        ({"tag_ids": " "}, "tag_ids"),
         ({"expand": "parent"}, "expand"),
         ({"tag_ids": "a,,b"}, "tag_ids"),
         ({"tags": "x"}, "tags"),
