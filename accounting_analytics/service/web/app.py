@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
@@ -34,7 +36,7 @@ from accounting_analytics.service.wire.requests import (
     parse_body,
     parse_query,
 )
-from accounting_analytics.service.wire.response_models import AccessToken
+from accounting_analytics.service.wire.response_models import AccessToken, Health
 from accounting_analytics.service.wire.responses import JSON, json_response, unauthorized
 
 if TYPE_CHECKING:
@@ -123,6 +125,14 @@ class LedgerService:
         issued = AccessToken.from_token(token, self._token_lifetime)
         return json_response(issued, headers={"pragma": "no-cache"})
 
+    def is_available(self) -> bool:
+        """Whether the database can be read."""
+        try:
+            self._store.page_token_key()
+        except (OperationRefusedError, SQLAlchemyError):
+            return False
+        return True
+
     def admit(self, request: Request) -> Instance:
         """Instance of the request's token, which its header must name; 401, 404, 422 or 429 otherwise."""
         instance = self._authenticated(request)
@@ -196,6 +206,11 @@ class _Endpoints:
         login = await self._limits.read(self._service.check_credentials, request, body)
         return await self._limits.write_token(self._service.issue_token, login)
 
+    async def health(self, _: Request) -> Response:
+        if await self._limits.probe(self._service.is_available):
+            return json_response(Health(status="ok"))
+        return json_response(Health(status="unavailable"), HTTPStatus.SERVICE_UNAVAILABLE)
+
 
 def create_app(store: Store, options: ServiceOptions = _DEFAULTS, faults: FaultPlan | None = None) -> ASGIApp:
     """ASGI application that serves the books of a store.
@@ -230,6 +245,7 @@ def _routes(service: LedgerService) -> list[Route]:
         Route(lines, listing, methods=["GET"], name="list_line_entries"),
         Route(report, endpoints.report, methods=["GET"], name="retrieve_cash_flow_report"),
         Route(token_request_form.TOKEN_PATH, endpoints.token, methods=["POST"]),
+        Route("/health", endpoints.health, methods=["GET"]),
         Route("/openapi.json", _openapi, methods=["GET"]),
     ]
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 MAX_READERS = 40
 MAX_WRITERS = 4
 MAX_TOKEN_WRITERS = 2
+MAX_PROBES = 1
 MAX_REPORTS = 16
 """Reports that are made or being sent: each keeps a file that may be large."""
 
@@ -41,6 +42,7 @@ class ConcurrencyLimits:
         self._readers = CapacityLimiter(MAX_READERS)
         self._writers = CapacityLimiter(MAX_WRITERS)
         self._token_writers = CapacityLimiter(MAX_TOKEN_WRITERS)
+        self._probes = CapacityLimiter(MAX_PROBES)
         self._reports = CapacityLimiter(MAX_REPORTS)
 
     async def read(
@@ -48,6 +50,10 @@ class ConcurrencyLimits:
     ) -> Result:
         """Run work that only reads."""
         return await run_sync(partial(work, *arguments, **named), limiter=self._readers)
+
+    async def probe(self, work: Callable[[], Result]) -> Result:
+        """Run a probe of the service: it waits for nothing but other probes."""
+        return await run_sync(work, limiter=self._probes)
 
     async def write(
         self, work: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs

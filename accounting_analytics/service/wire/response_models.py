@@ -231,6 +231,12 @@ class ValidationError(Resource, kw_only=True):
     detail: list[WrongValue]
 
 
+class Health(Resource, kw_only=True):
+    """Whether the service can read its database."""
+
+    status: Literal["ok", "unavailable"]
+
+
 class AccessToken(Resource, kw_only=True):
     """A new access token."""
 

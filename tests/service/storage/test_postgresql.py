@@ -88,6 +88,7 @@ def test_an_unreachable_database_is_503_until_it_is_back(own_postgresql, make_ow
                 assert (response.status_code, response.json()["error_code"]) == (503, "database_unreachable")
                 assert response.headers["retry-after"] == "1"
                 assert "may or may not" in response.json()["message"]
+            assert books.http.get("/health").json() == {"status": "unavailable"}
         assert str(own_postgresql.port) not in caplog.text
         own_postgresql.start()
         assert [books.request(*one, **options).status_code for *one, options in requests] == [200, 201, 404]

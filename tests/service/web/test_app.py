@@ -246,6 +246,25 @@ def test_a_failure_hides_its_cause(tmp_path, caplog):
     assert response.headers["x-content-type-options"] == "nosniff"
 
 
+def test_health(tmp_path):
+    """Health needs no token, says only ok, counts for no rate limit and gets no faults; 503 without a database."""
+    path = tmp_path / "books.db"
+    options = ServiceOptions(requests_per_minute=1, faults="http_500")
+    with running(path, options) as service, Store.open(path) as store, httpx.Client(base_url=service.base_url) as http:
+        for _ in range(3):
+            response = http.get("/health")
+            assert (response.status_code, response.json()) == (200, {"status": "ok"})
+            assert "x-ratelimit-limit" not in response.headers
+        assert http.post("/health").status_code == 405
+        with store.writing() as connection:
+            connection.exec_driver_sql("ALTER TABLE settings RENAME TO gone")
+        response = http.get("/health")
+        assert (response.status_code, response.json()) == (503, {"status": "unavailable"})
+        with store.writing() as connection:
+            connection.exec_driver_sql("ALTER TABLE gone RENAME TO settings")
+        assert http.get("/health").status_code == 200
+
+
 def test_a_rate_limit_of_zero_is_refused(tmp_path):
     """Zero requests per minute is not the same as no limit."""
     with (
