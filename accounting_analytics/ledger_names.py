@@ -42,7 +42,7 @@ class LedgerNames:
 
     def __init__(self, names: Mapping[str, str], hierarchy: Hierarchy) -> None:
         self._names = dict(names)
-        self._hierarchy = hierarchy
+        self.hierarchy = hierarchy
         self._spellings: dict[str, str] = {}
         self._ids: dict[str, frozenset[str]] = {}
         for ledger_id, name in self._names.items():
@@ -108,7 +108,7 @@ class LedgerNames:
 
     def path(self, ledger_id: str) -> str:
         """Path of a ledger: names from the root down."""
-        upwards = (ledger_id, *self._hierarchy.ancestors(ledger_id))
+        upwards = (ledger_id, *self.hierarchy.ancestors(ledger_id))
         return PATH_SEPARATOR.join(reversed([self.name(one) for one in upwards]))
 
     def close_to(self, text: object) -> list[str]:

@@ -106,7 +106,7 @@ def make_months():
 def make_results():
     """Return large results of every class."""
     ledgers = {"ledger_id": IDS, "lines": 10_000_000, "calls": 100_000, "exact": False, "kept_lines": 1}
-    file = ExportedFile("fact_line_entry.parquet", 10_000_000, {"amount": 1}, "0" * 64, {"id": "string"})
+    file = ExportedFile("dim_ledger.parquet", "dim_ledger", None, 10_000_000, {"amount": "1.00"}, "0" * 64)
     finding = Finding(Part.BOOKS, "balances chain", Verdict.FAILED, NOTE * 3, NOTE)
     return [
         make_report(),
@@ -118,7 +118,18 @@ def make_results():
         aa.Diagnosis(f"Service {NAME}", PERIOD, (finding,) * MANY),
         aa.LoadPlan(pd.DataFrame(ledgers), 320.0, rate_is_known=False, probes=MANY, kept_windows=9, notes=(NOTE,)),
         LoadedFile(Path("lines.parquet"), 10_000_000, (NOTE,) * MANY, {"ledgers": dict.fromkeys(IDS, NOTE)}),
-        Manifest(Path("out"), "2025-01-01", "2025-01-31", "UTC", scale=2, partial=True, files=(file,) * MANY),
+        Manifest(
+            Path("out"),
+            "2025-01-01",
+            "2025-01-31",
+            "UTC",
+            2,
+            "USD",
+            1,
+            partial=True,
+            verdict=NOTE,
+            files=(file,) * MANY,
+        ),
     ]
 
 

@@ -129,8 +129,11 @@ EXAMPLES = [
         end_date="2025-01-31",
         time_zone="UTC",
         scale=2,
+        currency=None,
+        fiscal_year_start_month=1,
         partial=False,
-        files=(ExportedFile("a.parquet", 3, {}, "0", {}),),
+        verdict="Reported and recomputed agree.",
+        files=(ExportedFile("dim_tag.parquet", "dim_tag", None, 3, {}, "0"),),
     ),
 ]
 

@@ -227,7 +227,7 @@ def _summary_lines(
     return [
         f"Cash went from {starting} to {ending}; {queue_size} transactions are uncategorized",
         f"Charts:  {page}",
-        f"Parquet: {manifest.folder} ({', '.join(f'{file.name} {file.rows:,} rows' for file in manifest.files)})",
+        f"Parquet: {manifest.folder} ({', '.join(f'{table} {rows:,} rows' for table, rows in manifest.tables.items())})",
         f"Done in {seconds:.0f} s. Try next:",
         f"  accounting-analytics queue --demo {days}",
         f"  accounting-analytics propose --demo --rules data/rules.toml {days}",

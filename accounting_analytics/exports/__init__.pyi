@@ -1,14 +1,14 @@
-from .export_folder import require_replaceable
 from .manifest import ExportedFile, Manifest
 from .parquet import export_parquet
 from .registry import FORMATS, Export, find_export
+from .version_folder import VersionFolder
 
 __all__ = [
     "FORMATS",
     "Export",
     "ExportedFile",
     "Manifest",
+    "VersionFolder",
     "export_parquet",
     "find_export",
-    "require_replaceable",
 ]

@@ -3,36 +3,49 @@
 from __future__ import annotations
 
 import html
+import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
+from accounting_analytics.errors import InputError
 from accounting_analytics.json_text import to_json_text
 from accounting_analytics.messages import fit_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
-    from typing import BinaryIO
 
-    import pyarrow as pa
-
-    WriteTable = Callable[[pa.Table, BinaryIO], object]
-
-
-MANIFEST_VERSION = 1
+MANIFEST = "manifest.json"
+MANIFEST_VERSION = 2
 
 
 @dataclass(frozen=True)
 class ExportedFile:
-    """One file of an export."""
+    """One file of an export.
+
+    Parameters
+    ----------
+    name : str
+        Path in the folder of the version, with ``/``.
+    table : str
+        Name of the table.
+    month : str or None
+        Month of the rows, ``2026-01``; None if the table is not divided by month.
+    rows : int
+        Number of rows.
+    sums : dict of str to str
+        Exact sum of each amount column.
+    sha256 : str
+        Digest of the file.
+    """
 
     name: str
+    table: str
+    month: str | None
     rows: int
-    sums: dict[str, int]
+    sums: dict[str, str]
     sha256: str
-    columns: dict[str, str]
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,13 +57,21 @@ class Manifest:
     folder : Path
         Where the export is.
     start_date, end_date, time_zone : str
-        The period of the cash flow lines, and the time zone of every local date.
+        The exported days, and the time zone of every local date.
     scale : int
-        Fraction digits: an amount is its minor units divided by ten to this power.
+        Fraction digits of the amounts.
+    currency : str or None
+        Name of the currency, if it was given.
+    fiscal_year_start_month : int
+        First month of the fiscal year.
     partial : bool
         Whether lines are known to be missing.
+    verdict : str
+        How the report and the line entries agree.
     files : tuple of ExportedFile
-        Name, rows, sums of the amount columns in minor units, sha256 and column types of each file.
+        All files but the manifest.
+    notes : tuple of str
+        Remarks for the reader.
     """
 
     folder: Path
@@ -58,8 +79,36 @@ class Manifest:
     end_date: str
     time_zone: str
     scale: int
+    currency: str | None
+    fiscal_year_start_month: int
     partial: bool
+    verdict: str
     files: tuple[ExportedFile, ...]
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read the manifest of a folder.
+
+        Raises
+        ------
+        InputError
+            There is none, or it is damaged or of another version.
+        """
+        path = folder / MANIFEST
+        try:
+            content = json.loads(path.read_bytes())
+            if content.pop("format") != MANIFEST_VERSION:
+                msg = f"{path} was written by another version of this package; export to a new folder"
+                raise InputError(msg)
+            files = tuple(ExportedFile(**file) for file in content.pop("files"))
+            return cls(folder=folder, files=files, notes=tuple(content.pop("notes")), **content)
+        except OSError as error:
+            msg = f"{path} cannot be read: {error.strerror}; name the folder of an export"
+            raise InputError(msg) from error
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            msg = f"{path} is not the manifest of an export, or is damaged; export again to a new folder"
+            raise InputError(msg) from error
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -67,25 +116,35 @@ class Manifest:
         rows = [(str(self.folder / file.name), file.rows, file.sha256) for file in self.files]
         return pd.DataFrame(rows, columns=["file", "rows", "sha256"])
 
+    @property
+    def tables(self) -> dict[str, int]:
+        """Number of rows by table."""
+        return {table: sum(file.rows for file in self.files if file.table == table) for table in self._table_names()}
+
     def __repr__(self) -> str:
         return fit_terminal(self.explain())
 
     def summary(self) -> str:
         """One line: where the export is, and what it contains."""
         prefix = "PARTIAL: " if self.partial else ""
-        rows = sum(file.rows for file in self.files)
         days = f"{self.start_date} to {self.end_date} ({self.time_zone})"
-        return f"{prefix}Export in {self.folder}: {rows:,} rows in {len(self.files)} files, {days}."
+        rows = sum(file.rows for file in self.files)
+        return f"{prefix}Export in {self.folder}: {rows:,} rows in {len(self.tables)} tables, {days}. {self.verdict}"
 
     def explain(self) -> str:
-        """Plain text: the summary, and the rows of each file."""
-        return "\n".join([self.summary(), *(f"- {file.name}: {file.rows:,} rows" for file in self.files)])
+        """Plain text: the summary, the rows of each table, the notes."""
+        tables = [f"- {table}: {rows:,} rows" for table, rows in self.tables.items()]
+        return "\n".join([self.summary(), *tables, *(f"Note: {note}" for note in self.notes)])
 
     def to_json(self) -> str:
         """JSON text of the manifest, as in ``manifest.json``."""
-        content = {"format": MANIFEST_VERSION, **asdict(self)}
+        content: dict[str, Any] = {"format": MANIFEST_VERSION, **asdict(self)}
         del content["folder"]
         return to_json_text(content)
 
+    def _table_names(self) -> list[str]:
+        return list(dict.fromkeys(file.table for file in self.files))
+
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(self.summary())}</p>{self.frame.to_html(index=False, escape=True)}"
+        table = pd.DataFrame(list(self.tables.items()), columns=["table", "rows"])
+        return f"<p>{html.escape(self.summary())}</p>{table.to_html(index=False, escape=True)}"

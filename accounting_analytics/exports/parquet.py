@@ -1,54 +1,95 @@
-"""Export to flat Parquet files for BI tools."""
+"""Export to a star schema of flat Parquet files for BI tools."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow.parquet as pq
-
-from accounting_analytics.exports.export_folder import export_dataset
+from accounting_analytics.errors import InputError
+from accounting_analytics.exports.dataset import replace_months as replace_months_of
+from accounting_analytics.exports.dataset import write_dataset
+from accounting_analytics.exports.manifest import Manifest
+from accounting_analytics.exports.star_schema.build import build_star_schema
+from accounting_analytics.exports.star_schema.exported_books import ExportedBooks
+from accounting_analytics.exports.verdict import describe_agreement
+from accounting_analytics.exports.version_folder import VersionFolder
 
 if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import BinaryIO
-
     import pandas as pd
-    import pyarrow as pa
 
     from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.exports.manifest import Manifest
 
 
 def export_parquet(
-    output: str | Path, *, line_entries: pd.DataFrame, ledgers: pd.DataFrame, report: CashFlowReport
+    output: str | Path,
+    *,
+    line_entries: pd.DataFrame,
+    ledgers: pd.DataFrame,
+    report: CashFlowReport,
+    replace_months: bool = False,
+    currency: str | None = None,
+    fiscal_year_start_month: int = 1,
 ) -> Manifest:
-    """Write ``fact_line_entry``, ``fact_cash_flow_line`` and ``dim_ledger`` with a manifest into a folder.
+    """Write the books of a period as a star schema of Parquet files, with a manifest.
 
-    The files are written to a temporary folder that replaces `output` when all of them are complete: a reader sees the
-    previous export or the new one. A folder that contains anything but an export is left unchanged.
+    ``output/current`` has the export, in ``fact_*/month=YYYY-MM/`` and ``dim_*.parquet``. It is replaced in one step:
+    a reader sees the previous export or the new one. The version before is kept until the next export.
 
     Parameters
     ----------
     output : path
-        Folder of the export; an earlier export in it is replaced.
+        Folder of the export: new, empty, or with an earlier export.
     line_entries : DataFrame
-        :class:`~accounting_analytics.schemas.LineEntries`.
+        :class:`~accounting_analytics.schemas.LineEntries`; those of the report's period are exported.
     ledgers : DataFrame
         :class:`~accounting_analytics.schemas.Ledgers`.
     report : CashFlowReport
-        Its lines, period and time zone; local dates are in that zone.
+        Its lines, balances, period and time zone; local dates are in that zone.
+    replace_months : bool
+        Replace only the months of the report's period, and keep all other months of the export.
+    currency : str, optional
+        Name of the currency, such as ``USD``; the service does not state it.
+    fiscal_year_start_month : int
+        First month of the fiscal year, 1 to 12.
+
+    Returns
+    -------
+    Manifest
+        Files with rows, exact sums and digests, and how report and line entries agree.
 
     Raises
     ------
     FrameError
-        A table is not valid, the scales differ, or an amount does not fit 64-bit minor units.
+        A table is not valid, the scales differ, or an amount or a balance has more than 18 digits.
     InputError
-        An argument is of another type, or the folder contains other files or cannot be written.
+        An argument is of another type, the folder contains other files, is in use or cannot be written, or the
+        months cannot be combined with the earlier export.
     """
-    return export_dataset(
-        output, line_entries=line_entries, ledgers=ledgers, report=report, suffix=".parquet", write=_write_parquet
+    folder = VersionFolder(output)
+    books = ExportedBooks.from_frames(line_entries, ledgers, report)
+    verdict = describe_agreement(report, line_entries, ledgers)
+    tables = build_star_schema(
+        books, verdict=verdict, currency=currency, fiscal_year_start_month=fiscal_year_start_month
     )
-
-
-def _write_parquet(table: pa.Table, file: BinaryIO) -> None:
-    pq.write_table(table, file, compression="zstd", compression_level=1, store_schema=False, use_dictionary=True)
+    manifest = Manifest(
+        folder=Path(output),
+        start_date=str(report.period.start_date),
+        end_date=str(report.period.end_date),
+        time_zone=report.period.time_zone,
+        scale=books.scale,
+        currency=currency,
+        fiscal_year_start_month=fiscal_year_start_month,
+        partial=books.is_partial,
+        verdict=verdict,
+        files=(),
+        notes=tuple(f"{reason[0].upper()}{reason[1:]}." for reason in books.missing),
+    )
+    try:
+        with folder.new_version() as version:
+            previous = None if folder.current is None else Manifest.load(folder.current)
+            if replace_months and previous:
+                return replace_months_of(version, tables, manifest, previous, discovered=set(books.ledgers["id"]))
+            return write_dataset(version, tables, manifest, previous, months=tables["dim_load"]["month"].to_pylist())
+    except OSError as error:
+        msg = f"the export to {output} failed ({error.strerror or error}); the previous content is unchanged"
+        raise InputError(msg) from error

@@ -1,73 +1,197 @@
-"""Flat Parquet files: pandas, polars and DuckDB read back equal values."""
+"""The star schema as Parquet files: equal in every reader, linked where unchanged, replaced month by month."""
 
+import dataclasses
+import hashlib
+import json
 from decimal import Decimal
 
 import duckdb
 import pandas as pd
 import polars as pl
+import pyarrow.dataset
 import pyarrow.parquet as pq
+import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.money import to_minor_units
+from accounting_analytics.errors import InputError
+from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA
 
 ZONE = "America/New_York"
 
 
-def readers(path):
-    """Yield the rows of a file as pandas, polars and DuckDB read them."""
-    yield pd.read_parquet(path, dtype_backend="pyarrow").to_dict("records")
-    yield pl.read_parquet(path).to_dicts()
+def readers(folder):
+    """Yield the rows of a partitioned table as pandas, polars, pyarrow and DuckDB read them."""
+    yield pd.read_parquet(folder, dtype_backend="pyarrow").to_dict("records")
+    yield pl.read_parquet(folder, hive_partitioning=True).to_dicts()
+    yield pyarrow.dataset.dataset(folder, partitioning="hive").to_table().to_pylist()
     with duckdb.connect() as database:
-        yield database.sql(f"select * from '{path}'").to_arrow_table().to_pylist()  # noqa: S608 (our own path)
+        files = f"read_parquet('{folder}/*/*.parquet', hive_partitioning = true)"
+        yield database.sql(f"select * from {files}").to_arrow_table().to_pylist()  # noqa: S608 (our own path)
+
+
+def digests(manifest):
+    """Return the digest of each file."""
+    return {file.name: file.sha256 for file in manifest.files}
 
 
 def test_every_reader_gets_the_same_exact_amounts(frames, tmp_path):
-    """Amounts, ids, sides, local dates and instants of every line come back equal in all three readers."""
+    """Amounts, ids, sides, local dates and instants of every line come back equal in all readers."""
     aa.export_parquet(tmp_path / "out", **frames)
     lines = frames["line_entries"]
     local = lines["datetime"].dt.tz_convert(ZONE).dt.date
-    expected = [
-        (line_id, to_minor_units(Decimal(str(amount))), side, day, instant)
+    expected = {
+        line_id: (Decimal(f"{amount:.2f}"), side, day, instant, f"{day:%Y-%m}")
         for line_id, amount, side, day, instant in zip(
             lines["id"], lines["signed_amount"], lines["debit_credit"], local, lines["datetime"], strict=True
         )
-    ]
+    }
     assert len(expected) > 500
-    for rows in readers(tmp_path / "out" / "fact_line_entry.parquet"):
-        rows_read = [
-            (
-                row["id"],
-                row["signed_amount_minor_units"],
+    for rows in readers(tmp_path / "out" / "current" / "fact_line_entry"):
+        read = {
+            row["line_entry_id"]: (
+                row["signed_amount"],
                 row["debit_credit"],
-                row["datetime_local_date"],
-                pd.Timestamp(row["datetime"]).tz_convert("UTC"),
+                row["date"],
+                pd.Timestamp(row["datetime_utc"]).tz_convert("UTC"),
+                row["month"],
             )
             for row in rows
-        ]
-        assert rows_read == expected
-
-
-def test_cash_flow_lines_sum_to_the_report(frames, tmp_path):
-    """The exported cash flow lines sum to the report's net cash flow, in every reader."""
-    aa.export_parquet(tmp_path / "out", **frames)
-    for rows in readers(tmp_path / "out" / "fact_cash_flow_line.parquet"):
-        assert sum(row["amount_minor_units"] for row in rows) == to_minor_units(frames["report"].net_cash_flow) != 0
-        assert all(isinstance(row["ledger_name"], str) for row in rows)
+        }
+        assert read == expected
 
 
 def test_files_are_flat_and_plain(frames, tmp_path):
-    """No column is nested, dictionary, large or decimal, and no engine's metadata is in the file."""
+    """Amounts are decimals stored as INT64; no column is nested; no engine's metadata is in a file, only ours."""
     manifest = aa.export_parquet(tmp_path / "out", **frames)
-    assert len(manifest.files) == 3
-    for path in (tmp_path / "out").glob("*.parquet"):
-        schema = pq.read_schema(path)
-        assert {str(field.type) for field in schema} <= {
-            "string",
-            "int64",
-            "int32",
-            "bool",
-            "date32[day]",
-            "timestamp[us, tz=UTC]",
-        }
-        assert schema.metadata is None
-        assert all(field.name == field.name.lower() for field in schema)
+    assert list(manifest.tables) == sorted(table.name for table in STAR_SCHEMA)
+    for file in manifest.files:
+        parquet = pq.ParquetFile(tmp_path / "out" / "current" / file.name)
+        types = {str(field.type) for field in parquet.schema_arrow}
+        plain = {"string", "int64", "int32", "bool", "date32[day]", "timestamp[us, tz=UTC]", "decimal128(18, 2)"}
+        assert types <= plain
+        columns = [parquet.schema.column(number) for number in range(len(parquet.schema))]
+        assert all(one.physical_type == "INT64" for one in columns if one.logical_type.type == "DECIMAL")
+        metadata = {key.decode(): value.decode() for key, value in parquet.metadata.metadata.items()}
+        assert "ARROW:schema" not in metadata
+        assert metadata["table"] == file.table
+        assert {key.removeprefix("sum."): text for key, text in metadata.items() if key[:4] == "sum."} == file.sums
+
+
+def test_manifest_describes_the_files(frames, tmp_path):
+    """The manifest has the rows, exact sums and digest of every file, the period and how the figures agree."""
+    manifest = aa.export_parquet(tmp_path / "out", **frames, currency="USD")
+    current = tmp_path / "out" / "current"
+    assert (current / "manifest.json").read_text(encoding="utf-8") == manifest.to_json()
+    content = json.loads((current / "manifest.json").read_bytes())
+    assert (content["time_zone"], content["scale"], content["currency"], content["partial"]) == (ZONE, 2, "USD", False)
+    assert "agree" in content["verdict"]
+    written = {str(path.relative_to(current)) for path in current.rglob("*.parquet")}
+    assert {file.name for file in manifest.files} == written
+    for file in manifest.files:
+        path = current / file.name
+        assert (hashlib.sha256(path.read_bytes()).hexdigest(), pq.read_metadata(path).num_rows) == (
+            file.sha256,
+            file.rows,
+        )
+    flows = sum(Decimal(file.sums["signed_amount"]) for file in manifest.files if file.table == "fact_line_entry")
+    assert flows == 0
+
+
+def test_unchanged_books_give_the_same_files(frames, tmp_path):
+    """A second export has the same digests, its files are links to the first, and the first is kept until a third."""
+    first = aa.export_parquet(tmp_path / "out", **frames)
+    second = aa.export_parquet(tmp_path / "out", **frames)
+    assert digests(first) == digests(second)
+    versions = tmp_path / "out" / "versions"
+    assert sorted(path.name for path in versions.iterdir()) == ["1", "2"]
+    for file in second.files:
+        assert (versions / "1" / file.name).samefile(versions / "2" / file.name)
+    aa.export_parquet(tmp_path / "out", **frames)
+    assert sorted(path.name for path in versions.iterdir()) == ["2", "3"]
+    assert (tmp_path / "out" / "current").resolve() == versions / "3"
+
+
+def of_months(frames, start_date, end_date, company):
+    """Return the frames of a part of the period, with all ledgers."""
+    days = (start_date, end_date)
+    return {
+        "ledgers": frames["ledgers"],
+        "line_entries": aa.load_line_entries(company.client, frames["ledgers"]["id"], *days, time_zone=ZONE),
+        "report": aa.load_cash_flow_report(company.client, *days, time_zone=ZONE),
+    }
+
+
+def test_months_are_replaced_one_by_one(frames, demo_company, tmp_path):
+    """Two months and then the third are the tables of all three; files of other months are links."""
+    whole = aa.export_parquet(tmp_path / "whole", **frames)
+    aa.export_parquet(tmp_path / "out", **of_months(frames, "2025-01-01", "2025-02-28", demo_company))
+    march = of_months(frames, "2025-03-01", "2025-03-31", demo_company)
+    merged = aa.export_parquet(tmp_path / "out", **march, replace_months=True)
+    assert (merged.start_date, merged.end_date, merged.notes) == ("2025-01-01", "2025-03-31", ())
+    assert merged.tables == whole.tables
+    for table in STAR_SCHEMA:
+        if table.name != "dim_load":  # states what each month was loaded with
+            files = (tmp_path / name / "current" for name in ("whole", "out"))
+            one, other = (pyarrow.dataset.dataset(_files(path, table.name)).to_table() for path in files)
+            assert one.equals(other), table.name
+    versions = tmp_path / "out" / "versions"
+    name = "fact_line_entry/month=2025-01/fact_line_entry.parquet"
+    assert (versions / "1" / name).samefile(versions / "2" / name)
+
+
+def _files(folder, table):
+    return sorted(str(path) for path in folder.rglob(f"{table}.parquet"))
+
+
+def test_months_that_do_not_fit_are_refused(frames, demo_company, tmp_path):
+    """Fewer days of a month, fewer ledgers or another time zone would lose or mix figures; nothing changes."""
+    aa.export_parquet(tmp_path / "out", **frames)
+    before = (tmp_path / "out" / "current").resolve()
+    part = of_months(frames, "2025-03-02", "2025-03-31", demo_company)
+    with pytest.raises(InputError, match="2025-03 is exported from 2025-03-01 to 2025-03-31; replacing it"):
+        aa.export_parquet(tmp_path / "out", **part, replace_months=True)
+    march = of_months(frames, "2025-03-01", "2025-03-31", demo_company)
+    with pytest.raises(InputError, match="has currency None, not 'EUR'"):
+        aa.export_parquet(tmp_path / "out", **march, replace_months=True, currency="EUR")
+    used = frames["line_entries"]["ledger_id"].iloc[-1]
+    lines, ledgers = march["line_entries"], march["ledgers"]
+    fewer = {"line_entries": lines[lines["ledger_id"] != used], "ledgers": ledgers[ledgers["id"] != used]}
+    with pytest.raises(InputError, match=rf"line entries of 1 ledger\(s\) that were not discovered now: {used}"):
+        aa.export_parquet(tmp_path / "out", **march | fewer, replace_months=True)
+    assert (tmp_path / "out" / "current").resolve() == before
+
+
+def test_balances_that_do_not_continue_are_noted(frames, demo_company, tmp_path):
+    """A month that starts with another balance than the month before ends with is named, with both amounts."""
+    aa.export_parquet(tmp_path / "out", **of_months(frames, "2025-01-01", "2025-02-28", demo_company))
+    march = of_months(frames, "2025-03-01", "2025-03-31", demo_company)
+    starting = march["report"].starting_balances
+    shifted = starting.assign(cash_balance=starting["cash_balance"].add(0.01).round(2))
+    report = dataclasses.replace(march["report"], starting_balances=shifted)
+    merged = aa.export_parquet(tmp_path / "out", **march | {"report": report}, replace_months=True)
+    assert len(merged.notes) >= len(shifted)
+    assert any("at the end of 2025-02-28 but" in note and "export both months again" in note for note in merged.notes)
+
+
+def test_missing_lines_are_stated(frames, tmp_path):
+    """The manifest and every month of an incomplete load say so, with the reason."""
+    report = dataclasses.replace(frames["report"], partial=True)
+    manifest = aa.export_parquet(tmp_path / "out", **frames | {"report": report})
+    assert manifest.partial
+    loads = pq.read_table(tmp_path / "out" / "current" / "dim_load.parquet")
+    assert loads["is_partial"].to_pylist() == [True] * 3
+    fewer = frames["line_entries"].iloc[1:]
+    manifest = aa.export_parquet(tmp_path / "out", **frames | {"line_entries": fewer})
+    assert manifest.partial
+    assert any("1 lines were removed after the load" in note for note in manifest.notes)
+
+
+def test_books_without_lines_are_exported(frames, tmp_path):
+    """A period without lines gives files with columns and no rows."""
+    report = frames["report"]
+    empty = dataclasses.replace(report, ledgers=report.ledgers.head(0), lines=report.lines.head(0))
+    manifest = aa.export_parquet(
+        tmp_path / "out", **frames | {"report": empty, "line_entries": frames["line_entries"].head(0)}
+    )
+    assert (manifest.tables["fact_line_entry"], manifest.tables["fact_cash_flow_line"]) == (0, 0)
+    assert pl.read_parquet(tmp_path / "out" / "current" / "fact_line_entry").height == 0

@@ -42,12 +42,12 @@ def export(
 
     The files have line entries, cash flow lines and ledgers.
     """
-    from accounting_analytics.exports import find_export, require_replaceable
+    from accounting_analytics.exports import VersionFolder, find_export
     from accounting_analytics.periods import Period
 
     export_to = find_export(export_format)
     if not dry_run:
-        require_replaceable(output)  # refuse before the load, not after it
+        VersionFolder(output)  # refuses a folder with other files before the load, not after it
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
         period = Period.of(start_date, end_date, zone)
         options = LoadOptions(checkpoint, dry_run, as_json, allow_partial, parents)

@@ -1,0 +1,262 @@
+"""The star schema as Parquet files: one file a table, or one a month of it; months can be replaced one by one."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from accounting_analytics.atomic_files import replace_file
+from accounting_analytics.errors import InputError
+from accounting_analytics.exports.manifest import MANIFEST, ExportedFile, Manifest
+from accounting_analytics.exports.star_schema.merged_months import (
+    gaps_between_months,
+    merge_dimensions,
+    require_whole_months,
+)
+from accounting_analytics.exports.star_schema.tables import (
+    DIM_LEDGER,
+    DIM_LOAD,
+    FACT_LINE_ENTRY,
+    FACT_PERIOD_BALANCE,
+    STAR_SCHEMA,
+)
+from accounting_analytics.messages import join_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from pathlib import Path
+    from typing import BinaryIO
+
+    from accounting_analytics.exports.star_schema.tables import StarTable
+
+_SUM_DIGITS = 38
+_FIXED_BY_FIRST_EXPORT = ("time_zone", "scale", "currency", "fiscal_year_start_month")
+
+
+class Part(NamedTuple):
+    """The rows of one file.
+
+    Attributes
+    ----------
+    table : StarTable
+        The table that the rows belong to.
+    month : str or None
+        Their month; None if the table is not divided by month.
+    rows : pyarrow.Table
+        The rows, without the column ``month`` if it is in the path.
+    """
+
+    table: StarTable
+    month: str | None
+    rows: pa.Table
+
+    @property
+    def name(self) -> str:
+        """Path of the file in its folder: ``fact_transfer/month=2026-01/fact_transfer.parquet``."""
+        file = f"{self.table.name}.parquet"
+        return file if self.month is None else f"{self.table.name}/month={self.month}/{file}"
+
+
+def write_dataset(
+    folder: Path,
+    tables: Mapping[str, pa.Table],
+    manifest: Manifest,
+    previous: Manifest | None = None,
+    *,
+    months: Iterable[str],
+    kept: Iterable[ExportedFile] = (),
+) -> Manifest:
+    """Write the files of tables and, last, the manifest; a file that is the same as before is linked, not copied.
+
+    Parameters
+    ----------
+    folder : Path
+        An empty folder.
+    tables : mapping of str to pyarrow.Table
+        The tables of the star schema.
+    manifest : Manifest
+        What the files contain; the list of files is added.
+    previous : Manifest, optional
+        The current version.
+    months : iterable of str
+        Months to write; a month without rows gets files too.
+    kept : iterable of ExportedFile
+        Files of the current version that stay as they are.
+
+    Raises
+    ------
+    OSError
+        A file cannot be written.
+    """
+    known = {file.name: file for file in previous.files} if previous else {}
+    files = [_write_part(folder, part, manifest) for part in _parts(tables, months)]
+    same = [file for file in files if known.get(file.name) == file]
+    if previous:
+        for file in (*same, *kept):
+            _link(previous.folder / file.name, folder / file.name)
+    complete = replace(manifest, files=tuple(sorted([*files, *kept], key=lambda file: file.name)))
+    text = complete.to_json()
+    replace_file(folder / MANIFEST, lambda file: file.write(text.encode()), remove_leftovers=False)
+    return complete
+
+
+def replace_months(
+    folder: Path,
+    tables: Mapping[str, pa.Table],
+    manifest: Manifest,
+    previous: Manifest,
+    *,
+    discovered: Collection[str],
+) -> Manifest:
+    """Write the files of the months in `tables`, and link those of all other months of the current version.
+
+    `discovered` are the ids of the ledgers whose line entries were loaded.
+
+    Raises
+    ------
+    InputError
+        The current version has another time zone, scale or currency, more days of a month, or line entries of a
+        ledger that was not discovered now.
+    OSError
+        A file cannot be written.
+    """
+    _require_same_settings(previous, manifest)
+    old = {table.name: read_table(previous, table) for table in STAR_SCHEMA if not table.is_partitioned}
+    require_whole_months(old[DIM_LOAD.name], tables[DIM_LOAD.name])
+    months = tables[DIM_LOAD.name]["month"].to_pylist()
+    kept = [file for file in previous.files if file.month is not None and file.month not in set(months)]
+    _require_same_ledgers(previous, discovered, set(months))
+    merged = {**tables, **merge_dimensions(old, tables, manifest.fiscal_year_start_month)}
+    loads, ledgers = merged[DIM_LOAD.name], merged[DIM_LEDGER.name]
+    names = dict(zip(ledgers["ledger_id"].to_pylist(), ledgers["name"].to_pylist(), strict=True))
+    balances = read_table(replace(previous, files=tuple(kept)), FACT_PERIOD_BALANCE)
+    new_balances = tables[FACT_PERIOD_BALANCE.name].drop_columns("month")
+    gaps = gaps_between_months(pa.concat_tables([balances, new_balances]), names)
+    whole = replace(
+        manifest,
+        start_date=str(pc.min(loads["start_date"])),
+        end_date=str(pc.max(loads["end_date"])),
+        partial=pc.any(loads["is_partial"]).as_py(),
+        notes=(*manifest.notes, *gaps),
+    )
+    return write_dataset(folder, merged, whole, previous, months=months, kept=kept)
+
+
+def read_table(manifest: Manifest, table: StarTable) -> pa.Table:
+    """Rows of a table of an export, without the column ``month`` if it is in the paths."""
+    schema = table.schema(manifest.scale)
+    if table.is_partitioned:
+        schema = schema.remove(schema.get_field_index("month"))
+    files = [file for file in manifest.files if file.table == table.name]
+    read = [pq.ParquetFile(manifest.folder / file.name).read().cast(schema) for file in files]
+    return pa.concat_tables(read) if read else schema.empty_table()
+
+
+def describe_file(path: Path, part: Part) -> ExportedFile:
+    """Rows, exact sums and digest of a file."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return ExportedFile(part.name, part.table.name, part.month, part.rows.num_rows, control_totals(part.rows), digest)
+
+
+def control_totals(rows: pa.Table) -> dict[str, str]:
+    """Exact sum of each amount column, as text."""
+    totals = {}
+    for field in rows.schema:
+        if pa.types.is_decimal(field.type):
+            # summed with more digits, because sums of 18 digits may have more
+            wide = rows[field.name].cast(pa.decimal128(_SUM_DIGITS, field.type.scale))
+            totals[field.name] = f"{pc.sum(wide, min_count=0).as_py():f}"
+    return totals
+
+
+def _parts(tables: Mapping[str, pa.Table], months: Iterable[str]) -> Iterator[Part]:
+    """Divide tables into the rows of files."""
+    listed = list(months)
+    for table in STAR_SCHEMA:
+        rows = tables[table.name]
+        if not table.is_partitioned:
+            yield Part(table, None, rows.sort_by([(name, "ascending") for name in table.key]))
+            continue
+        for month in listed:
+            yield Part(table, month, rows.filter(pc.equal(rows["month"], month)).drop_columns("month"))
+
+
+def _write_part(folder: Path, part: Part, manifest: Manifest) -> ExportedFile:
+    path = folder / part.name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, partial(_write_parquet, part.rows, _file_metadata(part, manifest)), remove_leftovers=False)
+    return describe_file(path, part)
+
+
+def _write_parquet(rows: pa.Table, metadata: dict[str, str], file: BinaryIO) -> None:
+    with pq.ParquetWriter(
+        file,
+        rows.schema,
+        compression="zstd",
+        compression_level=1,
+        store_schema=False,  # readers other than Arrow do not know it
+        store_decimal_as_integer=True,
+    ) as writer:
+        writer.write_table(rows)
+        writer.add_key_value_metadata(metadata)
+
+
+def _file_metadata(part: Part, manifest: Manifest) -> dict[str, str]:
+    """Describe the rows of a file, as key-value metadata of Parquet; the same for the same rows."""
+    totals = {f"sum.{name}": text for name, text in control_totals(part.rows).items()}
+    return {
+        "table": part.table.name,
+        "grain": part.table.grain,
+        "key": ", ".join(part.table.key),
+        "period": part.month or f"{manifest.start_date} to {manifest.end_date}",
+        "time_zone": manifest.time_zone,
+        "scale": str(manifest.scale),
+        "currency": manifest.currency or "",
+        "verdict": manifest.verdict,
+        "partial": str(manifest.partial).lower(),
+        **totals,
+    }
+
+
+def _link(existing: Path, path: Path) -> None:
+    """Make `path` a second name of an existing file; a copy where the file system has no links."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    try:
+        os.link(existing, path)
+    except OSError:
+        shutil.copy2(existing, path)
+
+
+def _require_same_ledgers(previous: Manifest, discovered: Collection[str], months: set[str]) -> None:
+    """Refuse months without the lines of a ledger that has some in the current version."""
+    files = tuple(file for file in previous.files if file.month in months)
+    used = read_table(replace(previous, files=files), FACT_LINE_ENTRY)["ledger_id"]
+    absent = set(used.to_pylist()) - set(discovered)
+    if absent:
+        msg = (
+            f"the months to replace have line entries of {len(absent)} ledger(s) that were not discovered now: "
+            f"{join_ids(absent)}; discover the ledgers from {previous.start_date} to {previous.end_date} and load "
+            "their line entries; nothing was written"
+        )
+        raise InputError(msg)
+
+
+def _require_same_settings(previous: Manifest, manifest: Manifest) -> None:
+    different = [name for name in _FIXED_BY_FIRST_EXPORT if getattr(previous, name) != getattr(manifest, name)]
+    if different:
+        name = different[0]
+        msg = (
+            f"the export in {previous.folder.parent.parent} has {name} {getattr(previous, name)!r}, not "
+            f"{getattr(manifest, name)!r}; months of both cannot be in one export; nothing was written"
+        )
+        raise InputError(msg)

@@ -1,0 +1,159 @@
+"""The dimensions of ledgers, transactions, tags and exported months."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accounting_analytics.categorization.uncategorized_ledgers import uncategorized_ledgers
+from accounting_analytics.chart_of_accounts import LedgerType, SubType, display_order
+from accounting_analytics.exports.star_schema.tables import (
+    BRIDGE_LINE_ENTRY_TAG,
+    DIM_CASH_LEDGER,
+    DIM_LEDGER,
+    DIM_LOAD,
+    DIM_TAG,
+    DIM_TRANSACTION,
+)
+from accounting_analytics.frame_columns import split_lists
+from accounting_analytics.ledger_names import LedgerNames
+from accounting_analytics.schemas import Ledgers
+from accounting_analytics.version import __version__
+
+if TYPE_CHECKING:
+    from accounting_analytics.exports.star_schema.exported_books import ExportedBooks
+
+_BALANCE_SHEET = {LedgerType.ASSET, LedgerType.LIABILITY, LedgerType.EQUITY}
+_OPTIONAL_TRANSACTION_COLUMNS = ("review_status", "posted_status", "personal")
+
+
+def ledger_dimension(books: ExportedBooks) -> pa.Table:
+    """``dim_ledger``: the chart of accounts, and ledgers that only lines or the report name."""
+    ledgers = _all_ledgers(books)
+    ids, is_cash = ledgers["id"], ledgers["id"].isin(books.cash_ledger_ids)
+    by_id = dict(zip(ids, ledgers["name"], strict=True))
+    names = LedgerNames.from_frame(ledgers)
+    upwards = {ledger_id: [ledger_id, *names.hierarchy.ancestors(ledger_id)] for ledger_id in ids}
+    codes = zip(ledgers["sort_code"], ids, strict=True)
+    ordered = [ledger_id for _, ledger_id in sorted(codes, key=lambda one: display_order(*one))]
+    position = {ledger_id: number for number, ledger_id in enumerate(ordered, start=1)}
+    is_transfer = (ledgers["sub_type"] == SubType.TRANSFERS_BETWEEN_ACCOUNTS).fillna(value=False)
+    added = {
+        "ledger_id": ids,
+        "path": ids.map(names.path),
+        "level": ids.map(lambda ledger_id: len(upwards[ledger_id])),
+        "root_name": ids.map(lambda ledger_id: names.name(upwards[ledger_id][-1])),
+        "parent_ledger_id": ledgers["parent_id"],
+        "parent_name": ledgers["parent_id"].map(by_id),
+        "statement": ledgers["type"].map(_statement, na_action="ignore"),
+        "statement_section": ledgers["sub_type"].map(_section, na_action="ignore"),
+        "display_order": ids.map(position),
+        "is_cash": is_cash,
+        "is_transfer": is_transfer,
+        "is_uncategorized": ids.isin(uncategorized_ledgers(ledgers)),
+        "created_at_utc": ledgers["created_at"],
+    }
+    return DIM_LEDGER.from_columns({**ledgers, **added}, books.scale)
+
+
+def cash_ledger_dimension(ledgers: pa.Table, scale: int) -> pa.Table:
+    """``dim_cash_ledger``: the rows of ``dim_ledger`` that report cash flow, for a second relation of the facts."""
+    cash = ledgers.filter(ledgers["is_cash"])
+    renamed = {"cash_ledger_id": "ledger_id", "cash_ledger_name": "name", "cash_ledger_path": "path"}
+    return DIM_CASH_LEDGER.from_columns(
+        {name: cash[renamed.get(name, name)] for name in DIM_CASH_LEDGER.columns}, scale
+    )
+
+
+def transaction_dimension(books: ExportedBooks) -> pa.Table:
+    """``dim_transaction``: transactions of the period; fields that were not expanded are null."""
+    frame = _own_lines(books)
+    absent = pd.Series(None, index=frame.index, dtype="object")
+    uncategorized = pa.array(list(uncategorized_ledgers(books.ledgers)), books.lines["ledger_id"].type)
+    entries = books.lines.filter(pc.is_in(books.lines["ledger_id"], value_set=uncategorized))["journal_entry_id"]
+    names = dict(zip(books.ledgers["id"], books.ledgers["name"], strict=True))
+    is_inflow = [amount >= 0 for amount in frame["signed_amount"]]
+    columns: dict[str, Any] = {
+        "transaction_id": frame["transaction_id"],
+        "transaction_date": frame["date"],
+        "description": frame["transaction_description"] if "transaction_description" in frame else frame["description"],
+        "account_name": frame["ledger_id"].map(names),
+        "transaction_amount": pa.array(frame["signed_amount"], from_pandas=True),
+        "direction": ["inflow" if inflow else "outflow" for inflow in is_inflow],
+        "is_uncategorized": frame["journal_entry_id"].isin(entries.to_pylist()),
+        "age_in_days": [(books.period.end_date - day).days for day in frame["date"]],
+        "source_account_id": frame.get("source_account_id", absent),
+    }
+    columns |= {name: frame.get(f"transaction_{name}", absent) for name in _OPTIONAL_TRANSACTION_COLUMNS}
+    return DIM_TRANSACTION.from_columns(columns, books.scale)
+
+
+def tag_tables(books: ExportedBooks) -> tuple[pa.Table, pa.Table]:
+    """``dim_tag`` and ``bridge_line_entry_tag``, of the tags that lines of the period carry."""
+    lines = books.lines.select(["id", "month", "tag_ids"]).to_pandas()
+    tags = split_lists(lines["tag_ids"].astype("str").where(lines["tag_ids"].notna()))
+    tagged = lines.loc[tags.index]
+    bridge = {"line_entry_id": tagged["id"], "tag_id": tags, "month": tagged["month"]}
+    ids = sorted(set(tags))
+    absent: list[str | None] = [None] * len(ids)
+    dimension = {"tag_id": ids, "tag_name": absent, "tag_group_id": absent}
+    return DIM_TAG.from_columns(dimension, books.scale), BRIDGE_LINE_ENTRY_TAG.from_columns(bridge, books.scale)
+
+
+def load_dimension(books: ExportedBooks, *, currency: str | None, verdict: str) -> pa.Table:
+    """``dim_load``: a row for each calendar month of the period, also for one without lines."""
+    counts = {row["values"]: row["counts"] for row in books.lines["month"].value_counts().to_pylist()}
+    months = [month.start_date.isoformat()[:7] for month in books.period.months()]
+    columns = {
+        "month": months,
+        "start_date": [month.start_date for month in books.period.months()],
+        "end_date": [month.end_date for month in books.period.months()],
+        "line_entries": [counts.get(month, 0) for month in months],
+    }
+    same = {
+        "time_zone": books.period.time_zone,
+        "currency": currency,
+        "scale": books.scale,
+        "is_partial": books.is_partial,
+        "verdict": verdict,
+        "package_version": __version__,
+    }
+    return DIM_LOAD.from_columns(columns | {name: [value] * len(months) for name, value in same.items()}, books.scale)
+
+
+def _all_ledgers(books: ExportedBooks) -> pd.DataFrame:
+    """Ledgers of the chart of accounts, and a row with id and name for each other ledger of a line or the report."""
+    report, lines = books.report, books.lines.select(["ledger_id", "ledger_name"]).group_by(["ledger_id"])
+    in_lines = lines.aggregate([("ledger_name", "min")]).to_pandas()
+    named = {
+        **dict(zip(in_lines["ledger_id"], in_lines["ledger_name_min"], strict=True)),
+        **dict(zip(report.starting_balances["ledger_id"], report.starting_balances["ledger_name"], strict=True)),
+        **dict(zip(report.ledgers["ledger_id"], report.ledgers["name"], strict=True)),
+    }
+    others = {ledger_id: name for ledger_id, name in named.items() if ledger_id not in set(books.ledgers["id"])}
+    if not others:
+        return books.ledgers
+    columns: dict[str, list[object]] = {name: [None] * len(others) for name in books.ledgers.columns}
+    columns |= {"id": list(others), "name": list(others.values()), "sort_code": [""] * len(others)}
+    columns["report_cash_flow"] = [ledger_id in books.cash_ledger_ids for ledger_id in others]
+    rows = Ledgers.from_columns({name: columns[name] for name in Ledgers.dtypes() if name in columns})
+    return pd.concat([books.ledgers, rows], ignore_index=True)
+
+
+def _own_lines(books: ExportedBooks) -> pd.DataFrame:
+    """Line of each transaction on its account; the first if there are several."""
+    lines = books.lines.filter(pc.is_valid(books.lines["transaction_id"]))
+    frame: pd.DataFrame = lines.sort_by([("datetime", "ascending"), ("id", "ascending")]).to_pandas()
+    return frame.drop_duplicates("transaction_id", ignore_index=True)
+
+
+def _statement(ledger_type: str) -> str:
+    return "balance sheet" if ledger_type in _BALANCE_SHEET else "income statement"
+
+
+def _section(sub_type: str) -> str:
+    """Heading of a group of ledgers in a statement: ``Operating expenses``."""
+    return sub_type.replace("_", " ").capitalize()

@@ -1,0 +1,108 @@
+"""The books that are exported: line entries of exactly the period, the chart of accounts, and the report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accounting_analytics.arguments import require_type
+from accounting_analytics.cash_flow_report import CashFlowReport, require_report
+from accounting_analytics.errors import FrameError
+from accounting_analytics.load_metadata import missing_reasons
+from accounting_analytics.periods import zone
+from accounting_analytics.schemas import Ledgers, LineEntries
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from accounting_analytics.periods import Period
+
+
+class ExportedBooks(NamedTuple):
+    """Validated line entries, ledgers and report of one period.
+
+    Attributes
+    ----------
+    lines : pyarrow.Table
+        :class:`~accounting_analytics.schemas.LineEntries` of the period, exact, with ``date`` and ``month``.
+    ledgers : DataFrame
+        :class:`~accounting_analytics.schemas.Ledgers`.
+    report : CashFlowReport
+        Exact.
+    missing : tuple of str
+        Reasons why lines of the period are missing.
+    """
+
+    lines: pa.Table
+    ledgers: pd.DataFrame
+    report: CashFlowReport
+    missing: tuple[str, ...]
+
+    @classmethod
+    def from_frames(cls, line_entries: pd.DataFrame, ledgers: pd.DataFrame, report: CashFlowReport) -> Self:
+        """Validate the frames, and keep the lines of the report's period.
+
+        Raises
+        ------
+        FrameError
+            A table is not valid, or the scales differ.
+        InputError
+            An argument is of another type.
+        """
+        require_type(line_entries, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
+        require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
+        require_report(report, "report")
+        exact = LineEntries.exact(LineEntries.checked(line_entries))
+        if exact.scale != report.scale:
+            msg = f"line entries have scale {exact.scale}, the report has scale {report.scale}"
+            raise FrameError(msg)
+        lines = pa.Table.from_pandas(exact.frame.drop(columns="local_date", errors="ignore"), preserve_index=False)
+        return cls(
+            lines=_within(with_dates(lines.replace_schema_metadata(None), report.period), report.period),
+            ledgers=Ledgers.checked(ledgers),
+            report=report.exact(),
+            missing=missing_reasons(line_entries, report.period),
+        )
+
+    @property
+    def scale(self) -> int:
+        """Fraction digits of the amounts."""
+        return self.report.scale
+
+    @property
+    def period(self) -> Period:
+        """The exported days."""
+        return self.report.period
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether lines of the period are known to be missing."""
+        return self.report.partial or bool(self.missing)
+
+    @property
+    def cash_ledger_ids(self) -> list[str]:
+        """Ids of the ledgers that report cash flow, those of the report included, in the order of the report."""
+        listed = self.report.starting_balances["ledger_id"].tolist()
+        cash = self.ledgers.loc[self.ledgers["report_cash_flow"], "id"].tolist()
+        return list(dict.fromkeys([*listed, *cash]))
+
+
+def with_dates(table: pa.Table, period: Period) -> pa.Table:
+    """Table with the local ``date`` of each ``datetime`` in the zone of a period, and its ``month`` as ``2026-01``."""
+    dates = local_dates(table["datetime"], period.time_zone)
+    months = pc.utf8_slice_codeunits(dates.cast(pa.string()), 0, 7)
+    return table.append_column("date", dates).append_column("month", months)
+
+
+def local_dates(instants: pa.ChunkedArray, time_zone: str) -> pa.Array:
+    """Local calendar date of each instant."""
+    local: pd.Series[Any] = instants.to_pandas().dt.tz_convert(zone(time_zone)).dt.tz_localize(None)
+    return pa.array(local.dt.normalize(), pa.timestamp("us"), from_pandas=True).cast(pa.date32())
+
+
+def _within(lines: pa.Table, period: Period) -> pa.Table:
+    start, end = (pa.scalar(day, pa.date32()) for day in (period.start_date, period.end_date))
+    return lines.filter(pc.and_(pc.greater_equal(lines["date"], start), pc.less_equal(lines["date"], end)))

@@ -1,0 +1,97 @@
+"""Dimensions of an export of which only some months are replaced."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accounting_analytics.chart_of_accounts import display_order
+from accounting_analytics.errors import InputError
+from accounting_analytics.exports.star_schema.calendar import date_dimension
+from accounting_analytics.exports.star_schema.dimensions import cash_ledger_dimension
+from accounting_analytics.exports.star_schema.tables import DIM_LEDGER, DIM_LOAD, DIM_TAG, DIM_TRANSACTION
+from accounting_analytics.periods import Period
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from accounting_analytics.exports.star_schema.tables import StarTable
+
+Tables = dict[str, pa.Table]
+
+
+def require_whole_months(old_loads: pa.Table, new_loads: pa.Table) -> None:
+    """Refuse to replace a month by fewer of its days.
+
+    Raises
+    ------
+    InputError
+        A month of the new export does not have all exported days of the old one.
+    """
+    old = {row["month"]: row for row in old_loads.to_pylist()}
+    for new in new_loads.to_pylist():
+        before = old.get(new["month"], new)
+        if new["start_date"] > before["start_date"] or new["end_date"] < before["end_date"]:
+            msg = (
+                f"{new['month']} is exported from {before['start_date']} to {before['end_date']}; replacing it with "
+                f"{new['start_date']} to {new['end_date']} would lose days; export the whole month, nothing was written"
+            )
+            raise InputError(msg)
+
+
+def merge_dimensions(old: Mapping[str, pa.Table], new: Mapping[str, pa.Table], fiscal_year_start_month: int) -> Tables:
+    """Dimensions of `new`, and the rows of `old` that they lack; ages and positions are those of the whole."""
+    loads = _merge(DIM_LOAD, old, new).sort_by("month")
+    zone, scale = (loads[name][0].as_py() for name in ("time_zone", "scale"))
+    start, end = pc.min(loads["start_date"]).as_py(), pc.max(loads["end_date"]).as_py()
+    ledgers = _with_positions(_merge(DIM_LEDGER, old, new))
+    return {
+        DIM_LEDGER.name: ledgers,
+        "dim_cash_ledger": cash_ledger_dimension(ledgers, scale),
+        "dim_date": date_dimension(Period(start, end, zone), fiscal_year_start_month),
+        DIM_TRANSACTION.name: _with_ages(_merge(DIM_TRANSACTION, old, new), end),
+        DIM_TAG.name: _merge(DIM_TAG, old, new),
+        DIM_LOAD.name: loads,
+    }
+
+
+def gaps_between_months(period_balances: pa.Table, names: Mapping[str, str]) -> Iterator[str]:
+    """Describe each account whose balance at the start of a month is not the one at the end of the month before."""
+    by_account = period_balances.sort_by([("cash_ledger_id", "ascending"), ("date", "ascending")]).to_pylist()
+    for before, after in pairwise(by_account):
+        follows = (after["start_date"] - before["date"]).days == 1
+        same = before["cash_ledger_id"] == after["cash_ledger_id"]
+        if same and follows and before["ending_balance"] != after["starting_balance"]:
+            yield (
+                f"{names.get(after['cash_ledger_id'], after['cash_ledger_id'])} has {before['ending_balance']:,f} at "
+                f"the end of {before['date']} but {after['starting_balance']:,f} at the start of "
+                f"{after['start_date']}: the books changed between the two exports; export both months again."
+            )
+
+
+def _merge(table: StarTable, old: Mapping[str, pa.Table], new: Mapping[str, pa.Table]) -> pa.Table:
+    (key,) = table.key
+    added, before = new[table.name], old[table.name].cast(new[table.name].schema)
+    absent = pc.invert(pc.is_in(before[key], value_set=added[key].combine_chunks()))
+    return pa.concat_tables([added, before.filter(absent)])
+
+
+def _with_positions(ledgers: pa.Table) -> pa.Table:
+    rows = ledgers.select(["sort_code", "ledger_id"]).to_pylist()
+    order = sorted(range(len(rows)), key=lambda row: display_order(rows[row]["sort_code"], rows[row]["ledger_id"]))
+    position = {row: number for number, row in enumerate(order, start=1)}
+    return _replace(ledgers, "display_order", [position[row] for row in range(len(rows))])
+
+
+def _with_ages(transactions: pa.Table, last_day: object) -> pa.Table:
+    days = pc.days_between(transactions["transaction_date"], pa.scalar(last_day, pa.date32()))
+    return _replace(transactions, "age_in_days", days)
+
+
+def _replace(table: pa.Table, name: str, values: object) -> pa.Table:
+    field = table.schema.field(name)
+    column = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+    return table.set_column(table.column_names.index(name), field, column.cast(field.type))

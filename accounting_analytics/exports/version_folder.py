@@ -1,0 +1,123 @@
+"""A folder whose content is replaced as a whole: numbered versions, and a link to the current one.
+
+::
+
+    DIR/current -> versions/7
+    DIR/versions/6    the version before, for readers that are still reading it
+    DIR/versions/7
+
+A version is written under another name and renamed when it is complete; then the link is replaced by a rename. A reader
+that resolves the link once sees the old version or the new one, also if the writer is killed.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from filelock import FileLock, Timeout
+
+from accounting_analytics.atomic_files import TEMPORARY_SUFFIX, sync_folder
+from accounting_analytics.errors import InputError
+from accounting_analytics.messages import join_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CURRENT = "current"
+_VERSIONS = "versions"
+_LOCK = ".lock"
+_NEXT_LINK = f"{CURRENT}{TEMPORARY_SUFFIX}"
+_NUMBER = re.compile(r"[1-9][0-9]*")
+
+
+class VersionFolder:
+    """A folder of versions; it must be new, empty, or contain nothing else.
+
+    Parameters
+    ----------
+    path : path
+        The folder; created with the first version.
+
+    Raises
+    ------
+    InputError
+        It contains other files, which are left as they are, or it is not a folder.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if not self.path.exists():
+            return
+        if not self.path.is_dir():
+            msg = f"{self.path} is a file; name a folder to export to"
+            raise InputError(msg)
+        others = {one.name for one in self.path.iterdir()} - {CURRENT, _VERSIONS, _LOCK, _NEXT_LINK}
+        if others:
+            msg = (
+                f"{self.path} contains files that are not part of an export ({join_ids(others)}); name an empty or new "
+                "folder; nothing was written"
+            )
+            raise InputError(msg)
+
+    @property
+    def current(self) -> Path | None:
+        """Folder of the current version, resolved; None if there is none."""
+        link = self.path / CURRENT
+        return link.resolve() if link.is_symlink() and link.is_dir() else None
+
+    @contextmanager
+    def new_version(self) -> Iterator[Path]:
+        """Folder for the files of the next version, which becomes the current one when the block ends without an error.
+
+        Raises
+        ------
+        InputError
+            Another program is writing a version.
+        OSError
+            The folder cannot be written; the current version is unchanged.
+        """
+        (self.path / _VERSIONS).mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.path / _LOCK, timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            msg = f"another export to {self.path} is running; wait for it; nothing was written"
+            raise InputError(msg) from None
+        try:
+            complete = self.path / _VERSIONS / str(self._last_number() + 1)
+            unfinished = complete.with_name(f"{complete.name}{TEMPORARY_SUFFIX}")
+            self._remove_versions(keep=self.current)
+            unfinished.mkdir()
+            try:
+                yield unfinished
+                self._make_current(unfinished, complete)
+            except BaseException:  # also when interrupted: nothing unfinished stays
+                shutil.rmtree(unfinished, ignore_errors=True)
+                raise
+        finally:
+            lock.release()
+
+    def _make_current(self, unfinished: Path, complete: Path) -> None:
+        for folder in (unfinished, *(one for one in unfinished.rglob("*") if one.is_dir())):
+            sync_folder(folder)
+        unfinished.rename(complete)
+        sync_folder(complete.parent)
+        link = self.path / _NEXT_LINK
+        link.unlink(missing_ok=True)
+        link.symlink_to(Path(_VERSIONS) / complete.name, target_is_directory=True)
+        link.replace(self.path / CURRENT)
+        sync_folder(self.path)
+
+    def _last_number(self) -> int:
+        names = [one.name for one in (self.path / _VERSIONS).iterdir()]
+        return max((int(name) for name in names if _NUMBER.fullmatch(name)), default=0)
+
+    def _remove_versions(self, *, keep: Path | None) -> None:
+        """Remove what an earlier export left: versions before the current one, and unfinished ones."""
+        for one in (self.path / _VERSIONS).iterdir():
+            if keep is None or one.resolve() != keep:
+                shutil.rmtree(one)

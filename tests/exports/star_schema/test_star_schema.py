@@ -1,0 +1,166 @@
+"""The star schema: keys, references, and figures that add up to those of the report."""
+
+from decimal import Decimal
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from accounting_analytics.errors import FrameError
+from accounting_analytics.exports.star_schema.build import build_star_schema
+from accounting_analytics.exports.star_schema.exported_books import ExportedBooks
+from accounting_analytics.exports.star_schema.tables import KEYS, STAR_SCHEMA
+from accounting_analytics.money import pandas_dtype
+
+TABLES = {table.name: table for table in STAR_SCHEMA}
+
+
+@pytest.fixture(scope="module")
+def database(frames):
+    """Return a DuckDB connection with the tables of the demo's first quarter."""
+    tables = build_star_schema(ExportedBooks.from_frames(**frames), verdict="agrees", currency="USD")
+    with duckdb.connect() as connection:
+        for name, table in tables.items():
+            connection.register(name, table)
+        yield connection
+
+
+def rows(database, query):
+    """Return the rows of a query."""
+    return database.sql(query).fetchall()
+
+
+@pytest.mark.parametrize("table", STAR_SCHEMA, ids=lambda table: table.name)
+def test_keys_are_unique_and_references_complete(table, database):
+    """No key occurs twice or is null, and every foreign key has a row in the table it refers to."""
+    key = ", ".join(table.key)
+    assert rows(database, f"select {key} from {table.name} group by all having count(*) > 1") == []  # noqa: S608
+    for column in table.key:
+        assert rows(database, f"select {column} from {table.name} where {column} is null") == []  # noqa: S608
+    for column, other in table.references.items():
+        orphans = f"select {column} from {table.name} anti join {other} using ({column}) where {column} is not null"  # noqa: S608
+        assert rows(database, orphans) == []
+
+
+def test_foreign_keys_have_the_names_of_keys():
+    """Each key of ``KEYS`` identifies a row of its table, so a column of this name can be related to it."""
+    assert {(column,) for column in KEYS} == {TABLES[name].key for name in KEYS.values()}
+
+
+def test_flows_and_transfers_are_the_movements_of_each_account_and_day(database):
+    """Flows and transfers of an account add up to the movement of its balance, every day."""
+    query = """
+        with moved as (
+            select cash_ledger_id, date, sum(amount) as amount
+            from (from fact_cash_flow_line select cash_ledger_id, date, amount
+                  union all from fact_transfer select cash_ledger_id, date, amount)
+            group by all)
+        select * from fact_daily_balance left join moved using (cash_ledger_id, date)
+        where movement <> coalesce(amount, 0) or closing_balance <> opening_balance + movement"""
+    assert rows(database, query) == []
+    assert rows(database, "select count(*) > 100 from fact_transfer") == [(True,)]
+
+
+def test_inflow_and_outflow_contain_no_transfers(database, frames):
+    """Lines of transfers ledgers are transfers; what remains is the net cash flow of every other ledger."""
+    report = frames["report"].exact().ledgers
+    flows = dict(rows(database, "select ledger_id, sum(amount) from fact_cash_flow_line group by all"))
+    transit = dict(rows(database, "select ledger_id, name from dim_ledger where is_transfer"))
+    assert transit
+    reported = dict(zip(report["ledger_id"], report["net_cash_flow"], strict=True))
+    expected = {ledger_id: amount for ledger_id, amount in reported.items() if ledger_id not in transit and amount}
+    assert {ledger_id: amount for ledger_id, amount in flows.items() if amount} == expected
+    ((transferred,),) = rows(database, "select sum(amount) from fact_transfer")
+    assert transferred == sum(reported.get(ledger_id, Decimal(0)) for ledger_id in transit)
+
+
+def test_balances_are_those_of_the_report(database, frames):
+    """The first opening and the last closing balance of each account are the report's, days and months alike."""
+    report = frames["report"].exact()
+    for query, table in (
+        ("select cash_ledger_id, opening_balance from fact_daily_balance where date = '2025-01-01'", "starting"),
+        ("select cash_ledger_id, closing_balance from fact_daily_balance where date = '2025-03-31'", "ending"),
+        ("select cash_ledger_id, starting_balance from fact_period_balance where month = '2025-01'", "starting"),
+        ("select cash_ledger_id, ending_balance from fact_period_balance where month = '2025-03'", "ending"),
+    ):
+        balances = getattr(report, f"{table}_balances")
+        assert dict(rows(database, query)) == dict(zip(balances["ledger_id"], balances["cash_balance"], strict=True))
+    assert rows(database, "select count(*) from fact_daily_balance") == [(90 * len(report.ending_balances),)]
+
+
+def test_line_entries_are_exactly_those_of_the_period(frames):
+    """Lines outside the period of the report are not exported."""
+    books = ExportedBooks.from_frames(**frames)
+    assert books.lines.num_rows == len(frames["line_entries"])
+    february = frames["report"].period.months()[1]
+    lines = frames["line_entries"]
+    expected = lines[lines["local_date"].between("2025-02-01", "2025-02-28")]
+    report = frames["report"].__class__(**{**vars(frames["report"]), "period": february})
+    assert ExportedBooks.from_frames(lines, frames["ledgers"], report).lines["id"].to_pylist() == list(expected["id"])
+
+
+def test_ledgers_have_paths_and_roles(database):
+    """Path, level and parent follow the hierarchy, and the required ledgers have their roles."""
+    query = """select path, level, root_name, parent_name, statement, statement_section, is_cash
+        from dim_ledger where name = 'Operating Account'"""
+    path = "Assets:Cash and Banks:Operating Account"
+    expected = (path, 3, "Assets", "Cash and Banks", "balance sheet", "Current assets", True)
+    assert rows(database, query) == [expected]
+    roles = "select count(*) filter (is_transfer), count(*) filter (is_uncategorized) from dim_ledger"
+    assert rows(database, roles) == [(1, 2)]
+    assert rows(database, "select count(*) from dim_cash_ledger") == rows(
+        database, "select count(*) from dim_ledger where is_cash"
+    )
+
+
+def test_a_ledger_outside_the_chart_of_accounts_gets_a_row(frames):
+    """A ledger that only the report or a line names is in the dimension, by name."""
+    ledgers = frames["ledgers"]
+    removed = frames["report"].ledgers["ledger_id"].iloc[-1]
+    books = ExportedBooks.from_frames(frames["line_entries"], ledgers[ledgers["id"] != removed], frames["report"])
+    dimension = build_star_schema(books, verdict="")["dim_ledger"].to_pylist()
+    (row,) = [row for row in dimension if row["ledger_id"] == removed]
+    assert (row["name"], row["level"], row["type"]) == (frames["report"].ledgers["name"].iloc[-1], 1, None)
+
+
+def test_transactions_state_what_is_uncategorized(database, frames):
+    """Transactions with a line on an uncategorized ledger are marked, with their age on the last day."""
+    ledgers, lines = frames["ledgers"], frames["line_entries"]
+    uncategorized = ledgers.loc[ledgers["sub_type"] == "uncategorized_assets", "id"]
+    entries = set(lines.loc[lines["ledger_id"].isin(uncategorized), "journal_entry_id"])
+    own = lines[lines["transaction_id"].notna() & lines["journal_entry_id"].isin(entries)]
+    found = rows(database, "select transaction_id, age_in_days from dim_transaction where is_uncategorized")
+    ages = dict(zip(own["transaction_id"], own["local_date"], strict=True))
+    assert len(found) == len(ages) > 10
+    last = frames["report"].period.end_date
+    assert all(age == (last - ages[transaction_id].date()).days for transaction_id, age in found)
+
+
+def test_tags_are_bridged(database, frames):
+    """Every tag of every line is one row of the bridge."""
+    tags = frames["line_entries"]["tag_ids"].dropna()
+    assert rows(database, "select count(*) from bridge_line_entry_tag") == [
+        (sum(len(text.split("|")) for text in tags if text),)
+    ]
+
+
+def test_amounts_of_more_than_18_digits_are_refused(frames):
+    """The message names the line entry; a sum that is too long names the account and day."""
+    lines = frames["line_entries"].head(2)
+    side = ["debit", "credit"]
+
+    def with_amount(text):
+        amount = (
+            pa.array([Decimal(text)] * 2, pa.decimal128(38, 2))
+            .to_pandas()
+            .astype(pandas_dtype(2))
+            .set_axis(lines.index)
+        )
+        signed = pa.array([Decimal(text), -Decimal(text)], pa.decimal128(38, 2)).to_pandas().astype(pandas_dtype(2))
+        frame = lines.assign(amount=amount, signed_amount=signed.set_axis(lines.index), debit_credit=side)
+        return ExportedBooks.from_frames(frame, frames["ledgers"], frames["report"])
+
+    with pytest.raises(
+        FrameError, match=rf"fact_line_entry: 2 amount value\(s\) have more than 18 .*{lines['id'].iloc[0]}"
+    ):
+        build_star_schema(with_amount("10000000000000000.00"), verdict="")

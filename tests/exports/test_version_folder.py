@@ -1,0 +1,52 @@
+"""A folder of versions: other files are safe, a failed version is invisible, one writer at a time."""
+
+import pytest
+
+from accounting_analytics.errors import InputError
+from accounting_analytics.exports.version_folder import VersionFolder
+
+
+def write(folder, text):
+    """Write a version with one file."""
+    with VersionFolder(folder).new_version() as version:
+        (version / "file.txt").write_text(text)
+
+
+def test_the_newest_version_is_current(tmp_path):
+    """The link names the newest version; the one before stays, earlier ones do not."""
+    for text in ("one", "two", "three"):
+        write(tmp_path / "out", text)
+    assert (tmp_path / "out" / "current" / "file.txt").read_text() == "three"
+    assert sorted(path.name for path in (tmp_path / "out" / "versions").iterdir()) == ["2", "3"]
+
+
+def test_a_failed_version_is_invisible(tmp_path):
+    """An error leaves the current version and no other file; an unfinished version of a killed program is removed."""
+    write(tmp_path / "out", "one")
+    with pytest.raises(FileNotFoundError), VersionFolder(tmp_path / "out").new_version() as version:
+        (version / "folder" / "file.txt").write_text("two")
+    versions = tmp_path / "out" / "versions"
+    assert (tmp_path / "out" / "current" / "file.txt").read_text() == "one"
+    assert [path.name for path in versions.iterdir()] == ["1"]
+    (versions / "2.unfinished").mkdir()
+    write(tmp_path / "out", "two")
+    assert sorted(path.name for path in versions.iterdir()) == ["1", "2"]
+
+
+def test_other_files_are_never_touched(tmp_path):
+    """A folder with other files and a file are refused."""
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(InputError, match=r"files that are not part of an export \(thesis\.txt\)"):
+        VersionFolder(tmp_path)
+    with pytest.raises(InputError, match=r"thesis\.txt is a file; name a folder"):
+        VersionFolder(tmp_path / "thesis.txt")
+
+
+def test_one_writer_at_a_time(tmp_path):
+    """A second writer is refused while the first is at work, and may write afterwards."""
+    with VersionFolder(tmp_path / "out").new_version() as version:
+        (version / "file.txt").write_text("one")
+        with pytest.raises(InputError, match=r"another export to .* is running"):
+            write(tmp_path / "out", "two")
+    write(tmp_path / "out", "two")
+    assert (tmp_path / "out" / "current" / "file.txt").read_text() == "two"
