@@ -224,10 +224,11 @@ def _summary_lines(
 ) -> list[str]:
     days = f"--start-date {START_DATE} --end-date {END_DATE}"
     starting, ending = format_amount(report.starting_cash_balance), format_amount(report.ending_cash_balance)
+    tables = ", ".join(f"{table} {rows:,} rows" for table, rows in manifest.tables.items())
     return [
         f"Cash went from {starting} to {ending}; {queue_size} transactions are uncategorized",
         f"Charts:  {page}",
-        f"Parquet: {manifest.folder} ({', '.join(f'{table} {rows:,} rows' for table, rows in manifest.tables.items())})",
+        f"Parquet: {manifest.folder} ({tables})",
         f"Done in {seconds:.0f} s. Try next:",
         f"  accounting-analytics queue --demo {days}",
         f"  accounting-analytics propose --demo --rules data/rules.toml {days}",
