@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from accounting_analytics.periods import ZoneLike
 
 LOAD_METADATA_KEY = b"accounting_analytics.load"
+CHARACTERS_REPLACED = "lone surrogate(s) in texts, which no text can hold, became U+FFFD"
+"""Text of the note on how many there were."""
 _HARMLESS_FILTER = ("is_cashflow", True)
 """Filter that leaves out only lines that no cash flow report needs."""
 _PANDAS_ATTRS = b"PANDAS_ATTRS"

@@ -1,5 +1,8 @@
 """Strict decoding of JSON into wire records: whatever decoding would change silently is refused.
 
+The one exception are lone surrogates in texts that are not ids: no text in UTF-8 can hold them, so they become U+FFFD
+and are counted.
+
 msgspec keeps the last of two equal names in one object, reads amounts from texts like ``"1_000"`` and rounds instants
 to microseconds. :func:`check_strictly` refuses all three, but takes longer than decoding.
 :func:`may_need_strict_check` shows quickly that none of them can have happened; it may raise a false alarm, but never
@@ -11,13 +14,16 @@ from __future__ import annotations
 import json
 import re
 from decimal import InvalidOperation
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from accounting_analytics.messages import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Positions = npt.NDArray[np.intp]
 Decoded = TypeVar("Decoded")
@@ -42,6 +48,11 @@ _FINER_THAN_MICROSECONDS = re.compile(r"\.\d{6}\d*[1-9]")
 _SEVEN_FRACTION_DIGITS = re.compile(rb"\.[0-9]{7}")
 _ESCAPED_ASCII = re.compile(rb"\\u00[2-7]")
 _ESCAPE_IN_NAME = re.compile(rb'\\.[^"\\]*":', re.DOTALL)
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+# pairs of surrogates first, then lone ones, which are group 1, then all others
+_ESCAPE = re.compile(rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)|\\.", re.DOTALL)
+_ID_NAMES = ("_id", "_ids", "page_token")
+_TOO_SHORT = "Expected `str` of length >= 1"
 _QUOTE, _COLON, _OPEN, _CLOSE, _SPACE = (ord(character) for character in '":{} ')
 _WORD = 8
 _WORD_MASKS = np.array([(1 << 8 * length) - 1 for length in range(_WORD + 1)], np.uint64)
@@ -69,16 +80,47 @@ def decode(content: bytes, kind: type[Decoded]) -> Decoded:
     NotJSONError
         The text is not JSON in UTF-8.
     NotTheInterfaceError
-        A value breaks the interface or would lose digits, or an object has a duplicate key.
+        A value breaks the interface or would lose digits, an id is empty or has a lone surrogate, or an object has a
+        duplicate key.
     """
+    content, replaced = _replace_lone_surrogates(content)
+    decoded = _decode(content, kind)
+    if isinstance(decoded, msgspec.Struct) and hasattr(decoded, "characters_replaced"):
+        msgspec.structs.force_setattr(decoded, "characters_replaced", replaced)
+    return decoded
+
+
+def has_lone_surrogate(content: bytes) -> bool:
+    """Whether a text contains the escape of a surrogate that is not one of a pair."""
+    return _SURROGATE.search(content) is not None and any(escape[1] for escape in _ESCAPE.finditer(content))
+
+
+def _replace_lone_surrogates(content: bytes) -> tuple[bytes, int]:
+    """JSON with U+FFFD for each lone surrogate, and how many there were; one in an id is refused."""
+    if not has_lone_surrogate(content):
+        return content, 0
+    _parse(content, _check_surrogates)
+    count = 0
+
+    def replace(escape: re.Match[bytes]) -> bytes:
+        nonlocal count
+        count += escape[1] is not None
+        return escape[0] if escape[1] is None else b"\\ufffd"
+
+    return _ESCAPE.sub(replace, content), count
+
+
+def _decode(content: bytes, kind: type[Decoded]) -> Decoded:
     try:
         decoded = msgspec.json.decode(content, type=kind)
         content.isascii() or content.decode()  # msgspec does not check the encoding of fields that it skips
     except msgspec.ValidationError as error:
         check_strictly(content)  # a truncated response often fails validation first, and is not JSON
-        msg = f"{error}{_record_id(content, str(error))}"
+        problem = str(error).replace(_TOO_SHORT, "an id is empty")
+        msg = f"{problem}{_record_id(content, str(error))}"
         raise NotTheInterfaceError(msg) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        check_strictly(content)  # NaN and Infinity are not JSON, but another response would have them too
         raise NotJSONError(str(error)) from None
     except InvalidOperation:
         msg = "a number has an exponent beyond any amount"
@@ -90,13 +132,25 @@ def decode(content: bytes, kind: type[Decoded]) -> Decoded:
 
 def check_strictly(content: bytes) -> None:
     """Parse a text again; refuse duplicate keys, amounts that are not numbers, and instants finer than microseconds."""
+    _parse(content, _check_object)
+
+
+def _parse(content: bytes, check: Callable[[list[tuple[str, Any]]], dict[str, Any]]) -> None:
+    """Parse a text and check the fields of each object; NaN and Infinity are refused."""
+    constants: list[_Constant] = []
+
+    def constant(text: str) -> _Constant:
+        constants.append(_Constant(text))
+        return constants[-1]
+
     try:  # numbers are only counted, so their length does not matter
         text = content.decode()
-        json.loads(
-            text, object_pairs_hook=_check_object, parse_constant=_refuse_constant, parse_int=len, parse_float=len
-        )
+        json.loads(text, object_pairs_hook=check, parse_constant=constant, parse_int=len, parse_float=len)
     except (ValueError, RecursionError) as error:
         raise NotJSONError(str(error)) from None
+    if constants:
+        msg = f"{constants[0]} is not a number of JSON"
+        raise NotTheInterfaceError(msg)
 
 
 def may_need_strict_check(content: bytes) -> bool:
@@ -186,6 +240,10 @@ def _check_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         names = [name for name, _ in pairs]
         msg = f"duplicate JSON key {max(names, key=names.count)!r}{_object_id(fields)}"
         raise NotTheInterfaceError(msg)
+    for name, constant in fields.items():
+        if isinstance(constant, _Constant):
+            msg = f"{quote(name, limit=_MAX_SHOWN)} is {constant}, which is not a number of JSON{_object_id(fields)}"
+            raise NotTheInterfaceError(msg)
     for name in AMOUNTS & fields.keys():
         text = fields[name]
         if isinstance(text, str) and not _NUMBER_TEXT.fullmatch(text):
@@ -206,9 +264,25 @@ def _object_id(fields: dict[str, Any]) -> str:
     return "" if identifier is None else f" ({quote(identifier, limit=_MAX_SHOWN)})"
 
 
-def _refuse_constant(text: str) -> NoReturn:
-    msg = f"{text} is not JSON"
-    raise ValueError(msg)
+def _check_surrogates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Fields of one object, each checked; an id or a page token must not have a surrogate."""
+    fields = _check_object(pairs)
+    ids = {name: value for name, value in fields.items() if name == "id" or name.endswith(_ID_NAMES)}
+    for name, value in ids.items():
+        if any(_has_surrogate(one) for one in (value if isinstance(value, list) else [value])):
+            msg = f"{name} {quote(value, limit=_MAX_SHOWN)} has a lone surrogate, which no id can have"
+            raise NotTheInterfaceError(msg + _object_id(fields))
+    return fields
+
+
+def _has_surrogate(text: object) -> bool:
+    return isinstance(text, str) and any("\ud800" <= character <= "\udfff" for character in text)
+
+
+class _Constant(str):
+    """NaN, Infinity or -Infinity, which Python reads as numbers, and JSON does not have."""
+
+    __slots__ = ()
 
 
 class _Identified(msgspec.Struct):

@@ -132,6 +132,7 @@ class Checkpoint:
             "pages": lines.pages,
             "noise_removed": lines.noise_removed,
             "repeats_removed": lines.repeats_removed,
+            "characters_replaced": lines.characters_replaced,
             "newest": None if newest is None else newest.isoformat(),
             "lines": lines.table.num_rows,
         }
@@ -255,6 +256,7 @@ class Checkpoint:
             pages=metadata["pages"],
             noise_removed=metadata["noise_removed"],
             repeats_removed=metadata["repeats_removed"],
+            characters_replaced=metadata.get("characters_replaced", 0),  # not in older checkpoints
             newest=None if metadata["newest"] is None else dt.datetime.fromisoformat(metadata["newest"]),
             read_table=partial(self._read_table, path),
             path=path,

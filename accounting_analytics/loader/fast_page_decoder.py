@@ -18,6 +18,7 @@ import pyarrow.json
 from msgspec import inspect
 
 from accounting_analytics.client.records import LineEntry
+from accounting_analytics.client.strict_json import has_lone_surrogate
 from accounting_analytics.frame_columns import LIST_SEPARATOR
 from accounting_analytics.loader.line_entry_schema import INSTANT, TEXT, line_schema, requested_columns
 from accounting_analytics.loader.strict_page_decoder import DecodedPage
@@ -69,7 +70,7 @@ def _read_token(content: bytes) -> str | None:
         content.isascii() or content.decode()
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise _Fallback from None
-    _require(len(content) <= _MAX_BYTES)
+    _require(len(content) <= _MAX_BYTES and not has_lone_surrogate(content))
     return page.next_page_token
 
 
@@ -142,6 +143,7 @@ def _read_fields(
         path, array, inner = f"{prefix}{one.name}", arrays[one.name], _without_none(one.type)
         _require(not one.required or array.null_count == objects.null_count)
         fields[path] = array
+        _require_ids(array, inner)
         if isinstance(inner, inspect.DateTimeType):
             instants[path] = array
         elif isinstance(inner, inspect.StructType):
@@ -152,6 +154,14 @@ def _read_fields(
                 values = _read_fields(array.values, inner.item_type, instants, f"{path}.")
                 fields |= {name: _list_like(array, value) for name, value in values.items()}
     return fields
+
+
+def _require_ids(array: pa.Array, kind: inspect.Type) -> None:
+    """Fall back where an id is empty."""
+    if isinstance(kind, inspect.ListType):
+        array, kind = array.flatten(), kind.item_type
+    if isinstance(kind, inspect.StrType) and kind.min_length:
+        _require_all(pc.not_equal(array, ""))
 
 
 def _struct_fields(kind: inspect.Type) -> list[inspect.Field]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from accounting_analytics.errors import ChangedWhileReadingError, ServiceError, with_context
-from accounting_analytics.load_metadata import count_notes
+from accounting_analytics.load_metadata import CHARACTERS_REPLACED, count_notes
 from accounting_analytics.loader.change_check import ChangeCheck, check_changes
 from accounting_analytics.loader.window_reader import WindowLines, WindowReader
 from accounting_analytics.loader.windows import gaps
@@ -73,6 +73,7 @@ class LoadedWindows:
                 repeats_removed + sum(one.repeats_removed for one in self.windows),
                 "line(s) were sent more than once with the same content and kept once",
             ),
+            (sum(one.characters_replaced for one in self.windows), CHARACTERS_REPLACED),
             (
                 len(self.missing),
                 f"window(s) could not be read, so lines are missing; the first: {self.missing[0].error}"

@@ -33,11 +33,14 @@ class DecodedPage(NamedTuple):
         Token of the next page.
     noise_removed : int
         How many amounts had float rounding noise.
+    characters_replaced : int
+        How many lone surrogates became U+FFFD.
     """
 
     table: pa.Table
     next_page_token: str | None
     noise_removed: int = 0
+    characters_replaced: int = 0
 
     @property
     def ids(self) -> list[str]:
@@ -77,7 +80,7 @@ def decode_strictly(
     except (pa.ArrowInvalid, OverflowError) as error:
         msg = f"{where}: a value cannot be read: {error}"
         raise ProtocolError(msg) from None
-    return DecodedPage(table, page.next_page_token, noise_removed)
+    return DecodedPage(table, page.next_page_token, noise_removed, page.characters_replaced)
 
 
 def instants_in_utc(values: Iterable[dt.datetime], where: str) -> list[dt.datetime]:

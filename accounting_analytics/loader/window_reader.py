@@ -43,6 +43,7 @@ class WindowLines(NamedTuple):
     pages: int
     noise_removed: int
     repeats_removed: int
+    characters_replaced: int = 0
 
     @property
     def newest(self) -> dt.datetime | None:
@@ -118,7 +119,8 @@ class WindowReader:
         schema = line_schema(self.query.expand, self.query.scale)
         table, repeats = remove_repeats(pa.concat_tables([schema.empty_table(), *(page.table for page in pages)]))
         noise = sum(page.noise_removed for page in pages)
-        return WindowLines(window, sort_lines(table), len(pages), noise, repeats)
+        replaced = sum(page.characters_replaced for page in pages)
+        return WindowLines(window, sort_lines(table), len(pages), noise, repeats, replaced)
 
     def _request_page(self, window: Window, token: str | None, number: int) -> DecodedPage:
         """Request and decode a page; threads wait for the service in parallel."""

@@ -28,6 +28,7 @@ class FinishedWindow:
     newest: dt.datetime | None
     read_table: Callable[[], pa.Table]
     path: Path | None = None
+    characters_replaced: int = 0
 
 
 class WindowStore(Protocol):
@@ -75,6 +76,7 @@ class MemoryWindowStore:
             pages=lines.pages,
             noise_removed=lines.noise_removed,
             repeats_removed=lines.repeats_removed,
+            characters_replaced=lines.characters_replaced,
             newest=lines.newest,
             read_table=lambda: lines.table,
         )

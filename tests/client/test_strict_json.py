@@ -92,10 +92,7 @@ def test_names_in_texts_and_in_other_objects_are_accepted(more, filler):
         page() + b"x",
         page() + page(),
         page()[:-1],
-        page("NaN"),
-        page("Infinity"),
         page("1", ', "extra": "\xff"').decode().encode("latin-1"),
-        page("1", r', "description": "\ud800"'),
         page("1", ', "description": "\x01"'),
         page().decode().encode("utf-16"),
         b"[" * 100_000,
@@ -107,6 +104,86 @@ def test_what_is_not_json_is_refused(content):
     """Truncated, corrupted, wrongly encoded and deeply nested texts are errors, not crashes."""
     with pytest.raises(NotJSONError):
         strict_json.decode(content, LineEntryPage)
+
+
+@LENGTHS
+@pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
+@pytest.mark.parametrize("more", ["", r', "description": "\ud800"'])
+def test_numbers_that_json_does_not_have_are_refused(constant, more, filler):
+    """NaN and Infinity break the interface, so they are not requested again; line and field are named."""
+    with pytest.raises(NotTheInterfaceError, match=f"'amount' is {constant}.*lin_7"):
+        strict_json.decode(page(constant, more, filler), LineEntryPage)
+    transaction = f', "transaction": {{"amount": {constant}, "id": "txn_1"}}'
+    with pytest.raises(NotTheInterfaceError, match=f"'amount' is {constant}.*txn_1"):
+        strict_json.decode(page("1", transaction + more, filler), LineEntryPage)
+    with pytest.raises(NotTheInterfaceError, match=f"{constant} is not a number"):
+        strict_json.decode(page("1", f', "extra": [{constant}]', filler), LineEntryPage)
+
+
+@LENGTHS
+@pytest.mark.parametrize(
+    ("more", "path"),
+    [
+        (', "transaction_id": ""', "transaction_id"),
+        (', "related_line_entry_id": ""', "related_line_entry_id"),
+        (', "opposing_ledger_ids": ["a", ""]', r"opposing_ledger_ids\[\d\]"),
+        (', "transaction": {"id": ""}', "transaction.id"),
+        (', "journal_entry": {"id": "a", "line_entry_ids": [""]}', r"journal_entry.line_entry_ids\[\d\]"),
+        (', "tags": [{"id": ""}]', r"tags\[\d\].id"),
+    ],
+)
+def test_empty_ids_are_refused(more, path, filler):
+    """An empty id is refused wherever it is, naming record and field."""
+    with pytest.raises(NotTheInterfaceError, match=rf"an id is empty.*records\[\d+\].{path}.*lin_7"):
+        strict_json.decode(page("1", more, filler), LineEntryPage)
+    content = page(filler=filler).replace(b'"lin_7"', b'""')
+    with pytest.raises(NotTheInterfaceError, match=r"an id is empty.*records\[\d+\].id"):
+        strict_json.decode(content, LineEntryPage)
+
+
+@LENGTHS
+@pytest.mark.parametrize(
+    ("written", "text", "replaced"),
+    [
+        (r"a\ud800b", "a\ufffdb", 1),
+        (r"\udc00\uD83D\ude00\uDBFF", "\ufffd\N{GRINNING FACE}\ufffd", 2),
+        (r"\ud83d\ud83d\ude00", "\ufffd\N{GRINNING FACE}", 1),
+        (r"\\ud800 \\\ud800", "\\ud800 \\\ufffd", 1),
+        (r"\ud83d\ude00", "\N{GRINNING FACE}", 0),
+    ],
+)
+def test_lone_surrogates_in_texts_are_replaced(written, text, replaced, filler):
+    """A surrogate that is not one of a pair becomes U+FFFD, in every text that is not an id, and is counted."""
+    decoded = strict_json.decode(page("1", f', "description": "{written}"', filler), LineEntryPage)
+    assert (decoded.records[-1].description, decoded.characters_replaced) == (text, replaced)
+    transaction = f', "transaction": {{"id": "t", "description": "{written}"}}'
+    decoded = strict_json.decode(page("1", transaction, filler), LineEntryPage)
+    assert (decoded.records[-1].transaction.description, decoded.characters_replaced) == (text, replaced)
+
+
+@LENGTHS
+@pytest.mark.parametrize(
+    "more",
+    [
+        r', "transaction_id": "a\ud800"',
+        r', "opposing_ledger_ids": ["a", "\udfff"]',
+        r', "transaction": {"id": "\uDC00"}',
+        r', "tags": [{"id": "t", "tag_group_id": "\ud800"}]',
+    ],
+)
+def test_lone_surrogates_in_ids_are_refused(more, filler):
+    """An id with a lone surrogate is refused, naming the field."""
+    with pytest.raises(NotTheInterfaceError, match="lone surrogate, which no id can have"):
+        strict_json.decode(page("1", more, filler), LineEntryPage)
+    content = page(filler=filler).replace(b'"next_page_token": null', rb'"next_page_token": "\ud800"')
+    with pytest.raises(NotTheInterfaceError, match=r"next_page_token.*lone surrogate"):
+        strict_json.decode(content, LineEntryPage)
+
+
+def test_a_count_in_a_response_is_not_believed():
+    """The number of replaced characters is counted here, whatever a response contains."""
+    content = page().replace(b'"next_page_token"', b'"characters_replaced": 7, "next_page_token"')
+    assert strict_json.decode(content, LineEntryPage).characters_replaced == 0
 
 
 @pytest.mark.parametrize("amount", ["1e99999999999999999999", '"1e99999999999999999999"', "true", "null", "[]", "{}"])

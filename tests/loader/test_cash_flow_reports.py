@@ -1,5 +1,6 @@
 """Cash flow reports of the service as validated frames."""
 
+import json
 from decimal import Decimal
 
 import httpx
@@ -99,3 +100,33 @@ def test_lines_within_the_local_days_are_loaded(connected, instant, time_zone):
     """Lines of the first and last local day are loaded; in the service's own zone, days are unknown here."""
     client = connected(lambda _: httpx.Response(200, json=with_line(instant)))
     assert aa.load_cash_flow_report(client, *MARCH, time_zone=time_zone).lines["line_id"].tolist() == ["lin_9"]
+
+
+def answer_with(content):
+    """Return a handler that sends a report as text."""
+    return lambda _: httpx.Response(200, content=content, headers={"content-type": "application/json"})
+
+
+def test_lone_surrogates_in_a_report_are_counted(connected):
+    """A lone surrogate in a name becomes U+FFFD, and the notes of the report say how many there were."""
+    content = json.dumps(report()).replace('"Rent"', r'"Rent \ud83d"')
+    loaded = aa.load_cash_flow_report(connected(answer_with(content)), *MARCH)
+    assert loaded.ledgers["name"].tolist() == ["Expenses", "Rent \ufffd"]
+    assert loaded.notes == ("1 lone surrogate(s) in texts, which no text can hold, became U+FFFD.",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"b"', '""', r"an id is empty.*children\[\d\].ledger_id"),
+        ('"b"', r'"\udc00"', "ledger_id .*lone surrogate"),
+        ('"-5.00"', "NaN", "'net_cash_flow' is NaN.*'b'"),
+        ('"ending_cash_balance": 5', '"ending_cash_balance": -Infinity', "'ending_cash_balance' is -Infinity"),
+    ],
+)
+def test_broken_values_of_a_report_are_refused_immediately(connected, old, new, message):
+    """Empty ids, ids with a lone surrogate, NaN and Infinity are refused with the field, and not requested again."""
+    client = connected(answer_with(json.dumps(report()).replace(old, new)))
+    with pytest.raises(ProtocolError, match=message):
+        aa.load_cash_flow_report(client, *MARCH)
+    assert len(client.requests) == 1

@@ -2,6 +2,7 @@
 
 import json
 
+import httpx
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -248,3 +249,29 @@ def test_a_service_with_unknown_fields_is_read_strictly(connected, make_ledgers,
     service = make_ledgers(lines, page_size=2)
     frame = aa.load_line_entries(connected(service), ["led_1"], "2025-01-01", "2025-01-01", in_flight=1)
     assert (len(frame), tried) == (40, [None] * 5)
+
+
+@pytest.mark.parametrize("unknown_field", [False, True], ids=["fast", "strict"])
+def test_broken_ids_and_texts_of_a_load(connected, unknown_field):
+    """The load counts lone surrogates in texts, and refuses broken ids and NaN without another request."""
+    extra = {"colour": "blue"} if unknown_field else {}
+
+    def load(old, new):
+        body = page(whole_line(**extra), next_page_token=None).replace(old, new)
+        client = connected(lambda _: httpx.Response(200, content=body, headers={"content-type": "application/json"}))
+        return client, lambda: aa.load_line_entries(client, ["led_1"], "2025-03-10", "2025-03-10")
+
+    _, read = load('"Cafe"', r'"Cafe \ud83d"')
+    frame = read()
+    assert frame["transaction_description"].tolist() == ["Cafe \ufffd"]
+    assert frame.attrs["notes"] == ("1 lone surrogate(s) in texts, which no text can hold, became U+FFFD.",)
+    for old, new, message in [
+        ('"txn_1"', '""', r"an id is empty.*transaction_id.*lin_1.*page 1"),
+        ('"led_3"', '""', r"an id is empty.*opposing_ledger_ids.*lin_1.*page 1"),
+        ('"tag_1"', r'"\ud800"', r"id .*lone surrogate.*page 1"),
+        ("-12.5", "NaN", r"'amount' is NaN.*txn_1.*page 1"),
+    ]:
+        client, read = load(old, new)
+        with pytest.raises(ProtocolError, match=message):
+            read()
+        assert len(client.requests) == 1
