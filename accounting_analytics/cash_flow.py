@@ -90,6 +90,7 @@ def recompute_cash_flow(
     ledgers : DataFrame or any of the others
         The chart of accounts: ``id, name, report_cash_flow, parent_id, sort_code`` and, if some parents are unknown,
         ``parent_known`` and ``type``: totals that might include a ledger of unknown parent and the same type are null.
+        A ``sort_code`` that is not known is empty.
     start_date, end_date : date-like
         First and last day, both inclusive, local to `time_zone`: dates, ``YYYY-MM-DD``, midnights without a time zone,
         or periods of pandas (the first day of the one, the last of the other).
@@ -158,9 +159,9 @@ class _Chart:
     def __init__(self, rows: list[dict[str, Any]]) -> None:
         self.names = {row["id"]: row["name"] for row in rows}
         self.sort_codes = {row["id"]: row["sort_code"] for row in rows}
-        self.ordered = sorted(self.names, key=lambda ledger_id: display_order(self.sort_codes[ledger_id], ledger_id))
         self.cash = [row["id"] for row in rows if row["report_cash_flow"]]
         self.hierarchy = Hierarchy({row["id"]: row["parent_id"] for row in rows})
+        self.ordered = self._in_display_order()
         self.without_known_parent = {
             row["id"] for row in rows if row["parent_id"] is None and row.get("parent_known") is False
         }
@@ -181,6 +182,18 @@ class _Chart:
             msg = "ledgers: a ledger id occurs more than once"
             raise FrameError(msg)
         return cls(rows)
+
+    def _in_display_order(self) -> list[str]:
+        """Ledgers by (sort_code, id); one without a code is just before its first descendant with one, or last."""
+        known = sorted(
+            (ledger_id for ledger_id, code in self.sort_codes.items() if code),
+            key=lambda ledger_id: display_order(self.sort_codes[ledger_id], ledger_id),
+        )
+        ordered: dict[str, None] = {}
+        for ledger_id in known:
+            without_code = [above for above in self.hierarchy.ancestors(ledger_id) if self.sort_codes.get(above) == ""]
+            ordered.update(dict.fromkeys([*reversed(without_code), ledger_id]))
+        return list(ordered | dict.fromkeys(sorted(self.names)))
 
     def by_id(self, balances: Mapping[str, Decimal]) -> dict[str, Decimal]:
         """Balances by ledger id, from balances by id, unique name or path."""

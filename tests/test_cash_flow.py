@@ -659,6 +659,17 @@ def test_the_type_of_a_tree_is_that_of_any_of_its_ledgers():
     assert {key for key, amount in totals.items() if amount is None} == {"receivable", "costs", "office", "paper"}
 
 
+def test_ledgers_without_a_sort_code_are_in_order():
+    """A ledger whose sort code is not known is just before its first descendant, or last if it has none."""
+    unknown = {"costs", "office", "receivable"}
+    chart = [one._replace(sort_code="") if one.id in unknown else one for one in CHART]
+    report = recompute_cash_flow(line_frame(BOOKS), ledger_frame(chart), "2025-01-01", "2025-01-31").checked()
+    assert list(report.ledgers["ledger_id"]) == ["costs", "rent", "office", "paper", "receivable"]
+    assert list(report.lines["ledger_id"].unique()) == ["rent", "paper", "receivable"]
+    known = recompute_cash_flow(line_frame(BOOKS), ledger_frame(CHART), "2025-01-01", "2025-01-31")
+    assert report.net_cash_flow == known.net_cash_flow
+
+
 def test_unknown_parents_of_unused_ledgers_do_not_matter():
     """A ledger that neither moved nor is cash cannot change a total."""
     chart = [*CHART, Ledger("idle", "Idle", parent_known=False)]
