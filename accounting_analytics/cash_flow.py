@@ -696,6 +696,7 @@ def _build_report(  # noqa: PLR0917 (the parts of a report)
         anchored=starting.anchored,
         partial=bool(missing),
         inferred_roots=tuple(inferred_roots),
+        origin="recomputed",
         notes=(
             *(f"PARTIAL: {why}." for why in missing),
             *starting.notes,

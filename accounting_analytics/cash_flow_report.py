@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
@@ -45,6 +45,9 @@ class CashFlowReport:
         True if lines are known to be missing, so that no figure is certain.
     inferred_roots : tuple of str
         Ids of the ledgers that a recomputed report takes for roots, because the service does not show their parents.
+    origin : {"loaded", "recomputed"}, optional
+        Whether the service computed the report, or :func:`~accounting_analytics.recompute_cash_flow`; None if it was
+        made otherwise. Copies and pickles keep it.
     notes : tuple of str
         Remarks for the reader: interpretations chosen, values normalized, parts omitted.
     """
@@ -61,6 +64,7 @@ class CashFlowReport:
     notes: tuple[str, ...] = field(default=())
     partial: bool = False
     inferred_roots: tuple[str, ...] = ()
+    origin: Literal["loaded", "recomputed"] | None = None
 
     def checked(self) -> CashFlowReport:
         """Return the report if its four tables are valid; else raise FrameError."""
@@ -145,6 +149,7 @@ class CashFlowReport:
                 "ending_cash_balance": self.ending_cash_balance,
                 "anchored": self.anchored,
                 "partial": self.partial,
+                "origin": self.origin,
                 "inferred_roots": self.inferred_roots,
                 "ledgers": exact.ledgers,
                 "lines": exact.lines,

@@ -83,6 +83,7 @@ def load_cash_flow_report(
         starting_cash_balance=amounts.exact(report.starting_cash_balance, "starting_cash_balance"),
         ending_cash_balance=amounts.exact(report.ending_cash_balance, "ending_cash_balance"),
         tag_ids=tags,
+        origin="loaded",
     )
     notes = count_notes(
         (

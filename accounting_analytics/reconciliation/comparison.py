@@ -78,10 +78,12 @@ def reconcile(
     Raises
     ------
     InputError
-        The two cannot be compared: different days or scales, or a report filtered by tags.
+        The two cannot be compared: different days or scales, a report filtered by tags, the same report twice, or two
+        of the same origin.
     """
     require_report(reported, "reported")
     require_report(recomputed, "recomputed")
+    _require_origins(reported, recomputed)
     notes = _require_comparable(reported, recomputed)
     as_decimals = recomputed.as_decimals
     reported, recomputed = reported.exact(), recomputed.exact()
@@ -114,6 +116,26 @@ def reconcile(
             *(f"Recomputed: {note}" for note in recomputed.notes),
         ),
     )
+
+
+def _require_origins(reported: CashFlowReport, recomputed: CashFlowReport) -> None:
+    """Refuse a report that would be compared with itself or with one of its own kind: they agree, but prove nothing."""
+    origins = (reported.origin, recomputed.origin)
+    if reported is recomputed:
+        mistake = "reported and recomputed are the same report"
+    elif origins == ("recomputed", "loaded"):
+        mistake = "reported and recomputed are swapped"
+    elif origins[0] == "recomputed":
+        mistake = "reported was recomputed from line entries, not loaded from the service"
+    elif origins[1] == "loaded":
+        mistake = "recomputed was loaded from the service, not recomputed from line entries"
+    else:
+        return
+    msg = (
+        f"{mistake}; pass the report of load_cash_flow_report(client, ...) as reported, and that of "
+        "recompute_cash_flow(line_entries, ledgers, ...) as recomputed"
+    )
+    raise InputError(msg)
 
 
 def _require_comparable(reported: CashFlowReport, recomputed: CashFlowReport) -> list[str]:

@@ -35,6 +35,7 @@ def report(**changes):
 def test_nested_reports_are_flattened(connected):
     """Nested ledgers, amounts as text and missing totals are read; the identity holds."""
     loaded = aa.load_cash_flow_report(connected(lambda _: httpx.Response(200, json=report())), *MARCH)
+    assert loaded.origin == "loaded"
     assert loaded.ledgers["ledger_id"].tolist() == ["a", "b"]
     assert loaded.ledgers["total_net_cash_flow"].isna().tolist() == [False, True]
     assert (loaded.net_cash_flow, loaded.identity_gap) == (Decimal("-5.00"), Decimal("0.00"))

@@ -1,7 +1,9 @@
 """Reconciling: clean books tie, every injected error is found and explained, interpretations are noted."""
 
+import copy
 import dataclasses
 import datetime as dt
+import pickle
 import random
 from decimal import Decimal
 
@@ -12,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accounting_analytics.cash_flow import recompute_cash_flow
+from accounting_analytics.cash_flow_report import CashFlowReport
 from accounting_analytics.errors import FrameError, InputError
 from accounting_analytics.periods import Period
 from accounting_analytics.reconciliation import reconcile
@@ -59,6 +62,11 @@ def books():
             yield moment, {cash: f"{-whole}.55", first: f"{whole}.55"}
 
 
+def repickled(report):
+    """Report after pickling."""
+    return pickle.loads(pickle.dumps(report))  # noqa: S301 (our own)
+
+
 def line_frame():
     """Line entries of the books."""
     rows = [
@@ -78,7 +86,8 @@ def line_frame():
 
 
 LINES = line_frame()
-REPORT = recompute_cash_flow(LINES, ledger_frame(), "2025-01-01", "2025-01-31", time_zone="America/New_York")
+RECOMPUTED = recompute_cash_flow(LINES, ledger_frame(), "2025-01-01", "2025-01-31", time_zone="America/New_York")
+REPORT = dataclasses.replace(RECOMPUTED, origin="loaded")
 ANYWHERE = st.integers(0, 10**6)
 
 
@@ -98,8 +107,8 @@ def without(report, table, row):
 
 
 def reconciled(reported, **options):
-    """Reconcile with REPORT; the differences are a valid table, and every kind of them has a text."""
-    outcome = reconcile(reported, REPORT, **options)
+    """Reconcile with RECOMPUTED; the differences are a valid table, and every kind of them has a text."""
+    outcome = reconcile(reported, RECOMPUTED, **options)
     Differences.checked(outcome.differences)
     assert outcome.ties == ("agree" in outcome.explain().splitlines()[0])
     return outcome
@@ -340,10 +349,12 @@ def test_missing_zero_rows_are_tolerated():
     report = recompute_cash_flow(lines[whole], ledger_frame(), "2025-01-01", "2025-01-31")
     position = int(report.ending_balances.index[report.ending_balances["ledger_id"] == "card"][0])
     shorter = without(without(report, "ending_balances", position), "starting_balances", position)
-    assert reconcile(shorter, report).ties
-    assert reconcile(report, shorter).ties
-    assert "Ledgers that only the given chart of accounts counts as cash: card." in reconcile(shorter, report).notes
-    assert "Ledgers that only the report counts as cash: card." in reconcile(report, shorter).notes
+    fewer = reconcile(dataclasses.replace(shorter, origin="loaded"), report)
+    more = reconcile(dataclasses.replace(report, origin="loaded"), shorter)
+    assert fewer.ties
+    assert more.ties
+    assert "Ledgers that only the given chart of accounts counts as cash: card." in fewer.notes
+    assert "Ledgers that only the report counts as cash: card." in more.notes
 
 
 def test_unlisted_parents_are_accepted_only_for_the_whole_report():
@@ -450,7 +461,7 @@ def test_a_line_split_into_rows_is_accepted():
 def test_another_set_of_cash_ledgers_is_explained(cash):
     """A ledger that only one side counts as cash is noted by id, and its differences are explained by that."""
     reported = recompute_cash_flow(LINES, ledger_frame(cash), "2025-01-01", "2025-01-31", time_zone="America/New_York")
-    outcome = reconciled(reported, line_entries=LINES)
+    outcome = reconciled(dataclasses.replace(reported, origin="loaded"), line_entries=LINES)
     (ledger_id,) = set(cash) ^ set(CASH)
     assert any(note.endswith(f"as cash: {ledger_id}.") for note in outcome.notes)
     differences = outcome.differences[outcome.differences["ledger_id"] == ledger_id]
@@ -523,7 +534,7 @@ def test_totals_under_an_inferred_root_are_compared():
     assert outcome.explain().splitlines()[0].endswith("agree to the last digit; hierarchy inferred.")
     compared = {one.what: (one.compared, one.not_compared) for one in outcome.comparisons}
     assert compared["total_net_cash_flow"] == (len(REPORT.ledgers), 0)
-    assert not reconcile(REPORT, REPORT).hierarchy_inferred
+    assert not reconcile(REPORT, RECOMPUTED).hierarchy_inferred
 
 
 @settings(deadline=None, max_examples=10)
@@ -532,7 +543,7 @@ def test_wrong_totals_name_the_hierarchy(row):
     """Where only totals differ the verdict names the hierarchy as the cause, inferred or not."""
     reported = changed(REPORT, "ledgers", row, "total_net_cash_flow", lambda total: total + 1000)
     for recomputed, cause in (
-        (REPORT, "the cause is the hierarchy, the report sums other descendants"),
+        (RECOMPUTED, "the cause is the hierarchy, the report sums other descendants"),
         (recomputed_without_parents("costs", "bank"), "the cause is the hierarchy, which is inferred"),
     ):
         outcome = reconcile(reported, recomputed)
@@ -551,12 +562,12 @@ def test_ancestors_that_only_the_report_knows_are_not_compared():
     outcome = reconcile(reported, recomputed_without_parents("costs"))
     assert outcome.ties
     assert outcome.not_compared == (f"totals not compared (1 of {len(ledgers) + 2 * len(CASH)})",)
-    assert differences_of(reconcile(reported, REPORT)).keys() == {("total_net_cash_flow", "all", None)}
+    assert differences_of(reconcile(reported, RECOMPUTED)).keys() == {("total_net_cash_flow", "all", None)}
 
 
 def test_totals_that_the_report_does_not_state_are_counted():
     """A null total of the report is not compared, and the note says whose it is."""
-    outcome = reconcile(changed(REPORT, "ledgers", "costs", "total_net_cash_flow", None), REPORT)
+    outcome = reconcile(changed(REPORT, "ledgers", "costs", "total_net_cash_flow", None), RECOMPUTED)
     assert not outcome.compared_everything
     assert any("with descendants: 1 of" in note and "the report does not state them" in note for note in outcome.notes)
 
@@ -572,7 +583,41 @@ def test_totals_that_the_report_does_not_state_are_counted():
 def test_other_days_or_tags_are_refused(change, message):
     """Reports of other days, another zone or with tags cannot be compared."""
     with pytest.raises(InputError, match=message):
-        reconcile(dataclasses.replace(REPORT, **change), REPORT)
+        reconcile(dataclasses.replace(REPORT, **change), RECOMPUTED)
+
+
+LOADED = dataclasses.replace(REPORT, notes=("Another load.",))
+
+
+@pytest.mark.parametrize(
+    "copied", [lambda report: report, CashFlowReport.exact, CashFlowReport.checked, copy.deepcopy, repickled]
+)
+@pytest.mark.parametrize(
+    ("reported", "recomputed", "mistake"),
+    [
+        (RECOMPUTED, RECOMPUTED, ""),
+        (RECOMPUTED, REPORT, "reported and recomputed are swapped"),
+        (RECOMPUTED, dataclasses.replace(RECOMPUTED), "reported was recomputed from line entries, not loaded"),
+        (REPORT, LOADED, "recomputed was loaded from the service, not recomputed"),
+        (dataclasses.replace(REPORT, origin=None), REPORT, "recomputed was loaded from the service"),
+        (RECOMPUTED, dataclasses.replace(REPORT, origin=None), "reported was recomputed from line entries"),
+    ],
+    ids=["same", "swapped", "two recomputed", "two loaded", "unknown and loaded", "recomputed and unknown"],
+)
+def test_reports_of_the_wrong_origin_are_refused(copied, reported, recomputed, mistake):
+    """A report is not compared with itself or one of its kind, nor are swapped ones; copies keep their origin."""
+    with pytest.raises(InputError, match=f"{mistake}.*pass the report of load_cash_flow_report"):
+        reconcile(copied(reported), recomputed)
+
+
+def test_one_report_twice_is_refused():
+    """The same object twice is refused, whatever its origin; one whose origin is not known is compared otherwise."""
+    unknown = dataclasses.replace(REPORT, origin=None)
+    for report in (REPORT, RECOMPUTED, unknown):
+        with pytest.raises(InputError, match="reported and recomputed are the same report; pass the report of"):
+            reconcile(report, report)
+    assert reconcile(unknown, RECOMPUTED).ties
+    assert reconcile(REPORT, unknown).ties
 
 
 def test_another_scale_is_refused():
@@ -599,7 +644,7 @@ def test_another_name_of_the_same_zone_is_accepted(name, note):
 def test_line_entries_must_be_a_frame(line_entries):
     """Anything but a frame of line entries is refused with a clear message."""
     with pytest.raises(FrameError, match="line_entries"):
-        reconcile(without(added(REPORT, line_id="le_new"), "lines", 0), REPORT, line_entries=line_entries)
+        reconcile(without(added(REPORT, line_id="le_new"), "lines", 0), RECOMPUTED, line_entries=line_entries)
 
 
 def test_errors_in_many_lines_are_all_found():
@@ -607,7 +652,7 @@ def test_errors_in_many_lines_are_all_found():
     count = 20_000
     lines = pd.concat([REPORT.lines] * (count // len(REPORT.lines) + 1), ignore_index=True).head(count)
     lines = lines.assign(line_id=[f"le_{number}" for number in range(count)])
-    ours = dataclasses.replace(REPORT, lines=lines)
+    ours = dataclasses.replace(RECOMPUTED, lines=lines)
     injected = [3, 77, 4000, 9999, 15_000, 19_998, 19_999]
     wrong = lines.copy()
     for row in injected:
