@@ -17,8 +17,13 @@ from accounting_analytics.cash_flow_report import CashFlowReport, require_report
 from accounting_analytics.errors import FrameError
 from accounting_analytics.frame_columns import exact_frame, split_lists, total
 from accounting_analytics.json_text import to_json_text
-from accounting_analytics.load_metadata import changed_row_count, loaded_period, read_load_metadata
-from accounting_analytics.messages import TERMINAL_WIDTH, fit_terminal
+from accounting_analytics.load_metadata import (
+    changed_row_count,
+    loaded_period,
+    read_load_metadata,
+    verified_period,
+)
+from accounting_analytics.messages import TERMINAL_WIDTH, fit_terminal, join_ids
 from accounting_analytics.money import format_amount
 from accounting_analytics.schemas import LineEntries, Problems
 
@@ -28,6 +33,11 @@ if TYPE_CHECKING:
 
 _MAX_PROBLEMS_SHOWN = 20
 _NEEDED = ("id", "ledger_id", "journal_entry_id", "signed_amount", "amount", "debit_credit")
+_CHANGES = {
+    "all": "; no day changed while it was read",
+    "newest": "; only the newest days were checked for changes during the load",
+}
+"""What a load checked for changes, as the end of the summary."""
 
 
 class Check(NamedTuple):
@@ -68,6 +78,11 @@ class Certificate:
         found only where its entry does not balance.
     checks : tuple of Check
         Every check, also those that could not be made.
+    consistency : str
+        What the load checked for changes of the books while it read them: ``all`` days of its `consistency`, or the
+        ``newest`` lines of each ledger; empty where the load does not state it.
+    not_balanced : str
+        Why entries cannot be balanced: ledgers opposite the loaded ones were not loaded. Empty where they can.
     """
 
     lines: int
@@ -77,6 +92,8 @@ class Certificate:
     problems: pd.DataFrame
     named_lines_checked: bool
     checks: tuple[Check, ...] = ()
+    consistency: str = ""
+    not_balanced: str = ""
 
     @property
     def complete(self) -> bool:
@@ -97,11 +114,14 @@ class Certificate:
     def summary(self) -> str:
         """One line: whether the load is complete."""
         counts = f"{self.lines:,} lines of {self.entries:,} journal entries"
+        changes = _CHANGES.get(self.consistency, "")
+        if self.not_balanced:
+            return f"NOT BALANCED: {self.not_balanced}, so a missing line would not be found; {counts}{changes}"
         if not self.complete:
             first = _sentence(self._exact_problems(), 0)
             return f"NOT COMPLETE: {len(self.problems):,} problem(s) in {counts}; first: {first}"
         named = "every named line was loaded" if self.named_lines_checked else "no line ids to check"
-        return f"complete: {counts}; debits = credits = {format_amount(self.debits)}; {named}"
+        return f"complete: {counts}; debits = credits = {format_amount(self.debits)}; {named}{changes}"
 
     def explain(self) -> str:
         """Plain text: the summary, what was checked, and the problems."""
@@ -117,6 +137,8 @@ class Certificate:
         return to_json_text(
             {
                 "complete": self.complete,
+                "consistency": self.consistency,
+                "not_balanced": self.not_balanced,
                 "lines": self.lines,
                 "entries": self.entries,
                 "debits": self.debits,
@@ -196,6 +218,7 @@ def check_completeness(
         _check_row_count(line_entries),
         _check_report_lines(line_entries, reports),
         _check_report_balances(reports),
+        _check_one_moment(line_entries),
     ]
     signed = line_entries["signed_amount"]
     problems = [problem for one in results for problem in one.problems]
@@ -208,6 +231,8 @@ def check_completeness(
         problems=Problems.from_columns(columns, exact.scale, as_decimals=exact.as_decimals),
         named_lines_checked="journal_entry_line_entry_ids" in line_entries,
         checks=tuple(one.check for one in results),
+        consistency=(read_load_metadata(line_entries) or {}).get("consistency", ""),
+        not_balanced=_describe_opposing_ledgers(line_entries),
     )
 
 
@@ -231,6 +256,28 @@ def _check_balance(line_entries: pd.DataFrame) -> _CheckResult:
         for entry_id, gap in zip(gaps.index, gaps, strict=True)
     ]
     return _CheckResult(Check("debits equal credits in every entry", len(sums), len(gaps)), problems)
+
+
+def _describe_opposing_ledgers(line_entries: pd.DataFrame) -> str:
+    """Describe the ledgers opposite the loaded ones that were not loaded; empty where there are none."""
+    metadata = read_load_metadata(line_entries)
+    loaded = set(line_entries["ledger_id"]) if metadata is None else set(metadata["ledgers"])
+    if "opposing_ledger_ids" not in line_entries:
+        return _describe_single_ledgers(line_entries)
+    absent = set(split_lists(line_entries["opposing_ledger_ids"].drop_duplicates())) - loaded
+    if not absent:
+        return ""
+    verb = "ledger was" if len(loaded) == 1 else "ledgers were"
+    return f"{len(loaded):,} {verb} loaded without {len(absent):,} ledger(s) opposite ({join_ids(absent)})"
+
+
+def _describe_single_ledgers(line_entries: pd.DataFrame) -> str:
+    """Describe entries that all lack their other side, where the lines do not name the opposing ledgers."""
+    entries = line_entries.groupby("journal_entry_id")
+    ledgers, sums = entries["ledger_id"].agg(["min", "max"]), entries["signed_amount"].sum()
+    if line_entries.empty or (ledgers["min"] != ledgers["max"]).any() or (sums == 0).any():
+        return ""
+    return "no entry has lines of two ledgers, so the opposing ledgers were not loaded"
 
 
 def _check_named_lines(line_entries: pd.DataFrame) -> _CheckResult:
@@ -275,6 +322,22 @@ def _check_row_count(line_entries: pd.DataFrame) -> _CheckResult:
     where = f"{len(line_entries):,} lines in the frame, {metadata['lines']:,} loaded"
     problems = [{"problem": "rows were added or removed after the load", "where": where}] if changed else []
     return _CheckResult(Check(what, metadata["lines"], len(problems)), problems)
+
+
+def _check_one_moment(line_entries: pd.DataFrame) -> _CheckResult:
+    """State the days that the load read twice, without a change; a change would have been an error of the load."""
+    what = "the days did not change while they were read"
+    metadata = read_load_metadata(line_entries)
+    if metadata is None:
+        return _CheckResult(Check(what, 0, 0, "the frame has no load metadata"))
+    if "consistency" not in metadata:
+        return _CheckResult(Check(what, 0, 0, "the load does not state it"))
+    days = verified_period(metadata)
+    if days is None:
+        return _CheckResult(Check(what, 0, 0, 'only the newest lines of each ledger were (consistency="newest")'))
+    loaded = loaded_period(metadata)
+    note = f"the other {loaded.days - days.days:,} days of {loaded}" if days.days < loaded.days else ""
+    return _CheckResult(Check(what, days.days, 0, note))
 
 
 def _uncovered_days(metadata: Mapping[str, Any], ledger_id: str) -> str:

@@ -67,6 +67,12 @@ def loaded_period(metadata: Mapping[str, Any]) -> Period:
     return Period.of(metadata["start_date"], metadata["end_date"], metadata["time_zone"])
 
 
+def verified_period(metadata: Mapping[str, Any]) -> Period | None:
+    """Days whose lines are those of one moment; None where only the newest lines of each ledger were checked."""
+    first, _, last = metadata.get("verified", "").partition("/")
+    return Period(first, last, metadata["time_zone"]) if last else None
+
+
 def zone_of_frame(line_entries: Any, time_zone: ZoneLike | None) -> DayZone:  # noqa: ANN401 (any frame)
     """Zone that a call names, else that of the load, which is noted, else UTC."""
     metadata = read_load_metadata(line_entries)

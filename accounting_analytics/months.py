@@ -194,7 +194,9 @@ def reconcile_months(
     """Reconcile the cash flow report of every calendar month with one recomputed from line entries.
 
     The books are loaded once: the ledgers, the line entries, and one report per month. ``line_entries`` of the result
-    can be certified with :func:`~accounting_analytics.check_completeness`.
+    can be certified with :func:`~accounting_analytics.check_completeness`. The lines of the period are those of one
+    moment (`consistency` of :func:`~accounting_analytics.load_line_entries`); those of the history before it are read
+    once, because a change there shows in the starting balances.
 
     Parameters
     ----------
@@ -257,6 +259,7 @@ def reconcile_months(
             ledgers["id"],
             *days,
             time_zone=period.time_zone,
+            consistency=period,
             checkpoint=checkpoint,
             allow_partial=allow_partial,
             progress=progress,

@@ -122,6 +122,38 @@ def test_a_filtered_frame_is_not_complete():
     assert aa.check_completeness(loaded).complete
 
 
+def test_what_was_verified_is_stated():
+    """The certificate states whether all days or only the newest lines were read twice, and for which days."""
+    everything = aa.check_completeness(loaded_frame(consistency="all", verified="2025-03-01/2025-03-31"))
+    assert everything.consistency == json.loads(everything.to_json())["consistency"] == "all"
+    assert everything.summary().endswith("; no day changed while it was read")
+    assert ("the days did not change while they were read", 31, 0, "") in everything.checks
+    a_week = aa.check_completeness(loaded_frame(consistency="all", verified="2025-03-25/2025-03-31"))
+    assert "(not checked: the other 24 days of 2025-03-01 to 2025-03-31" in " ".join(a_week.explain().split())
+    newest = aa.check_completeness(loaded_frame(consistency="newest", verified=""))
+    assert newest.summary().endswith("; only the newest days were checked for changes during the load")
+    assert 'only the newest lines of each ledger were (consistency="newest")' in " ".join(newest.explain().split())
+    assert aa.check_completeness(loaded_frame()).consistency == ""
+
+
+@pytest.mark.parametrize("opposing", [True, False])
+def test_ledgers_that_cannot_be_balanced_are_named_first(opposing):
+    """The first line about a ledger without its opposing ones says that it was not balanced, and what was verified."""
+    loaded = loaded_frame(
+        ledgers={"bank": "2025-03-01/2025-03-31"}, lines=2, consistency="all", verified="/".join(MARCH)
+    )
+    bank = loaded[loaded["ledger_id"] == "bank"]
+    if opposing:
+        bank = bank.assign(opposing_ledger_ids=pd.array(["rent", "sales|taxes"], dtype="str"))
+    certificate = aa.check_completeness(bank)
+    first = str(certificate).splitlines()[0]
+    assert not certificate.complete
+    assert first.startswith("NOT BALANCED: ")
+    assert "so a missing line would not be found; 2 lines of 2 journal entries; no day changed" in first
+    assert ("without 3 ledger(s) opposite (rent, sales, taxes)" in first) is opposing
+    assert json.loads(certificate.to_json())["not_balanced"] in first
+
+
 def make_report(
     lines=(("b", "rent", "-5.00"), ("d", "sales", "7.01")), *, days=MARCH, starting="10.00", ending="12.01"
 ):
@@ -171,16 +203,17 @@ def failed(certificate):
 def test_everything_can_be_checked():
     """Entries, named lines, windows, lines of reports and balances of months are all checked, without a problem."""
     reports = [make_report(), make_report((), days=("2025-04-01", "2025-04-30"), starting="12.01", ending="12.01")]
-    certificate = aa.check_completeness(loaded_frame(), report=reports)
+    verified = loaded_frame(consistency="all", verified="/".join(MARCH))
+    certificate = aa.check_completeness(verified, report=reports)
     assert certificate.complete
-    assert [check.checked for check in certificate.checks] == [2, 4, 2, 4, 2, 1]
-    assert [check.note for check in certificate.checks] == [""] * 6
+    assert [check.checked for check in certificate.checks] == [2, 4, 2, 4, 2, 1, 31]
+    assert [check.note for check in certificate.checks] == [""] * 7
 
 
 def test_unchecked_claims_are_stated():
     """Without ids of lines, metadata and reports the certificate states what it does not prove."""
     certificate = aa.check_completeness(frame(LINES, named=False))
-    assert [bool(check.note) for check in certificate.checks] == [False, True, True, True, True, True]
+    assert [bool(check.note) for check in certificate.checks] == [False, True, True, True, True, True, True]
     assert "not checked: no report was given" in certificate.explain()
     assert "no report was given" in certificate._repr_html_()
 
@@ -198,7 +231,7 @@ def test_unchecked_claims_are_stated():
 def test_days_without_a_window_are_named(windows, days):
     """A ledger whose windows do not cover each day of the period once is not complete."""
     certificate = aa.check_completeness(loaded_frame(ledgers=METADATA["ledgers"] | {"rent": windows}))
-    assert failed(certificate) == [0, 0, 1, 0, 0, 0]
+    assert failed(certificate) == [0, 0, 1, 0, 0, 0, 0]
     assert days in certificate.summary()
     assert "rent" in certificate.summary()
 
@@ -214,7 +247,7 @@ def test_days_without_a_window_are_named(windows, days):
 def test_report_lines_that_were_not_loaded_are_named(lines, problem, difference):
     """A reported line that is missing or differs by a cent is named, also where the report gives ids of cash lines."""
     certificate = aa.check_completeness(frame(LINES), report=make_report(lines))
-    assert failed(certificate) == [0, 0, 0, 0, 1, 0]
+    assert failed(certificate) == [0, 0, 0, 0, 1, 0, 0]
     assert certificate.problems["problem"].tolist() == [problem]
     assert certificate.problems["difference"].dropna().tolist() == ([] if difference is None else [difference])
     assert "report of 2025-03-01" in certificate.summary()
@@ -230,7 +263,7 @@ def test_different_balances_of_adjoining_months_are_named():
     """A cent between the end of one month and the start of the next is found, in total and by ledger."""
     months = [make_report((), days=("2025-04-01", "2025-04-30"), starting="12.02", ending="12.02"), make_report()]
     certificate = aa.check_completeness(frame(LINES), report=months)
-    assert failed(certificate) == [0, 0, 0, 0, 0, 1]
+    assert failed(certificate) == [0, 0, 0, 0, 0, 1, 0]
     assert certificate.problems["difference"].tolist() == [0.01] * 2
     assert "between 2025-03-31 and 2025-04-01" in certificate.explain()
 
@@ -238,7 +271,7 @@ def test_different_balances_of_adjoining_months_are_named():
 def test_months_that_do_not_adjoin_are_not_compared():
     """Balances of reports with days between them are not compared, and the certificate states it."""
     apart = [make_report(), make_report((), days=("2025-05-01", "2025-05-31"))]
-    assert aa.check_completeness(frame(LINES), report=apart).checks[-1].note == "no two reports have adjoining periods"
+    assert aa.check_completeness(frame(LINES), report=apart).checks[-2].note == "no two reports have adjoining periods"
 
 
 def test_the_certificate_is_text_and_json():

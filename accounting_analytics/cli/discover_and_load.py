@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.client import LedgerClient
+    from accounting_analytics.loader.change_check import Consistency
     from accounting_analytics.periods import Period
 
 
@@ -36,7 +37,10 @@ class LoadOptions(NamedTuple):
 def load_books(
     client: LedgerClient, first_day: date, period: Period, options: LoadOptions, *, report_count: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Chart of accounts and line entries of all its ledgers, from `first_day` to the end of the period."""
+    """Chart of accounts and line entries of all its ledgers, from `first_day` to the end of the period.
+
+    The lines of the period are those of one moment; in the history before it, a change shows in the starting balances.
+    """
     from accounting_analytics.periods import zone
 
     zone(period.time_zone)  # recomputing needs a zone with a name: refuse "localtime" before the load
@@ -44,7 +48,7 @@ def load_books(
     ledgers = aa.discover_ledgers(client, first_day, period.end_date, time_zone=period.time_zone, parents=parents)
     print_notes(ledgers)
     days = (first_day, period.end_date, period.time_zone)
-    lines = load_lines(client, ledgers["id"], days, options, report_count=report_count)
+    lines = load_lines(client, ledgers["id"], days, options, consistency=period, report_count=report_count)
     print_notes(lines)
     return ledgers, lines
 
@@ -77,13 +81,22 @@ def load_lines(
     days: tuple[date | str, date | str, str],
     options: LoadOptions,
     *,
+    consistency: Consistency = "newest",
     report_count: int = 0,
 ) -> pd.DataFrame:
     """Load line entries; a dry run ends the command here, with the plan of the load on stdout."""
     start_date, end_date, time_zone = days
     checkpoint = options.checkpoint
     if options.dry_run:
-        plan = aa.plan_load(client, ledger_ids, start_date, end_date, time_zone=time_zone, checkpoint=checkpoint)
+        plan = aa.plan_load(
+            client,
+            ledger_ids,
+            start_date,
+            end_date,
+            time_zone=time_zone,
+            consistency=consistency,
+            checkpoint=checkpoint,
+        )
         typer.echo(plan.to_json() if options.as_json else plan.explain())
         reports = f"; {report_count} report(s) are extra" if report_count else ""
         print_message(f"dry run: no lines were loaded, only the chart of accounts was discovered{reports}")
@@ -95,6 +108,7 @@ def load_lines(
             start_date,
             end_date,
             time_zone=time_zone,
+            consistency=consistency,
             checkpoint=checkpoint,
             allow_partial=options.allow_partial,
         )

@@ -145,7 +145,7 @@ def _load(company: DemoCompany) -> _Books:
     """All ledgers and lines; one more day at each end covers the period in every time zone."""
     days = (company.start_date - _DAY, company.end_date + _DAY)
     ledgers = discover_ledgers(company.client, *days)
-    line_entries = load_line_entries(company.client, ledgers["id"], *days)
+    line_entries = load_line_entries(company.client, ledgers["id"], *days, consistency="all")
     certificate = check_completeness(line_entries)
     if not certificate.complete:
         raise IncompleteLoadError(certificate.summary())

@@ -1,22 +1,98 @@
-"""Check that a ledger did not change during a load: its newest days are read a second time and compared."""
+"""Check that nothing changed during a load: lines are read a second time and compared.
+
+The default reads the newest days of each ledger again. A load of one moment reads every window again, after all of them
+were read once: a window that is the same both times had these lines at the moment between the two readings, and that
+moment is the same for all windows. So lines of any day that were added, moved or changed meanwhile are found.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-from accounting_analytics.errors import ChangedWhileReadingError
+from accounting_analytics.errors import ChangedWhileReadingError, InputError
 from accounting_analytics.loader.line_tables import lines_within, sort_lines
 from accounting_analytics.loader.windows import Window
+from accounting_analytics.loader.worker_pool import WorkerPool
 from accounting_analytics.messages import join_ids
 from accounting_analytics.periods import LOCALTIME, Period, local_date, zone
 
 if TYPE_CHECKING:
     import datetime as dt
+    from collections.abc import Sequence
 
-    from accounting_analytics.loader.window_reader import WindowReader
+    from accounting_analytics.loader.window_reader import WindowLines, WindowReader
     from accounting_analytics.loader.window_store import FinishedWindow
+    from accounting_analytics.progress import LoadProgress
+
+Consistency: TypeAlias = Literal["newest", "all"] | Period
+"""What a load checks for changes: the newest days of each ledger, all days, or the days of a period within the load."""
+
+
+class ChangedWindow(NamedTuple):
+    """A window that changed since it was read: its lines as they were read before, and as they are now."""
+
+    before: FinishedWindow
+    after: WindowLines
+
+    @property
+    def line_ids(self) -> list[str]:
+        """Lines that were added, removed or changed."""
+        return _changed_ids(self.before.read_table(), self.after.table)
+
+
+def find_verified_days(consistency: Consistency, loaded: Period) -> Period | None:
+    """Days of a load that must be unchanged at its end; None where only the newest lines are checked.
+
+    Raises
+    ------
+    InputError
+        It is neither ``newest`` nor ``all`` nor a period within the load.
+    """
+    if isinstance(consistency, Period):
+        if consistency.time_zone == loaded.time_zone and loaded.covers(consistency):
+            return consistency
+        msg = f"consistency is the period {consistency}, which is not within the load of {loaded}; no request was sent"
+        raise InputError(msg)
+    if consistency not in {"newest", "all"}:
+        msg = f"consistency is {consistency!r}; it must be 'newest', 'all', or a Period within the load"
+        raise InputError(msg)
+    return loaded if consistency == "all" else None
+
+
+def find_changed_windows(
+    reader: WindowReader, windows: Sequence[FinishedWindow], progress: LoadProgress
+) -> list[ChangedWindow]:
+    """Read windows again, and return those whose lines are not the same.
+
+    Every window must have been read to its end before, or the lines need not be those of one moment.
+    """
+
+    def compare(one: FinishedWindow) -> ChangedWindow | None:
+        lines = reader.read_whole(one.window)
+        progress.update(one.lines, one.lines)
+        return None if lines.table.equals(one.read_table()) else ChangedWindow(one, lines)
+
+    progress.expect(sum(one.lines for one in windows))
+    pool: WorkerPool[FinishedWindow, ChangedWindow | None] = WorkerPool(
+        compare, size=lambda one: one.pages, threads=reader.in_flight, stop=reader.stop
+    )
+    return [changed for changed in pool.results(windows) if changed is not None]
+
+
+def changed_again_error(changed: Sequence[ChangedWindow], checks: int) -> ChangedWhileReadingError:
+    """Error of a load whose windows changed between any two of its readings."""
+    ids = sorted({line_id for one in changed for line_id in one.line_ids})
+    ledger_ids = {one.before.window.ledger_id for one in changed}
+    days = [one.before.window.period for one in changed]
+    first, last = min(one.start_date for one in days), max(one.end_date for one in days)
+    return ChangedWhileReadingError(
+        f"{len(ledger_ids)} ledger(s) ({join_ids(ledger_ids)}) changed during the load, and again in each of {checks} "
+        f"checks; in the last one {len(ids)} line(s) of {first} to {last} were added, removed or changed: "
+        f"{join_ids(ids)}; load again when nothing is posted, or end the period before the days that are still being "
+        "posted to"
+    )
 
 
 class ChangeCheck(NamedTuple):

@@ -2,7 +2,8 @@
 
 A window is one Parquet file whose metadata state its ledger and days. It appears under its name, which contains its
 digest, only when it is complete and on disk, so there is no other state that could disagree with it.
-``manifest.json`` binds the folder to one service, instance and query. No file is named after an id.
+``manifest.json`` binds the folder to one service, instance and query. ``verified.json`` names the days that were read
+twice without a change, and the digest of the windows that this is true of. No file is named after an id.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from accounting_analytics.loader.window_reader import WindowLines
 
 MANIFEST = "manifest.json"
+_VERIFIED = "verified.json"
 _LOCK = ".lock"
 _FORMAT = 3
 _METADATA_KEY = b"accounting_analytics.window"
@@ -157,6 +159,29 @@ class Checkpoint:
         except OSError as error:
             raise self._unusable(error) from error
 
+    def is_verified(self, days: Period) -> bool:
+        """Whether the days were read twice without a change, and the windows are still the same."""
+        try:
+            verified = json.loads((self.folder / _VERIFIED).read_bytes())
+            period = Period(verified["start_date"], verified["end_date"], self._query.period.time_zone)
+        except (OSError, ValueError, TypeError, KeyError):
+            return False  # then they are read again
+        return period.covers(days) and verified.get("windows") == self._windows_digest()
+
+    def mark_verified(self, days: Period) -> None:
+        """Write the days that were read twice without a change, for the windows as they are."""
+        if not self._durable:
+            return
+        verified = {
+            "start_date": days.start_date.isoformat(),
+            "end_date": days.end_date.isoformat(),
+            "windows": self._windows_digest(),
+        }
+        try:
+            write_durably(self.folder / _VERIFIED, lambda file: file.write(_to_text(verified).encode()))
+        except OSError as error:
+            raise self._unusable(error) from error
+
     def recovery_hint(self) -> str:
         """Which windows are safe on disk and how to continue, for a message."""
         lines = sum(one.lines for one in self._windows.values())
@@ -164,6 +189,10 @@ class Checkpoint:
             f"{len(self._windows)} finished window(s) with {lines:,} lines are safe in {self.folder}: call again with "
             "the same arguments to continue from there"
         )
+
+    def _windows_digest(self) -> str:
+        """Digest of the names of all windows, which contain their digests."""
+        return _digest("\n".join(sorted(path.name for path in self._windows)).encode())
 
     def _require_no_other_files(self) -> None:
         """Refuse a folder with files that are not a checkpoint's."""

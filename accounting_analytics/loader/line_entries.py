@@ -16,6 +16,7 @@ from accounting_analytics.errors import AmountError, InputError
 from accounting_analytics.frame_columns import BOOLEAN, INSTANT, TEXT, signed
 from accounting_analytics.load_metadata import attach_load_metadata
 from accounting_analytics.loader import line_entry_schema as arrow
+from accounting_analytics.loader.change_check import find_verified_days
 from accounting_analytics.loader.checkpoint import Checkpoint
 from accounting_analytics.loader.line_tables import remove_repeats, sort_lines, with_local_dates
 from accounting_analytics.loader.load_estimate import LoadPlan, estimate_load
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
     from pandas.api.extensions import ExtensionDtype
 
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.periods import DateLike, ZoneLike
+    from accounting_analytics.loader.change_check import Consistency
+    from accounting_analytics.periods import DateLike, Period, ZoneLike
 
 _DTYPES = {arrow.TEXT: TEXT, arrow.INSTANT: INSTANT, pa.bool_(): BOOLEAN}
 
@@ -52,6 +54,7 @@ def load_line_entries(
     is_cashflow: bool | None = None,
     tag_ids: Iterable[str] | None = None,
     expand: Iterable[str] = DEFAULT_EXPANSIONS,
+    consistency: Consistency = "newest",
     checkpoint: str | Path | None = None,
     in_flight: int = DEFAULT_IN_FLIGHT,
     allow_partial: bool = False,
@@ -79,9 +82,15 @@ def load_line_entries(
         Only lines that carry all these tags.
     expand : iterable of str
         Nested objects and fields to request; columns of what is not requested are absent.
+    consistency : {"newest", "all"} or Period
+        What is read a second time at the end, to find changes of the books during the load. ``"newest"`` reads the
+        newest lines of each ledger again, where books grow. ``"all"`` reads every day again, until all lines are those
+        of one moment; that doubles the requests, and needs more if the books change. A
+        :class:`~accounting_analytics.Period` within the load does so for its days: the history before may be large.
     checkpoint : path, optional
         Folder where finished windows are saved: a load that failed or was killed continues from there when it is called
-        again with the same arguments, and a finished load is read back without a request.
+        again with the same arguments, and a finished load is read back without a request. With `consistency` ``"all"``
+        the windows of an earlier call are read again too, unless that call has done so.
     in_flight : int
         Requests in parallel at most; the rate limit of the client applies as well.
     allow_partial : bool
@@ -95,14 +104,14 @@ def load_line_entries(
     DataFrame
         :class:`~accounting_analytics.schemas.LineEntries`, ordered by (datetime, id). ``attrs["notes"]`` lists values
         that were normalized, ``attrs["load"]`` holds the metadata of the load: ledgers, period, windows, complete or
-        not.
+        not, `consistency`, and the days whose lines are those of one moment (``verified``, empty for ``"newest"``).
 
     Raises
     ------
     ServiceError
         The service failed or broke its interface; nothing is returned, loading again is safe.
     ChangedWhileReadingError
-        Lines were added, removed or changed during the load.
+        Lines were added, removed or changed during the load; with `consistency` ``"all"``, again and again.
     CheckpointError
         The checkpoint belongs to another load, is in use, is damaged, or cannot be written.
     """
@@ -117,10 +126,13 @@ def load_line_entries(
         expand=expand,
     )
     check_in_flight(in_flight)
+    verified = find_verified_days(consistency, query.period)
     store = MemoryWindowStore() if checkpoint is None else Checkpoint(checkpoint, client, query)
     build = partial(_build_frame, as_decimals=client.amounts == "decimal")
     with store, LoadProgress(progress, client) as bar:
-        return load_windows(client, query, store, bar, in_flight=in_flight, build=build, allow_partial=allow_partial)
+        return load_windows(
+            client, query, store, bar, in_flight=in_flight, build=build, verified=verified, allow_partial=allow_partial
+        )
 
 
 def load_line_entries_to_parquet(
@@ -134,6 +146,7 @@ def load_line_entries_to_parquet(
     is_cashflow: bool | None = None,
     tag_ids: Iterable[str] | None = None,
     expand: Iterable[str] = DEFAULT_EXPANSIONS,
+    consistency: Consistency = "newest",
     checkpoint: str | Path | None = None,
     in_flight: int = DEFAULT_IN_FLIGHT,
     progress: bool | None = None,
@@ -170,8 +183,15 @@ def load_line_entries_to_parquet(
         expand=expand,
     )
     target = Path(path)
+    verified = find_verified_days(consistency, query.period)
     with _load_to_disk(
-        client, query, checkpoint, temporary_parent=target.parent, in_flight=in_flight, progress=progress
+        client,
+        query,
+        checkpoint,
+        verified=verified,
+        temporary_parent=target.parent,
+        in_flight=in_flight,
+        progress=progress,
     ) as loaded:
         return write_parquet(loaded, target)
 
@@ -186,6 +206,7 @@ def iter_line_entry_batches(
     is_cashflow: bool | None = None,
     tag_ids: Iterable[str] | None = None,
     expand: Iterable[str] = DEFAULT_EXPANSIONS,
+    consistency: Consistency = "newest",
     checkpoint: str | Path | None = None,
     in_flight: int = DEFAULT_IN_FLIGHT,
     progress: bool | None = None,
@@ -212,8 +233,15 @@ def iter_line_entry_batches(
         tag_ids=tag_ids,
         expand=expand,
     )
+    verified = find_verified_days(consistency, query.period)
     with _load_to_disk(
-        client, query, checkpoint, temporary_parent=None, in_flight=in_flight, progress=progress
+        client,
+        query,
+        checkpoint,
+        verified=verified,
+        temporary_parent=None,
+        in_flight=in_flight,
+        progress=progress,
     ) as loaded:
         metadata = loaded.metadata(sum(one.lines for one in loaded.windows))
         for table in LineEntryBatches(loaded):
@@ -233,6 +261,7 @@ def plan_load(
     is_cashflow: bool | None = None,
     tag_ids: Iterable[str] | None = None,
     expand: Iterable[str] = DEFAULT_EXPANSIONS,
+    consistency: Consistency = "newest",
     checkpoint: str | Path | None = None,
     requests_per_minute: float | None = None,
     in_flight: int = DEFAULT_IN_FLIGHT,
@@ -264,7 +293,14 @@ def plan_load(
         tag_ids=tag_ids,
         expand=expand,
     )
-    return estimate_load(client, query, checkpoint, requests_per_minute=requests_per_minute, in_flight=in_flight)
+    return estimate_load(
+        client,
+        query,
+        checkpoint,
+        verified=find_verified_days(consistency, query.period),
+        requests_per_minute=requests_per_minute,
+        in_flight=in_flight,
+    )
 
 
 @contextmanager
@@ -273,6 +309,7 @@ def _load_to_disk(
     query: LineEntryQuery,
     checkpoint: str | Path | None,
     *,
+    verified: Period | None,
     temporary_parent: Path | None,
     in_flight: int,
     progress: bool | None,
@@ -283,7 +320,9 @@ def _load_to_disk(
         folder = stack.enter_context(_temporary_folder(temporary_parent)) if checkpoint is None else checkpoint
         store = stack.enter_context(Checkpoint(folder, client, query, temporary=checkpoint is None))
         bar = stack.enter_context(LoadProgress(progress, client))
-        yield load_windows(client, query, store, bar, in_flight=in_flight, build=lambda loaded: loaded)
+        yield load_windows(
+            client, query, store, bar, in_flight=in_flight, build=lambda loaded: loaded, verified=verified
+        )
 
 
 def _temporary_folder(parent: Path | None) -> tempfile.TemporaryDirectory[str]:

@@ -17,7 +17,7 @@ from accounting_analytics.json_text import to_json_text
 from accounting_analytics.loader.checkpoint import MANIFEST, Checkpoint
 from accounting_analytics.loader.line_entry_schema import INSTANT
 from accounting_analytics.loader.strict_page_decoder import instants_in_utc
-from accounting_analytics.loader.windows import MIN_PAGES_TO_SPLIT, DensityEstimate, Window, gaps
+from accounting_analytics.loader.windows import MIN_PAGES_TO_SPLIT, PAGE_SIZE, DensityEstimate, Window, gaps
 from accounting_analytics.loader.worker_pool import WorkerPool, check_in_flight
 from accounting_analytics.messages import fit_terminal
 
@@ -50,7 +50,7 @@ class LoadPlan:
     kept_windows : int
         Windows in the checkpoint.
     notes : tuple of str
-        What a reader must know about the time zone.
+        What a reader must know about the time zone, and days that are read twice.
     """
 
     ledgers: pd.DataFrame
@@ -125,15 +125,19 @@ def estimate_load(
     query: LineEntryQuery,
     checkpoint: str | Path | None,
     *,
+    verified: Period | None = None,
     requests_per_minute: float | None,
     in_flight: int,
 ) -> LoadPlan:
-    """Request one page of each ledger that is not in the checkpoint, and calculate the cost of the load from it."""
+    """Request one page of each ledger that is not in the checkpoint, and calculate the cost of the load from it.
+
+    `verified` are the days that are read twice.
+    """
     if requests_per_minute is not None and not 0 < requests_per_minute < math.inf:
         msg = f"requests_per_minute must be a positive number, not {requests_per_minute!r}"
         raise InputError(msg)
     check_in_flight(in_flight)
-    kept = _read_kept(client, query, checkpoint)
+    kept, is_verified = _read_kept(client, query, checkpoint, verified)
     unread_days = {
         ledger_id: sum(window.period.days for window in gaps(ledger_id, query.period, kept[ledger_id].periods))
         for ledger_id in query.ledger_ids
@@ -150,13 +154,18 @@ def estimate_load(
         for ledger_id in query.ledger_ids
     ]
     reported = client.quota.limit
+    ledgers = pd.DataFrame(rows, columns=["ledger_id", "lines", "calls", "exact", "kept_lines"])
+    notes = query.notes
+    if verified is not None and (to_probe or not is_verified):
+        ledgers["calls"] += _second_readings(ledgers, verified, query)
+        notes = (*notes, f"The lines of {verified} are read twice, and again if the books change meanwhile.")
     return LoadPlan(
-        ledgers=pd.DataFrame(rows, columns=["ledger_id", "lines", "calls", "exact", "kept_lines"]),
+        ledgers=ledgers,
         requests_per_minute=float(requests_per_minute or reported or DOCUMENTED_RATE),
         rate_is_known=bool(requests_per_minute or reported),
         probes=len(to_probe),
         kept_windows=sum(len(one.periods) for one in kept.values()),
-        notes=query.notes,
+        notes=notes,
     )
 
 
@@ -175,16 +184,18 @@ class _Expected(NamedTuple):
     exact: bool
 
 
-def _read_kept(client: LedgerClient, query: LineEntryQuery, checkpoint: str | Path | None) -> defaultdict[str, _Kept]:
-    """Finished windows by ledger; a checkpoint that does not exist is not created."""
+def _read_kept(
+    client: LedgerClient, query: LineEntryQuery, checkpoint: str | Path | None, verified: Period | None
+) -> tuple[defaultdict[str, _Kept], bool]:
+    """Finished windows by ledger, and whether they are verified; a checkpoint that does not exist is not created."""
     kept: defaultdict[str, _Kept] = defaultdict(lambda: _Kept((), 0))
     if checkpoint is None or not (Path(checkpoint) / MANIFEST).exists():
-        return kept
+        return kept, False
     with Checkpoint(checkpoint, client, query) as store:
         for one in store.finished():
             before = kept[one.window.ledger_id]
             kept[one.window.ledger_id] = _Kept((*before.periods, one.window.period), before.lines + one.lines)
-    return kept
+        return kept, verified is not None and store.is_verified(verified)
 
 
 def _estimate_ledger(client: LedgerClient, query: LineEntryQuery, window: Window) -> _Expected:
@@ -199,6 +210,13 @@ def _estimate_ledger(client: LedgerClient, query: LineEntryQuery, window: Window
         return _Expected(count * 2, 2, exact=False)
     pages = max(density.pages, 2)
     return _Expected(pages * density.lines_per_page, pages, exact=False)
+
+
+def _second_readings(ledgers: pd.DataFrame, verified: Period, query: LineEntryQuery) -> pd.Series:
+    """Count the requests that reading the verified days again takes, if nothing changes."""
+    share = verified.days / query.period.days
+    kept_pages = (ledgers["kept_lines"] / PAGE_SIZE).map(math.ceil)
+    return ((ledgers["calls"] + kept_pages) * share).map(math.ceil)
 
 
 def _remaining(

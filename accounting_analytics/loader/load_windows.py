@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from concurrent.futures import wait
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,22 +13,32 @@ import pyarrow as pa
 
 from accounting_analytics.errors import ChangedWhileReadingError, ServiceError, with_context
 from accounting_analytics.load_metadata import CHARACTERS_REPLACED, count_notes
-from accounting_analytics.loader.change_check import ChangeCheck, check_changes
+from accounting_analytics.loader.change_check import (
+    ChangeCheck,
+    ChangedWindow,
+    changed_again_error,
+    check_changes,
+    find_changed_windows,
+)
 from accounting_analytics.loader.window_reader import WindowLines, WindowReader
 from accounting_analytics.loader.windows import gaps
 from accounting_analytics.loader.worker_pool import WorkerPool, start_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from concurrent.futures import Future
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.loader.query import LineEntryQuery
     from accounting_analytics.loader.window_store import FinishedWindow, WindowStore
     from accounting_analytics.loader.windows import Window
+    from accounting_analytics.periods import Period
     from accounting_analytics.progress import LoadProgress
 
 
 Built = TypeVar("Built")
+_MAX_CHECKS = 3
+"""How often all windows are read again until none of them has changed."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +51,33 @@ class MissingWindow:
 
 @dataclass(frozen=True)
 class LoadedWindows:
-    """The windows of a load by ledger and day, and those that could not be read."""
+    """The windows of a load, those that could not be read, and the days whose lines are those of one moment."""
 
     query: LineEntryQuery
     windows: tuple[FinishedWindow, ...]
-    missing: tuple[MissingWindow, ...]
+    missing: tuple[MissingWindow, ...] = ()
+    verified: Period | None = None
+
+    def in_order(self) -> LoadedWindows:
+        """Return the windows in the order of the requested ledgers, then by day."""
+        positions = {ledger_id: position for position, ledger_id in enumerate(self.query.ledger_ids)}
+
+        def by_ledger_and_day(one: FinishedWindow | MissingWindow) -> Any:  # noqa: ANN401 (a sort key)
+            return positions[one.window.ledger_id], one.window.period
+
+        return replace(
+            self,
+            windows=tuple(sorted(self.windows, key=by_ledger_and_day)),
+            missing=tuple(sorted(self.missing, key=by_ledger_and_day)),
+        )
+
+    def to_verify(self) -> tuple[FinishedWindow, ...]:
+        """Windows with days that must be of one moment."""
+        if self.verified is None:
+            return ()
+        first, last = self.verified.start_date, self.verified.end_date
+        periods = ((one, one.window.period) for one in self.windows)
+        return tuple(one for one, days in periods if days.start_date <= last and days.end_date >= first)
 
     def metadata(self, line_count: int) -> dict[str, Any]:
         """Metadata of the load, with ledgers and days as short texts: pandas copies it with every frame."""
@@ -57,6 +90,8 @@ class LoadedWindows:
             "complete": not self.missing,
             "ledgers": dict.fromkeys(ledger_ids, "") | _days_by_ledger(one.window for one in self.windows),
             "missing": _days_by_ledger(one.window for one in self.missing),
+            "consistency": "newest" if self.verified is None else "all",
+            "verified": "" if self.verified is None else _days(self.verified),
             "windows": len(self.windows),
             "pages": sum(one.pages for one in self.windows),
             "lines": line_count,
@@ -92,11 +127,13 @@ def load_windows(
     *,
     in_flight: int,
     build: Callable[[LoadedWindows], Built],
+    verified: Period | None = None,
     allow_partial: bool = False,
 ) -> Built:
     """Read every window that the store does not have yet, and check that no ledger changed meanwhile.
 
     `build` makes the result of the load. It runs during the change check; if that fails, its result is dropped.
+    `verified` are the days whose lines must be those of one moment; None checks the newest lines of each ledger.
 
     Raises
     ------
@@ -108,26 +145,61 @@ def load_windows(
     reader = WindowReader(client, query, in_flight)
     finished = list(store.finished())
     progress.update(sum(one.lines for one in finished))
-    positions = {ledger_id: position for position, ledger_id in enumerate(query.ledger_ids)}
-
-    def by_ledger_and_day(one: FinishedWindow | MissingWindow) -> Any:  # noqa: ANN401 (a sort key)
-        return positions[one.window.ledger_id], one.window.period
-
     try:
         windows, missing = _read_windows(reader, store, finished, progress, allow_partial=allow_partial)
-        loaded = LoadedWindows(
-            query,
-            tuple(sorted([*finished, *windows], key=by_ledger_and_day)),
-            tuple(sorted(missing, key=by_ledger_and_day)),
-        )
-        built = start_in_thread(partial(copy_context().run, build, loaded), "build a load")
-        read_now = {one.window.ledger_id for one in windows}
-        by_ledger = _group_by_ledger(loaded.windows)
-        _check_changes(reader, store, [by_ledger[ledger_id] for ledger_id in read_now])
+        loaded = LoadedWindows(query, (*finished, *windows), tuple(missing), verified).in_order()
+        if verified is None:
+            built = _start_build(build, loaded)
+            by_ledger = _group_by_ledger(loaded.windows)
+            _check_changes(reader, store, [by_ledger[one] for one in {one.window.ledger_id for one in windows}])
+        elif _is_one_response(windows, finished) or (not windows and store.is_verified(verified)):
+            built = _start_build(build, loaded)
+        else:
+            built = _build_verified(reader, store, loaded, progress, build)
+            store.mark_verified(verified)
     except (ServiceError, ChangedWhileReadingError) as error:
         with_context(error, store.recovery_hint())
         raise
     return built.result()
+
+
+def _start_build(build: Callable[[LoadedWindows], Built], loaded: LoadedWindows) -> Future[Built]:
+    return start_in_thread(partial(copy_context().run, build, loaded), "build a load")
+
+
+def _is_one_response(windows: list[FinishedWindow], finished: list[FinishedWindow]) -> bool:
+    """Whether a load is one page, whose lines are those of one moment."""
+    return not finished and [one.pages for one in windows] == [1]
+
+
+def _build_verified(
+    reader: WindowReader,
+    store: WindowStore,
+    loaded: LoadedWindows,
+    progress: LoadProgress,
+    build: Callable[[LoadedWindows], Built],
+) -> Future[Built]:
+    """Read the windows again until none of them changed, and build the result of these."""
+    for check in range(1, _MAX_CHECKS + 1):
+        built = _start_build(build, loaded)
+        changed = find_changed_windows(reader, loaded.to_verify(), progress)
+        if not changed:
+            return built
+        wait([built])  # it reads the windows that are replaced now
+        if check < _MAX_CHECKS:
+            loaded = _replace_windows(store, loaded, changed)
+    error = changed_again_error(changed, _MAX_CHECKS)
+    store.discard([one.before for one in changed])
+    raise error
+
+
+def _replace_windows(store: WindowStore, loaded: LoadedWindows, changed: list[ChangedWindow]) -> LoadedWindows:
+    """Store the lines of changed windows as they are now."""
+    stale = {id(one.before) for one in changed}
+    store.discard([one.before for one in changed])
+    saved = [store.save(one.after) for one in changed]
+    kept = (one for one in loaded.windows if id(one) not in stale)
+    return replace(loaded, windows=(*kept, *saved)).in_order()
 
 
 def _read_windows(
@@ -204,5 +276,10 @@ def _days_by_ledger(windows: Iterable[Window]) -> dict[str, str]:
     """Ledger id to its windows, ``2025-01-01/2025-01-31 2025-02-01/2025-02-28``."""
     days: dict[str, list[str]] = defaultdict(list)
     for window in windows:
-        days[window.ledger_id].append(f"{window.period.start_date}/{window.period.end_date}")
+        days[window.ledger_id].append(_days(window.period))
     return {ledger_id: " ".join(texts) for ledger_id, texts in days.items()}
+
+
+def _days(period: Period) -> str:
+    """First and last day, ``2025-01-01/2025-01-31``."""
+    return f"{period.start_date}/{period.end_date}"

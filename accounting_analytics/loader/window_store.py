@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.loader.window_reader import WindowLines
     from accounting_analytics.loader.windows import Window
+    from accounting_analytics.periods import Period
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,14 @@ class WindowStore(Protocol):
         """Remove windows that turned out to be stale."""
         ...
 
+    def is_verified(self, days: Period) -> bool:
+        """Whether :meth:`mark_verified` was called for these days and exactly these windows."""
+        ...
+
+    def mark_verified(self, days: Period) -> None:
+        """Note the days whose lines in these windows are those of one moment."""
+        ...
+
     def recovery_hint(self) -> str:
         """Which lines are safe after a failure and how to continue, for a message."""
         ...
@@ -82,6 +91,13 @@ class MemoryWindowStore:
         )
 
     def discard(self, windows: Iterable[FinishedWindow]) -> None:
+        """Nothing survives the load anyway."""
+
+    def is_verified(self, days: Period) -> bool:  # noqa: ARG002 (of the protocol)
+        """Return False: a new load starts from nothing."""
+        return False
+
+    def mark_verified(self, days: Period) -> None:
         """Nothing survives the load anyway."""
 
     def recovery_hint(self) -> str:

@@ -32,6 +32,20 @@ def test_a_plan_is_close_to_the_load(connected, service):
     assert plan.ledgers["lines"].tolist()[1:] == [336, 0]
 
 
+def test_second_readings_are_planned(connected, service, tmp_path):
+    """A load of one moment needs twice the requests, for some days their share; a verified one needs none."""
+    client = connected(service)
+    once = aa.plan_load(client, LEDGERS, *YEAR)
+    plan = aa.plan_load(client, LEDGERS, *YEAR, consistency="all")
+    december = aa.plan_load(client, LEDGERS, *YEAR, consistency=aa.Period("2025-12-01", "2025-12-31"))
+    assert once.calls < december.calls < plan.calls
+    assert "The lines of 2025-12-01 to 2025-12-31 (UTC) are read twice" in december.explain()
+    client.requests.clear()
+    aa.load_line_entries(client, LEDGERS, *YEAR, consistency="all", checkpoint=tmp_path / "kept")
+    assert plan.calls == pytest.approx(len(client.requests), rel=0.2)
+    assert aa.plan_load(client, LEDGERS, *YEAR, consistency="all", checkpoint=tmp_path / "kept").calls == 0
+
+
 def test_minutes_are_at_the_rate(connected, service):
     """The given rate is used, else the one the service reports, else the documented one; the plan states which."""
     client = connected(service)

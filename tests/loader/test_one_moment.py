@@ -1,0 +1,285 @@
+"""Loads of one moment: entries that are posted or recategorized between two pages are found on any day."""
+
+import datetime as dt
+import random
+import threading
+from decimal import Decimal
+
+import httpx
+import pandas as pd
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import ChangedWhileReadingError, InputError
+from accounting_analytics.service.auth.access_tokens import issue_token
+from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTransaction
+from accounting_analytics.service.bookkeeping.instances import create_instance
+from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.post_entries import post_entries
+from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.web.server import running
+
+QUARTER = ("2025-01-01", "2025-03-31")
+MARCH = aa.Period("2025-03-01", "2025-03-31")
+FIRST_NOON = dt.datetime(2025, 1, 1, 12, tzinfo=dt.UTC)
+DAYS = 90
+ENTRIES = 60
+PAGE_SIZE = 13
+_EXPENSE = {"type": "expense", "sub_type": "operating_expenses", "debit_credit": "debit", "report_cash_flow": False}
+
+
+class Books:
+    """Books of a quarter in a served store: a bank and two categories; `moments` are the lines after each change."""
+
+    def __init__(self, store, base_url, connections):
+        self.store, self.base_url, self._connections = store, base_url, connections
+        self._lock = threading.RLock()  # one change, one moment
+        self.instance = create_instance(store)
+        self.token = issue_token(store, self.instance)
+        new = [NewLedger("Bank", financial_account_type="bank_account")]
+        new += [NewLedger(name, sort_code=f"5{name}", **_EXPENSE) for name in ("Rent", "Food")]
+        self.bank, self.rent, self.food = (create_ledger(store, self.instance, one).id for one in new)
+        entries = [
+            self.entry(at * DAYS / ENTRIES, f"txn_{at}", self.rent if at % 3 else self.food) for at in range(ENTRIES)
+        ]
+        post_entries(store, self.instance, entries)
+        self.moments = [self.load(self.client())]
+
+    def writer(self, changes=None):
+        """Return a transport that makes changes between pages."""
+        return Writer(self._connections, changes)
+
+    @property
+    def ledger_ids(self):
+        return [self.bank, self.rent, self.food]
+
+    def entry(self, day, transaction_id, category):
+        """Return an entry of a day, counted from the first."""
+        amount = Decimal(100 + len(transaction_id)) / 100
+        bank = NewLine(self.bank, "credit", amount, transaction=NewTransaction(id=f"{self.instance}-{transaction_id}"))
+        when = FIRST_NOON + dt.timedelta(days=day)
+        return NewJournalEntry(when, "entry", (bank, NewLine(category, "debit", amount)))
+
+    def client(self, transport=None):
+        return aa.LedgerClient(
+            self.base_url,
+            token=self.token,
+            instance_id=self.instance,
+            time_zone="UTC",
+            transport=transport or Writer(self._connections, page_size=1000),
+        )
+
+    def load(self, client, ledger_ids=None, **options):
+        """Load ledgers, or all, as a frame."""
+        with client:
+            return aa.load_line_entries(client, ledger_ids or self.ledger_ids, *QUARTER, progress=False, **options)
+
+    def post(self, day):
+        """Post an entry on a day, counted from the first."""
+        with self._lock:
+            post_entries(self.store, self.instance, [self.entry(day, f"new_{len(self.moments)}", self.rent)])
+            self.moments.append(self.load(self.client()))
+
+    def recategorize(self, number):
+        """Move the category line of a transaction to Food."""
+        with self._lock, self.client() as client:
+            transaction_id = f"{self.instance}-txn_{number}"
+            client.recategorize_transaction(self.bank, transaction_id, updated_category_ledger_id=self.food)
+            self.moments.append(self.load(self.client()))
+
+    def is_of_one_moment(self, frame):
+        """Whether all lines of a frame are those of one moment."""
+        ledger_ids = set(frame["ledger_id"])
+        return any(
+            frame.equals(lines[lines["ledger_id"].isin(ledger_ids)].reset_index(drop=True)) for lines in self.moments
+        )
+
+
+class Writer(httpx.BaseTransport):
+    """Transport of small pages that makes changes before the pages of given numbers are requested."""
+
+    def __init__(self, connections, changes=None, page_size=PAGE_SIZE):
+        self._connections = connections
+        self._changes = dict(changes or {})
+        self._page_size = page_size
+        self.pages = 0
+
+    def handle_request(self, request):
+        if request.url.path.endswith("/line-entries"):
+            self._changes.pop(self.pages, bool)()
+            self.pages += 1
+            url = request.url.copy_set_param("limit", self._page_size)
+            request = httpx.Request(request.method, url, headers=request.headers)
+        return self._connections.handle_request(request)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """Return a store, the address that it is served at, and connections to it: each load would read certificates."""
+    path = tmp_path_factory.mktemp("moments") / "books.db"
+    with running(path) as service, Store.open(path) as store, httpx.HTTPTransport() as connections:
+        yield store, service.base_url, connections
+
+
+def test_inserts_into_days_already_read_and_not_yet_read(served):
+    """Two inserts into one ledger, an early day first: by default its newest line hides the gap, "all" finds it."""
+    books = Books(*served)
+
+    def torn(**options):
+        early_then_late = {2: lambda: [books.post(3), books.post(60)]}
+        writer = books.writer(early_then_late)
+        return books.load(books.client(writer), [books.bank], in_flight=1, **options), writer
+
+    frame, writer = torn()
+    assert len(frame) == ENTRIES + 1
+    assert not books.is_of_one_moment(frame)
+    assert (frame.attrs["load"]["consistency"], frame.attrs["load"]["verified"]) == ("newest", "")
+    assert writer.pages == 6
+    frame, writer = torn(consistency="all")
+    assert len(frame) == ENTRIES + 4
+    assert books.is_of_one_moment(frame)
+    assert (frame.attrs["load"]["consistency"], frame.attrs["load"]["verified"]) == ("all", "2025-01-01/2025-03-31")
+    assert writer.pages == 15  # five to read the ledger, as many to find the changes, as many to see no more
+
+
+def test_verifying_without_changes_reads_the_days_twice(connected, make_ledgers, spread):
+    """Without a change the requests double; for one month of a quarter only its windows are read again."""
+    days = [f"2025-{month:02}-{day:02}" for month in (1, 2, 3) for day in range(1, 29)]
+    service = make_ledgers(spread({"led_1": dict.fromkeys(days, 60), "led_2": dict.fromkeys(days, 1)}), page_size=100)
+    frames, requests = {}, {}
+    for consistency in ("newest", MARCH, "all"):
+        client = connected(service)
+        frames[consistency] = aa.load_line_entries(client, ["led_1", "led_2"], *QUARTER, consistency=consistency)
+        requests[consistency] = len(client.requests)
+    assert frames["newest"].equals(frames[MARCH])
+    assert frames["newest"].equals(frames["all"])
+    assert frames[MARCH].attrs["load"]["verified"] == "2025-03-01/2025-03-31"
+    assert requests[MARCH] < 1.6 * requests["newest"]
+    assert 1.8 * requests["newest"] < requests["all"] < 2.1 * requests["newest"]
+
+
+def test_one_response_is_of_one_moment(connected, make_ledgers, spread):
+    """A load of one page needs no second reading."""
+    client = connected(make_ledgers(spread({"led_1": {"2025-03-01": 5}})))
+    frame = aa.load_line_entries(client, ["led_1"], *QUARTER, consistency="all")
+    assert frame.attrs["load"]["verified"] == "2025-01-01/2025-03-31"
+    assert len(client.requests) == 1
+
+
+@pytest.mark.parametrize("consistency", ["everything", aa.Period("2024-12-01", "2025-01-31"), None])
+def test_other_days_cannot_be_verified(connected, consistency):
+    """A misspelt value, and a period outside of the load, are refused before a request is sent."""
+    client = connected(lambda _: httpx.Response(500))
+    for load in (aa.load_line_entries, aa.plan_load):
+        with pytest.raises(InputError, match="consistency is"):
+            load(client, ["led_1"], *QUARTER, consistency=consistency)
+    assert client.requests == []
+
+
+def test_books_that_never_rest_are_a_clear_error(connected, make_ledgers, spread):
+    """A ledger that changes between any two readings is named with its days, and nothing is returned."""
+    service = make_ledgers(
+        spread({"led_1": {"2025-03-01": 30, "2025-03-30": 30}, "led_2": {"2025-03-03": 5}}), page_size=10
+    )
+
+    def answer(request):
+        if "led_1" in request.url.path:
+            service.change(lambda lines: lines.insert(0, lines[0] | {"id": f"lin_new_{service.requests}"}))
+        return service(request)
+
+    with pytest.raises(ChangedWhileReadingError, match=r"1 ledger.*led_1.*in each of 3 checks.*lin_new_.*load again"):
+        aa.load_line_entries(connected(answer), ["led_1", "led_2"], *QUARTER, consistency="all", in_flight=1)
+
+
+@pytest.mark.parametrize("change", ["remove", "move", "amend"])
+def test_lines_that_leave_or_change_are_found(connected, make_ledgers, spread, change):
+    """A line of an early day that is deleted, moved to a day not yet read, or changed, is as it was at one moment."""
+    service = make_ledgers(spread({"led_1": {"2025-01-02": 30, "2025-03-30": 30}}), page_size=10)
+    early = service.lines[3]
+    changed = {"move": early | {"datetime": "2025-03-29T12:00:00Z"}, "amend": early | {"amount": "0.01"}}
+
+    def answer(request):
+        if service.requests == 3:
+            service.change(lambda lines: lines.remove(early))
+            if change in changed:
+                service.change(lambda lines: lines.append(changed[change]))
+        return service(request)
+
+    client = connected(answer)
+    frame = aa.load_line_entries(client, ["led_1"], *QUARTER, consistency=MARCH, in_flight=1)
+    again = aa.load_line_entries(client, ["led_1"], *QUARTER)
+    assert frame.equals(again)
+
+
+def test_a_checkpoint_resumes_and_states_what_was_verified(served, tmp_path):
+    """Windows of an earlier load are read again once; a verified load is read back without a request."""
+    books = Books(*served)
+    folder = tmp_path / "checkpoint"
+    books.load(books.client(books.writer()), checkpoint=folder)
+    books.post(5)
+    for expected in (True, False):
+        writer = books.writer()
+        frame = books.load(books.client(writer), checkpoint=folder, consistency="all")
+        assert frame.equals(books.moments[-1])
+        assert bool(writer.pages) is expected
+    (folder / "verified.json").write_text("[]")
+    writer = books.writer()
+    assert books.load(books.client(writer), checkpoint=folder, consistency=MARCH).equals(frame)
+    assert writer.pages
+    writer = books.writer()
+    books.load(books.client(writer), checkpoint=folder, consistency="all")
+    assert writer.pages  # only March was verified
+
+
+def changes_of_seed(books, chance):
+    """Return one or two changes before pages of a load, by page."""
+
+    def change():
+        kind = chance.random()
+        if kind < 0.3:
+            books.recategorize(chance.randrange(ENTRIES))
+        books.post(chance.uniform(0, DAYS - 1))
+        if kind > 0.5:
+            books.post(chance.uniform(0, DAYS - 1))
+
+    return {chance.randrange(15): change for _ in range(chance.randint(1, 2))}
+
+
+@pytest.mark.soak
+def test_torn_loads_are_never_returned(served, tmp_path, soak_count):
+    """Whatever is posted between pages, a load with "all" has the lines of one moment, or ends with a clear error."""
+    seeds, exact = soak_count(200), 0
+    for seed in range(seeds):
+        chance = random.Random(seed)  # noqa: S311 (it replays)
+        books = Books(*served)
+        ledger_ids = chance.choice([books.ledger_ids, [books.bank], [books.rent, books.food]])
+        try:
+            frame = load_somehow(books, chance, ledger_ids, tmp_path / f"{seed}.parquet")
+        except ChangedWhileReadingError:
+            continue
+        assert books.is_of_one_moment(frame), seed
+        exact += 1
+    assert exact >= 0.9 * seeds
+
+
+def load_somehow(books, chance, ledger_ids, path):
+    """Load with "all" as a frame, as a Parquet file or as batches, while the books change."""
+    client = books.client(books.writer(changes_of_seed(books, chance)))
+    options = {"consistency": "all", "in_flight": chance.choice([1, 4]), "progress": False}
+    with client:
+        match chance.randrange(3):
+            case 0:
+                return aa.load_line_entries(client, ledger_ids, *QUARTER, **options)
+            case 1:
+                file = aa.load_line_entries_to_parquet(client, ledger_ids, *QUARTER, path, **options)
+                assert file.load["verified"] == "2025-01-01/2025-03-31"
+                return as_loaded(aa.read_line_entries(path))
+            case _:
+                batches = aa.iter_line_entry_batches(client, ledger_ids, *QUARTER, **options)
+                return as_loaded(pd.concat(list(batches), ignore_index=True))
+
+
+def as_loaded(frame):
+    """Return a frame with the amounts of a load."""
+    floats = frame.select_dtypes("number").columns
+    return frame.astype({name: "float64" for name in frame.columns if "amount" in name and name not in floats})
