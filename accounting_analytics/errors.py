@@ -17,6 +17,7 @@
     |  `- NotebookParametersError               parameters that a notebook does not declare
     |- ServiceError                         4   the service or the network
     |  |- TransportError                        no response arrived
+    |  |  |- NoConnectionError                     ... because no connection was ever made
     |  |  `- CertificateRefusedError               ... because the certificate is not trusted
     |  |- DeadlineExceededError                 no response before the deadline
     |  |- ProtocolError                         a response that breaks the interface
@@ -124,6 +125,10 @@ class ServiceError(AccountingAnalyticsError):
 
 class TransportError(ServiceError):
     """No response arrived: the service is down, unreachable, or closed the connection."""
+
+
+class NoConnectionError(TransportError):
+    """No connection to the service was ever made: the address is wrong, or the service is down."""
 
 
 class CertificateRefusedError(TransportError):

@@ -33,6 +33,13 @@ def _is_visible(progress: bool | None) -> bool:  # noqa: FBT001 (as in the publi
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
+def show_notice(text: str) -> None:
+    """Write a line to stderr in a terminal or a notebook; nothing in batch runs."""
+    if _is_visible(None):
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+
+
 class Quota(Protocol):
     """Rest of a rate limit; None where the service does not report it."""
 

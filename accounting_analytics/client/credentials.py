@@ -22,6 +22,7 @@ from accounting_analytics.errors import (
     AuthenticationError,
     CertificateRefusedError,
     ConfigurationError,
+    NoConnectionError,
     ProtocolError,
     ServerFaultError,
     ServiceError,
@@ -212,7 +213,7 @@ class ClientCredentials:
             problem = self._request_token(deadline)
             if problem is None:
                 return
-            if isinstance(problem, AuthenticationError | CertificateRefusedError):
+            if isinstance(problem, AuthenticationError | CertificateRefusedError | NoConnectionError):
                 break
         if problem is not None:
             raise problem

@@ -16,6 +16,7 @@ import httpx
 from accounting_analytics.client.forked_process import reset_in_child
 from accounting_analytics.client.secret import Secret, masked
 from accounting_analytics.client.transport import (
+    CONNECT_SECONDS,
     DeadlineTransport,
     keep_requests_out_of_http_logs,
     request_deadline,
@@ -27,6 +28,7 @@ from accounting_analytics.errors import (
     DeadlineExceededError,
     GarbledAnswerError,
     InputError,
+    NoConnectionError,
     ProtocolError,
     ServerFaultError,
     ServiceError,
@@ -122,6 +124,7 @@ class HttpSender:
         self._server += f" through the proxy {proxy}" if proxy else ""
         self._http: httpx.Client | None = _http_client(transport)
         self._is_closed = False
+        self._has_connected = False
         self._lock = threading.Lock()
         reset_in_child(self)
 
@@ -160,15 +163,25 @@ class HttpSender:
         try:
             with request_deadline(deadline):
                 return self._follow_redirects(request, authorization, deadline)
+        except httpx.ConnectTimeout as error:
+            # the deadline of the request may be sooner than the time to connect
+            too_late = deadline.remaining() <= 0
+            problem: Exception = (
+                self._timeout_error(request, deadline) if too_late else self._connection_error(request, error)
+            )
         except httpx.TimeoutException:
-            problem: Exception = self._timeout_error(request, deadline)
+            self._has_connected = True
+            problem = self._timeout_error(request, deadline)
         except (httpx.DecodingError, zlib.error):
             problem = GarbledAnswerError(
                 f"{request.description}: {self._server} sent a body that cannot be decompressed"
             )
         except httpx.InvalidURL:
             problem = InputError(f"{request.description}: an id or token is too long for a URL")
+        except httpx.ConnectError as error:
+            problem = self._connection_error(request, error)
         except httpx.HTTPError as error:
+            self._has_connected = True
             problem = self._transport_error(request, error)
         except (ServiceError, InputError) as error:
             problem = error
@@ -189,6 +202,18 @@ class HttpSender:
             if self._http is None:
                 self._http = _http_client(_transport_to(self.origin))
             return self._http
+
+    def _connection_error(self, request: HttpRequest, error: httpx.HTTPError) -> TransportError:
+        """Error of a connection that was not made; its text names the address if none was ever made."""
+        if self._has_connected or _tls_error(error) is not None:
+            return self._transport_error(request, error)
+        reason = self.masked(str(error))
+        if isinstance(error, httpx.ConnectTimeout):
+            reason = f"nothing responded within {CONNECT_SECONDS:g} seconds"
+        return NoConnectionError(
+            f"{request.description}: cannot connect to {self._server} ({reason}); nothing was sent: check the address "
+            "(base_url), and whether the service is running and the network allows the connection"
+        )
 
     def _transport_error(self, request: HttpRequest, error: httpx.HTTPError) -> TransportError:
         """Error of a failed connection; its causes show whether encryption failed."""
@@ -249,6 +274,7 @@ class HttpSender:
             raise self._timeout_error(request, deadline)
         outgoing.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), left)
         response = self._open_client(request).send(outgoing, auth=authorization, stream=True)
+        self._has_connected = True
         try:
             content = self._read_body(response, request, deadline)
         finally:

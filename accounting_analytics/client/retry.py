@@ -34,6 +34,7 @@ from accounting_analytics.errors import (
     ConfigurationError,
     DeadlineExceededError,
     GarbledAnswerError,
+    NoConnectionError,
     ProtocolError,
     ServiceError,
     TransportError,
@@ -61,6 +62,8 @@ logging.getLogger("stamina").addHandler(logging.NullHandler())
 _RETRYABLE_STATUSES = frozenset({408, 429, *range(500, 600)}) - {501, 505, 507}
 _STATUSES_WITH_RETRY_AFTER = frozenset({429, 503})
 _MAX_WAIT = 120.0
+_ATTEMPTS_TO_CONNECT = 2
+"""Attempts while no connection was ever made, when the address is probably wrong."""
 _FIRST_BACKOFF = 0.1
 _MAX_BACKOFF = 5.0
 _MAX_BYTES = 64 * MIB
@@ -192,6 +195,8 @@ class RetryingClient:
             nonlocal attempts
             attempts += 1
             if not isinstance(error, _RetryableError) or not is_read:
+                return False
+            if isinstance(error.error, NoConnectionError) and attempts >= _ATTEMPTS_TO_CONNECT:
                 return False
             if error.wait is not None:
                 return 0.0  # the rate limiter waits

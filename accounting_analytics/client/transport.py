@@ -19,12 +19,17 @@ import httpcore
 import httpx
 
 from accounting_analytics.client.forked_process import reset_in_child
+from accounting_analytics.progress import show_notice
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Iterable, Iterator
 
 _CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=100)
+CONNECT_SECONDS = 10.0
+"""Longest time to connect; half of it to find the addresses of the host name."""
+NOTICE_SECONDS = 10.0
+"""After so long without a byte of a response, a terminal or a notebook shows a notice."""
 _HTTP_LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
 
 
@@ -128,20 +133,22 @@ class _Backend(httpcore.NetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
         last_error: httpcore.ConnectError | None = None
-        for address in _resolve(host, port, _time_left(timeout, httpcore.ConnectTimeout)):
-            seconds = _time_left(timeout, httpcore.ConnectTimeout)
+        limit = Deadline(CONNECT_SECONDS if timeout is None else min(timeout, CONNECT_SECONDS))
+        for address in _resolve(host, port, _time_left(limit.remaining() / 2, httpcore.ConnectTimeout)):
+            seconds = _time_left(limit.remaining(), httpcore.ConnectTimeout)
             try:
                 stream = self._backend.connect_tcp(address, port, seconds, local_address, socket_options)
             except httpcore.ConnectError as error:
                 last_error = error
             else:
-                return _Stream(stream)
+                return _Stream(stream, f"{host}:{port}")
         raise last_error or httpcore.ConnectError("the host name has no address")
 
 
 class _Stream(httpcore.NetworkStream):
-    def __init__(self, stream: httpcore.NetworkStream) -> None:
+    def __init__(self, stream: httpcore.NetworkStream, server: str) -> None:
         self._stream = stream
+        self._server = server
         reset_in_child(self)
 
     def after_fork(self) -> None:
@@ -149,7 +156,15 @@ class _Stream(httpcore.NetworkStream):
         self._stream.close()
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, _time_left(timeout, httpcore.ReadTimeout))
+        left = _time_left(timeout, httpcore.ReadTimeout)
+        if left is None or left <= NOTICE_SECONDS:
+            return self._stream.read(max_bytes, left)
+        try:
+            return self._stream.read(max_bytes, NOTICE_SECONDS)
+        except httpcore.ReadTimeout:  # nothing was read, so reading may go on
+            left = _time_left(timeout, httpcore.ReadTimeout)
+        show_notice(f"waiting for {self._server} since {NOTICE_SECONDS:g} s; this attempt ends in {left:.0f} s")
+        return self._stream.read(max_bytes, left)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._stream.write(buffer, _time_left(timeout, httpcore.WriteTimeout))
@@ -161,7 +176,7 @@ class _Stream(httpcore.NetworkStream):
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
         seconds = _time_left(timeout, httpcore.ConnectTimeout)
-        return _Stream(self._stream.start_tls(ssl_context, server_hostname, seconds))
+        return _Stream(self._stream.start_tls(ssl_context, server_hostname, seconds), self._server)
 
     def get_extra_info(self, info: str) -> Any:  # noqa: ANN401 (httpcore's own)
         return self._stream.get_extra_info(info)
@@ -172,10 +187,10 @@ def _time_left(timeout: float | None, timeout_error: type[httpcore.TimeoutExcept
     deadline = _current_deadline.get()
     if deadline is None:
         return timeout
-    left = deadline.remaining()
+    left = deadline.remaining() if timeout is None else min(deadline.remaining(), timeout)
     if left <= 0:
         raise timeout_error
-    return left if timeout is None else min(left, timeout)
+    return left
 
 
 def _resolve(host: str, port: int, seconds: float | None) -> list[str]:

@@ -150,6 +150,7 @@ def across(fault_server):
 
         def connect(**options):
             given = {"token": TOKEN, "instance_id": "ins_1", "timeout": 0.4, "deadline": 20.0} | options
-            return stack.enter_context(aa.LedgerClient(fault_server.base_url, **given))
+            base_url = given.pop("base_url", fault_server.base_url)
+            return stack.enter_context(aa.LedgerClient(base_url, **given))
 
         yield connect

@@ -272,7 +272,7 @@ def test_an_unreachable_proxy_is_named(monkeypatch):
         free.bind(("127.0.0.1", 0))
         proxy = f"127.0.0.1:{free.getsockname()[1]}"
         monkeypatch.setenv("HTTP_PROXY", f"http://ana:canary-proxy@{proxy}")
-    with pytest.raises(TransportError, match=f"response from http://ledgers.test through the proxy {proxy} ") as caught:
+    with pytest.raises(TransportError, match=f"connect to http://ledgers.test through the proxy {proxy} ") as caught:
         report("http://ledgers.test", max_attempts=1)
     assert "canary" not in str(caught.value)
 

@@ -1,7 +1,10 @@
 """Network faults on real connections: reads are exact or fail clearly, changes are sent once, deadlines hold."""
 
+import contextlib
 import gzip
 import random
+import re
+import socket
 import time
 import zlib
 from decimal import Decimal
@@ -9,12 +12,13 @@ from decimal import Decimal
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.client import Deadline
+from accounting_analytics.client import Deadline, transport
 from accounting_analytics.errors import (
     AuthenticationError,
     DeadlineExceededError,
     GarbledAnswerError,
     InputError,
+    NoConnectionError,
     ProtocolError,
     RateLimitedError,
     ServerFaultError,
@@ -161,10 +165,55 @@ def test_calls_end_by_their_deadline(across, fault_server, fault, job):
 
 
 def test_an_unreachable_service_is_named(across, fault_server):
-    """A refused connection is reported as such."""
+    """A refused connection is reported as such after all attempts, if there ever was a connection."""
+    client = across(max_attempts=5)
+    fault_server.fault = lambda *_: status("200 OK")
+    with pytest.raises(ProtocolError):
+        client.retrieve_cash_flow_report(*MARCH)
     fault_server.close()
-    with pytest.raises(TransportError, match="is the service running"):
-        across(max_attempts=2).retrieve_cash_flow_report(*MARCH)
+    with pytest.raises(TransportError, match=r"is the service running\?; no success after 5 attempts"):
+        client.retrieve_cash_flow_report(*MARCH)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "no-such-host.invalid"])
+def test_a_service_that_was_never_reached_is_tried_twice(across, fault_server, host):
+    """A wrong port or host name is reported after two attempts, with advice about the address."""
+    fault_server.close()
+    client = across(base_url=fault_server.base_url.replace("127.0.0.1", host), timeout=20.0)
+    with pytest.raises(NoConnectionError, match=r"check the address.*no success after 2 attempts"):
+        client.retrieve_cash_flow_report(*MARCH)
+
+
+def test_connecting_has_its_own_limit(across, monkeypatch):
+    """A host that does not respond to a connection is given up on long before the deadline of the call."""
+    monkeypatch.setattr(transport, "CONNECT_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as silent, contextlib.ExitStack() as stack:
+        for _ in range(4):  # more than the backlog: the next connection is not accepted
+            full = stack.enter_context(socket.socket())
+            full.setblocking(False)  # noqa: FBT003 (of the standard library)
+            full.connect_ex(silent.getsockname())
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(NoConnectionError, match=r"nothing responded within.*no success after 2 attempts"):
+            across(base_url=address, timeout=300.0, deadline=900.0).retrieve_cash_flow_report(*MARCH)
+
+
+def test_a_silent_service_is_shown_in_a_terminal(across, fault_server, monkeypatch, capsys):
+    """Where a person watches, a notice names the service that is waited for; the response is still read."""
+    monkeypatch.setattr(transport, "NOTICE_SECONDS", 0.1)
+
+    def late(sender, body):
+        time.sleep(0.3)
+        sender.send(body)
+
+    fault_server.fault = lambda count, *_: late if count <= 2 else None
+    client = across(timeout=20.0)
+    assert client.retrieve_cash_flow_report(*MARCH).ending_cash_balance == Decimal("10.05")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert client.retrieve_cash_flow_report(*MARCH).ending_cash_balance == Decimal("10.05")
+    assert re.fullmatch(
+        r"waiting for 127\.0\.0\.1:\d+ since 0\.1 s; this attempt ends in \d+ s\n", capsys.readouterr().err
+    )
 
 
 def test_compressed_responses_are_read(across, fault_server):
