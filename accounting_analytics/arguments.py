@@ -1,19 +1,21 @@
-"""Arguments of public functions: one of a wrong type is refused with a sentence."""
+"""Arguments of public functions: one that cannot be used is refused with a sentence."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from accounting_analytics.errors import InputError
 
 
-def require_type(value: object, kind: type, name: str, hint: str) -> None:
+def require_type(value: object, kind: type | tuple[type, ...], name: str, hint: str) -> None:
     """Refuse an argument of another type.
 
     Parameters
     ----------
     value : object
         The argument.
-    kind : type
-        The class it must be of.
+    kind : type or tuple of type
+        The class, or classes, it must be of.
     name : str
         Name of the parameter.
     hint : str
@@ -25,5 +27,29 @@ def require_type(value: object, kind: type, name: str, hint: str) -> None:
         It is of another type.
     """
     if not isinstance(value, kind):
-        msg = f"{name} is of type {type(value).__name__}, not {kind.__name__}; {hint}"
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        expected = " or ".join(one.__name__ for one in kinds)
+        msg = f"{name} is of type {type(value).__name__}, not {expected}; {hint}"
         raise InputError(msg)
+
+
+def to_path(value: str | Path, name: str) -> Path:
+    """Path of a file or folder.
+
+    Parameters
+    ----------
+    value : str or Path
+        The argument.
+    name : str
+        Name of the parameter.
+
+    Raises
+    ------
+    InputError
+        It is of another type, or contains a NUL character, which no system allows in a path.
+    """
+    require_type(value, (str, Path), name, "pass the path of a file or folder")
+    if "\0" in str(value):
+        msg = f"{name} {str(value)!r} contains a NUL character, so it is not a path; nothing was read or written"
+        raise InputError(msg)
+    return Path(value)

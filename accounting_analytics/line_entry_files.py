@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 
+from accounting_analytics.arguments import to_path
 from accounting_analytics.errors import FrameError, InputError, with_context
 from accounting_analytics.frame_columns import (
     BOOLEAN,
@@ -30,6 +30,8 @@ from accounting_analytics.periods import choose_zone, zone
 from accounting_analytics.schemas import LineEntries
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from accounting_analytics.periods import ZoneLike
 
 _BOOLEANS = {"true": True, "false": False}
@@ -67,7 +69,7 @@ def read_line_entries(path: str | Path, *, scale: int | None = None, time_zone: 
     AmountError
         An amount is not a whole number of minor units, or too large for float64.
     """
-    file = Path(path)
+    file = to_path(path, "path")
     read = _READERS.get(file.suffix.lower())
     if read is None:
         msg = f"{file}: line entries are read from {', '.join(_READERS)} files; save them as one of these"

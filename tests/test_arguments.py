@@ -80,6 +80,35 @@ def test_a_wrong_type_is_refused_with_a_sentence(call, message):
     assert message in str(caught.value)
 
 
+PATH_CALLS = [
+    (aa.Plan.load, "path"),
+    (PLAN.save, "path"),
+    (aa.load_rules, "path"),
+    (aa.read_line_entries, "path"),
+    (lambda path: aa.run_notebook(path, "out"), "notebook"),
+    (lambda path: aa.run_notebook("notebook.ipynb", path), "output"),
+    (lambda path: aa.export_parquet(path, line_entries=LINES, ledgers=LINES, report=REPORT), "output"),
+]
+
+
+@pytest.mark.parametrize(("call", "name"), PATH_CALLS)
+def test_a_path_that_no_system_allows_is_refused(call, name):
+    """A NUL character and a number are refused by the name of the argument."""
+    with pytest.raises(InputError, match=rf"^{name} 'a\\x00b' contains a NUL character, so it is not a path"):
+        call("a\0b")
+    with pytest.raises(InputError, match=rf"^{name} is of type int, not str or Path; pass the path of a file"):
+        call(1)
+
+
+def test_a_journal_must_be_a_path(connected):
+    """Applying and verifying refuse a journal that cannot be one before a request, also in a dry run."""
+    client = connected(None)
+    for call in (aa.apply_plan, aa.verify_plan):
+        with pytest.raises(InputError, match=r"^journal 'a\\x00b' contains a NUL character"):
+            call(client, PLAN, journal="a\0b")
+    assert client.requests == []
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -24,19 +24,20 @@ import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from accounting_analytics.arguments import to_path
 from accounting_analytics.errors import AmountError, RulesError
 from accounting_analytics.messages import fit_terminal, printable, quote
 from accounting_analytics.money import MAX_SCALE, parse_amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     import numpy.typing as npt
     import pandas as pd
@@ -186,7 +187,7 @@ def load_rules(path: str | Path) -> Rules:
     RulesError
         The file cannot be read, or a rule in it can never work; the message names the rule.
     """
-    file = Path(path)
+    file = to_path(path, "path")
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8-sig"), parse_float=Decimal)
     except OSError as error:

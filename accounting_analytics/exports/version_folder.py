@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
+from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import TEMPORARY_SUFFIX, sync_folder
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import join_ids
@@ -49,7 +50,7 @@ class VersionFolder:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = to_path(path, "output")
         if not self.path.exists():
             return
         if not self.path.is_dir():

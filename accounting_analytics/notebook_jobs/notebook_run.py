@@ -18,6 +18,7 @@ import nbformat
 from ipykernel.kernelspec import write_kernel_spec
 
 from accounting_analytics import errors
+from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import write_text
 from accounting_analytics.errors import (
     AccountingAnalyticsError,
@@ -95,7 +96,7 @@ def run_notebook(
     InputError
         The notebook cannot be read, or the folder cannot be written.
     """
-    source, folder = Path(notebook), Path(output)
+    source, folder = to_path(notebook, "notebook"), to_path(output, "output")
     values = dict(parameters or {})
     variables = {**os.environ, **(environment or {}), BATCH_VARIABLE: "1"}
     tokens = _known_tokens(variables)
@@ -143,7 +144,7 @@ def _read(notebook: Path) -> Any:  # noqa: ANN401 (nbformat's NotebookNode)
     except OSError as error:
         msg = f"the notebook {notebook} cannot be read: {error.strerror}"
         raise InputError(msg) from error
-    except (nbformat.reader.NotJSONError, nbformat.ValidationError, AttributeError, KeyError) as error:
+    except (nbformat.reader.NotJSONError, nbformat.ValidationError, AttributeError, KeyError, RecursionError) as error:
         msg = f"{notebook} is not a notebook"
         raise InputError(msg) from error
 

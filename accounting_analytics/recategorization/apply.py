@@ -12,7 +12,7 @@ import datetime as dt
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from accounting_analytics.arguments import require_type
+from accounting_analytics.arguments import require_type, to_path
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.client.request_validation import header_value
 from accounting_analytics.errors import (
@@ -122,6 +122,7 @@ def apply_plan(
         raise InputError(msg)
     if modified_by is not None:
         header_value(modified_by, "modified_by")
+    to_path(journal, "journal")
     plan.require_instance(client.instance_id)
     items = plan.items
     require_no_cash(client, items)

@@ -11,17 +11,18 @@ import datetime as dt
 import json
 import os
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
+from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import sync_folder
 from accounting_analytics.errors import PlanError
 from accounting_analytics.periods import as_utc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from accounting_analytics.recategorization.plan import PlanItem
 
@@ -141,7 +142,7 @@ def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: 
     PlanError
         The file is not a journal or belongs to another plan or instance, another run uses it, or it cannot be written.
     """
-    file = Path(path)
+    file = to_path(path, "journal")
     with _lock(file):
         content = _read_content(file)
         events = _parse_events(content, file)
@@ -167,7 +168,7 @@ def read_attempts(path: str | Path, plan_id: str, *, instance_id: str) -> Attemp
     PlanError
         The file does not exist, is not a journal, or belongs to another plan or instance.
     """
-    file = Path(path)
+    file = to_path(path, "journal")
     content = _read_content(file)
     if not content:
         msg = f"the journal {file} does not exist or is empty; pass the journal that the plan was applied with, or none"
@@ -239,7 +240,7 @@ def _parse_events(content: bytes, file: Path) -> list[dict[str, Any]]:
 def _parse_event(line: bytes) -> dict[str, Any] | None:
     try:
         event = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):  # also one nested too deeply
         return None
     return event if isinstance(event, dict) and isinstance(event.get("event"), str) else None
 

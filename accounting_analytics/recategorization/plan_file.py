@@ -6,11 +6,11 @@ import csv
 import datetime as dt
 import io
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import write_text
 from accounting_analytics.errors import AmountError, InputError, PlanError
 from accounting_analytics.frame_columns import LIST_SEPARATOR
@@ -19,6 +19,8 @@ from accounting_analytics.recategorization.new_categories import ID_COLUMN, NAME
 from accounting_analytics.schemas import PlanItems
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from accounting_analytics.recategorization.new_categories import NewCategory
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -41,6 +43,7 @@ _MAY_BE_EMPTY = frozenset({"description", "category_amount", ID_COLUMN, NAME_COL
 
 def write_items(frame: pd.DataFrame, path: str | Path, *, instance_id: str | None) -> None:
     """Write plan items; the file is replaced completely or left unchanged."""
+    file = to_path(path, "path")
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow([*frame.columns, _INSTANCE])
@@ -48,7 +51,7 @@ def write_items(frame: pd.DataFrame, path: str | Path, *, instance_id: str | Non
         cells = [_format_cell(name, value) for name, value in zip(frame.columns, row, strict=True)]
         writer.writerow([*cells, _guard(instance_id or "")])
     try:
-        write_text(Path(path), f"{_BYTE_ORDER_MARK}{text.getvalue()}", private=True)
+        write_text(file, f"{_BYTE_ORDER_MARK}{text.getvalue()}", private=True)
     except InputError as error:
         msg = f"the plan was not saved: {error}"
         raise PlanError(msg) from error
@@ -64,7 +67,7 @@ def read_items(path: str | Path, category: NewCategory) -> tuple[pd.DataFrame, s
     category : NewCategory
         Determines the new category of each row.
     """
-    file = Path(path)
+    file = to_path(path, "path")
     try:
         text = file.read_bytes().decode("utf-8-sig")  # not read_text, which converts line breaks
     except (OSError, UnicodeDecodeError) as error:

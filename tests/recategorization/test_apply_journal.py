@@ -124,6 +124,11 @@ def test_damage_in_the_middle_is_refused(tmp_path, item):
         (b"Dear diary\n", "not a journal"),
         (b"{}", "not a journal"),
         (b"\xff\xfe\x00", "not a journal"),
+        (b"[" * 100_000, "not a journal"),
+        (
+            b'{"event": "plan", "format": 1, "plan_id": "p"}\n' + b'{"event":' * 100_000 + b"\n",
+            "line 2 cannot be read, so it is not certain which changes are done",
+        ),
         (b'{"event": "other"}\n', "not a journal that this version"),
         (b'{"event": "plan", "format": 99, "plan_id": "p"}\n', "not a journal that this version"),
         (b'{"event": "plan", "format": 1, "plan_id": "q"}\n', "another plan"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import accounting_analytics as aa
+from accounting_analytics.arguments import to_path
 from accounting_analytics.cli.discover_and_load import LoadOptions, load_queue
 from accounting_analytics.cli.options import (
     AsJson,
@@ -38,6 +39,7 @@ def plan(
 
     The books do not change.
     """
+    to_path(output, "--output")
     if not dry_run and not output.absolute().parent.is_dir():
         msg = f"folder {output.absolute().parent} for the plan does not exist; nothing was loaded"
         raise PlanError(msg)
