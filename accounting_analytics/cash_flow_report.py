@@ -176,10 +176,7 @@ class CashFlowReport:
         formatters = dict.fromkeys(columns[1:], lambda amount: "" if amount is pd.NA else format_amount(amount))
         table = self.exact().ledgers[columns].to_html(index=False, escape=True, formatters=formatters)
         warning = "<strong>PARTIAL</strong> " if self.partial else ""
-        return (
-            f"<p>{warning}Cash flow report, {html.escape(str(self.period))}</p>{summary.to_html(escape=True)}"
-            f'<div style="max-height: 26em; overflow: auto">{table}</div>'
-        )
+        return f"<p>{warning}Cash flow report, {html.escape(str(self.period))}</p>{summary.to_html(escape=True)}{table}"
 
 
 def require_report(value: object, name: str) -> None:

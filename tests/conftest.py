@@ -24,6 +24,7 @@ PROGRAMS = {
     "hledger": ("hledger", "apt-get install hledger"),
     "openssl": ("openssl", "apt-get install openssl"),
     "ledger": ("ledger", "apt-get install ledger"),
+    "pdftotext": ("pdftotext", "apt-get install poppler-utils"),
     "postgresql": ("initdb", "apt-get install postgresql"),
 }
 # Debian keeps the server programs of PostgreSQL off the path

@@ -66,7 +66,7 @@ def running_balance(report: CashFlowReport) -> go.Figure:
         mode="markers+text",
         marker={"color": BALANCE, "size": 9, "symbol": ["triangle-down", "circle"]},
         text=[f"lowest {amount_label(balances[lowest])}", f" end {amount_label(balances[-1])}"],
-        textposition=["bottom center" if days[lowest] != days[-1] else "bottom left", "middle right"],
+        textposition=[f"bottom {_side(lowest / len(days))}", "middle right"],
         cliponaxis=False,
         hoverinfo="skip",
     )
@@ -75,3 +75,10 @@ def running_balance(report: CashFlowReport) -> go.Figure:
     figure.update_yaxes(autorangeoptions_include=[bottom - (top - bottom) * LABEL_MARGIN])
     figure.add_hline(y=0, line={"color": AXIS, "width": 1})
     return figure
+
+
+def _side(position: float) -> str:
+    """Side of a mark, placed between 0 and 1 on the axis, on which a label overlaps neither the axis nor the end."""
+    if position < LABEL_MARGIN:
+        return "right"
+    return "left" if position > 1 - LABEL_MARGIN else "center"

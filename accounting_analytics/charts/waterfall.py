@@ -11,7 +11,6 @@ from accounting_analytics.charts.figure import (
     AXIS,
     BALANCE,
     INFLOW,
-    LABEL_MARGIN,
     OUTFLOW,
     amount_label,
     exact_sum,
@@ -30,6 +29,9 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from accounting_analytics.cash_flow_report import CashFlowReport
+
+_LABEL_MARGIN = 0.2
+"""Part of the axis left free on each side, enough for an amount in a chart as wide as a sheet of paper."""
 
 
 def waterfall(report: CashFlowReport, *, largest: int = 10) -> go.Figure:
@@ -83,7 +85,7 @@ def waterfall(report: CashFlowReport, *, largest: int = 10) -> go.Figure:
         connector={"line": {"color": "#999999", "width": 1, "dash": "dot"}},
         **hover_texts(amounts, labels=labels),
     )
-    figure.update_layout(showlegend=False, waterfallgap=0.3, height=190 + 30 * len(labels), margin={"r": 90})
+    figure.update_layout(showlegend=False, waterfallgap=0.3, height=190 + 30 * len(labels), margin={"r": 40})
     figure.update_yaxes(tickvals=positions, ticktext=labels, autorange="reversed", showgrid=False, zeroline=False)
     figure.update_xaxes(
         tickformat=",", showgrid=True, zeroline=True, zerolinecolor=AXIS, range=_axis_range(amounts[:-1])
@@ -108,5 +110,5 @@ def _axis_range(changes: Sequence[Decimal]) -> list[float]:
     """Range of all balances along the steps, with a margin for labels."""
     with localcontext(EXACT):
         balances = mark_sizes([Decimal(0), *itertools.accumulate(changes)])
-    margin = (max(balances) - min(balances)) * LABEL_MARGIN or 1.0
+    margin = (max(balances) - min(balances)) * _LABEL_MARGIN or 1.0
     return [min(balances) - margin, max(balances) + margin]

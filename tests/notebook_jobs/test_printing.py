@@ -1,0 +1,72 @@
+"""Printed pages: every row, column and chart is on the paper."""
+
+import json
+import subprocess
+
+import pandas as pd
+import pytest
+from nbformat import v4
+
+import accounting_analytics as aa
+from accounting_analytics.notebook_jobs.notebook_html import PLOTLY_MIME, notebook_html
+from accounting_analytics.notebook_jobs.report_page import Section, write_page
+
+pytestmark = [pytest.mark.browser, pytest.mark.pdftotext]
+PAPERS = {"A4": {"paperWidth": 8.27, "paperHeight": 11.69}, "letter": {"paperWidth": 8.5, "paperHeight": 11}}
+WIDE = pd.DataFrame({f"column_{number}": [f"{number}000000.00"] * 3 for number in range(20)})
+CODE = f"report = load({', '.join(f'argument_{number}=None' for number in range(15))})"
+CHART_ENDS = ("End 2026-05-31", "end 96,945", "May 2026", "Net")
+
+
+@pytest.fixture(scope="module")
+def report(demo_company):
+    """Return a report of a month, of more ledgers than fit on a screen."""
+    report = aa.load_cash_flow_report(demo_company.client, "2026-05-01", "2026-05-31", time_zone="America/New_York")
+    assert len(report.ledgers) > 40
+    return report
+
+
+@pytest.fixture(scope="module")
+def figures(report):
+    """Return every chart of the report."""
+    return [getattr(aa.charts, name)(report) for name in aa.charts.__all__]
+
+
+@pytest.fixture(params=["notebook", "report"])
+def page(request, report, figures, tmp_path):
+    """Return a page of an executed notebook, and a page of sections, with the same charts and tables."""
+    if request.param == "report":
+        charts = [Section("Chart", figure=figure) for figure in figures]
+        tables = [Section("Table", CODE, table=table) for table in (report.ledgers[["name", "net_cash_flow"]], WIDE)]
+        return write_page(tmp_path / "page.html", title="Page", summary=(), sections=(*charts, *tables))
+    bundles = [{PLOTLY_MIME: json.loads(figure.to_json())} for figure in figures]
+    bundles += [{"text/html": table._repr_html_()} for table in (report, WIDE)]
+    outputs = [v4.new_output("display_data", bundle) for bundle in bundles]
+    page = tmp_path / "page.html"
+    page.write_text(notebook_html(v4.new_notebook(cells=[v4.new_code_cell(CODE, outputs=outputs)])), encoding="utf-8")
+    return page
+
+
+@pytest.fixture
+def printed(browser, tmp_path):
+    """Return a function that prints the open page and returns its text without white space."""
+
+    def printed(paper):
+        pdf = browser.pdf(tmp_path / "page.pdf", **PAPERS[paper])
+        command = ["pdftotext", "-raw", pdf, "-"]  # text outside of the visible part of the paper is not in the PDF
+        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603 (our own file)
+        return "".join(text.split())
+
+    return printed
+
+
+def test_nothing_is_cut(browser, page, printed, report):
+    """Every ledger, column and word of code, and both ends of every chart are printed; charts fit the window again."""
+    narrowest = "Math.min(...[...document.querySelectorAll('.js-plotly-plot')].map(chart => chart._fullLayout.width))"
+    expected = [*report.ledgers["name"], *WIDE.columns, *WIDE.loc[0], *CODE.split(), *CHART_ENDS]
+    for paper, width in (("A4", 1280), ("letter", 480)):
+        browser.open(page.as_uri(), width=width)
+        before = browser.evaluate(narrowest)
+        text = printed(paper)
+        assert [name for name in expected if name.replace(" ", "") not in text] == []
+        browser.wait_until(f"Math.abs({narrowest} - {before}) < 20")  # a scroll bar may take some pixels
