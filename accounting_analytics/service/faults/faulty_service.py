@@ -146,7 +146,7 @@ class FaultyService:
 
     def _next_faults(self, operation: str, request: Request) -> _RequestFaults:
         names = FAULT_KINDS.keys() - _INJECTED_ELSEWHERE
-        if "page_token" not in request.query_params:
+        if not request.query_params.get("page_token"):
             names -= {"expired_page_token"}
         token = sha256(request.headers.get("authorization", "").encode("latin-1")).digest()
         return _RequestFaults(self._plan, self._plan.next_faults(operation, token, names=names))

@@ -27,6 +27,7 @@ from accounting_analytics.service.web.request_guard import RequestGuard
 from accounting_analytics.service.web.service_options import ServiceOptions
 from accounting_analytics.service.web.streamed_report_response import ReportResponse
 from accounting_analytics.service.wire.requests import (
+    MODIFIED_BY,
     CashFlowReportQuery,
     CreateLedgerBody,
     CreateLedgerQuery,
@@ -34,6 +35,7 @@ from accounting_analytics.service.wire.requests import (
     RecategorizeTransactionBody,
     RecategorizeTransactionQuery,
     parse_body,
+    parse_modified_by,
     parse_query,
 )
 from accounting_analytics.service.wire.response_models import AccessToken, Health
@@ -85,7 +87,7 @@ class LedgerService:
         """Change the category of a transaction."""
         parse_query(RecategorizeTransactionQuery, request.query_params.multi_items())
         change = parse_body(RecategorizeTransactionBody, body)
-        modified_by = request.headers.get("modified-by") or None
+        modified_by = parse_modified_by([value for name, value in request.headers.raw if name == MODIFIED_BY.encode()])
         with self._store.writing() as connection:
             changed = operations.recategorize_transaction(
                 connection, instance, **request.path_params, body=change, modified_by=modified_by

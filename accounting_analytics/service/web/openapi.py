@@ -137,7 +137,11 @@ def _paths() -> dict[str, Any]:
                 "recategorize_transaction",
                 "Recategorize a ledger transaction",
                 path=("ledger_id", "transaction_id"),
-                headers=[_header("modified-by", "User who makes the change, for the audit log.", required=False)],
+                headers=[
+                    _header(
+                        requests.MODIFIED_BY, "User who makes the change, for the audit log, in UTF-8.", required=False
+                    )
+                ],
                 body=requests.RecategorizeTransactionBody,
                 response=(200, response_models.RecategorizedTransaction),
                 links=_CATEGORY_LINKS,

@@ -9,6 +9,7 @@ import secrets
 import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.service.wire.response_models import Error
@@ -36,6 +37,7 @@ SECURITY_HEADERS = (
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST = re.compile(r"(?:\[(?P<literal>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::[0-9]{1,5})?")
+_ABSOLUTE_FORM = re.compile(rb"(?i:https?)://(?P<authority>[^/]*)(?P<path>.*)", re.DOTALL)
 _HOST_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
 _log = logging.getLogger("accounting_analytics.service.access")
 
@@ -117,12 +119,29 @@ class RequestGuard:
             return _refuse(400, "this service supports HTTP/1.1 only")
         if b"transfer-encoding" in names and b"content-length" in names:
             return _refuse(400, "a body has either a content-length or a transfer-encoding, not both")
-        hosts = [value for name, value in headers if name == b"host"]
+        return self._refused_host(scope)
+
+    def _refused_host(self, scope: Scope) -> Response | None:
+        """Error response to a request that names another host."""
+        hosts = [value for name, value in scope["headers"] if name == b"host"]
         if len(hosts) != 1 or not self._hosts.allows(hosts[0].decode("latin-1")):
             return _refuse(
                 400, "the Host header does not name this service; allow the name with public_hosts (--public-host)"
             )
+        if not self._use_origin_form(scope):
+            return _refuse(
+                400, "the request target is a URL of another host; allow its name with public_hosts (--public-host)"
+            )
         return None
+
+    def _use_origin_form(self, scope: Scope) -> bool:
+        """Replace a request target that is a URL (RFC 9112, 3.2.2) by its path; false if its host is not allowed."""
+        target = _ABSOLUTE_FORM.fullmatch(scope.get("raw_path") or b"")
+        if target is None:
+            return True
+        scope["raw_path"] = target["path"] or b"/"
+        scope["path"] = unquote(scope["raw_path"].decode("ascii"))
+        return self._hosts.allows(target["authority"].decode("latin-1"))
 
 
 class _LoggedResponse:

@@ -58,7 +58,14 @@ class PageTokens:
     def read(self, token: str) -> Cursor:
         """Cursor of a token; 400 for one that was modified, or belongs to another query or instance."""
         try:
-            return Cursor(*self._serializer.loads(token))
+            cursor = Cursor(*self._serializer.loads(token))
         except BadData as error:
-            msg = "the page token belongs to another query; repeat every parameter with it, or start without a token"
-            raise OperationRefusedError(msg, status=400, error_code="invalid_page_token") from error
+            raise _invalid_token() from error
+        if self.write(cursor) != token:  # base64 ignores characters that do not belong to it
+            raise _invalid_token()
+        return cursor
+
+
+def _invalid_token() -> OperationRefusedError:
+    msg = "the page token belongs to another query; repeat every parameter with it, or start without a token"
+    return OperationRefusedError(msg, status=400, error_code="invalid_page_token")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeVar
 
 from pydantic import (
@@ -31,13 +33,16 @@ from accounting_analytics.errors import OperationRefusedError, PeriodError
 from accounting_analytics.periods import parse_date, time_zone_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from pydantic import ValidationInfo
 
 MAX_LIMIT = 1000
 MAX_DEPTH = 32
 """Levels that a body may be nested; the bodies of the interface are flat."""
+
+MODIFIED_BY = "modified-by"
+"""Header with the user who makes a change."""
 
 _MAX_DIGITS = 9
 _MAX_ERRORS = 50
@@ -243,13 +248,36 @@ def parse_query(model: type[AnyQuery], parameters: Iterable[tuple[str, str]]) ->
 
 
 def parse_body(model: type[AnyBody], body: bytes) -> AnyBody:
-    """Body of JSON; 422 if it is not JSON or nested too deeply, and for a missing, unknown or wrong field."""
+    """Body of JSON; 422 if it is not JSON or nested too deeply, and for a missing, unknown, wrong or repeated field."""
     if _is_too_deep(body):
         _refuse([{"loc": ["body"], "msg": f"nested deeper than {MAX_DEPTH}", "type": "json_too_deep"}])
     try:
-        return model.model_validate_json(body)
+        parsed = model.model_validate_json(body)
     except ValidationError as error:
         _refuse(_bad_values("body", error), error)
+    json.loads(body, object_pairs_hook=_refuse_repeated_fields)
+    return parsed
+
+
+def parse_modified_by(values: Sequence[bytes]) -> str | None:
+    """User of the header modified-by, None if it is missing or empty; 422 if it is repeated or not UTF-8."""
+    if len(values) > 1:
+        _refuse_modified_by("given more than once", "repeated")
+    try:
+        return b"".join(values).decode() or None
+    except UnicodeDecodeError:
+        _refuse_modified_by("must be UTF-8 text", "unicode_error")
+
+
+def _refuse_modified_by(message: str, kind: str) -> NoReturn:
+    _refuse([{"loc": ["header", MODIFIED_BY], "msg": message, "type": kind}])
+
+
+def _refuse_repeated_fields(fields: list[tuple[str, Any]]) -> None:
+    counts = Counter(name for name, _ in fields)
+    repeated = [name for name, count in counts.items() if count > 1]
+    if repeated:
+        _refuse([{"loc": ["body", name], "msg": "given more than once", "type": "repeated"} for name in repeated])
 
 
 def _is_too_deep(body: bytes) -> bool:

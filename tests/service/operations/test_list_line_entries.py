@@ -302,8 +302,14 @@ def test_an_altered_token_is_400(books, many):
     bank, _ = many
     token = books.lines(bank, limit=5)["next_page_token"]
     altered = [token[:at] + ("A" if token[at] != "A" else "B") + token[at + 1 :] for at in range(0, len(token), 5)]
-    # the last character of a base64 signature has unused bits; the one before does not
-    for wrong in [*altered[:-1], token[:-4], token + "xx", "null", "W10", ".", token * 50, "\u00e9", "\0"]:
+    # base64 ignores characters that do not belong to it, and the unused bits of the last character
+    last = token[:-1] + chr(ord(token[-1]) + 1)
+    added = [token + more for more in ("x", "xx", "=", "==", "!", "\n", " ", ".", "%")] + [
+        f" {token}",
+        f"={token}",
+        last,
+    ]
+    for wrong in [*altered, *added, token[:-4], " ", "null", "W10", ".", token * 50, "\u00e9", "\0"]:
         assert books.lines(bank, status=400, limit=5, page_token=wrong)["error_code"] == "invalid_page_token"
 
 

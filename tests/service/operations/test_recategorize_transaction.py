@@ -113,6 +113,37 @@ def test_audit_rows(world):
     assert second.at >= first.at
 
 
+@pytest.mark.parametrize("name", ["Zo\u00eb", "\u4e2d\u6587 \U0001f4b6", "a b", "x" * 8000])
+def test_modified_by_is_utf_8(world, name):
+    """The audit row has the user as sent in UTF-8; an empty header is no user."""
+    world.recategorize(world.bank_id, "T", world.fuel, world.rent, headers={"modified-by": name.encode()})
+    world.recategorize(world.bank_id, "T", world.food, headers={"modified-by": ""})
+    assert [row.modified_by for row in world.audit()] == [name, None]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([b"Zo\xeb"], "must be UTF-8 text"),
+        ([b"\xed\xa0\x80"], "must be UTF-8 text"),
+        ([b"ana", b"ben"], "given more than once"),
+        ([b"ana", b"ana"], "given more than once"),
+        ([b"", b"ana"], "given more than once"),
+    ],
+)
+def test_modified_by_that_is_ambiguous(world, values, message):
+    """A user that is sent twice, or not in UTF-8, is 422, and nothing is changed."""
+    response = world.http.put(
+        f"/v0/ledgers/{world.bank_id}/transactions/T/categories",
+        json={"updated_category_ledger_id": world.fuel},
+        headers=[*world.headers.items(), *((b"modified-by", value) for value in values)],
+    )
+    assert response.status_code == 422
+    assert response.json()["detail"][0]["loc"] == ["header", "modified-by"]
+    assert response.json()["detail"][0]["msg"] == message
+    assert world.audit() == []
+
+
 def test_review_status_is_untouched(world):
     """A reviewed transaction stays reviewed."""
     assert world.recategorize(world.bank_id, "T", world.fuel)["transaction"]["review_status"] == "reviewed"

@@ -162,6 +162,16 @@ def test_bad_bodies_are_refused(books, content, content_type, status):
     assert books.store.ledgers(books.instance_id) == before
 
 
+@pytest.mark.parametrize("body", ['{"name": "x", "name": "y", %s}', '{%s, "name": "x", "na\\u006de": "x"}'])
+def test_a_repeated_field_is_refused(books, body):
+    """A body with a field twice is 422, also with the same value, and the field is named."""
+    account = '"editable": true, "financial_account_type": "loan"'
+    headers = {"content-type": "application/json"}
+    response = books.request("POST", "/v0/ledgers", content=body % account, headers=headers)
+    assert response.status_code == 422
+    assert response.json() == {"detail": [{"loc": ["body", "name"], "msg": "given more than once", "type": "repeated"}]}
+
+
 def test_hostile_ids_are_not_found(books):
     """Hostile ids in the path are not found; they reach no other path, file or query."""
     for nasty in (

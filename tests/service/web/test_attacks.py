@@ -120,7 +120,8 @@ def test_injection_into_queries(victim):
         for path, parameters in names.items():
             for name in parameters:
                 response = check_response(victim.request("GET", path, params=DAYS | {name: text}))
-                meant = (name, text) == ("is_cashflow", "true")
+                omitted = text == "" and name in {"is_cashflow", "expand", "tag_ids", "limit", "page_token"}
+                meant = omitted or (name == "is_cashflow" and text.lower() in {"true", "false"})
                 assert response.status_code in ({200} if meant else {400, 404, 422}), (name, text, response.text)
             assert (
                 check_response(victim.request("GET", path, params=DAYS | {text or "?": "x"}), text).status_code == 422
@@ -145,7 +146,7 @@ def test_injection_into_bodies(victim):
     for value in [*NASTY, *wrong_kinds]:
         for name in fields:
             response = check_response(victim.request("POST", "/v0/ledgers", json=LEDGER | {name: value}), value)
-            assert response.status_code in {201, 404, 409, 422}  # 409: no sort code follows that of a sibling
+            assert response.status_code in {201, 404, 422}
             if response.status_code == 201:
                 assert value is None or response.json()[name] == value
         for body in (

@@ -2,6 +2,7 @@
 
 import logging
 import re
+import socket
 import sqlite3
 import time
 
@@ -68,6 +69,38 @@ def test_public_hosts_reach_the_service(tmp_path):
         url = f"{service.base_url}/openapi.json"
         assert httpx.get(url, headers={"host": "books.example.org"}).status_code == 200
         assert httpx.get(url, headers={"host": "example.org"}).status_code == 400
+
+
+def target_of(books, target):
+    """Return the status of a request with any request target."""
+    host, port = books.http.base_url.host, books.http.base_url.port
+    head = [f"GET {target} HTTP/1.1", f"host: {host}:{port}", "connection: close"]
+    head += [f"{name}: {value}" for name, value in books.headers.items()]
+    with socket.create_connection((host, port)) as connection:
+        connection.sendall("\r\n".join([*head, "", ""]).encode())
+        return int(connection.makefile("rb").readline().split()[1])
+
+
+def test_a_target_may_be_a_url_of_this_service(books):
+    """A request target that is a URL is read if its host is this service; any other host is 400."""
+    host = f"127.0.0.1:{books.http.base_url.port}"
+    days = "start_date=2025-01-01&end_date=2025-12-31"
+    bank = books.bank("B", id="a b")
+    lines = f"/v0/ledgers/{bank.replace(' ', '%20')}/line-entries?{days}"
+    for prefix in ("", f"http://{host}", f"HTTP://localhost:{books.http.base_url.port}", f"https://{host}"):
+        assert target_of(books, f"{prefix}/v0/reports/cash-flow?{days}") == 200
+        assert target_of(books, f"{prefix}{lines}") == 200
+        assert target_of(books, f"{prefix}/openapi.json") == 200
+    for root in (
+        f"http://{host}",
+        f"http://{host}/",
+        f"http://{host}?x=1",
+        f"http://{host}/http://{host}/openapi.json",
+    ):
+        assert target_of(books, root) == 404
+    for other in ("evil.example", f"evil.example@{host}", f"{host}@evil.example", "", "127.0.0.1.evil.example:80"):
+        assert target_of(books, f"http://{other}/openapi.json") == 400
+    assert target_of(books, f"ftp://{host}/openapi.json") == 404
 
 
 def test_too_many_or_too_large(books):
