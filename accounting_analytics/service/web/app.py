@@ -176,37 +176,35 @@ class _Endpoints:
         self._limits = ConcurrencyLimits()
 
     def reading(self, operation: Callable[[Request, Instance], Response]) -> Any:  # noqa: ANN401 (of Starlette)
-        def respond(request: Request) -> Response:
-            return operation(request, self._service.admit(request))
-
         async def endpoint(request: Request) -> Response:
-            return await self._limits.read(respond, request)
+            instance = await self._limits.admit(self._service.admit, request)
+            return await self._limits.read(instance.pk, operation, request, instance)
 
         return endpoint
 
     def writing(self, operation: Callable[[Request, Instance, bytes], Response]) -> Any:  # noqa: ANN401 (of Starlette)
         async def endpoint(request: Request) -> Response:
-            instance = await self._limits.read(self._service.admit, request)
+            instance = await self._limits.admit(self._service.admit, request)
             check_json(request)
             body = await read_body(request)
-            return await self._limits.write(operation, request, instance, body)
+            return await self._limits.write(instance.pk, operation, request, instance, body)
 
         return endpoint
 
     async def report(self, request: Request) -> Response:
-        instance = await self._limits.read(self._service.admit, request)
-        release = await self._limits.reserve_report()
+        instance = await self._limits.admit(self._service.admit, request)
+        release = await self._limits.reserve_report(instance.pk)
         with ExitStack() as on_error:
             on_error.callback(release)
-            report = await self._limits.read(self._service.retrieve_cash_flow_report, request, instance)
+            report = await self._limits.read(instance.pk, self._service.retrieve_cash_flow_report, request, instance)
             on_error.pop_all()
         return ReportResponse(report, release)
 
     async def token(self, request: Request) -> Response:
         token_request_form.check_form(request.headers.get("content-type", ""))
         body = await read_body(request)
-        login = await self._limits.read(self._service.check_credentials, request, body)
-        return await self._limits.write_token(self._service.issue_token, login)
+        login = await self._limits.admit(self._service.check_credentials, request, body)
+        return await self._limits.write_token(login.client_id, self._service.issue_token, login)
 
     async def health(self, _: Request) -> Response:
         if await self._limits.probe(self._service.is_available):

@@ -1,4 +1,4 @@
-"""Limits on what runs in parallel: readers, changes, tokens and reports each have their own."""
+"""Limits on what runs in parallel: readers, changes, tokens and reports have one each, shared by the instances."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 
 from accounting_analytics.errors import OperationRefusedError
+from accounting_analytics.service.web.fair_limiter import FairLimiter
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Hashable
 
+MAX_ADMISSIONS = 8
 MAX_READERS = 40
 MAX_WRITERS = 4
 MAX_TOKEN_WRITERS = 2
@@ -36,59 +38,69 @@ Arguments = ParamSpec("Arguments")
 
 
 class ConcurrencyLimits:
-    """Runs work in threads; waiting changes never take the threads of readers."""
+    """Runs work in threads; waiting changes never take the threads of readers.
+
+    The `holder` of work is its instance, or its OAuth client: none of them can take every place.
+    """
 
     def __init__(self) -> None:
-        self._readers = CapacityLimiter(MAX_READERS)
-        self._writers = CapacityLimiter(MAX_WRITERS)
-        self._token_writers = CapacityLimiter(MAX_TOKEN_WRITERS)
+        self._admissions = CapacityLimiter(MAX_ADMISSIONS)
+        self._reader_threads = CapacityLimiter(MAX_READERS)
         self._probes = CapacityLimiter(MAX_PROBES)
-        self._reports = CapacityLimiter(MAX_REPORTS)
+        self._readers = FairLimiter(MAX_READERS)
+        self._writers = FairLimiter(MAX_WRITERS)
+        self._token_writers = FairLimiter(MAX_TOKEN_WRITERS)
+        self._reports = FairLimiter(MAX_REPORTS)
 
-    async def read(
+    async def admit(
         self, work: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
     ) -> Result:
-        """Run work that only reads."""
-        return await run_sync(partial(work, *arguments, **named), limiter=self._readers)
+        """Run the short check of who sends a request, before its holder is known."""
+        return await run_sync(partial(work, *arguments, **named), limiter=self._admissions)
 
     async def probe(self, work: Callable[[], Result]) -> Result:
         """Run a probe of the service: it waits for nothing but other probes."""
         return await run_sync(work, limiter=self._probes)
 
+    async def read(
+        self, holder: Hashable, work: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
+    ) -> Result:
+        """Run work that only reads."""
+        async with self._readers.place(holder):
+            return await run_sync(partial(work, *arguments, **named), limiter=self._reader_threads)
+
     async def write(
-        self, work: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
+        self, holder: Hashable, work: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
     ) -> Result:
         """Run a change of the books; 503 if the changes before it take too long."""
-        async with _slot(self._writers):
+        async with _place(self._writers, holder):
             return await run_sync(partial(work, *arguments, **named))
 
     async def write_token(
-        self, work: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
+        self, holder: Hashable, work: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
     ) -> Result:
         """Run the issue of a token; 503 if those before it take too long."""
-        async with _slot(self._token_writers):
+        async with _place(self._token_writers, holder):
             return await run_sync(partial(work, *arguments, **named))
 
-    async def reserve_report(self) -> Callable[[], None]:
+    async def reserve_report(self, holder: Hashable) -> Callable[[], None]:
         """Reserve a place for a report and return the function that frees it; 503 if none is free in time."""
-        borrower = object()
-        await _acquire(self._reports, borrower, REPORT_WAIT)
-        return partial(self._reports.release_on_behalf_of, borrower)
+        await _acquire(self._reports, holder, REPORT_WAIT)
+        return partial(self._reports.release, holder)
 
 
 @asynccontextmanager
-async def _slot(limiter: CapacityLimiter) -> AsyncIterator[None]:
-    borrower = object()
-    await _acquire(limiter, borrower, WRITE_WAIT)
+async def _place(limiter: FairLimiter, holder: Hashable) -> AsyncIterator[None]:
+    await _acquire(limiter, holder, WRITE_WAIT)
     try:
         yield
     finally:
-        limiter.release_on_behalf_of(borrower)
+        limiter.release(holder)
 
 
-async def _acquire(limiter: CapacityLimiter, borrower: object, seconds: float) -> None:
+async def _acquire(limiter: FairLimiter, holder: Hashable, seconds: float) -> None:
     with anyio.move_on_after(seconds) as waiting:
-        await limiter.acquire_on_behalf_of(borrower)
+        await limiter.acquire(holder)
     if waiting.cancelled_caught:
         msg = "the books are busy; nothing was changed, try again"
         raise OperationRefusedError(msg, status=503, error_code="busy", headers={"retry-after": str(RETRY_AFTER)})

@@ -35,8 +35,32 @@ def stalled(tmp_path, make_own_books):
         yield books, request_report
 
 
+@pytest.fixture
+def other_books(stalled, make_own_books):
+    """Return books of another instance of the same service."""
+    books, _ = stalled
+    with make_own_books(books.store.path, str(books.http.base_url)) as other:
+        bank, rent = other.bank(id="bank"), other.category()
+        other.post("2025-03-01T12:00:00Z", (bank, -1), (rent, 1))
+        yield other
+
+
+def test_unread_reports_stop_no_other_instance(stalled, other_books, monkeypatch):
+    """While 20 reports of one instance are not read, another instance gets its reports and lists at once."""
+    monkeypatch.setattr(concurrency_limits, "REPORT_WAIT", 0.2)
+    books, request_report = stalled
+    taken = [request_report() for _ in range(20)]
+    time.sleep(4)
+    assert books.request("GET", f"/v0/reports/cash-flow?{DAYS}").status_code == 503
+    for _ in range(5):
+        assert other_books.report()["ending_cash_balance"] == -1
+        assert len(other_books.lines("bank")["records"]) == 1
+    for connection in taken:
+        connection.close()
+
+
 def test_reports_in_flight_are_counted(stalled, monkeypatch):
-    """If unread reports take every place, the next one gets 503 and retry-after; then it is served."""
+    """If unread reports take the places of their instance, the next one gets 503 and retry-after; then it is served."""
     monkeypatch.setattr(concurrency_limits, "REPORT_WAIT", 0.2)
     books, request_report = stalled
     taken = [request_report() for _ in range(concurrency_limits.MAX_REPORTS)]
