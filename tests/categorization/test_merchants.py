@@ -1,0 +1,57 @@
+"""Merchants: the examples of each step, noisy texts of known merchants, statement texts of the demo company."""
+
+import random
+from collections import defaultdict
+
+import pyarrow as pa
+import pytest
+
+from accounting_analytics.categorization.merchants import STEPS, apply_step, merchants
+from accounting_analytics.demo_company.merchants import ACCOUNT_PAYMENTS, CARD
+
+
+@pytest.mark.parametrize(("step", "before", "after"), [(step, *example) for step in STEPS for example in step.examples])
+def test_examples_of_the_steps(step, before, after):
+    """Each step changes its examples as it states; the last example of most is a name that it must not touch."""
+    assert apply_step(step, pa.array([before])).to_pylist() == [after]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_noisy_texts_of_known_merchants_meet(seed, statement_texts):
+    """No two merchants get one name, and at most two of 72 have more than one."""
+    texts = statement_texts(seed)
+    names, true_names = defaultdict(set), defaultdict(set)
+    for (_, merchant), name in zip(texts, merchants([text for text, _ in texts]), strict=True):
+        names[merchant].add(name)
+        true_names[name].add(merchant)
+    assert [found for found in true_names.values() if len(found) > 1] == []
+    assert len(names) == 72
+    assert sum(len(found) > 1 for found in names.values()) <= 2
+
+
+def test_statement_texts_of_the_demo_company_meet():
+    """Forty texts of each of the company's merchants have one name, but for codes of letters and two-digit numbers."""
+    rng = random.Random(1)  # noqa: S311 (repeatable tests)
+    names = {
+        merchant.statement: set(merchants([merchant.statement_text(rng) for _ in range(40)]))
+        for merchant in (*CARD, *ACCOUNT_PAYMENTS)
+    }
+    several = {statement for statement, found in names.items() if len(found) > 1}
+    assert several == {
+        "UBER   *TRIP ????? HELP.UBER.COM",
+        "LYFT   *RIDE ??? #PM",
+        "RESTAURANT DEPOT ## BKLYN",
+        "PELOTON* MEMBERSHIP ???##",
+    }
+    assert len(set().union(*(found for statement, found in names.items() if statement not in several))) == 29
+
+
+@pytest.mark.parametrize("text", ["", "12345", "#0412", "2026-01-31", "***", "SQ *"])
+def test_a_text_without_a_name_is_kept(text):
+    """Where no letter would remain, the description itself is the name."""
+    assert merchants([text, f"  {text.lower()}  "]) == [text, text]
+
+
+def test_case_and_spaces_do_not_matter():
+    """Texts in other case and with other spaces meet; accents and other scripts stay."""
+    assert merchants(["Café  Élan #123", "CAFÉ ÉLAN", "喫茶店 1234", ""]) == ["CAFÉ ÉLAN", "CAFÉ ÉLAN", "喫茶店", ""]
