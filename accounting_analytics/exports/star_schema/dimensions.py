@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from accounting_analytics.categorization.merchants import merchants
 from accounting_analytics.categorization.uncategorized_ledgers import uncategorized_ledgers
 from accounting_analytics.chart_of_accounts import LedgerType, SubType, display_order
 from accounting_analytics.exports.star_schema.tables import (
@@ -75,11 +76,13 @@ def transaction_dimension(books: ExportedBooks) -> pa.Table:
     uncategorized = pa.array(list(uncategorized_ledgers(books.ledgers)), books.lines["ledger_id"].type)
     entries = books.lines.filter(pc.is_in(books.lines["ledger_id"], value_set=uncategorized))["journal_entry_id"]
     names = dict(zip(books.ledgers["id"], books.ledgers["name"], strict=True))
+    description = frame["transaction_description"] if "transaction_description" in frame else frame["description"]
     is_inflow = [amount >= 0 for amount in frame["signed_amount"]]
     columns: dict[str, Any] = {
         "transaction_id": frame["transaction_id"],
         "transaction_date": frame["date"],
-        "description": frame["transaction_description"] if "transaction_description" in frame else frame["description"],
+        "description": description,
+        "merchant": merchants(description.fillna("")),
         "account_name": frame["ledger_id"].map(names),
         "transaction_amount": pa.array(frame["signed_amount"], from_pandas=True),
         "direction": ["inflow" if inflow else "outflow" for inflow in is_inflow],

@@ -262,6 +262,7 @@ DIM_TRANSACTION = StarTable(
         "transaction_id": TEXT,
         "transaction_date": DATE,
         "description": TEXT,
+        "merchant": TEXT,
         "account_name": TEXT,
         "transaction_amount": AMOUNT,
         "direction": TEXT,

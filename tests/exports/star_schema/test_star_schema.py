@@ -136,6 +136,16 @@ def test_transactions_state_what_is_uncategorized(database, frames):
     assert all(age == (last - ages[transaction_id].date()).days for transaction_id, age in found)
 
 
+def test_transactions_state_their_merchant(database):
+    """Transactions of one merchant have one name, whatever store number or code their descriptions have."""
+    (found,) = rows(
+        database,
+        """select merchant, count(*) > 3, count(distinct description) > 3 from dim_transaction
+        where description like 'SHELL OIL%' group by all""",
+    )
+    assert found == ("SHELL OIL", True, True)
+
+
 def test_tags_are_bridged(database, frames):
     """Every tag of every line is one row of the bridge."""
     tags = frames["line_entries"]["tag_ids"].dropna()
