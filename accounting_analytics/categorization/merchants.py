@@ -181,7 +181,9 @@ def merchants(descriptions: Iterable[str]) -> list[str]:
     names = texts
     for step in STEPS:
         names = apply_step(step, names)
-    return pc.if_else(pc.match_substring_regex(names, r"\pL"), names, texts).to_pylist()
+    has_letters = pc.match_substring_regex(names, r"\pL")
+    found: list[str] = pc.if_else(has_letters, names, texts).to_pylist()
+    return found
 
 
 def apply_step(step: Step, texts: pa.Array) -> pa.Array:
