@@ -27,7 +27,7 @@ from accounting_analytics.errors import (
     ServerFaultError,
     ServiceError,
 )
-from accounting_analytics.messages import fit_terminal
+from accounting_analytics.messages import fit_terminal, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -306,6 +306,9 @@ def read_secret_file(file: Path, name: str) -> str:
         secret = file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         msg = f"the {name} file {file} cannot be read: {getattr(error, 'strerror', None) or 'it is not text'}"
+        raise ConfigurationError(msg) from None
+    except ValueError:
+        msg = f"the {name} file {quote(str(file))} cannot be read: a path cannot contain the character NUL"
         raise ConfigurationError(msg) from None
     require_private(file, mode)
     if not secret:

@@ -351,6 +351,12 @@ def _transport_to(origin: httpx.URL) -> httpx.BaseTransport:
         reason = error.strerror or error
         msg = f"the certificates that {variables or 'this machine'} names cannot be read: {reason}"
         raise ConfigurationError(msg) from error
+    except ImportError as error:
+        msg = (
+            f"the proxy that the environment names for {origin.scheme} is a SOCKS proxy (HTTP_PROXY, HTTPS_PROXY, "
+            'ALL_PROXY), which needs another package: pip install "httpx[socks]"'
+        )
+        raise ConfigurationError(msg) from error
     except (ValueError, httpx.InvalidURL) as error:
         msg = (
             f"the proxy that the environment names for {origin.scheme} cannot be used (HTTP_PROXY, HTTPS_PROXY, "

@@ -188,15 +188,12 @@ class RetryingClient:
     def _retry(self, request: OperationRequest, finish: Callable[[HttpResponse], Result]) -> Result:
         """Repeat attempts until one succeeds or fails finally, or until no time or attempt is left."""
         deadline = self._retry_policy.start()
-        is_read = request.method == "GET"
         attempts = 0
 
         def backoff(error: Exception) -> bool | float:
             nonlocal attempts
             attempts += 1
-            if not isinstance(error, _RetryableError) or not is_read:
-                return False
-            if isinstance(error.error, NoConnectionError) and attempts >= _ATTEMPTS_TO_CONNECT:
+            if not isinstance(error, _RetryableError) or attempts >= self._max_attempts(request, error):
                 return False
             if error.wait is not None:
                 return 0.0  # the rate limiter waits
@@ -210,18 +207,24 @@ class RetryingClient:
             first_failure = [error]  # stamina counts it as its first attempt
         import stamina  # noqa: PLC0415 (slow to import, and most calls succeed at the first attempt)
 
-        max_attempts = self._retry_policy.max_attempts if is_read else 1
         try:
-            for attempt in stamina.retry_context(on=backoff, attempts=max_attempts, timeout=None):
+            for attempt in stamina.retry_context(on=backoff, attempts=None, timeout=None):
                 with attempt:
                     if first_failure:
                         raise first_failure.pop()
                     return self._attempt(request, finish, deadline)
         except _RetryableError as error:
             problem = error.error
+        except ServiceError as error:  # refused after temporary failures, which were counted
+            problem = error
         if attempts > 1:
             problem = with_context(problem, f"no success after {attempts} attempts")
         raise problem.with_traceback(None)
+
+    def _max_attempts(self, request: OperationRequest, failure: _RetryableError) -> int:
+        """Return the number of attempts after which a failure is final; changes are sent once."""
+        allowed = self._retry_policy.max_attempts if request.method == "GET" else 1
+        return min(allowed, _ATTEMPTS_TO_CONNECT) if isinstance(failure.error, NoConnectionError) else allowed
 
     def _attempt(
         self, request: OperationRequest, finish: Callable[[HttpResponse], Result], deadline: Deadline

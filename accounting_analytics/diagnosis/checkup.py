@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.arguments import require_type
+from accounting_analytics.arguments import path_argument, require_type
 from accounting_analytics.client import LedgerClient, connect
 from accounting_analytics.client.settings import load_settings
 from accounting_analytics.diagnosis import line_entry_checks as lines
@@ -28,6 +27,7 @@ from accounting_analytics.progress import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from accounting_analytics.client.settings import Settings
     from accounting_analytics.periods import DateLike, ZoneLike
@@ -89,7 +89,7 @@ def doctor(
         The client, the period or the time zone is not valid.
     """
     requested = _parse_period(start_date, end_date, time_zone)
-    findings = check_machine(Path(output))
+    findings = check_machine(path_argument(output, "output"))
     with ExitStack() as stack:
         if client is None:
             configured = _check_configuration(profile)

@@ -15,13 +15,13 @@ import json
 import re
 import threading
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
+from accounting_analytics.arguments import path_argument
 from accounting_analytics.atomic_files import (
     TEMPORARY_SUFFIX,
     remove_temporary_files,
@@ -38,6 +38,7 @@ from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.loader.query import LineEntryQuery
@@ -75,7 +76,7 @@ class Checkpoint:
     def __init__(
         self, folder: str | Path, client: LedgerClient, query: LineEntryQuery, *, temporary: bool = False
     ) -> None:
-        self.folder = Path(folder)
+        self.folder = path_argument(folder, "checkpoint")
         self._query = query
         self._durable = not temporary
         self._manifest: dict[str, Any] = {
@@ -164,7 +165,7 @@ class Checkpoint:
         try:
             verified = json.loads((self.folder / _VERIFIED).read_bytes())
             period = Period(verified["start_date"], verified["end_date"], self._query.period.time_zone)
-        except (OSError, ValueError, TypeError, KeyError):
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return False  # then they are read again
         return period.covers(days) and verified.get("windows") == self._windows_digest()
 
@@ -182,12 +183,13 @@ class Checkpoint:
         except OSError as error:
             raise self._unusable(error) from error
 
-    def recovery_hint(self) -> str:
+    def recovery_hint(self, *, may_succeed: bool = True) -> str:
         """Which windows are safe on disk and how to continue, for a message."""
         lines = sum(one.lines for one in self._windows.values())
+        when = "" if may_succeed else "once the cause is removed, "
         return (
-            f"{len(self._windows)} finished window(s) with {lines:,} lines are safe in {self.folder}: call again with "
-            "the same arguments to continue from there"
+            f"{len(self._windows)} finished window(s) with {lines:,} lines are safe in {self.folder}: {when}call again "
+            "with the same arguments to continue from there"
         )
 
     def _windows_digest(self) -> str:
@@ -212,7 +214,7 @@ class Checkpoint:
             return
         try:
             manifest = json.loads(path.read_bytes())
-        except ValueError:
+        except (ValueError, RecursionError):
             manifest = None
         if not isinstance(manifest, dict) or "format" not in manifest:
             msg = f"{path} is damaged; delete the folder {self.folder} and load again"
@@ -269,7 +271,7 @@ class Checkpoint:
         try:
             parquet = pq.read_metadata(pa.BufferReader(self._read_content(path)))
             metadata = json.loads(parquet.metadata[_METADATA_KEY])
-        except (pa.ArrowException, TypeError, KeyError, ValueError):
+        except (pa.ArrowException, TypeError, KeyError, ValueError, RecursionError):
             raise self._damaged(path, "it is not a window") from None
         if metadata.get("load") != self._load_digest:
             raise self._damaged(path, "it belongs to another load")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import tempfile
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from accounting_analytics.arguments import path_argument
 from accounting_analytics.errors import AmountError, InputError
 from accounting_analytics.frame_columns import BOOLEAN, INSTANT, TEXT, signed
 from accounting_analytics.load_metadata import attach_load_metadata
@@ -32,6 +32,7 @@ from accounting_analytics.schemas import LineEntries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     import numpy as np
     import numpy.typing as npt
@@ -182,7 +183,7 @@ def load_line_entries_to_parquet(
         tag_ids=tag_ids,
         expand=expand,
     )
-    target = Path(path)
+    target = path_argument(path, "path")
     verified = find_verified_days(consistency, query.period)
     with _load_to_disk(
         client,

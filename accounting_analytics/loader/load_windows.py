@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
-from accounting_analytics.errors import ChangedWhileReadingError, ServiceError, with_context
+from accounting_analytics.errors import (
+    CertificateRefusedError,
+    ChangedWhileReadingError,
+    DeadlineExceededError,
+    GarbledAnswerError,
+    NoConnectionError,
+    RateLimitedError,
+    ServerFaultError,
+    ServiceError,
+    TransportError,
+    with_context,
+)
 from accounting_analytics.load_metadata import CHARACTERS_REPLACED, count_notes
 from accounting_analytics.loader.change_check import (
     ChangeCheck,
@@ -39,6 +50,14 @@ if TYPE_CHECKING:
 Built = TypeVar("Built")
 _MAX_CHECKS = 3
 """How often all windows are read again until none of them has changed."""
+_TEMPORARY = (
+    ChangedWhileReadingError,
+    DeadlineExceededError,
+    GarbledAnswerError,
+    RateLimitedError,
+    ServerFaultError,
+    TransportError,
+)
 
 
 @dataclass(frozen=True)
@@ -158,7 +177,7 @@ def load_windows(
             built = _build_verified(reader, store, loaded, progress, build)
             store.mark_verified(verified)
     except (ServiceError, ChangedWhileReadingError) as error:
-        with_context(error, store.recovery_hint())
+        with_context(error, store.recovery_hint(may_succeed=_may_succeed_later(error)))
         raise
     return built.result()
 
@@ -200,6 +219,11 @@ def _replace_windows(store: WindowStore, loaded: LoadedWindows, changed: list[Ch
     saved = [store.save(one.after) for one in changed]
     kept = (one for one in loaded.windows if id(one) not in stale)
     return replace(loaded, windows=(*kept, *saved)).in_order()
+
+
+def _may_succeed_later(error: ServiceError | ChangedWhileReadingError) -> bool:
+    """Whether the same load may succeed, although nothing but the service or the network changes."""
+    return isinstance(error, _TEMPORARY) and not isinstance(error, CertificateRefusedError | NoConnectionError)
 
 
 def _read_windows(

@@ -59,8 +59,8 @@ class WindowStore(Protocol):
         """Note the days whose lines in these windows are those of one moment."""
         ...
 
-    def recovery_hint(self) -> str:
-        """Which lines are safe after a failure and how to continue, for a message."""
+    def recovery_hint(self, *, may_succeed: bool = True) -> str:
+        """Which lines are safe after a failure, and how to continue if another load may succeed, for a message."""
         ...
 
 
@@ -100,6 +100,7 @@ class MemoryWindowStore:
     def mark_verified(self, days: Period) -> None:
         """Nothing survives the load anyway."""
 
-    def recovery_hint(self) -> str:
+    def recovery_hint(self, *, may_succeed: bool = True) -> str:
         """Point at checkpoints: nothing was kept."""
-        return "nothing was kept: load again (a load with checkpoint=... continues where it failed)"
+        advice = ": load again (a load with checkpoint=... continues where it failed)" if may_succeed else ""
+        return f"nothing was kept{advice}"

@@ -191,3 +191,9 @@ def test_unusable_client_credentials_are_refused(url, client_id, secret):
     """An invalid address, a missing id and a missing secret are reported when connecting."""
     with pytest.raises(ConfigurationError):
         ClientCredentials(url, client_id, secret)
+
+
+def test_a_nul_in_a_path_is_refused():
+    """A token file whose path contains NUL is refused by name."""
+    with pytest.raises(ConfigurationError, match=r"a\\x00b.*cannot contain the character NUL"):
+        TokenFile("a\0b")

@@ -284,3 +284,11 @@ def test_an_invalid_proxy_address_is_refused(monkeypatch, address):
     with pytest.raises(ConfigurationError, match="the proxy that the environment names") as caught:
         report("https://ledgers.test")
     assert "canary" not in str(caught.value)
+
+
+def test_a_socks_proxy_without_its_package(monkeypatch):
+    """A SOCKS proxy needs a package that is not installed by default; the error names the command."""
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1080")
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    with pytest.raises(ConfigurationError, match=r'SOCKS proxy.*pip install "httpx\[socks\]"'):
+        aa.LedgerClient("http://ledgers.test", token=TOKEN, instance_id="ins_1")

@@ -52,6 +52,50 @@ def test_every_status_is_a_named_error(connected, status):
         assert text in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        (b"The gateway is\r\n\x1b[31m closed", "The gateway is .*closed$"),
+        (b"<html><style>p {}</style><h1>Not here</h1><p>Ask Bob</p></html>", "Not here Ask Bob$"),
+        (b'"a text of JSON"', "a text of JSON$"),
+        (b'["one", {"two": 2}]', r'\["one", {"two": 2}\]$'),
+        (b'{"fault": {"text": "too many cooks"}}', "too many cooks"),
+        (b'{"error": "invalid_client", "error_description": "unknown client"}', "unknown client$"),
+        (b'{"title": "Forbidden words"}', "Forbidden words$"),
+        (b'{"detail": [{"loc": ["query", "limit"], "msg": "too large", "type": "x"}]}', "query.limit: too large$"),
+        (b'{"detail": ["first", "second"]}', "first"),
+        (b'{"message": 7, "display_message": "seven"}', "seven$"),
+        (b"\xff\xfe broken", "broken$"),
+        (b"x" * 1000, r"x{290,}\.\.\.$"),
+        (b"[" * 100_000, r"\[\[\["),
+        (b"", "the service gave no reason$"),
+        (b"{}", "the service gave no reason$"),
+    ],
+    ids=range(15),
+)
+def test_the_text_of_any_error_body_is_shown(connected, body, shown):
+    """Whatever the form of an error body, its text is in the message: on one line, printable and shortened."""
+    client = connected(lambda _: httpx.Response(400, content=body))
+    with pytest.raises(InvalidRequestError, match=rf"status 400: .*{shown}") as caught:
+        client.retrieve_cash_flow_report(*MARCH)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 500
+
+
+def test_the_reason_of_a_refused_token_is_shown(connected):
+    """The advice on a refused token is followed by what the service says, without the token."""
+    client = connected(lambda _: httpx.Response(401, text=f"token {TOKEN} was revoked"))
+    with pytest.raises(AuthenticationError, match=r"get a new one.*the service: token \*\*\* was revoked"):
+        client.retrieve_cash_flow_report(*MARCH)
+
+
+def test_a_refusal_after_temporary_failures_states_the_attempts(connected):
+    """The number of attempts is in the message, also where the last one is refused finally."""
+    answers = iter([httpx.Response(503), httpx.Response(502), httpx.Response(404, text="gone")])
+    with pytest.raises(NotFoundError, match="gone; no success after 3 attempts"):
+        connected(lambda _: next(answers)).retrieve_cash_flow_report(*MARCH)
+
+
 @pytest.mark.parametrize("status", [201, 202, 204, 206])
 def test_other_success_statuses_are_refused(connected, status):
     """Only 200 is a success of a read, so that a partial response is never used."""

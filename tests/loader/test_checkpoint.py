@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import ChangedWhileReadingError, CheckpointError, ServerFaultError
+from accounting_analytics.errors import ChangedWhileReadingError, CheckpointError, InputError, ServerFaultError
 
 QUARTER = ("2025-01-01", "2025-03-31")
 DAYS = [f"2025-{month:02}-{day:02}" for month in (1, 2, 3) for day in range(1, 29)]
@@ -272,3 +272,22 @@ def test_the_token_is_in_no_file(connected, service, tmp_path):
     load(connected(service), tmp_path)
     assert all(b"canary-token-value" not in path.read_bytes() for path in tmp_path.iterdir())
     assert json.loads((tmp_path / "manifest.json").read_text())["instance_id"] == "ins_1"
+
+
+def test_a_nul_in_a_path_is_refused(connected):
+    """A path with NUL is refused by name before any request."""
+    client = connected(lambda _: pytest.fail("a request was sent"))
+    for load in (aa.load_line_entries, aa.plan_load):
+        with pytest.raises(InputError, match=r"checkpoint 'a\\x00b' contains the character NUL"):
+            load(client, ["led_1"], "2025-01-01", "2025-01-31", checkpoint="a\0b")
+    with pytest.raises(InputError, match=r"path 'a\\x00b' contains the character NUL"):
+        aa.load_line_entries_to_parquet(client, ["led_1"], "2025-01-01", "2025-01-31", "a\0b")
+    with pytest.raises(InputError, match=r"output 'a\\x00b' contains the character NUL"):
+        aa.doctor(client, output="a\0b")
+
+
+def test_a_deeply_nested_manifest_is_damage(connected, tmp_path):
+    """A manifest that no parser can read ends in the error of a damaged one."""
+    (tmp_path / "manifest.json").write_text("[" * 100_000)
+    with pytest.raises(CheckpointError, match=r"manifest.json is damaged"):
+        aa.load_line_entries(connected(None), ["led_1"], "2025-01-01", "2025-01-31", checkpoint=tmp_path)

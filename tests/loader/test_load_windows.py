@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import ServerFaultError
+from accounting_analytics.errors import ServerFaultError, StatusError
 
 MARCH = ("2025-03-01", "2025-03-31")
 DAYS = [f"2025-03-{day:02}" for day in range(1, 32)]
@@ -59,3 +59,15 @@ def test_a_load_has_metadata(connected, make_ledgers, spread):
     assert windows[0][0] == dt.date(2025, 3, 1)
     assert windows[-1][1] == dt.date(2025, 3, 31)
     assert all(one[1] + dt.timedelta(days=1) == two[0] for one, two in itertools.pairwise(windows))
+
+
+@pytest.mark.parametrize(("code", "helps"), [(400, False), (401, False), (403, False), (404, False), (503, True)])
+def test_loading_again_is_advised_where_it_helps(connected, tmp_path, code, helps):
+    """Only after a failure that may be temporary the error says to load again."""
+    client = connected(lambda _: httpx.Response(code))
+    with pytest.raises(StatusError, match="nothing was kept") as caught:
+        aa.load_line_entries(client, ["led_1"], *MARCH)
+    assert ("load again" in str(caught.value)) == helps
+    with pytest.raises(StatusError, match=r"are safe in.*call again") as caught:
+        aa.load_line_entries(client, ["led_1"], *MARCH, checkpoint=tmp_path)
+    assert ("once the cause is removed" in str(caught.value)) == (not helps)
