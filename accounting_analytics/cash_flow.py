@@ -608,8 +608,9 @@ class _StartingBalances(NamedTuple):
             )
         else:
             note = (
-                f"No given line entry is before {period.start_date}, so every starting balance is zero; that is "
-                "correct only if the books begin in this period."
+                f"No given line entry is before {period.start_date}, so every starting balance is zero. Unless the "
+                "books begin in this period, pass starting_balances=reported.starting_balances, or load the line "
+                "entries from the first entry of the books."
             )
         return cls(sums.before, (note,), anchored=False)
 

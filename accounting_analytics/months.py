@@ -123,7 +123,9 @@ class MonthlyReconciliation:
         count = len(self.reconciliations)
         if self.untied:
             untied = ", ".join(f"{month.period.start_date:%Y-%m}" for month in self.untied)
-            return f"{len(self.untied)} of {count} month(s) do not tie: {untied}"
+            hint = "; the books begin before books_start: give their first day, or leave it out"
+            hint = hint if self.untied[0].without_history else ""
+            return f"{len(self.untied)} of {count} month(s) do not tie: {untied}{hint}"
         compared = "" if self.compared_everything else " in the figures compared"
         return f"all {count} month(s) tie to the last digit{compared}"
 

@@ -162,6 +162,18 @@ def test_missing_lines(demo_company, loaded):
     assert result.summary().startswith("PARTIAL: ")
 
 
+def test_books_that_begin_earlier(demo_company, loaded):
+    """Where the given first day of the books has earlier entries, the first line says what to change."""
+    options = {"books_start": "2025-02-01", **loaded}
+    lines = loaded["line_entries"]
+    options["line_entries"] = lines[lines["local_date"] >= "2025-02-01"]
+    result = aa.reconcile_months(
+        demo_company.client, "2025-02-01", "2025-02-28", allow_partial=True, time_zone="UTC", **options
+    )
+    assert "the books begin before books_start: give their first day, or leave it out" in result.summary()
+    assert "starting_balances=reported.starting_balances" in result.untied[0].summary()
+
+
 def hide_parents(path, params):
     """Refuse to expand parents, as some deployments do."""
     return 422 if "line-entries" in path and "parent" in params.get("expand", "") else None

@@ -92,6 +92,7 @@ def reconcile(
         lines = _compare_lines(reported, recomputed, line_entries, names)
         opening_lines = find_opening_lines(reported, recomputed, lines.differences)
         explain_starting = explain_starting_balances(recomputed, has_opening_lines=bool(opening_lines))
+        without_history = not opening_lines and _has_no_history(reported, recomputed)
         explain_ending = explain_ending_balances(reported, recomputed)
         compared = [
             *_compare_cash_balances(reported, recomputed),
@@ -109,6 +110,7 @@ def reconcile(
         comparisons=tuple(one.comparison for one in compared),
         partial=reported.partial or recomputed.partial,
         hierarchy_inferred=bool(recomputed.inferred_roots),
+        without_history=without_history,
         notes=(
             *notes,
             *(note for one in compared for note in one.notes),
@@ -289,6 +291,16 @@ def _compare_cash_balances(reported: CashFlowReport, recomputed: CashFlowReport)
 def _is_independent(recomputed: CashFlowReport, side: str) -> bool:
     """Whether the balances of a side were computed from lines: starting balances may have been supplied."""
     return side == "ending" or not recomputed.anchored
+
+
+def _has_no_history(reported: CashFlowReport, recomputed: CashFlowReport) -> bool:
+    """Whether every recomputed starting balance is zero, but not every reported one."""
+    if recomputed.anchored:
+        return False
+    starting = [
+        set(amounts_by_ledger(one.starting_balances, "cash_balance").values()) for one in (reported, recomputed)
+    ]
+    return any(starting[0]) and not any(starting[1])
 
 
 def _compare_identity(reported: CashFlowReport) -> _Compared:

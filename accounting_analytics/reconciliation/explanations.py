@@ -206,7 +206,7 @@ def explain_starting_balances(recomputed: CashFlowReport, *, has_opening_lines: 
             return "not the balance that was supplied"
         if has_opening_lines:
             return "the report counts entries of the first day in the starting balance"
-        return "the lines before the period sum to a different balance; check that the history is complete"
+        return "the lines before the period, if any, sum to a different balance; check that the history is complete"
 
     return explain
 

@@ -32,6 +32,10 @@ TITLES = {
     "ending_cash_balance": "ending cash balance",
     "identity": "net cash flow = change of cash",
 }
+_WITHOUT_HISTORY = (
+    "the starting balances were recomputed without earlier history: pass starting_balances=reported.starting_balances "
+    "to recompute_cash_flow, or load the line entries from the first entry of the books"
+)
 _LINES = ("line",)
 _TOTALS = ("total_net_cash_flow", "starting_total_balance", "ending_total_balance")
 
@@ -98,6 +102,8 @@ class Reconciliation:
         Whether one of the reports was made from an incomplete load: agreement then proves little.
     hierarchy_inferred : bool
         Whether recomputed totals assume that ledgers without a known parent are roots.
+    without_history : bool
+        Whether every recomputed starting balance is zero and the reported ones are not: `summary` says what to pass.
     """
 
     period: Period
@@ -106,6 +112,7 @@ class Reconciliation:
     notes: tuple[str, ...] = ()
     partial: bool = False
     hierarchy_inferred: bool = False
+    without_history: bool = False
 
     @property
     def ties(self) -> bool:
@@ -141,6 +148,8 @@ class Reconciliation:
 
     def _verdict(self) -> str:
         count = len(self.differences)
+        if self.without_history:
+            return f"{_WITHOUT_HISTORY} ({count} difference{'' if count == 1 else 's'})"
         if count:
             only_totals = ", all in totals: the cause is the hierarchy" if self._differs_only_in(_TOTALS) else ""
             return f"{count} difference{'' if count == 1 else 's'}{only_totals}"
@@ -150,9 +159,12 @@ class Reconciliation:
 
     def explain(self) -> str:
         """Plain text for an accountant: the summary, what was compared, each difference and why, the notes."""
-        rows = self._exact_differences().head(_MAX_DIFFERENCES).to_dict("records")
-        more = len(self.differences) - len(rows)
+        explained, listed = self._by_history()
+        rows = listed.head(_MAX_DIFFERENCES).to_dict("records")
+        more = len(listed) - len(rows)
         differences = [f"- {_describe(row)}" for row in rows] + ([f"- and {more} more: see .differences"] * (more > 0))
+        if explained:
+            differences.append(f"- {explained} balance(s) differ only by the missing history: see .differences.")
         notes = [f"Note: {note}" for note in self.notes]
         blocks = ([self.summary()], self._comparison_lines(), differences, notes)
         return "\n\n".join("\n".join(map(printable, block)) for block in blocks if block)
@@ -173,6 +185,16 @@ class Reconciliation:
                 "notes": self.notes,
             }
         )
+
+    def _by_history(self) -> tuple[int, pd.DataFrame]:
+        """How many differences are those of the starting balances, without history; and all others."""
+        exact = self._exact_differences()
+        if not self.without_history:
+            return 0, exact
+        rows = exact.to_dict("records")
+        starting = {_place(row): row["difference"] for row in rows if row["what"].startswith("starting_")}
+        is_carried = pd.Series([starting.get(_place(row)) == row["difference"] for row in rows], index=exact.index)
+        return int(is_carried.sum()), exact[~is_carried]
 
     def _exact_differences(self) -> pd.DataFrame:
         """Differences with Arrow decimals, whose text has every digit."""
@@ -218,6 +240,11 @@ def describe_not_compared(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
         if left := sum(one.not_compared for one in chosen):
             texts.append(f"{name} not compared ({left} of {sum(one.total for one in chosen)})")
     return tuple(texts)
+
+
+def _place(row: Mapping[Any, Any]) -> tuple[str, str]:
+    """Figure and ledger of a difference, the same for the start and the end of the period."""
+    return row["what"].removeprefix("starting_").removeprefix("ending_"), str(row["ledger_id"])
 
 
 def _describe(row: Mapping[Any, Any]) -> str:

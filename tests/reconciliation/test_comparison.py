@@ -495,6 +495,51 @@ def test_anchored_balances_prove_nothing():
     assert differences_of(wrong)["starting_balance", "bank", None][1] == "not the balance that was supplied"
 
 
+def recomputed_without_history():
+    """Recompute from lines of the period only."""
+    days = ("2025-01-01", "2025-01-31")
+    start = pd.Timestamp(days[0], tz="America/New_York")
+    return recompute_cash_flow(LINES[LINES["datetime"] >= start], ledger_frame(), *days, time_zone="America/New_York")
+
+
+def test_missing_history_is_named_first():
+    """Without earlier lines the first line says what to pass, and balances that only follow are counted, not listed."""
+    recomputed = recomputed_without_history()
+    advice = "pass starting_balances=reported.starting_balances"
+    assert advice in recomputed.notes[0]
+    outcome = reconcile(REPORT, recomputed)
+    assert outcome.without_history
+    count = len(outcome.differences)
+    assert count > 10
+    assert f"{advice} to recompute_cash_flow, or load the line entries from the first entry" in outcome.summary()
+    assert outcome.explain().splitlines()[0] == outcome.summary()
+    assert f"- {count} balance(s) differ only by the missing history" in outcome.explain()
+    assert outcome.explain().count("reported ") == 0
+    assert advice in outcome._repr_html_()
+    wrong = reconcile(
+        changed(REPORT, "ending_balances", "bank", "cash_balance", lambda balance: balance + CENT), recomputed
+    )
+    assert f"- {count - 1} balance(s) differ only by" in wrong.explain()
+    assert "ending balance per cash ledger: Bank (bank): reported" in wrong.explain()
+    assert len(wrong.differences) == count
+
+
+def test_history_is_not_missing():
+    """With history, supplied balances, or reported balances of zero, the first line gives no such advice."""
+    supplied = recompute_cash_flow(
+        *(LINES, ledger_frame(), "2025-01-01", "2025-01-31"),
+        time_zone="America/New_York",
+        starting_balances={"bank": Decimal(0)},
+    )
+    without = recomputed_without_history()
+    for reported, recomputed in (
+        (changed(REPORT, "starting_balances", "bank", "cash_balance", CENT), RECOMPUTED),
+        (REPORT, supplied),
+        (dataclasses.replace(without, origin="loaded"), without),
+    ):
+        assert not reconcile(reported, recomputed).without_history
+
+
 def test_unknown_parents_leave_totals_uncompared():
     """Without parents plain figures are compared, totals are not, and the note says so."""
     flat = recompute_cash_flow(

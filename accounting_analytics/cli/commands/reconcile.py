@@ -77,6 +77,8 @@ def reconcile(
     if not months.ties:
         untied = ", ".join(str(month.period) for month in months.untied)
         msg = f"the books do not tie in {len(months.untied)} of {len(months.reconciliations)} months: {untied}"
+        if months.untied[0].without_history:
+            msg += f"; the books begin before --since {books_start}: give their first day, or leave --since out"
         raise BooksDoNotTieError(msg)
     _print_verdict(months, strict=strict)
 

@@ -16,6 +16,15 @@ def test_the_demo_ties(run, demo_company):
     assert [(month["ties"], month["anchored"], month["differences"]) for month in months] == [(True, False, 0)] * 3
 
 
+def test_a_first_day_after_the_first_entry(run, deep_books):
+    """Where --since is after the first entry, the error says so, and the explanation what to do."""
+    days = ("--start-date", "2025-01-01", "--end-date", "2025-01-31", "--since", "2025-01-01")
+    finished = run("reconcile", *days, **deep_books.environment())
+    assert finished.returncode == 3
+    assert "the books begin before --since 2025-01-01: give their first day, or leave --since out" in finished.stderr
+    assert "balance(s) differ only by the missing history" in finished.stdout
+
+
 def test_a_month_that_does_not_tie(run, demo_company, distortion, forwarding):
     """An untied month is explained on stdout and named on stderr, exit code 3; the others tie."""
 
