@@ -207,3 +207,6 @@ def test_html_has_names_before_ids():
     shown = make_plan(1)._repr_html_()
     assert shown.index("<th>description") < shown.index("<th>updated_category_ledger_name") < shown.index("<th>rule")
     assert shown.index("<th>updated_category_ledger_name") < shown.index("<th>transaction_id")
+    many = make_plan()._repr_html_()
+    assert many.count("<tr") == 21
+    assert many.endswith(f"<p>20 of {MANY:,} items; .frame has all</p>")

@@ -70,6 +70,8 @@ Ledgers = Annotated[
 Profile = Annotated[str | None, typer.Option("--profile", help="Profile of the configuration file to use.")]
 UseDemo = Annotated[bool, typer.Option("--demo", help="Use the demo company, served for this command only.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; amounts are text, so that no digit is lost.")]
+RowLimit = Annotated[int, typer.Option("--limit", min=1, help="Print at most this many rows; --json prints all.")]
+AllRows = Annotated[bool, typer.Option("--all", help="Print every row.")]
 ExportFormat = Annotated[str, typer.Option("--format", help=f"Format of the files: {', '.join(FORMATS)}.")]
 Output = Annotated[Path, typer.Option("--output", help="Folder to write to.")]
 OutputToCheck = Annotated[Path, typer.Option("--output", help="Folder to check for space and write access.")]

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-PROPOSAL_COLUMNS = ["datetime", "description", "amount", "updated_category_ledger_name", "rule", "transaction_id"]
+MAX_ROWS = 20
+"""Rows that a command prints by default."""
 
 
 def print_frame(frame: pd.DataFrame, *, as_json: bool, title: str = "", columns: list[str] | None = None) -> None:
@@ -23,6 +24,31 @@ def print_frame(frame: pd.DataFrame, *, as_json: bool, title: str = "", columns:
         print_json(frame)
     else:
         print_table(frame[columns] if columns else frame, title=title)
+
+
+def print_first_rows(frame: pd.DataFrame, columns: dict[str, str], limit: int | None) -> None:
+    """Print the first rows of a table that may be long, and how many were left out.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The rows.
+    columns : dict
+        Column to print, and its heading. Ids are left out where the terminal is too narrow for them.
+    limit : int or None
+        Number of rows; None prints all.
+    """
+    from accounting_analytics.cli.result_printing import print_table
+
+    if frame.empty:
+        return
+    first = frame[list(columns)] if limit is None else frame[list(columns)].head(limit)
+    ids = [heading for name, heading in columns.items() if name.endswith("_id")]
+    left_out = print_table(first.rename(columns=columns), optional=ids)
+    if len(first) < len(frame):
+        typer.echo(f"{len(first):,} of {len(frame):,} rows; --all prints every row")
+    if left_out:
+        typer.echo(f"without {', '.join(left_out)}: the terminal is too narrow; --json prints every column")
 
 
 def print_mapping(mapping: dict[str, Any], *, as_json: bool) -> None:

@@ -2,19 +2,53 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
+import typer
+
 from accounting_analytics.cli.output import print_message
+from accounting_analytics.cli.transaction_tables import print_transactions
 from accounting_analytics.errors import RecategorizationIncompleteError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from accounting_analytics.recategorization import Plan
+
+_COLUMNS = {
+    "outcome": "outcome",
+    "description": "description",
+    "amount": "amount",
+    "updated_category_ledger_name": "new category",
+    "transaction_id": "transaction_id",
+}
+_REASON_COLUMNS = ("transaction_id", "outcome", "reason")
+_EXPECTED = ["would_change", "done", "already_done"]
+
+
+def print_outcomes(plan: Plan, outcomes: pd.DataFrame, *, time_zone: str, limit: int | None) -> None:
+    """Print the count of each outcome, and the first items with their reasons: those that failed come first."""
+    from accounting_analytics.messages import join_ids, printable
+
+    rows = plan.frame.assign(outcome=outcomes["outcome"].to_numpy(), reason=outcomes["reason"].to_numpy())
+    rows = rows.assign(expected=rows["outcome"].isin(_EXPECTED)).sort_values("expected", kind="stable")
+    summary = f"{plan.summary()}: {summarize(outcomes)}"
+    print_transactions(rows, _COLUMNS, summary=summary, time_zone=time_zone, limit=limit)
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for transaction_id, outcome, reason in zip(*(rows[name] for name in _REASON_COLUMNS), strict=True):
+        if reason:
+            reasons.setdefault((outcome, reason), []).append(transaction_id)
+    for (outcome, reason), ids in islice(reasons.items(), limit):
+        typer.echo(printable(f"{outcome} ({join_ids(ids, limit=3)}): {reason}"))
+    if limit is not None and limit < len(reasons):
+        typer.echo(f"{limit:,} of {len(reasons):,} reasons; --all prints every one")
+
 
 def summarize(outcomes: pd.DataFrame) -> str:
     """Count the items of each outcome, on one line."""
     counts = outcomes["outcome"].value_counts()
-    return ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) or "nothing to do"
+    return ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items()) or "nothing to do"
 
 
 def require_done(outcomes: pd.DataFrame) -> None:

@@ -19,28 +19,40 @@ from accounting_analytics.messages import printable
 from accounting_analytics.money import format_amount
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from accounting_analytics.diagnosis import Diagnosis
 
 _PIPED_WIDTH = 400
 _READABLE_WIDTH = 120
+_WIDEST = 10_000
 _VERDICT_STYLES = {"ok": "green", "warning": "bold yellow", "failed": "bold red", "not checked": "dim"}
 
 
-def print_table(frame: pd.DataFrame, *, title: str = "") -> None:
-    """Print a table for people: numbers right-aligned, missing values empty."""
+def print_table(frame: pd.DataFrame, *, title: str = "", optional: Sequence[str] = ()) -> list[str]:
+    """Print a table for people: numbers right-aligned, missing values empty.
+
+    The `optional` columns are left out where the table is wider than the terminal; returns those that were.
+    """
+    console = Console(file=sys.stdout, highlight=False, markup=False)
+    if not console.is_terminal:
+        console = Console(file=sys.stdout, highlight=False, markup=False, width=_PIPED_WIDTH)
     frame = exact_floats(frame)
+    table = _table(frame, title)
+    natural_width = console.measure(table, options=console.options.update(max_width=_WIDEST)).maximum
+    left_out = list(optional) if natural_width > console.width else []
+    console.print(_table(frame.drop(columns=left_out), title) if left_out else table)
+    return left_out
+
+
+def _table(frame: pd.DataFrame, title: str) -> Table:
     table = Table(title=printable(title) if title else None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for name in frame.columns:
         numeric = len(frame) > 0 and frame[name].map(_is_number).all()
         table.add_column(printable(str(name)), justify="right" if numeric else "left", overflow="fold")
     for row in frame.itertuples(index=False, name=None):
         table.add_row(*(Text(_cell(value)) for value in row))
-    console = Console(file=sys.stdout, highlight=False, markup=False)
-    if not console.is_terminal:
-        console = Console(file=sys.stdout, highlight=False, markup=False, width=_PIPED_WIDTH)
-    console.print(table)
+    return table
 
 
 def print_diagnosis(diagnosis: Diagnosis) -> None:

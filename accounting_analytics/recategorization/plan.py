@@ -240,8 +240,10 @@ class Plan:
 
     def _repr_html_(self) -> str:
         names_first = [*_READABLE, *self._frame.columns.difference(_READABLE, sort=False)]
-        table = _with_printed_amounts(self._frame)[names_first].to_html(index=False, escape=True, max_rows=50)
-        return f"<p>{self.summary()}</p>{table}"
+        first = self._frame.head(_MAX_ROWS)
+        table = _with_printed_amounts(first)[names_first].to_html(index=False, escape=True)
+        more = f"<p>{len(first):,} of {len(self):,} items; .frame has all</p>" if len(first) < len(self) else ""
+        return f"<p>{self.summary()}</p>{table}{more}"
 
 
 def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, instance_id: str | None = None) -> Plan:

@@ -201,4 +201,5 @@ def test_html_is_escaped(build):
     """Descriptions are escaped in the HTML of a notebook."""
     plan = build.plan(None, build.item("t", "bank", "out", "meals", description="<script>alert(1)</script>"))
     assert "<script>" not in plan._repr_html_()
+    assert "items; .frame has all" not in plan._repr_html_()
     assert "&lt;script&gt;" in plan._repr_html_()

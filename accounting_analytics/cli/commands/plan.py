@@ -6,19 +6,22 @@ import accounting_analytics as aa
 from accounting_analytics.arguments import to_path
 from accounting_analytics.cli.discover_and_load import LoadOptions, load_queue
 from accounting_analytics.cli.options import (
+    AllRows,
     AsJson,
     Checkpoint,
     DryRun,
     EndDate,
     PlanOutput,
     Profile,
+    RowLimit,
     Rules,
     StartDate,
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import PROPOSAL_COLUMNS, print_frame, print_message, print_notes
+from accounting_analytics.cli.output import MAX_ROWS, print_frame, print_message, print_notes
 from accounting_analytics.cli.service_connection import connect_service
+from accounting_analytics.cli.transaction_tables import PROPOSAL_COLUMNS, count_names, print_transactions
 from accounting_analytics.errors import PlanError
 
 
@@ -30,7 +33,9 @@ def plan(
     time_zone: TimeZone = None,
     checkpoint: Checkpoint = None,
     profile: Profile = None,
+    limit: RowLimit = MAX_ROWS,
     *,
+    all_rows: AllRows = False,
     dry_run: DryRun = False,
     use_demo: UseDemo = False,
     as_json: AsJson = False,
@@ -55,4 +60,11 @@ def plan(
     print_message(
         f"{len(planned.frame)} items written to {output}; check it, then: accounting-analytics {next_command}"
     )
-    print_frame(planned.frame, as_json=as_json, columns=PROPOSAL_COLUMNS)
+    items = planned.frame
+    if as_json:
+        print_frame(items, as_json=True)
+        return
+    summary = planned.summary()
+    if len(items):
+        summary = f"{summary}: {count_names(items['updated_category_ledger_name'])}"
+    print_transactions(items, PROPOSAL_COLUMNS, summary=summary, time_zone=zone, limit=None if all_rows else limit)

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import typer
+
 import accounting_analytics as aa
-from accounting_analytics.cli.options import AsJson, EndDate, PlanFile, Profile, StartDate, TimeZone, UseDemo
-from accounting_analytics.cli.output import print_frame, print_notes
+from accounting_analytics.cli.options import (
+    AllRows,
+    AsJson,
+    EndDate,
+    PlanFile,
+    Profile,
+    RowLimit,
+    StartDate,
+    TimeZone,
+    UseDemo,
+)
+from accounting_analytics.cli.output import MAX_ROWS, print_first_rows, print_frame, print_notes
 from accounting_analytics.cli.service_connection import connect_service
 
-_COLUMNS = ["name", "net_cash_flow", "change", "net_cash_flow_after", "ledger_id"]
+_COLUMNS = {
+    "name": "ledger",
+    "net_cash_flow": "net cash flow",
+    "change": "change",
+    "net_cash_flow_after": "net cash flow after",
+    "ledger_id": "ledger_id",
+}
 
 
 def preview(
@@ -16,7 +34,9 @@ def preview(
     end_date: EndDate,
     time_zone: TimeZone = None,
     profile: Profile = None,
+    limit: RowLimit = MAX_ROWS,
     *,
+    all_rows: AllRows = False,
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
@@ -33,4 +53,8 @@ def preview(
         reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=zone)
     previewed = planned.preview(reported)
     print_notes(previewed)
-    print_frame(previewed, as_json=as_json, columns=_COLUMNS)
+    if as_json:
+        print_frame(previewed, as_json=True)
+        return
+    typer.echo(f"{planned.summary()}; it changes {len(previewed):,} ledger(s) of the report of {reported.period}")
+    print_first_rows(previewed, _COLUMNS, None if all_rows else limit)

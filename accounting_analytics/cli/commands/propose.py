@@ -5,18 +5,21 @@ from __future__ import annotations
 import accounting_analytics as aa
 from accounting_analytics.cli.discover_and_load import LoadOptions, load_queue
 from accounting_analytics.cli.options import (
+    AllRows,
     AsJson,
     Checkpoint,
     DryRun,
     EndDate,
     Profile,
+    RowLimit,
     Rules,
     StartDate,
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import PROPOSAL_COLUMNS, print_frame, print_notes
+from accounting_analytics.cli.output import MAX_ROWS, print_frame, print_notes
 from accounting_analytics.cli.service_connection import connect_service
+from accounting_analytics.cli.transaction_tables import PROPOSAL_COLUMNS, count_names, print_transactions
 
 
 def propose(
@@ -26,7 +29,9 @@ def propose(
     time_zone: TimeZone = None,
     checkpoint: Checkpoint = None,
     profile: Profile = None,
+    limit: RowLimit = MAX_ROWS,
     *,
+    all_rows: AllRows = False,
     dry_run: DryRun = False,
     use_demo: UseDemo = False,
     as_json: AsJson = False,
@@ -41,4 +46,10 @@ def propose(
         ledgers, uncategorized = load_queue(client, (start_date, end_date, zone), options)
     proposals = aa.propose(uncategorized, loaded_rules, ledgers)
     print_notes(proposals)
-    print_frame(proposals, as_json=as_json, columns=PROPOSAL_COLUMNS)
+    if as_json:
+        print_frame(proposals, as_json=True)
+        return
+    summary = f"{len(proposals):,} of {len(uncategorized):,} uncategorized transaction(s) match a rule"
+    if len(proposals):
+        summary = f"{summary}: {count_names(proposals['updated_category_ledger_name'])}"
+    print_transactions(proposals, PROPOSAL_COLUMNS, summary=summary, time_zone=zone, limit=None if all_rows else limit)

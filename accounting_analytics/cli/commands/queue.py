@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from accounting_analytics.cli.discover_and_load import LoadOptions, load_queue
 from accounting_analytics.cli.options import (
+    AllRows,
     AsJson,
     Checkpoint,
     DryRun,
     EndDate,
     Ledgers,
     Profile,
+    RowLimit,
     StartDate,
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import print_frame, print_notes
+from accounting_analytics.cli.output import MAX_ROWS, print_frame, print_notes
 from accounting_analytics.cli.service_connection import connect_service
+from accounting_analytics.cli.transaction_tables import count_names, print_transactions
 
-_COLUMNS = ["datetime", "ledger_name", "description", "amount", "category_amount", "transaction_id"]
+_COLUMNS = {
+    "ledger_name": "account",
+    "description": "description",
+    "amount": "amount",
+    "category_amount": "uncategorized",
+    "transaction_id": "transaction_id",
+}
 
 
 def queue(
@@ -27,7 +36,9 @@ def queue(
     ledger: Ledgers = None,
     checkpoint: Checkpoint = None,
     profile: Profile = None,
+    limit: RowLimit = MAX_ROWS,
     *,
+    all_rows: AllRows = False,
     dry_run: DryRun = False,
     use_demo: UseDemo = False,
     as_json: AsJson = False,
@@ -37,4 +48,10 @@ def queue(
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
         _, uncategorized = load_queue(client, (start_date, end_date, zone), options, only=ledger)
     print_notes(uncategorized)
-    print_frame(uncategorized, as_json=as_json, columns=_COLUMNS)
+    if as_json:
+        print_frame(uncategorized, as_json=True)
+        return
+    summary = f"{len(uncategorized):,} uncategorized transaction(s), largest first"
+    if len(uncategorized):
+        summary = f"{summary}: {count_names(uncategorized['ledger_name'].fillna('(no name)'))}"
+    print_transactions(uncategorized, _COLUMNS, summary=summary, time_zone=zone, limit=None if all_rows else limit)

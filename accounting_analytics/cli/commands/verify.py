@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import accounting_analytics as aa
-from accounting_analytics.cli.options import AppliedJournal, AsJson, PlanFile, Profile, UseDemo
-from accounting_analytics.cli.output import print_frame
-from accounting_analytics.cli.plan_outcomes import require_done
+from accounting_analytics.cli.options import AllRows, AppliedJournal, AsJson, PlanFile, Profile, RowLimit, UseDemo
+from accounting_analytics.cli.output import MAX_ROWS, print_frame
+from accounting_analytics.cli.plan_outcomes import print_outcomes, require_done
 from accounting_analytics.cli.service_connection import connect_service
 
 
@@ -13,7 +13,9 @@ def verify(
     plan: PlanFile,
     journal: AppliedJournal = None,
     profile: Profile = None,
+    limit: RowLimit = MAX_ROWS,
     *,
+    all_rows: AllRows = False,
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
@@ -23,7 +25,11 @@ def verify(
     sent at least 60 seconds ago; until then, and without the journal, it is unknown. Exit code 6 if some items are not
     done or unknown.
     """
-    with connect_service(profile, use_demo=use_demo) as (client, _):
-        outcomes = aa.verify_plan(client, aa.Plan.load(plan), journal=journal)
-    print_frame(outcomes, as_json=as_json)
+    planned = aa.Plan.load(plan)
+    with connect_service(profile, use_demo=use_demo) as (client, zone):
+        outcomes = aa.verify_plan(client, planned, journal=journal)
+    if as_json:
+        print_frame(outcomes, as_json=True)
+    else:
+        print_outcomes(planned, outcomes, time_zone=zone, limit=None if all_rows else limit)
     require_done(outcomes)

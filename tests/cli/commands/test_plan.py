@@ -23,14 +23,16 @@ def test_plan_preview_apply_verify(run):
         assert sum(changes) == 0 < len(changes)
         apply = ("apply", "plan.csv", "--journal", "journal")
         assert "dry run, nothing was sent" in run(*apply, **environment).stderr
-        unverified = run("verify", "plan.csv", **environment)
+        unverified = run("verify", "plan.csv", "--limit", "2", **environment)
         assert unverified.returncode == 6, unverified.stderr
+        assert f"2 of {len(items)} rows; --all prints every row" in unverified.stdout
+        assert "whether a change was sent is not known without the journal" in unverified.stdout
         applied = run(*apply, "--confirm", "--modified-by", "ana", "--json", **environment)
         assert applied.returncode == 0, applied.stderr
         result = json.loads(applied.stdout)
         assert [row["outcome"] for row in result["outcomes"]] == ["done"] * len(items)
         assert result["before"] != result["after"]
-        assert run("verify", "plan.csv", **environment).returncode == 0
+        assert run("verify", "plan.csv", "--journal", "journal", **environment).returncode == 0
 
 
 def test_a_plan_works_with_the_next_demo(run):

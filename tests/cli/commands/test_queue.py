@@ -20,6 +20,10 @@ def test_ledger_by_id_name_or_path(run, demo_company, ledgers):
     """The account may be given by id, name or path, more than once, and only its transactions are listed."""
     everything = run("queue", *PERIOD, "--json", **demo_company.environment())
     rows = json.loads(everything.stdout)
+    assert len(rows) > 20
+    first = run("queue", *PERIOD, "--limit", "3", **demo_company.environment()).stdout
+    assert first.startswith(f"{len(rows)} uncategorized transaction(s), largest first: ")
+    assert first.endswith(f"3 of {len(rows)} rows; --all prints every row\n")
     account = rows[0]["ledger_id"]
     assert {row["ledger_id"] for row in rows} > {account}
     names = LedgerNames.from_frame(ledgers)

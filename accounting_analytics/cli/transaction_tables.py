@@ -1,0 +1,62 @@
+"""Tables of transactions for people: names before ids, local times, one line that counts them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from accounting_analytics.cli.output import print_first_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pandas as pd
+
+PROPOSAL_COLUMNS = {
+    "description": "description",
+    "amount": "amount",
+    "updated_category_ledger_name": "new category",
+    "rule": "rule",
+    "transaction_id": "transaction_id",
+}
+_TIME_FORMAT = "%Y-%m-%d %H:%M"
+_MAX_NAMES = 5
+
+
+def print_transactions(
+    frame: pd.DataFrame, columns: dict[str, str], *, summary: str, time_zone: str, limit: int | None
+) -> None:
+    """Print a summary and the first rows of a table with the column ``datetime``, in local time.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Its instants are in UTC.
+    columns : dict
+        Columns to print after the time, and their headings.
+    summary : str
+        First line.
+    time_zone : str
+        Zone of the times; ``localtime`` is the zone of the service, which is not known here, so they stay in UTC.
+    limit : int or None
+        Number of rows; None prints all.
+    """
+    from accounting_analytics.periods import LOCALTIME, zone
+
+    name = "UTC" if time_zone == LOCALTIME else time_zone
+    times = frame["datetime"].dt.tz_convert(zone(name)).dt.strftime(_TIME_FORMAT)
+    typer.echo(f"{summary}; times are {name}" if len(frame) else summary)
+    print_first_rows(frame.assign(datetime=times), {"datetime": "time", **columns}, limit)
+
+
+def count_names(names: Iterable[str]) -> str:
+    """Count names, most frequent first: ``12 Meals, 3 Rent and 4 in 2 more``."""
+    from collections import Counter
+
+    from accounting_analytics.messages import printable, shorten
+
+    counts = Counter(names).most_common()
+    listed = ", ".join(f"{count:,} {shorten(printable(name), limit=30)}" for name, count in counts[:_MAX_NAMES])
+    others = counts[_MAX_NAMES:]
+    return f"{listed} and {sum(count for _, count in others):,} in {len(others)} more" if others else listed
