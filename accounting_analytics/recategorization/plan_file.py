@@ -14,6 +14,7 @@ from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import write_text
 from accounting_analytics.errors import AmountError, InputError, PlanError
 from accounting_analytics.frame_columns import LIST_SEPARATOR
+from accounting_analytics.messages import join_ids, quote
 from accounting_analytics.money import DEFAULT_SCALE, MAX_SCALE, fits_float, parse_amount
 from accounting_analytics.recategorization.new_categories import ID_COLUMN, NAME_COLUMN
 from accounting_analytics.schemas import PlanItems
@@ -35,6 +36,8 @@ _CONVERTED = re.compile(
     re.IGNORECASE,
 )
 """Text that a spreadsheet would silently convert to a number, a date or a boolean."""
+_OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs"}
+_ZIP = "PK\x03\x04"
 _INSTANCE = "instance_id"
 _AMOUNTS = ("amount", "category_amount")
 _OPPOSING = "opposing_ledger_ids"
@@ -71,7 +74,8 @@ def read_items(path: str | Path, category: NewCategory) -> tuple[pd.DataFrame, s
     try:
         text = file.read_bytes().decode("utf-8-sig")  # not read_text, which converts line breaks
     except (OSError, UnicodeDecodeError) as error:
-        msg = f"the plan {file} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}"
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text; save it as CSV in UTF-8"
+        msg = f"the plan {file} cannot be read: {reason}"
         raise PlanError(msg) from error
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     rows = []
@@ -84,7 +88,7 @@ def read_items(path: str | Path, category: NewCategory) -> tuple[pd.DataFrame, s
                 row[ID_COLUMN], row[NAME_COLUMN] = category.find(row[ID_COLUMN], row[NAME_COLUMN], where)
                 rows.append(row)
     except csv.Error as error:
-        msg = f"{file}, line {reader.line_num}: {error}"
+        msg = f"{file}, line {reader.line_num} is not a row of a plan: {error}"
         raise PlanError(msg) from error
     instances = {row.pop(_INSTANCE) or None for row in rows}
     if len(instances) > 1:
@@ -107,10 +111,26 @@ def _to_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
 def _check_header(header: list[str], file: Path) -> list[str]:
     columns = [*PlanItems.to_schema().columns, _INSTANCE]
     if sorted(header) != sorted(columns):
-        hint = "; it was saved with semicolons: save it with commas" if ";" in "".join(header) else ""
-        msg = f"{file} is not a plan: its columns must be {', '.join(columns)}{hint}"
+        msg = f"{file} is not a plan: {_describe_header(header, columns)}"
         raise PlanError(msg)
     return header
+
+
+def _describe_header(header: list[str], columns: list[str]) -> str:
+    """Describe what is wrong with the first line of a file, and what to do."""
+    if not any(header):
+        return "its first line is empty; make the plan again"
+    text = "".join(header)
+    for separator, name in _OTHER_SEPARATORS.items():
+        if separator in text and len(header) < len(columns):
+            return f"it was saved with {name}: save it with commas"
+    if text.startswith(_ZIP):
+        return "it is an Excel workbook: save it as CSV in UTF-8"
+    missing = [name for name in columns if name not in header]
+    others = [name for name in header if name not in columns]
+    problems = [f"the first line lacks {join_ids(missing)}"] if missing else []
+    problems += [f"it has {len(others)} other column(s), first {quote(others[0])}"] if others else []
+    return "; ".join(problems or ["a column appears twice"])
 
 
 def _parse_row(header: list[str], cells: list[str], where: str) -> dict[str, Any]:
@@ -145,7 +165,14 @@ def _fraction_digits(amount: Any) -> int:  # noqa: ANN401 (a Decimal from a row 
 
 
 def _parse_instant(text: str) -> dt.datetime:
-    instant = dt.datetime.fromisoformat(text)
+    try:
+        instant = dt.datetime.fromisoformat(text)
+    except ValueError:
+        msg = (
+            f"datetime {quote(text)} is not as the plan was written (2025-03-10T12:00:00+00:00): a spreadsheet changed "
+            "the column; format it as text and paste the original values, or make the plan again"
+        )
+        raise ValueError(msg) from None
     if instant.tzinfo is None:
         msg = f"datetime {text!r} has no time zone; do not edit this column"
         raise ValueError(msg)
