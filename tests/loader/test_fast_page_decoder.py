@@ -108,6 +108,18 @@ def test_ordinary_pages_are_decoded_fast(lines, expand, scale):
             assert agree(content, expand, scale)
 
 
+def test_an_absent_source_account_is_null():
+    """A transaction with the source account null is decoded like one without it, beside one that has it."""
+    transaction = whole_line()["transaction"]
+    without = {name: value for name, value in transaction.items() if name != "source_account_id"}
+    null = transaction | {"source_account_id": None}
+    for lines in ([null], [null, transaction], [null, without, transaction]):
+        content = page(*(whole_line(at, transaction=one) for at, one in enumerate(lines))).encode()
+        assert agree(content)
+        column = strict(content, EXPANSIONS[-1], 2).table["source_account_id"].to_pylist()
+        assert column == [one.get("source_account_id") for one in lines]
+
+
 @pytest.mark.parametrize("lost", ["next_page_token", "prev_page_token", "records"])
 def test_pages_with_absent_fields_fall_back(lost):
     """A required field of a page that is absent is not null."""

@@ -103,7 +103,7 @@ def transaction_of_line(row: LineEntryRow, transaction_id: str, ledger_id: str, 
         personal=bool(row.personal),
         posted_status=row.posted_status,
         review_status=row.review_status,
-        source_account_id=UNSET if row.source_account_id is None else row.source_account_id,
+        source_account_id=row.source_account_id,
     )
 
 

@@ -88,7 +88,7 @@ class Transaction(Resource, kw_only=True):
     personal: bool
     posted_status: str
     review_status: str
-    source_account_id: str | UnsetType = UNSET
+    source_account_id: str | None
 
 
 class CategorizedTransaction(Transaction, kw_only=True):

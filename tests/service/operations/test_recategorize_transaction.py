@@ -94,6 +94,15 @@ def test_the_current_category_is_no_change(world):
     assert set(row.before.values()) == {world.food}
 
 
+def test_no_source_account_is_null(world):
+    """A transaction without a source account has null in both operations that return it."""
+    bank, rent = world.bank("Second"), world.rent
+    world.post("2025-03-05T12:00:00Z", (bank, -1, NewTransaction(id="plain")), (rent, 1))
+    (line,) = world.lines(bank, expand="transaction")["records"]
+    changed = world.recategorize(bank, "plain", world.fuel)["transaction"]
+    assert line["transaction"]["source_account_id"] is changed["source_account_id"] is None
+
+
 def test_audit_rows(world):
     """Each change writes one row: user, time, lines, old and new ledgers; a refused change writes none."""
     world.recategorize(world.bank_id, "T", world.fuel, world.rent, headers={"modified-by": "ana@example.com"})
