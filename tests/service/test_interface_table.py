@@ -2,15 +2,16 @@
 
 import itertools
 import re
+import runpy
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).parent
-TABLE = tomllib.loads((HERE / "interface_table.toml").read_text(encoding="utf-8"))
+WRITER = runpy.run_path(str(HERE / "interface_table.py"))
+TABLE = WRITER["read_table"]()
 ENUM, OBJECTS, REQUESTS, STATEMENTS = (TABLE[part] for part in ("enum", "object", "request", "statements"))
 OBJECTS["categorized_transaction"] = OBJECTS["transaction"] + OBJECTS["categorized_transaction"]
 # number of rows of the tables of the interface; requests start with the two headers of every request
@@ -38,12 +39,12 @@ def test_no_row_is_missing():
 
 
 def test_every_row_has_its_tests():
-    """Every test that a row names can be collected, and every statement and every field of a request names one."""
-    rows = [*itertools.chain(*OBJECTS.values(), *REQUESTS.values()), *STATEMENTS["rows"]]
-    needing = [*itertools.chain(*REQUESTS.values()), *STATEMENTS["rows"]]
-    assert [row for row in needing if not row["tests"]] == []
-    named = {(HERE / test.partition("::")[0]).resolve(): set() for row in rows for test in row.get("tests", ())}
-    for test in {test for row in rows for test in row.get("tests", ())}:
+    """Every row names at least one test, and every test that a row names can be collected."""
+    rows = [*itertools.chain(*OBJECTS.values(), *REQUESTS.values()), *STATEMENTS["rows"], *TABLE["rulings"]["rows"]]
+    assert [row for row in rows if not row.get("tests")] == []
+    tests = {test for row in rows for test in row["tests"]}
+    named = {(HERE / test.partition("::")[0]).resolve(): set() for test in tests}
+    for test in tests:
         path, _, function = test.partition("::")
         named[(HERE / path).resolve()].add(function)
     listed = subprocess.run(  # noqa: S603 (our own tests)
@@ -53,6 +54,15 @@ def test_every_row_has_its_tests():
     collected = set(re.findall(r"^(\S+\.py::\w+)", listed.stdout, re.MULTILINE))
     asked = {f"{path.relative_to(HERE.parent.parent)}::{test}" for path, tests in named.items() for test in tests}
     assert asked - collected == set()
+
+
+def test_the_readme_has_the_table():
+    """The README of the service has every row; `python tests/service/interface_table.py` writes them."""
+    readme = WRITER["README"].read_text(encoding="utf-8")
+    assert readme == WRITER["with_table"](readme)
+    rows = [*itertools.chain(*REQUESTS.values()), *STATEMENTS["rows"], *TABLE["rulings"]["rows"]]
+    for row in [*rows, *itertools.chain(*TABLE["object"].values())]:
+        assert row.get("rule", f"| `{row.get('name')}`: ") in readme
 
 
 @pytest.fixture(scope="module")

@@ -81,7 +81,7 @@ def test_the_report_changes_by_the_amount(world):
     assert flows == [{"Food": -6, "Rent": -4}, {"Food": -6, "Fuel": -4}]
 
 
-def test_the_current_category_is_no_change(world):
+def test_the_current_category_changes_nothing(world):
     """Moving to the current category is 200, writes no audit row, and keeps the categorization method."""
     for category in (world.rent,):
         response = world.recategorize(world.bank_id, "T", world.rent, category)
