@@ -48,6 +48,10 @@ class Database(Protocol):
         """Open a database; an empty one gets the tables if `create` is set, and is refused otherwise."""
 
     @classmethod
+    def open_read_only(cls, address: str) -> Self:
+        """Open a database with the tables of this version; nothing is changed."""
+
+    @classmethod
     def migrate(cls, address: str, *, backup_made: bool) -> Migration:
         """Migrate a database of an older version in one transaction."""
 
@@ -79,6 +83,12 @@ class Database(Protocol):
 
     def is_full(self, error: DBAPIError) -> bool:
         """Whether an error means that a change does not fit on the disk of the database."""
+
+    def is_in_place(self) -> bool:
+        """Whether the files that were opened are still in place."""
+
+    def is_damaged(self, error: DBAPIError) -> bool:
+        """Whether an error means that a file of the database is damaged."""
 
     def is_unreachable(self, error: DBAPIError) -> bool:
         """Whether an error means that the database server cannot be reached or closed the connection."""

@@ -28,6 +28,19 @@ def open_database(address: str, lock_seconds: float, *, create: bool) -> Databas
     return _kind(address).open(address, lock_seconds, create=create)
 
 
+def open_read_only(address: str) -> Database:
+    """Open the database at an address with the tables of this version; nothing is changed.
+
+    Raises
+    ------
+    InputError
+        It has no books, or those of another version.
+    ConfigurationError
+        It cannot be opened or reached.
+    """
+    return _kind(address).open_read_only(address)
+
+
 def migrate_database(address: str, *, backup_made: bool = False) -> Migration:
     """Migrate the database at an address to the version that this program needs, in one transaction.
 

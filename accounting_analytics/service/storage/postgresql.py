@@ -35,11 +35,12 @@ WRITE_LOCK = 0x4C415331
 _SCHEMES = ("postgresql://", "postgresql+psycopg://", "postgres://")
 _VERSION = "schema_version"
 _IS_VERSION = tables.settings.c.name == _VERSION
-_MIGRATION_LOCK_SECONDS = 10.0
+_LOCK_SECONDS = 10.0
 _HIDDEN = "***"
 _STATEMENT_MILLISECONDS = 60_000
 _BUSY_STATES = frozenset({"40001", "40P01", "53300", "55P03", "57014", "57P03"})
 _DISK_FULL = "53100"
+_DAMAGED_STATES = frozenset({"XX001", "XX002"})
 _UNREACHABLE_STATES = ("08", "57P01", "57P02")
 
 _Kind = TypeVar("_Kind", bound="PostgreSQL")
@@ -68,9 +69,14 @@ class PostgreSQL:
         return database
 
     @classmethod
+    def open_read_only(cls, address: str) -> Self:
+        """Open the database at an address; nothing is created."""
+        return cls.open(address, _LOCK_SECONDS, create=False)
+
+    @classmethod
     def migrate(cls, address: str, *, backup_made: bool) -> Migration:
         """Migrate a database of an older version, if a backup was made."""
-        with _opening(cls, address, _MIGRATION_LOCK_SECONDS) as database:
+        with _opening(cls, address, _LOCK_SECONDS) as database:
             try:
                 return _migrate(database, backup_made=backup_made)
             finally:
@@ -116,6 +122,14 @@ class PostgreSQL:
     def is_full(self, error: DBAPIError) -> bool:
         """Whether the disk of the server is full."""
         return _state(error) == _DISK_FULL
+
+    def is_in_place(self) -> bool:
+        """Return True: the server keeps its files."""
+        return True
+
+    def is_damaged(self, error: DBAPIError) -> bool:
+        """Whether the server found a damaged page."""
+        return _state(error) in _DAMAGED_STATES
 
     def is_unreachable(self, error: DBAPIError) -> bool:
         """Whether the server cannot be reached or closed the connection."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
@@ -14,8 +16,20 @@ from sqlalchemy.exc import DatabaseError
 from accounting_analytics.errors import InputError
 from accounting_analytics.service.storage.database import BATCH_ROWS, WRITES, bind_engines
 from accounting_analytics.service.storage.migrations import VERSION, Migration, is_current
-from accounting_analytics.service.storage.sqlite_files import BUSY_CODES, check_access, primary_code, token_path
-from accounting_analytics.service.storage.sqlite_versions import migrate_file, state_version, version_of_file
+from accounting_analytics.service.storage.sqlite_files import (
+    BUSY_CODES,
+    FilesInUse,
+    check_access,
+    is_unused,
+    primary_code,
+    read_only_mode,
+    shm_path,
+    size_of,
+    token_path,
+    wal_path,
+)
+from accounting_analytics.service.storage.sqlite_log import check_log_belongs
+from accounting_analytics.service.storage.sqlite_versions import migrate_file, state_version, unusable, version_of_file
 from accounting_analytics.service.storage.tables import metadata
 
 if TYPE_CHECKING:
@@ -33,6 +47,9 @@ _PRAGMAS = (
 )
 _CANNOT_GROW = frozenset({sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE})
 """Codes of a quota or a limit of the file size, and of a full disk when shared memory is extended."""
+_POOL: dict[str, Any] = {"hide_parameters": True, "pool_size": 16, "max_overflow": 48, "pool_timeout": 60}
+_READ_LOCK_SECONDS = 10.0
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 class SQLite:
@@ -42,6 +59,8 @@ class SQLite:
         self.name = str(path)
         self.path: Path | None = path
         self.reader, self.writer = bind_engines(self, engine)
+        self._files: FilesInUse | None = None
+        self._on_close = ExitStack()
 
     @classmethod
     def accepts(cls, address: str) -> bool:
@@ -55,26 +74,35 @@ class SQLite:
         A file of an older version is migrated after a backup.
         """
         path = Path(address)
-        if path.exists():
-            check_access(path)
+        _check_files(path)
         version = version_of_file(path)
         if version is None:
             _check_new(path, create=create)
             check_access(path)
-        if version is not None and not is_current(str(path), version):
+        elif not is_current(str(path), version):
             migrate_file(path)
         database = cls(path, _connect(path, lock_seconds))
-        try:
+        with database._closed_on_errors():
             _use_write_ahead_log(database)
             if version is None:
                 _create_tables(database)
-        except (DatabaseError, sqlite3.DatabaseError) as error:
-            database.close()
-            msg = f"{path} cannot be used as a database of the service: {getattr(error, 'orig', error)}"
-            raise InputError(msg) from error
-        except BaseException:
-            database.close()
-            raise
+            database._watch(path)
+        return database
+
+    @classmethod
+    def open_read_only(cls, address: str) -> Self:
+        """Open the file at a path, which is not changed; no file is created beside it."""
+        path = Path(address)
+        if not path.exists():
+            raise _nothing_to_open(path)
+        _check_files(path, writable=False)
+        with ExitStack() as resources:
+            readable = resources.enter_context(_readable(path))
+            _check_current(path, version_of_file(readable, name=str(path), read_ends=False))
+            database = cls(path, _connect_read_only(readable))
+            with database._closed_on_errors():
+                database._watch(readable, unchanged=is_unused(readable))
+            database._on_close.push(resources.pop_all())
         return database
 
     @classmethod
@@ -89,6 +117,35 @@ class SQLite:
     def close(self) -> None:
         """Close every connection to the file."""
         self.reader.dispose()
+        if self._files is not None:
+            self._files.close()
+        self._on_close.close()
+
+    def is_in_place(self) -> bool:
+        """Whether the file and its write-ahead log are still those that were opened."""
+        return self._files is None or self._files.are_in_place()
+
+    def is_damaged(self, error: DBAPIError) -> bool:
+        """Whether an error means that the file is damaged."""
+        return primary_code(error.orig) in _DAMAGED
+
+    def _watch(self, path: Path, *, unchanged: bool = False) -> None:
+        """Remember the files once a connection, which stays open, has created those beside the database."""
+        with self.reader.begin() as connection:
+            connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar()
+        self._files = FilesInUse(path, unchanged=unchanged)
+
+    @contextmanager
+    def _closed_on_errors(self) -> Iterator[None]:
+        """Close the database if the block fails."""
+        try:
+            yield
+        except (DatabaseError, sqlite3.DatabaseError) as error:
+            self.close()
+            raise unusable(self.name, getattr(error, "orig", error)) from error
+        except BaseException:
+            self.close()
+            raise
 
     def insert_rows(self, connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
         """Insert many rows with one prepared statement."""
@@ -132,6 +189,39 @@ class SQLite:
         return False
 
 
+def _check_files(path: Path, *, writable: bool = True) -> None:
+    """Refuse a file that cannot be accessed, or that is beside the log of another one."""
+    if path.exists():
+        check_access(path, writable=writable)
+    if size_of(path) and not FilesInUse.include(path):
+        check_log_belongs(path)
+
+
+def _check_current(path: Path, version: int | None) -> None:
+    """Refuse to read an empty file, or one of another version."""
+    if version is None:
+        raise _nothing_to_open(path)
+    if not is_current(str(path), version):
+        msg = (
+            f"{path} has version {version}, and this program needs version {VERSION}; nothing was changed: "
+            f"accounting-analytics migrate --database {path} migrates it after a backup"
+        )
+        raise InputError(msg)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[Path]:
+    """Give the path, or that of a temporary copy, which can be read without creating a file beside the database."""
+    if is_unused(path) or shm_path(path).exists():
+        yield path
+        return
+    with TemporaryDirectory() as folder:  # a program was killed, and its log can be read only with an index of it
+        copy = Path(folder) / path.name
+        shutil.copyfile(path, copy)
+        shutil.copyfile(wal_path(path), wal_path(copy))
+        yield copy
+
+
 def _check_new(path: Path, *, create: bool) -> None:
     """Refuse to create books where they are not wanted, or where books were lost.
 
@@ -157,14 +247,16 @@ def _nothing_to_open(path: Path) -> InputError:
 
 
 def _connect(path: Path, lock_seconds: float) -> Engine:
-    engine = create_engine(
-        URL.create("sqlite+pysqlite", database=str(path)),
-        hide_parameters=True,
-        pool_size=16,
-        max_overflow=48,
-        pool_timeout=60,
-    )
+    engine = create_engine(URL.create("sqlite+pysqlite", database=str(path)), **_POOL)
     event.listen(engine, "connect", partial(_configure, lock_seconds))
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _connect_read_only(path: Path) -> Engine:
+    query = read_only_mode(path) | {"uri": "true"}
+    engine = create_engine(URL.create("sqlite+pysqlite", database=path.absolute().as_uri(), query=query), **_POOL)
+    event.listen(engine, "connect", partial(_configure, _READ_LOCK_SECONDS))
     event.listen(engine, "begin", _begin)
     return engine
 

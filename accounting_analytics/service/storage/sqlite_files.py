@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
+from collections import Counter
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, BinaryIO
+from itertools import count
+from typing import TYPE_CHECKING, BinaryIO, ClassVar
+from urllib.parse import urlencode
 
 from accounting_analytics.atomic_files import replace_file, sync_folder
 from accounting_analytics.errors import ConfigurationError, InputError
@@ -37,6 +41,12 @@ def shm_path(database: Path) -> Path:
     return _beside(database, "-shm")
 
 
+def unused_name(path: Path, suffix: str) -> Path:
+    """Name beside a file that no file has: with the suffix, and a number if needed."""
+    names = (_beside(path, f".{suffix}" if number == 1 else f".{suffix}.{number}") for number in count(1))
+    return next(name for name in names if not name.exists())
+
+
 def size_of(path: Path) -> int:
     """Size of a file; 0 if it does not exist."""
     return path.stat().st_size if path.exists() else 0
@@ -47,8 +57,8 @@ def primary_code(error: BaseException | None) -> int:
     return int(getattr(error, "sqlite_errorcode", 0)) & _PRIMARY_CODE
 
 
-def check_access(path: Path) -> None:
-    """Refuse a file that cannot be read and written; a missing one is created, and only its owner can read it.
+def check_access(path: Path, *, writable: bool = True) -> None:
+    """Refuse a file that cannot be read, or written; a missing one is created, and only its owner can read it.
 
     An existing one is not opened: the locks that this program has on it would be lost when it is closed.
 
@@ -57,7 +67,7 @@ def check_access(path: Path) -> None:
     ConfigurationError
         It is a folder, or its permissions or those of its folder are missing.
     """
-    if path.is_file() and os.access(path, os.R_OK | os.W_OK):
+    if path.is_file() and os.access(path, os.R_OK | (os.W_OK if writable else 0)):
         return
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE_MODE))
@@ -66,11 +76,61 @@ def check_access(path: Path) -> None:
         raise ConfigurationError(msg) from error
 
 
+class FilesInUse:
+    """The files of a database that this program has open, by which it is noticed that one was removed or replaced.
+
+    Parameters
+    ----------
+    path : Path
+        The database.
+    unchanged : bool
+        Whether the content of the files must stay as it is, too.
+    """
+
+    _open: ClassVar[Counter[object]] = Counter()
+    _lock = threading.Lock()
+
+    def __init__(self, path: Path, *, unchanged: bool = False) -> None:
+        self._paths = (path, wal_path(path), shm_path(path))
+        self._identify = _identity_and_content if unchanged else _identity
+        self._found = self._identities()
+        self._key = _identity(path)
+        with self._lock:
+            self._open[self._key] += 1
+
+    @classmethod
+    def include(cls, path: Path) -> bool:
+        """Whether this program has a file open: its locks would end if it were opened and closed in another way."""
+        with cls._lock:
+            return cls._open[_identity(path)] > 0
+
+    def are_in_place(self) -> bool:
+        """Whether each file is still the one that was opened."""
+        return self._identities() == self._found
+
+    def close(self) -> None:
+        """End the use of the files."""
+        with self._lock:
+            self._open[self._key] -= 1
+
+    def _identities(self) -> list[object]:
+        return list(map(self._identify, self._paths))
+
+
+def is_unused(path: Path) -> bool:
+    """Whether no program has a database open, and its file alone has all that is committed."""
+    return not shm_path(path).exists() and not size_of(wal_path(path))
+
+
+def read_only_mode(path: Path) -> dict[str, str]:
+    """Parameters of a connection that cannot write, and creates no file where no program has the database open."""
+    return {"immutable": "1"} if is_unused(path) else {"mode": "ro"}
+
+
 @contextmanager
 def read_only(path: Path) -> Iterator[sqlite3.Connection]:
     """Give a connection that cannot write, and creates no file where no program has the database open."""
-    unused = not shm_path(path).exists() and not size_of(wal_path(path))
-    address = f"{path.absolute().as_uri()}?{'immutable=1' if unused else 'mode=ro'}"
+    address = f"{path.absolute().as_uri()}?{urlencode(read_only_mode(path))}"
     with closing(sqlite3.connect(address, uri=True, isolation_level=None)) as connection:
         yield connection
 
@@ -124,6 +184,22 @@ def save_copy(source: sqlite3.Connection, target: Path) -> None:
 
     replace_file(target, write, private=True)
     sync_folder(target.parent)
+
+
+def _identity(path: Path) -> object:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _identity_and_content(path: Path) -> object:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _beside(database: Path, suffix: str) -> Path:

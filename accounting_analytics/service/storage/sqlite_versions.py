@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, create_engine, event
@@ -11,7 +10,13 @@ from sqlalchemy.pool import StaticPool
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.service.storage.migrations import STEPS, Migration, apply_steps, is_current
-from accounting_analytics.service.storage.sqlite_files import exclusive_access, read_only, save_copy, size_of
+from accounting_analytics.service.storage.sqlite_files import (
+    exclusive_access,
+    read_only,
+    save_copy,
+    size_of,
+    unused_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,22 +28,43 @@ APPLICATION_ID = 0x4C415331
 """Identifies an SQLite file as a database of this service ("LAS1")."""
 
 
-def version_of_file(path: Path) -> int | None:
+def version_of_file(path: Path, *, name: str | None = None, read_ends: bool = True) -> int | None:
     """Version that a file states; None if it is missing or empty.
+
+    The header, the list of tables, and the first and last row of each are read: this takes the same time for any size.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    name : str, optional
+        Its name in messages, if it is a copy.
+    read_ends : bool
+        Whether to read the rows; not needed before a check of the whole file, which lists all damage.
 
     Raises
     ------
     InputError
-        It is not a database of the service, or it is damaged.
+        It is not a database of the service, or it is damaged there.
     """
     if not size_of(path):
         return None
     try:
         with read_only(path) as connection:
-            return _version(connection, path)
+            version = _version(connection, name or str(path))
+            if read_ends:
+                _read_ends(connection)
     except sqlite3.DatabaseError as error:
-        msg = f"{path} cannot be used as a database of the service: {error}; nothing was changed"
-        raise InputError(msg) from error
+        raise unusable(name or str(path), error) from error
+    return version
+
+
+def unusable(name: str, error: object) -> InputError:
+    """Error about a file that SQLite cannot read, because it is damaged or not a database."""
+    return InputError(
+        f"{name} cannot be used as a database of the service: {error}; nothing was changed, give another file or "
+        f"restore a backup: accounting-analytics restore BACKUP --database {name}"
+    )
 
 
 def state_version(connection: Connection, version: int) -> None:
@@ -47,8 +73,17 @@ def state_version(connection: Connection, version: int) -> None:
     connection.exec_driver_sql(f"PRAGMA user_version = {version}")
 
 
-def migrate_file(path: Path, steps: Sequence[Step] = STEPS) -> Migration:
+def migrate_file(path: Path, steps: Sequence[Step] = STEPS, *, backup: bool = True) -> Migration:
     """Migrate a file in one transaction, after a backup beside it whose name has the version.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    steps : sequence of callable
+        All steps, from the oldest version on.
+    backup : bool
+        Whether to make the backup; not needed for a copy that was made to be migrated.
 
     Raises
     ------
@@ -56,31 +91,35 @@ def migrate_file(path: Path, steps: Sequence[Step] = STEPS) -> Migration:
         It is in use, it is newer than this program, or its backup cannot be written; nothing was changed.
     """
     with exclusive_access(path) as connection:
-        before = _version(connection, path) or 0
+        before = _version(connection, str(path)) or 0
         if is_current(str(path), before, steps):  # another program migrated it meanwhile
             return Migration(before, before)
-        backup = _save_backup(connection, path, before)
-        after = _apply(connection, before, steps)
-    return Migration(before, after, str(backup))
+        saved = str(_save_backup(connection, path, before)) if backup else None
+        return Migration(before, _apply(connection, before, steps), saved)
 
 
-def _version(connection: sqlite3.Connection, path: Path) -> int | None:
+def _version(connection: sqlite3.Connection, name: str) -> int | None:
     (application_id,) = connection.execute("PRAGMA application_id").fetchone()
     if application_id == APPLICATION_ID:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         return int(version)
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
         return None
-    msg = f"{path} is a database of another program; nothing was changed, give another file"
+    msg = f"{name} is a database of another program; nothing was changed, give another file"
     raise InputError(msg)
+
+
+def _read_ends(connection: sqlite3.Connection) -> None:
+    """Read the first and the last row of each table; damage there is an error of SQLite."""
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    for (name,) in tables:
+        for order in ("ASC", "DESC"):
+            connection.execute(f'SELECT * FROM "{name}" ORDER BY rowid {order} LIMIT 1').fetchall()  # noqa: S608 (its own name)
 
 
 def _save_backup(connection: sqlite3.Connection, path: Path, version: int) -> Path:
     """Copy the file to a new name; one of an earlier migration stays."""
-    backup = path.with_name(f"{path.name}.version-{version}")
-    numbers = count(2)
-    while backup.exists():
-        backup = path.with_name(f"{path.name}.version-{version}.{next(numbers)}")
+    backup = unused_name(path, f"version-{version}")
     try:
         save_copy(connection, backup)
     except (OSError, sqlite3.OperationalError) as error:

@@ -18,7 +18,7 @@ from sqlalchemy.exc import TimeoutError as TooManyConnectionsError
 
 from accounting_analytics.errors import InputError, OperationRefusedError
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.databases import open_database
+from accounting_analytics.service.storage.databases import open_database, open_read_only
 from accounting_analytics.service.wire.stored_values import AuditRow, Instance, StoredLedger
 
 if TYPE_CHECKING:
@@ -31,6 +31,11 @@ LOCK_SECONDS = 10.0
 INSTANCE_COLUMNS = [column for column in tables.instances.c if column.name != "created_at"]
 _PAGE_KEY = "page_token_key"
 _PAGE_KEY_BYTES = 32
+FILE_REMOVED = "database_removed"
+"""Error code of operations on a file that was removed or replaced."""
+
+_NOTHING_CHANGED = "nothing was changed"
+_CHANGE_IS_ELSEWHERE = "the change was written into the file that is no longer in place"
 _RETRY = {"retry-after": "1"}
 _SELECT_PAGE_KEY = select(tables.settings.c.value).where(tables.settings.c.name == _PAGE_KEY)
 
@@ -80,6 +85,19 @@ class Store:
         store._ensure_page_token_key()
         return store
 
+    @classmethod
+    def open_read_only(cls, database: str | Path) -> Self:
+        """Open a database for reading; nothing is changed, and no file is created beside it.
+
+        Raises
+        ------
+        InputError
+            It has no books, or those of another version.
+        ConfigurationError
+            It cannot be opened or reached.
+        """
+        return cls(open_read_only(str(database)), LOCK_SECONDS)
+
     def close(self) -> None:
         """Close every connection to the database."""
         self._database.close()
@@ -97,8 +115,9 @@ class Store:
         Raises
         ------
         OperationRefusedError
-            503: the database is busy or cannot be reached.
+            503: the database is busy or cannot be reached, or its file was removed, replaced or damaged.
         """
+        self._check_in_place(_NOTHING_CHANGED)
         with self._refusals(), self._database.reader.connect() as connection:
             connection.begin()  # ended by closing: there is nothing to commit
             yield connection
@@ -110,14 +129,16 @@ class Store:
         Raises
         ------
         OperationRefusedError
-            503: another writer held the lock for too long and nothing was changed, or the database cannot be reached;
-            507: the disk is full and nothing was changed.
+            503: another writer held the lock for too long and nothing was changed, the database cannot be reached, or
+            its file was removed, replaced or damaged; 507: the disk is full and nothing was changed.
         """
         if not self._writer.acquire(timeout=self._lock_seconds):
             raise _busy()
         try:
+            self._check_in_place(_NOTHING_CHANGED)
             with self._refusals(), self._database.writer.begin() as connection:
                 yield connection
+            self._check_in_place(_CHANGE_IS_ELSEWHERE)
         finally:
             self._writer.release()
 
@@ -157,6 +178,10 @@ class Store:
             rows = connection.execute(select(*columns).where(audit.c.instance_pk == instance.pk).order_by(audit.c.pk))
             return [AuditRow.from_row(dict(row)) for row in rows.mappings()]
 
+    def _check_in_place(self, state: str) -> None:
+        if not self._database.is_in_place():
+            raise _moved(state)
+
     @contextmanager
     def _refusals(self) -> Iterator[None]:
         """Raise errors about a busy or unreachable database as refusals."""
@@ -171,6 +196,8 @@ class Store:
                 raise _full() from error
             if self._database.is_unreachable(error):
                 raise _unreachable() from error
+            if self._database.is_damaged(error):
+                raise _damaged() from error
             raise
 
     def _ensure_page_token_key(self) -> None:
@@ -230,3 +257,19 @@ def _full() -> OperationRefusedError:
 def _unreachable() -> OperationRefusedError:
     msg = "the database of the service cannot be reached; a change may or may not have been made: check, then try again"
     return OperationRefusedError(msg, status=503, error_code="database_unreachable", headers=_RETRY)
+
+
+def _moved(state: str) -> OperationRefusedError:
+    msg = (
+        f"the database file of the service, or its write-ahead log, was removed or replaced; {state}. The operator "
+        "must stop the service, put the file back or restore a backup, and start the service again"
+    )
+    return OperationRefusedError(msg, status=503, error_code=FILE_REMOVED)
+
+
+def _damaged() -> OperationRefusedError:
+    msg = (
+        "the database file of the service is damaged; nothing was changed. The operator must stop the service and "
+        "restore a backup"
+    )
+    return OperationRefusedError(msg, status=503, error_code="database_damaged")

@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from accounting_analytics.errors import OperationRefusedError
+from accounting_analytics.service.storage.store import FILE_REMOVED
 from accounting_analytics.service.wire.response_models import Error
 from accounting_analytics.service.wire.responses import error_response, json_response
 
@@ -26,7 +27,7 @@ _log = logging.getLogger(__name__)
 async def _refused(request: Request, error: Exception) -> Response:
     if not isinstance(error, OperationRefusedError):
         raise error
-    if isinstance(error.__cause__, SQLAlchemyError | OSError):
+    if isinstance(error.__cause__, SQLAlchemyError | OSError) or error.error_code == FILE_REMOVED:
         _log.warning("request %s: %s", request.state.request_id, error)
     return error_response(error)
 
