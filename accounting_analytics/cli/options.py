@@ -106,6 +106,8 @@ Database = Annotated[
         show_default=False,
     ),
 ]
+NewBackup = Annotated[Path, typer.Argument(help="New file for the backup, readable by you only.")]
+Backup = Annotated[Path, typer.Argument(help="File that `backup` has written.", exists=True, dir_okay=False)]
 BackupMade = Annotated[
     bool, typer.Option("--backup-made", help="You made a backup with pg_dump; required for PostgreSQL.")
 ]

@@ -1,0 +1,14 @@
+"""The command ``backup``: a copy of a database, made while it is served."""
+
+from __future__ import annotations
+
+from accounting_analytics.cli.options import Database, NewBackup
+from accounting_analytics.cli.output import print_message
+
+
+def backup(file: NewBackup, database: Database) -> None:
+    """Back up a database into a new file, also while it is served."""
+    from accounting_analytics.service.backup import back_up
+
+    back_up(database, file)
+    print_message(f"backed up; to check and restore it: accounting-analytics restore {file} --database {database}")

@@ -1,0 +1,203 @@
+"""Back up the database of a service while it is served, and restore a backup after a check."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from accounting_analytics.atomic_files import TEMPORARY_SUFFIX, remove_temporary_files, sync_folder
+from accounting_analytics.errors import BooksDoNotTieError, ConfigurationError, InputError
+from accounting_analytics.service.check import CheckResult, check_books
+from accounting_analytics.service.storage.migrations import is_current
+from accounting_analytics.service.storage.sqlite import SQLite
+from accounting_analytics.service.storage.sqlite_files import (
+    exclusive_access,
+    read_only,
+    save_copy,
+    shm_path,
+    size_of,
+    unused_name,
+    wal_path,
+)
+from accounting_analytics.service.storage.sqlite_log import check_log_belongs, log_belongs
+from accounting_analytics.service.storage.sqlite_versions import migrate_file, version_of_file
+from accounting_analytics.service.storage.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ABANDONED_AFTER = 3600.0
+"""Seconds after which a temporary file of a restore can no longer be in use."""
+
+
+class Restored(NamedTuple):
+    """What was restored.
+
+    Attributes
+    ----------
+    checked : CheckResult
+        Counts of the restored books.
+    kept : Path, optional
+        The former database; None if there was none.
+    """
+
+    checked: CheckResult
+    kept: Path | None
+
+
+def back_up(database: str, target: Path) -> None:
+    """Copy a database into a new file; a service can read and write it meanwhile.
+
+    The copy is one snapshot, in one file that only its owner can read.
+
+    Parameters
+    ----------
+    database : str
+        An SQLite file of any version.
+    target : Path
+        The new file.
+
+    Raises
+    ------
+    InputError
+        The database is not a file of the service, or the copy cannot be written; no file was created.
+    """
+    path = _file(database, "back it up with: pg_dump --format=custom --file=FILE")
+    _check_new_file(target)
+    _version(path)
+    with (
+        _refusing_to_write(target),
+        closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as source,
+    ):
+        save_copy(source, target)
+
+
+def restore(backup: Path, database: str) -> Restored:
+    """Replace a database by a backup, once every invariant of the backup is checked; the former file is kept.
+
+    The replacement is one step: a program that is killed leaves the former database or the restored one.
+
+    Parameters
+    ----------
+    backup : Path
+        A file that `back_up` has written, of this version or an older one; it is not changed.
+    database : str
+        The SQLite file to replace or to create.
+
+    Raises
+    ------
+    InputError
+        The backup cannot be used, or a program has the database open; nothing was changed.
+    BooksDoNotTieError
+        The backup breaks an invariant; nothing was changed.
+    """
+    path = _file(database, "restore a dump with: pg_restore --dbname=ADDRESS FILE")
+    version = _version(backup)
+    if path.exists() and path.samefile(backup):
+        msg = f"{backup} is the database itself; nothing was changed, give a backup"
+        raise ConfigurationError(msg)
+    with ExitStack() as resources:
+        staged = resources.enter_context(_staged_beside(path))
+        _copy(backup, staged)
+        if not is_current(str(backup), version):
+            migrate_file(staged, backup=False)
+        checked = _check(staged, backup)
+        with _refusing_to_write(path):
+            return Restored(checked, _replace(path, staged))
+
+
+def _file(database: str, instead: str) -> Path:
+    """Path of a database that is a file; one on a server is refused with the program to use."""
+    if not SQLite.accepts(database):
+        msg = f"a PostgreSQL database is not a file; {instead}"
+        raise ConfigurationError(msg)
+    return Path(database)
+
+
+def _check_new_file(target: Path) -> None:
+    if target.exists():
+        msg = f"{target} exists already; nothing was changed, give a new file"
+        raise ConfigurationError(msg)
+
+
+def _version(path: Path) -> int:
+    """Version of a file, after a check that it can be used with what is beside it."""
+    if size_of(path):
+        check_log_belongs(path)
+    version = version_of_file(path)
+    if version is None:
+        msg = f"{path} {'is empty' if path.exists() else 'does not exist'}; nothing was changed, give a file with books"
+        raise InputError(msg)
+    return version
+
+
+@contextmanager
+def _staged_beside(path: Path) -> Iterator[Path]:
+    """Give the name of a temporary file beside the database; it and what SQLite puts beside it are removed."""
+    remove_temporary_files(path, older_than=_ABANDONED_AFTER)
+    staged = path.with_name(f"{path.name}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
+    try:
+        yield staged
+    finally:
+        for leftover in (staged, wal_path(staged), shm_path(staged)):
+            leftover.unlink(missing_ok=True)
+
+
+def _copy(backup: Path, staged: Path) -> None:
+    with _refusing_to_write(staged), read_only(backup) as source:
+        save_copy(source, staged)
+
+
+def _check(staged: Path, backup: Path) -> CheckResult:
+    with Store.open_read_only(staged) as store:
+        checked = check_books(store)
+    if checked.findings:
+        first = checked.findings[0]
+        msg = (
+            f"{backup} was not restored, because {len(checked.findings)} check(s) of its books failed; the first, "
+            f"{first.invariant!r}: {first.subject} {first.problem}; nothing was changed"
+        )
+        raise BooksDoNotTieError(msg)
+    return checked
+
+
+def _is_readable(path: Path) -> bool:
+    """Whether a former database can be opened without a change to a damaged file."""
+    try:
+        return log_belongs(path) and version_of_file(path) is not None
+    except InputError:
+        return False
+
+
+def _replace(path: Path, staged: Path) -> Path | None:
+    """Put the staged file in the place of the database, and return the name under which the former one is kept."""
+    kept = unused_name(path, "before-restore") if path.exists() else None
+    with ExitStack() as resources:
+        if kept is not None:
+            if _is_readable(path):  # otherwise it is damaged, and kept as it is with its log
+                resources.enter_context(exclusive_access(path))
+            os.link(path, kept)
+        log = wal_path(path)
+        if log.exists():
+            os.link(log, wal_path(kept or unused_name(path, "before-restore")))
+        staged.replace(path)
+        # the log cannot be applied to the restored file, which has none: a start in between refuses it
+        for stale in (log, shm_path(path)):
+            stale.unlink(missing_ok=True)
+        sync_folder(path.absolute().parent)
+    return kept
+
+
+@contextmanager
+def _refusing_to_write(target: Path) -> Iterator[None]:
+    """Raise errors of SQLite and of the file system about a file that is written as errors about the input."""
+    try:
+        yield
+    except (OSError, sqlite3.DatabaseError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        msg = f"{target} cannot be written: {reason}; nothing was changed"
+        raise InputError(msg) from error
