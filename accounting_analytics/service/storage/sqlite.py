@@ -232,10 +232,12 @@ def _check_new(path: Path, *, create: bool) -> None:
     """
     if not create:
         raise _nothing_to_open(path)
-    if token_path(path).exists():
+    beside = [token_path(path)] if size_of(path) else [token_path(path), wal_path(path)]
+    left = next(filter(size_of, beside), None)
+    if left is not None:
         msg = (
-            f"{path} {'is empty' if path.exists() else 'does not exist'}, but {token_path(path)} belongs to books that "
-            "were in it; nothing was changed: restore a backup of them, or move the token file away to begin new books"
+            f"{path} {'is empty' if path.exists() else 'does not exist'}, but {left} belongs to books that were in it; "
+            f"nothing was changed: restore a backup of them, or move {left.name} away to begin new books"
         )
         raise InputError(msg)
 

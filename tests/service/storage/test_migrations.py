@@ -157,17 +157,18 @@ def test_a_file_in_use_is_not_migrated(old_file):
 
 
 @pytest.mark.parametrize("content", [b"", None])
-def test_lost_books_are_not_replaced_by_new_ones(tmp_path, content):
-    """An empty or missing file beside its token file is refused, and neither is changed."""
-    path, token = tmp_path / "books.db", tmp_path / "books.db.token"
-    token.write_text("a token")
+@pytest.mark.parametrize("name", ["books.db.token", "books.db-wal"])
+def test_lost_books_are_not_replaced_by_new_ones(tmp_path, content, name):
+    """An empty or missing file beside its token file, or its log, is refused, and neither is changed."""
+    path, left = tmp_path / "books.db", tmp_path / name
+    left.write_text("of the books")
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(InputError, match=r"(is empty|does not exist), but .*books\.db\.token .*restore a backup"):
+    with pytest.raises(InputError, match=rf"(is empty|does not exist), but .*{name} .*restore a backup.* move {name}"):
         Store.open(path)
     assert path.exists() == (content is not None)
-    assert token.read_text() == "a token"
-    token.unlink()
+    assert left.read_text() == "of the books"
+    left.unlink()
     with Store.open(path) as store:
         assert store.instances() == []
 
