@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, add_ledgers
+from accounting_analytics.service.operations.idempotency_keys import KeyedRequest, respond_once
 from accounting_analytics.service.operations.ledger_lookup import expand_parent
+from accounting_analytics.service.wire.json_values import encode
 from accounting_analytics.service.wire.response_models import Ledger
 
 if TYPE_CHECKING:
@@ -16,8 +18,24 @@ if TYPE_CHECKING:
 
 
 def create_ledger(
-    connection: Connection, instance: Instance, query: CreateLedgerQuery, body: CreateLedgerBody
-) -> Ledger:
-    """Create a ledger and return it, with its parent if expanded."""
+    connection: Connection,
+    instance: Instance,
+    query: CreateLedgerQuery,
+    body: CreateLedgerBody,
+    *,
+    idempotency_key: str | None = None,
+) -> bytes:
+    """Create a ledger and return it as JSON, with its parent if expanded; with a key that was used, only return it."""
+
+    def respond() -> bytes:
+        return encode(_create(connection, instance, query, body))
+
+    if idempotency_key is None:
+        return respond()
+    request = KeyedRequest.from_request(idempotency_key, query.model_dump_json() + body.model_dump_json())
+    return respond_once(connection, instance, request, respond)
+
+
+def _create(connection: Connection, instance: Instance, query: CreateLedgerQuery, body: CreateLedgerBody) -> Ledger:
     ledger = add_ledgers(connection, instance, [NewLedger(**body.model_dump())])[-1]
     return Ledger.from_stored(ledger, expand_parent(connection, instance, ledger, query.expand))

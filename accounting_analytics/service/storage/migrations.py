@@ -39,7 +39,11 @@ def _index_audit_by_transaction(connection: Connection) -> None:
     tables.audit_of_transaction.create(connection)
 
 
-STEPS: tuple[Step, ...] = (_index_audit_by_transaction,)
+def _add_idempotency_keys(connection: Connection) -> None:
+    tables.idempotency_keys.create(connection)
+
+
+STEPS: tuple[Step, ...] = (_index_audit_by_transaction, _add_idempotency_keys)
 """The step from the oldest version to the next one, and so on; a later change appends one and changes none.
 
 A step changes the tables and, where needed, their rows, so that they are as :mod:`.tables` describes them: a test

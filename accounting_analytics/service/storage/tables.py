@@ -226,3 +226,14 @@ audit = Table(
     Column("after", _Text, nullable=False),
 )
 audit_of_transaction = Index("audit_of_transaction", audit.c.instance_pk, audit.c.transaction_id)
+
+# Requests that were sent with an idempotency key in the last 24 hours, and their responses.
+idempotency_keys = Table(
+    "idempotency_keys",
+    metadata,
+    Column("instance_pk", _Key, ForeignKey("instances.pk"), primary_key=True, autoincrement=False),
+    Column("key", _Text, primary_key=True),
+    Column("request_hash", LargeBinary, nullable=False),
+    Column("response", LargeBinary, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)

@@ -17,6 +17,7 @@ from accounting_analytics.service import operations
 from accounting_analytics.service.auth.access_tokens import check_lifetime, instance_of_token
 from accounting_analytics.service.auth.oauth_clients import are_valid_credentials, issue_client_token
 from accounting_analytics.service.faults.faulty_service import FaultyService
+from accounting_analytics.service.operations.idempotency_keys import IDEMPOTENCY_HEADER, RunningKeys, parse_key
 from accounting_analytics.service.web import token_request_form
 from accounting_analytics.service.web.concurrency_limits import ConcurrencyLimits
 from accounting_analytics.service.web.error_handlers import ERROR_HANDLERS
@@ -73,15 +74,19 @@ class LedgerService:
         self._localtime = options.localtime
         self._rate_limits = rate_limits
         self._token_lifetime = check_lifetime(options.token_lifetime)
+        self._running_keys = RunningKeys()
         self._page_token_key = store.page_token_key()
 
     def create_ledger(self, request: Request, instance: Instance, body: bytes) -> Response:
         """Create a ledger."""
+        key = parse_key(request.headers.getlist(IDEMPOTENCY_HEADER))
+        if key is not None:
+            request.state.response_headers = {**_response_headers(request), IDEMPOTENCY_HEADER: key}
         query = parse_query(CreateLedgerQuery, request.query_params.multi_items())
         new = parse_body(CreateLedgerBody, body)
-        with self._store.writing() as connection:
-            created = operations.create_ledger(connection, instance, query, new)
-        return json_response(created, 201)
+        with self._running_keys.hold(instance.pk, key), self._store.writing() as connection:
+            created = operations.create_ledger(connection, instance, query, new, idempotency_key=key)
+        return Response(created, HTTPStatus.CREATED, media_type=JSON)
 
     def recategorize_transaction(self, request: Request, instance: Instance, body: bytes) -> Response:
         """Change the category of a transaction."""
@@ -210,6 +215,11 @@ class _Endpoints:
         if await self._limits.probe(self._service.is_available):
             return json_response(Health(status="ok"))
         return json_response(Health(status="unavailable"), HTTPStatus.SERVICE_UNAVAILABLE)
+
+
+def _response_headers(request: Request) -> dict[str, str]:
+    """Headers of the response that were set so far."""
+    return getattr(request.state, "response_headers", {})
 
 
 def create_app(store: Store, options: ServiceOptions = _DEFAULTS, faults: FaultPlan | None = None) -> ASGIApp:

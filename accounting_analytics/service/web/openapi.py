@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from pydantic.json_schema import models_json_schema
 
+from accounting_analytics.service.operations.idempotency_keys import IDEMPOTENCY_HEADER, KEY_PATTERN
 from accounting_analytics.service.web.token_request_form import FORM, TOKEN_PATH
 from accounting_analytics.service.wire import requests, response_models
 from accounting_analytics.service.wire.json_values import encode
@@ -24,7 +25,7 @@ _REFUSALS = {
     401: "The access token is missing or not valid.",
     403: "The subscription tier does not allow this.",
     404: "A resource does not exist in this instance.",
-    409: "The books do not allow this.",
+    409: "A request with this idempotency key is still running.",
     408: "The body did not arrive in time.",
     413: "The body is too large.",
     414: "The path or the query is too long.",
@@ -125,6 +126,7 @@ def _paths() -> dict[str, Any]:
             "post": _operation(
                 "create_ledger",
                 "Create a ledger",
+                headers=[_idempotency_header()],
                 query=requests.CreateLedgerQuery,
                 body=requests.CreateLedgerBody,
                 response=(201, response_models.Ledger),
@@ -241,6 +243,12 @@ def _rate_limit_headers() -> dict[str, Any]:
 def _header(name: str, description: str, *, required: bool) -> dict[str, Any]:
     schema = {"type": "string"}
     return {"name": name, "in": "header", "required": required, "description": description, "schema": schema}
+
+
+def _idempotency_header() -> dict[str, Any]:
+    text = "Key of the request, kept for 24 hours: sent again, the request gets the first response and creates nothing."
+    described = _header(IDEMPOTENCY_HEADER, text, required=False)
+    return described | {"schema": {"type": "string", "pattern": KEY_PATTERN}}
 
 
 def _query_parameters(model: type[BaseModel]) -> list[dict[str, Any]]:

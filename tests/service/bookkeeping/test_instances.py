@@ -129,13 +129,23 @@ def test_nothing_is_left_of_a_deleted_instance(make_books):
         child = books.category("Flat", parent_id=rent)
         books.post("2025-03-01T12:00:00Z", (bank, -5, NewTransaction(id="T"), NewTag("class", "north")), (rent, 5))
         books.recategorize(bank, "T", child)
+        loan = {"name": "Loan", "editable": True, "financial_account_type": "loan"}
+        books.request("POST", "/v0/ledgers", json=loan, headers={"idempotency-key": "K"})
         client = issue_client(books.store, books.instance_id)
         books.http.post("/oauth/token", data={"grant_type": "client_credentials", **client._asdict()})
     counts = count_rows(kept.store)
     assert count_entries(deleted.store, deleted.instance_id) == 1
     delete_instance(deleted.store, deleted.instance_id)
     others = count_rows(kept.store)
-    one_less = {"instances": 1, "clients": 1, "tokens": 2, "ledgers": 7, "journal_entries": 1, "line_entries": 2}
+    one_less = {
+        "instances": 1,
+        "clients": 1,
+        "tokens": 2,
+        "ledgers": 8,
+        "idempotency_keys": 1,
+        "journal_entries": 1,
+        "line_entries": 2,
+    }
     one_less |= {"transactions": 1, "tag_groups": 1, "tags": 1, "line_entry_tags": 1, "audit": 1, "cash_days": 1}
     assert {name: counts[name] - others[name] for name in counts} == {"settings": 0} | one_less
     assert deleted.status_with(deleted.token)[0] == 401

@@ -6,7 +6,8 @@ of a new file, and once with the address of an empty PostgreSQL database. Then:
     gzip -9n -c books.db > versions/version_N.db.gz
     pg_dump --inserts --no-owner --no-privileges postgresql://... | grep -v '^\\' > versions/version_N.sql
 
-Version 2 was made with the commit "Write the note on removed rounding noise in one function".
+Version 2 was made with the commit "Write the note on removed rounding noise in one function",
+version 3 with "Share the places of the service among its instances".
 """
 
 import datetime as dt
