@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import TYPE_CHECKING, Any
 
 from accounting_analytics.client.request_validation import (
@@ -25,13 +26,22 @@ _MAX_PAGE_TOKEN_LENGTH = 32_768
 
 
 def create_ledger(*, name: str, editable: bool, expand: Iterable[str] = (), **fields: Any) -> OperationRequest:  # noqa: ANN401
-    """Request that creates a ledger; `fields` are the interface's, None where omitted."""
+    """Request that creates a ledger, with a new idempotency key; `fields` are the interface's, None where omitted."""
     body = _without_none(name=query_text(name, "name"), editable=editable, **fields)
     for field, value in body.items():
         if isinstance(value, str):
             query_text(value, field)
     parameters = _without_none(expand=_join_list(expand, "expand"))
-    return OperationRequest("create ledger", "POST", "/v0/ledgers", parameters, subject=quote(name), body=body)
+    return OperationRequest(
+        "create ledger",
+        "POST",
+        "/v0/ledgers",
+        parameters,
+        subject=quote(name),
+        body=body,
+        idempotency_key=str(uuid.uuid4()),
+        if_lost=f"a ledger {quote(name)} may have been created: look for it by this name before you create it again",
+    )
 
 
 def recategorize_transaction(

@@ -1,6 +1,7 @@
 """Requests of operations, with authorization, rate limit and retries; every failure is a named error.
 
-Reads are retried when the service or the network fails temporarily; changes are sent once. No request starts after the
+Reads are retried when the service or the network fails temporarily. Changes are sent once, except those with an
+idempotency key, once the service has shown in a response that it honours such keys. No request starts after the
 deadline, before the rate limit allows it, or sooner than the service asked to wait.
 """
 
@@ -36,6 +37,7 @@ from accounting_analytics.errors import (
     GarbledAnswerError,
     NoConnectionError,
     ProtocolError,
+    RateLimitedError,
     ServiceError,
     TransportError,
     with_context,
@@ -60,6 +62,10 @@ _log.addHandler(logging.NullHandler())
 logging.getLogger("stamina").addHandler(logging.NullHandler())
 
 _RETRYABLE_STATUSES = frozenset({408, 429, *range(500, 600)}) - {501, 505, 507}
+_IDEMPOTENCY_HEADER = "idempotency-key"
+_KEY_IN_USE = "idempotency_key_in_use"
+"""Error code of a 409 of the embedded service: the first request with the key is still running."""
+
 _STATUSES_WITH_RETRY_AFTER = frozenset({429, 503})
 _MAX_WAIT = 120.0
 _ATTEMPTS_TO_CONNECT = 2
@@ -72,7 +78,11 @@ _MAX_REPORT_BYTES = 1024 * MIB
 
 @dataclass(frozen=True)
 class OperationRequest:
-    """A call of an operation of the interface; its text, for messages, names operation and subject."""
+    """A call of an operation of the interface; its text, for messages, names operation and subject.
+
+    A service that honours the `idempotency_key` carries it out once, however often it is sent. `if_lost` is added to
+    the error if it is not known whether the request was carried out.
+    """
 
     operation: str
     method: str
@@ -82,6 +92,8 @@ class OperationRequest:
     body: Mapping[str, Any] | None = None
     headers: Mapping[str, str] | None = None
     is_report: bool = False
+    idempotency_key: str = ""
+    if_lost: str = ""
 
     def __str__(self) -> str:
         return f"{self.operation}{f' ({self.subject})' if self.subject else ''}"
@@ -123,6 +135,13 @@ class RetryPolicy:
         return self.most_bytes or (_MAX_REPORT_BYTES if request.is_report else _MAX_BYTES)
 
 
+@dataclass
+class _IdempotencyKeys:
+    """Whether the service has repeated an idempotency key in a response: it honours them."""
+
+    are_honoured: bool = False
+
+
 class _RetryableError(Exception):
     """A failure that may be temporary; holds the error to raise when no attempt is left."""
 
@@ -150,6 +169,7 @@ class RetryingClient:
         self._headers = {header_name(instance_header): header_value(instance_id, "the instance id")}
         self._credentials = credentials
         self._retry_policy = retry_policy
+        self._idempotency_keys = _IdempotencyKeys()
         self.rate_limiter = RateLimiter(requests_per_minute)
         self._sender = HttpSender(self.base_url, transport=transport, secrets=credentials.secrets)
 
@@ -219,12 +239,18 @@ class RetryingClient:
             problem = error
         if attempts > 1:
             problem = with_context(problem, f"no success after {attempts} attempts")
+        if request.if_lost and not isinstance(problem, RateLimitedError):
+            problem = with_context(problem, request.if_lost)
         raise problem.with_traceback(None)
 
     def _max_attempts(self, request: OperationRequest, failure: _RetryableError) -> int:
-        """Return the number of attempts after which a failure is final; changes are sent once."""
-        allowed = self._retry_policy.max_attempts if request.method == "GET" else 1
+        """Return the number of attempts after which a failure is final."""
+        allowed = self._retry_policy.max_attempts if self._may_repeat(request) else 1
         return min(allowed, _ATTEMPTS_TO_CONNECT) if isinstance(failure.error, NoConnectionError) else allowed
+
+    def _may_repeat(self, request: OperationRequest) -> bool:
+        """Whether sending a request again cannot repeat a change."""
+        return request.method == "GET" or (bool(request.idempotency_key) and self._idempotency_keys.are_honoured)
 
     def _attempt(
         self, request: OperationRequest, finish: Callable[[HttpResponse], Result], deadline: Deadline
@@ -264,17 +290,20 @@ class RetryingClient:
             if response is None:
                 _log.debug("%s: no response after %.3f s", request, seconds)
             else:
+                if request.idempotency_key and response.headers.get(_IDEMPOTENCY_HEADER) == request.idempotency_key:
+                    self._idempotency_keys.are_honoured = True
                 _log.debug("%s: %d, %d bytes in %.3f s", request, response.status, len(response.content), seconds)
         return response
 
     def _http_request(self, request: OperationRequest) -> HttpRequest:
         content_type = {} if request.body is None else {"content-type": "application/json"}
+        key = {_IDEMPOTENCY_HEADER: request.idempotency_key} if request.idempotency_key else {}
         return HttpRequest(
             description=str(request),
             method=request.method,
             url=f"{self.base_url}{request.path}",
             parameters=request.parameters,
-            headers=self._headers | dict(request.headers or {}) | content_type,
+            headers=self._headers | dict(request.headers or {}) | content_type | key,
             content=None if request.body is None else msgspec.json.encode(request.body),
             max_response_bytes=self._retry_policy.max_response_bytes(request),
         )
@@ -298,13 +327,13 @@ class RetryingClient:
             msg = f"{request}: the service responded with status {status}, which the interface does not define"
             raise GarbledAnswerError(msg)
         error = status_error(request, response, self._sender.masked)
-        if status not in _RETRYABLE_STATUSES:
+        if status not in _RETRYABLE_STATUSES and error.error_code != _KEY_IN_USE:
             raise error
         wait = retry_after(response.headers, time.time()) if status in _STATUSES_WITH_RETRY_AFTER else None
         if wait is None:
             raise _RetryableError(error)
         self.rate_limiter.pause(wait)
-        if request.method == "GET" and wait > min(_MAX_WAIT, deadline.remaining()):
+        if self._may_repeat(request) and wait > min(_MAX_WAIT, deadline.remaining()):
             raise with_context(error, f"the service asks to wait {wait:.0f} seconds: try again then")
         raise _RetryableError(error, wait)
 
