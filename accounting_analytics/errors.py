@@ -32,6 +32,7 @@
     |     |- RateLimitedError                   429
     |     `- ServerFaultError                   5xx and any other unsuccessful status
     |- BooksError                           3   the books
+    |  |- EmptyPeriodError                      a period without line entries
     |  |- IncompleteLoadError                   lines are missing
     |  |  `- ChangedWhileReadingError              the books changed during the load
     |  `- BooksDoNotTieError                    reported and recomputed differ
@@ -204,6 +205,10 @@ class BooksError(AccountingAnalyticsError):
     """The books are incomplete, or do not agree with the report."""
 
     exit_code = 3
+
+
+class EmptyPeriodError(BooksError):
+    """A period has no line entries, so that a report of it shows nothing; often the dates are wrong."""
 
 
 class IncompleteLoadError(BooksError):

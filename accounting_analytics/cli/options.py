@@ -95,6 +95,9 @@ NotebooksFolder = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace files that differ.")]
 Notebook = Annotated[Path, typer.Argument(help="Notebook to execute.", show_default=False)]
 Parameters = Annotated[list[str] | None, typer.Option("--parameter", "-p", help="name=value; repeatable.")]
+AllowEmpty = Annotated[
+    bool, typer.Option("--allow-empty", help="Accept a period without line entries: sets the parameter allow_empty.")
+]
 Timeout = Annotated[float | None, typer.Option("--timeout", help="Time limit of the whole run, in seconds.")]
 
 Database = Annotated[

@@ -22,7 +22,7 @@ _WITHOUT_UPLOADS = {"showSendToCloud": False}
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
-def notebook_html(notebook: Any) -> str:  # noqa: ANN401 (nbformat's NotebookNode)
+def notebook_html(notebook: Any, *, title: str) -> str:  # noqa: ANN401 (nbformat's NotebookNode)
     """HTML page of an executed notebook; it loads nothing from the network."""
     converted = copy.deepcopy(notebook)
     charts = 0
@@ -32,7 +32,8 @@ def notebook_html(notebook: Any) -> str:  # noqa: ANN401 (nbformat's NotebookNod
             bundle["text/html"] = figure_html(figure)
             charts += 1
     exporter: Any = HTMLExporter(template_name="accounting_analytics", extra_template_basedirs=[str(_TEMPLATES)])
-    page, _ = exporter.from_notebook_node(converted, resources={"plotly_js": get_plotlyjs() if charts else ""})
+    resources = {"plotly_js": get_plotlyjs() if charts else "", "metadata": {"name": title}}
+    page, _ = exporter.from_notebook_node(converted, resources=resources)
     return str(page)
 
 

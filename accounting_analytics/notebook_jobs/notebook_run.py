@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 KERNEL = "accounting-analytics"
 _SECRET_NAME = re.compile(r"token|password|passwd|secret|authorization|credential|api_?key|bearer", re.IGNORECASE)
 _TOKEN = "ACCOUNTING_ANALYTICS_TOKEN"  # noqa: S105 (the name of a variable)
+_PERIOD = ("start_date", "end_date")
 _MASK = "***"
 _MAX_MESSAGE_LENGTH = 500
 
@@ -76,8 +78,10 @@ def run_notebook(
     notebook : path
         The notebook; it is not modified.
     output : path
-        Folder for the executed notebook and the page, named like the notebook. After a failure they end in
-        ``.failed.ipynb`` and ``.failed.html``.
+        Folder for the executed notebook and the page. Their names are that of the notebook and, where its parameters
+        are `start_date` and `end_date`, the period: ``report_2026-05-01_2026-05-31.html``. After a failure they end in
+        ``.failed.ipynb`` and ``.failed.html``, and those of an earlier run of the same name in ``.previous.ipynb`` and
+        ``.previous.html``.
     parameters : mapping, optional
         Values for names that the notebook's cell tagged ``parameters`` declares.
     timeout : float, optional
@@ -101,20 +105,71 @@ def run_notebook(
     variables = {**os.environ, **(environment or {}), BATCH_VARIABLE: "1"}
     tokens = _known_tokens(variables)
     _require_parameters(source, values, tokens)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        msg = f"the folder {folder} cannot be created: {error.strerror}"
-        raise InputError(msg) from error
+    files = _named(folder, source.stem + _period_suffix(source, values))
+    earlier = _set_earlier_files_aside(files)
     with tempfile.TemporaryDirectory(prefix="notebook-run-") as temporary:
         executed = Path(temporary) / "executed.ipynb"
         code, stderr = _execute(source, executed, values, variables, Path(temporary), timeout=timeout)
         finished = _read(executed) if executed.exists() else _read(source)
     failure = _find_failure(source, finished, code, stderr)
-    run = _save(finished, folder, source.stem if failure is None else f"{source.stem}.failed", tokens)
     if failure is not None:
-        raise with_context(failure, f"the notebook with all outputs so far is {run.notebook}")
-    return run
+        failed = _save(finished, _marked(files, "failed"), tokens)
+        remaining = f"; the page of the run before is now {earlier.html}" if earlier.html.exists() else ""
+        raise with_context(failure, f"the notebook with all outputs so far is {failed.notebook}{remaining}")
+    _save(finished, files, tokens)
+    for path in (earlier.notebook, earlier.html):
+        path.unlink(missing_ok=True)
+    return files
+
+
+def _named(folder: Path, name: str) -> NotebookRun:
+    return NotebookRun(folder / f"{name}.ipynb", folder / f"{name}.html")
+
+
+def _marked(run: NotebookRun, mark: str) -> NotebookRun:
+    """Files of a run with a word before their suffixes."""
+    return _named(run.html.parent, f"{run.html.stem}.{mark}")
+
+
+def _period_suffix(notebook: Path, values: Mapping[str, Any]) -> str:
+    """End of the file names of a run: its period, if the notebook declares one with text for both dates."""
+    parameters = {**_literal_parameters(notebook), **values}
+    days = [parameters.get(name) for name in _PERIOD]
+    if not all(isinstance(day, str) and day for day in days):
+        return ""
+    return "".join(f"_{re.sub(r'[^0-9A-Za-z-]+', '-', str(day))}" for day in days)
+
+
+def _literal_parameters(notebook: Path) -> dict[str, Any]:
+    """Default values of the notebook's parameters that are written as literals."""
+    found: dict[str, Any] = {}
+    for cell in _parameter_cells(notebook):
+        with suppress(SyntaxError):  # such as a magic command
+            for statement in ast.parse(cell.source).body:
+                if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(statement.value, ast.Constant):
+                    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+                    found |= {target.id: statement.value.value for target in targets if isinstance(target, ast.Name)}
+    return found
+
+
+def _set_earlier_files_aside(files: NotebookRun) -> NotebookRun:
+    """Rename the files of an earlier run before the run, so that no failure leaves an old page under the new name.
+
+    Raises
+    ------
+    InputError
+        The folder cannot be created or written.
+    """
+    earlier = _marked(files, "previous")
+    try:
+        files.html.parent.mkdir(parents=True, exist_ok=True)
+        for path, aside in ((files.notebook, earlier.notebook), (files.html, earlier.html)):
+            with suppress(FileNotFoundError):
+                path.replace(aside)
+    except OSError as error:
+        msg = f"the folder {files.html.parent} cannot be created or written: {error.strerror}"
+        raise InputError(msg) from error
+    return earlier
 
 
 def _require_parameters(notebook: Path, values: Mapping[str, Any], tokens: set[str]) -> None:
@@ -134,8 +189,12 @@ def _require_parameters(notebook: Path, values: Mapping[str, Any], tokens: set[s
 
 def _declared_names(notebook: Path) -> list[str]:
     """Names assigned in the cell tagged `parameters`."""
-    cells = [cell for cell in _read(notebook).cells if "parameters" in cell.metadata.get("tags", ())]
+    cells = _parameter_cells(notebook)
     return [name for cell in cells for name in re.findall(r"^(\w+)\s*(?::[^=\n]+)?=", cell.source, re.MULTILINE)]
+
+
+def _parameter_cells(notebook: Path) -> list[Any]:
+    return [cell for cell in _read(notebook).cells if "parameters" in cell.metadata.get("tags", ())]
 
 
 def _read(notebook: Path) -> Any:  # noqa: ANN401 (nbformat's NotebookNode)
@@ -230,11 +289,11 @@ def _exit_code(error_name: str) -> int:
     return kind.exit_code if isinstance(kind, type) and issubclass(kind, AccountingAnalyticsError) else 1
 
 
-def _save(notebook: Any, folder: Path, name: str, tokens: set[str]) -> NotebookRun:  # noqa: ANN401
+def _save(notebook: Any, run: NotebookRun, tokens: set[str]) -> NotebookRun:  # noqa: ANN401
     """Write notebook and page with tokens masked; each file is written completely or not at all."""
-    run = NotebookRun(folder / f"{name}.ipynb", folder / f"{name}.html")
     remove_upload_buttons(notebook)
-    for path, text in ((run.notebook, _text(notebook)), (run.html, notebook_html(notebook))):
+    page = notebook_html(notebook, title=run.html.stem)
+    for path, text in ((run.notebook, _text(notebook)), (run.html, page)):
         for token in tokens:
             text = text.replace(token, _MASK)  # noqa: PLW2901 (the same text, masked)
         write_text(path, text)

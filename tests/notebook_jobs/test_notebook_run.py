@@ -27,6 +27,49 @@ def test_runs_with_parameters_and_saves_both_files(notebook, tmp_path):
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["job.html", "job.ipynb"]
 
 
+PERIOD = 'start_date = "2026-06-01"\nend_date: str = "2026-06-30"\nfail = False'
+
+
+def names_in(folder):
+    """Return the names of the files in a folder."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_runs_of_two_periods_keep_both(notebook, tmp_path):
+    """The files are named by the period, given or by default, without characters that end a file name."""
+    job = notebook(PERIOD)
+    for parameters in ({}, {"start_date": "2026-05-01", "end_date": "../2026-05-31"}):
+        run = aa.run_notebook(job, tmp_path / "out", parameters=parameters)
+        assert f"<title>{run.html.stem}</title>" in run.html.read_text(encoding="utf-8")
+    periods = ("2026-05-01_-2026-05-31", "2026-06-01_2026-06-30")
+    assert names_in(tmp_path / "out") == [f"job_{days}.{suffix}" for days in periods for suffix in ("html", "ipynb")]
+
+
+def test_a_failed_run_leaves_no_page_of_an_earlier_run(notebook, tmp_path):
+    """Until a run succeeds again, the page of the run before has another name, which the error states."""
+    job = notebook(PERIOD, "if fail: raise ValueError")
+    earlier = aa.run_notebook(job, tmp_path / "out").html.read_bytes()
+    name = "job_2026-06-01_2026-06-30"
+    failing = [f"{name}.{mark}.{suffix}" for mark in ("failed", "previous") for suffix in ("html", "ipynb")]
+    for _ in range(2):
+        with pytest.raises(NotebookFailedError, match=rf"the run before is now .*{name}\.previous\.html"):
+            aa.run_notebook(job, tmp_path / "out", parameters={"fail": True})
+        assert names_in(tmp_path / "out") == failing
+        assert (tmp_path / "out" / f"{name}.previous.html").read_bytes() == earlier
+    aa.run_notebook(job, tmp_path / "out")
+    assert names_in(tmp_path / "out") == [*failing[:2], f"{name}.html", f"{name}.ipynb"]
+
+
+def test_refused_parameters_leave_the_page(notebook, tmp_path):
+    """A run that never starts changes no file."""
+    job = notebook(PERIOD)
+    aa.run_notebook(job, tmp_path / "out")
+    before = names_in(tmp_path / "out")
+    with pytest.raises(NotebookParametersError):
+        aa.run_notebook(job, tmp_path / "out", parameters={"end": "2026-06-30"})
+    assert names_in(tmp_path / "out") == before
+
+
 @pytest.mark.browser
 def test_charts_are_in_the_page(notebook, rendered, tmp_path):
     """A browser without network draws the chart, and does not execute hostile text in it."""

@@ -43,7 +43,8 @@ def page(request, report, figures, tmp_path):
     bundles += [{"text/html": table._repr_html_()} for table in (report, WIDE)]
     outputs = [v4.new_output("display_data", bundle) for bundle in bundles]
     page = tmp_path / "page.html"
-    page.write_text(notebook_html(v4.new_notebook(cells=[v4.new_code_cell(CODE, outputs=outputs)])), encoding="utf-8")
+    notebook = v4.new_notebook(cells=[v4.new_code_cell(CODE, outputs=outputs)])
+    page.write_text(notebook_html(notebook, title="page"), encoding="utf-8")
     return page
 
 
