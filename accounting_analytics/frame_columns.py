@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 LIST_SEPARATOR = "|"
 """Joins the ids of a list in a text column; empty text is an empty list, null is not known."""
 
+SEPARATOR_IN_NAME = "\u00a6"
+"""Replaces the separator in a name, which may contain it; an id may not."""
+
 TEXT = pd.StringDtype(na_value=float("nan"))
 INSTANT = pd.DatetimeTZDtype(unit="us", tz="UTC")
 LOCAL_DATE = np.dtype("datetime64[us]")

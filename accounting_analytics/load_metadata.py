@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from accounting_analytics.periods import ZoneLike
 
 LOAD_METADATA_KEY = b"accounting_analytics.load"
-CHARACTERS_REPLACED = "lone surrogate(s) in texts, which no text can hold, became U+FFFD"
+CHARACTERS_REPLACED = (
+    "character(s) of texts were replaced: lone surrogates, which no text can hold, by U+FFFD, '|' in names of tags, "
+    "which separates them in a frame, by '\u00a6'"
+)
 """Text of the note on how many there were."""
 _HARMLESS_FILTER = ("is_cashflow", True)
 """Filter that leaves out only lines that no cash flow report needs."""

@@ -218,6 +218,8 @@ class LineEntries(Table):
     editable: Series[pd.BooleanDtype] = pandera.Field(nullable=True)
     opposing_ledger_ids: Series[str] | None = _expanded("opposing_ledger_ids")
     tag_ids: Series[str] = pandera.Field(nullable=True, metadata={"path": "tags.id"})
+    tag_names: Series[str] | None = pandera.Field(nullable=True, metadata={"path": "tags.name"})
+    tag_group_ids: Series[str] | None = pandera.Field(nullable=True, metadata={"path": "tags.tag_group_id"})
     transaction_amount: Series[Any] | None = _expanded("transaction.amount")
     transaction_description: Series[str] | None = _expanded("transaction.description")
     transaction_personal: Series[pd.BooleanDtype] | None = _expanded("transaction.personal")

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 _VERIFIED = "verified.json"
 _LOCK = ".lock"
-_FORMAT = 3
+_FORMAT = 4
 _METADATA_KEY = b"accounting_analytics.window"
 _NAME = re.compile(r"window-\d{6,}-(?P<digest>[0-9a-f]{32})\.parquet")
 _ROWS_PER_GROUP = 1000

@@ -179,6 +179,8 @@ def _join_list(values: pa.Array) -> pa.Array:
         return values
     contains_separator = pc.match_substring(values.flatten(), LIST_SEPARATOR)
     _require(not pc.any(contains_separator, min_count=0).as_py())
+    if values.values.null_count:  # a name that is absent
+        values = _list_like(values, pc.fill_null(values.values, ""))
     return pc.binary_join(values, LIST_SEPARATOR)
 
 

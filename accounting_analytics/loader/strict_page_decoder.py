@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.errors import AmountError, ProtocolError
-from accounting_analytics.frame_columns import LIST_SEPARATOR
+from accounting_analytics.frame_columns import LIST_SEPARATOR, SEPARATOR_IN_NAME
 from accounting_analytics.loader.line_entry_schema import AMOUNT, INSTANT, line_schema, requested_columns
 from accounting_analytics.money import arrow_type, parse_amount
 from accounting_analytics.periods import as_utc
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from accounting_analytics.client import records as wire
+
+
+_TAG_NAMES = "tags.name"
 
 
 class DecodedPage(NamedTuple):
@@ -34,7 +37,7 @@ class DecodedPage(NamedTuple):
     noise_removed : int
         How many amounts had float rounding noise.
     characters_replaced : int
-        How many lone surrogates became U+FFFD.
+        How many lone surrogates, and separators of lists in names, were replaced.
     """
 
     table: pa.Table
@@ -62,7 +65,7 @@ def decode_strictly(
             msg = f"{where}: line {line.id}: debit_credit {line.debit_credit!r} is neither debit nor credit"
             raise ProtocolError(msg)
     columns: dict[str, Any] = {}
-    noise_removed = 0
+    noise_removed = separators_replaced = 0
     for name, kind, path, _ in requested_columns(expand):
         values = _read_field(lines, path)
         if kind == INSTANT:
@@ -70,6 +73,9 @@ def decode_strictly(
         elif kind == AMOUNT and path:
             columns[name], with_noise = _exact_column(values, lines, f"{where}: {path}", scale)
             noise_removed += with_noise if name == "amount" else 0
+        elif path == _TAG_NAMES:
+            values, separators_replaced = _without_separators(values)
+            columns[name] = [_join_list(value, f"{where}: {path}") for value in values]
         elif path:
             columns[name] = [_join_list(value, f"{where}: {path}") for value in values]
     is_debit = pa.array([line.debit_credit == "debit" for line in lines], pa.bool_())
@@ -80,7 +86,7 @@ def decode_strictly(
     except (pa.ArrowInvalid, OverflowError) as error:
         msg = f"{where}: a value cannot be read: {error}"
         raise ProtocolError(msg) from None
-    return DecodedPage(table, page.next_page_token, noise_removed, page.characters_replaced)
+    return DecodedPage(table, page.next_page_token, noise_removed, page.characters_replaced + separators_replaced)
 
 
 def instants_in_utc(values: Iterable[dt.datetime], where: str) -> list[dt.datetime]:
@@ -108,14 +114,25 @@ def _read_field(lines: Sequence[wire.LineEntry], path: str) -> list[Any]:
 
 
 def _join_list(value: Any, where: str) -> Any:  # noqa: ANN401 (a value of any field)
-    """Ids of a list as one text; any other value as it is."""
+    """Elements of a list as one text, an absent one as empty text; any other value as it is."""
     if not isinstance(value, list):
         return value
-    wrong = next((one for one in value if LIST_SEPARATOR in one), None)
+    wrong = next((one for one in value if one and LIST_SEPARATOR in one), None)
     if wrong is not None:
         msg = f"{where}: id {wrong!r} contains {LIST_SEPARATOR!r}, which separates the ids of a list in frames"
         raise ProtocolError(msg)
-    return LIST_SEPARATOR.join(value)
+    return LIST_SEPARATOR.join(one or "" for one in value)
+
+
+def _without_separators(lists: list[Any]) -> tuple[list[Any], int]:
+    """Replace the separator of lists in names, and count how many there were."""
+    count = sum(name.count(LIST_SEPARATOR) for names in lists for name in names or () if name)
+    if not count:
+        return lists, 0
+    replaced = [
+        names and [name and name.replace(LIST_SEPARATOR, SEPARATOR_IN_NAME) for name in names] for names in lists
+    ]
+    return replaced, count
 
 
 def _exact_column(

@@ -264,6 +264,21 @@ def test_a_service_with_unknown_fields_is_read_strictly(connected, make_ledgers,
 
 
 @pytest.mark.parametrize("unknown_field", [False, True], ids=["fast", "strict"])
+def test_names_and_groups_of_tags(connected, unknown_field):
+    """Names and groups have the order of the ids; absent ones are empty; the separator in a name is replaced."""
+    extra = {"colour": "blue"} if unknown_field else {}
+    tags = [{"id": "t1", "name": "Shop | North", "tag_group_id": "g1"}, {"id": "t2"}, {"id": "t3", "name": "B"}]
+    records = (whole_line(tags=tags, **extra), whole_line(2, tags=[]), whole_line(3, tags=None))
+    body = page(*records, next_page_token=None)
+    client = connected(lambda _: httpx.Response(200, content=body, headers={"content-type": "application/json"}))
+    frame = aa.load_line_entries(client, ["led_1"], "2025-03-10", "2025-03-10")
+    found = frame.loc[frame["tag_ids"].fillna("") != "", ["tag_ids", "tag_names", "tag_group_ids"]]
+    assert found.to_numpy().tolist() == [["t1|t2|t3", "Shop \u00a6 North||B", "g1||"]]
+    assert frame["tag_names"].isna().tolist() == frame["tag_ids"].isna().tolist()
+    assert [note[:38] for note in frame.attrs["notes"]] == ["1 character(s) of texts were replaced:"]
+
+
+@pytest.mark.parametrize("unknown_field", [False, True], ids=["fast", "strict"])
 def test_broken_ids_and_texts_of_a_load(connected, unknown_field):
     """The load counts lone surrogates in texts, and refuses broken ids and NaN without another request."""
     extra = {"colour": "blue"} if unknown_field else {}
@@ -276,7 +291,8 @@ def test_broken_ids_and_texts_of_a_load(connected, unknown_field):
     _, read = load('"Cafe"', r'"Cafe \ud83d"')
     frame = read()
     assert frame["transaction_description"].tolist() == ["Cafe \ufffd"]
-    assert frame.attrs["notes"] == ("1 lone surrogate(s) in texts, which no text can hold, became U+FFFD.",)
+    (note,) = frame.attrs["notes"]
+    assert note.startswith("1 character(s) of texts were replaced: lone surrogates")
     for old, new, message in [
         ('"txn_1"', '""', r"an id is empty.*transaction_id.*lin_1.*page 1"),
         ('"led_3"', '""', r"an id is empty.*opposing_ledger_ids.*lin_1.*page 1"),

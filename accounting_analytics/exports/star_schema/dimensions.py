@@ -19,7 +19,7 @@ from accounting_analytics.exports.star_schema.tables import (
     DIM_TAG,
     DIM_TRANSACTION,
 )
-from accounting_analytics.frame_columns import split_lists
+from accounting_analytics.frame_columns import LIST_SEPARATOR
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.schemas import Ledgers
 from accounting_analytics.version import __version__
@@ -95,14 +95,22 @@ def transaction_dimension(books: ExportedBooks) -> pa.Table:
 
 
 def tag_tables(books: ExportedBooks) -> tuple[pa.Table, pa.Table]:
-    """``dim_tag`` and ``bridge_line_entry_tag``, of the tags that lines of the period carry."""
-    lines = books.lines.select(["id", "month", "tag_ids"]).to_pandas()
-    tags = split_lists(lines["tag_ids"].astype("str").where(lines["tag_ids"].notna()))
-    tagged = lines.loc[tags.index]
-    bridge = {"line_entry_id": tagged["id"], "tag_id": tags, "month": tagged["month"]}
-    ids = sorted(set(tags))
-    absent: list[str | None] = [None] * len(ids)
-    dimension = {"tag_id": ids, "tag_name": absent, "tag_group_id": absent}
+    """``dim_tag`` and ``bridge_line_entry_tag``, of the tags that lines of the period carry; the latest name counts."""
+    columns = [
+        name for name in ("id", "month", "tag_ids", "tag_names", "tag_group_ids") if name in books.lines.column_names
+    ]
+    lines = books.lines.sort_by([("datetime", "ascending"), ("id", "ascending")]).select(columns).to_pandas()
+    lines = lines[lines["tag_ids"].fillna("") != ""]
+    split = {name: lines[name].str.split(LIST_SEPARATOR) for name in columns if name.startswith("tag_")}
+    tagged = lines.assign(**split).explode([*split]).rename(columns={"id": "line_entry_id", "tag_ids": "tag_id"})
+    tags = tagged.drop_duplicates("tag_id", keep="last").sort_values("tag_id")
+    absent = pd.Series(None, index=tags.index, dtype="object")
+    dimension = {
+        "tag_id": tags["tag_id"],
+        "tag_name": tags.get("tag_names", absent).replace("", None),
+        "tag_group_id": tags.get("tag_group_ids", absent).replace("", None),
+    }
+    bridge = {name: tagged[name] for name in BRIDGE_LINE_ENTRY_TAG.columns}
     return DIM_TAG.from_columns(dimension, books.scale), BRIDGE_LINE_ENTRY_TAG.from_columns(bridge, books.scale)
 
 

@@ -146,6 +146,12 @@ def test_transactions_state_their_merchant(database):
     assert found == ("SHELL OIL", True, True)
 
 
+def test_tags_have_names_and_groups(database):
+    """Names and groups of tags are those that the line entries carry."""
+    assert rows(database, "select count(*) from dim_tag where tag_name is null or tag_group_id is null") == [(0,)]
+    assert len(rows(database, "select distinct tag_name from dim_tag")) == 3
+
+
 def test_tags_are_bridged(database, frames):
     """Every tag of every line is one row of the bridge."""
     tags = frames["line_entries"]["tag_ids"].dropna()
