@@ -237,11 +237,7 @@ class RetryingClient:
             problem = error.error
         except ServiceError as error:  # refused after temporary failures, which were counted
             problem = error
-        if attempts > 1:
-            problem = with_context(problem, f"no success after {attempts} attempts")
-        if request.if_lost and not isinstance(problem, RateLimitedError):
-            problem = with_context(problem, request.if_lost)
-        raise problem.with_traceback(None)
+        raise _with_attempts(problem, request, attempts).with_traceback(None)
 
     def _max_attempts(self, request: OperationRequest, failure: _RetryableError) -> int:
         """Return the number of attempts after which a failure is final."""
@@ -353,3 +349,12 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
             return None
         return max(seconds, 0.0)
     return seconds if 0 <= seconds < float("inf") else None
+
+
+def _with_attempts(problem: ServiceError, request: OperationRequest, attempts: int) -> ServiceError:
+    """Error that states the number of attempts, and what a lost response may mean."""
+    if attempts > 1:
+        problem = with_context(problem, f"no success after {attempts} attempts")
+    if request.if_lost and not isinstance(problem, RateLimitedError):
+        problem = with_context(problem, request.if_lost)
+    return problem
