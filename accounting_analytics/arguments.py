@@ -2,31 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from accounting_analytics.errors import InputError
-
-
-def path_argument(path: str | os.PathLike[str], name: str) -> Path:
-    """Path of an argument.
-
-    Parameters
-    ----------
-    path : path-like
-        The argument.
-    name : str
-        Name of the parameter.
-
-    Raises
-    ------
-    InputError
-        It contains the character NUL, which no path can.
-    """
-    if "\0" in os.fspath(path):
-        msg = f"{name} {os.fspath(path)!r} contains the character NUL, which no path can"
-        raise InputError(msg)
-    return Path(path)
 
 
 def require_type(value: object, kind: type | tuple[type, ...], name: str, hint: str) -> None:

@@ -308,7 +308,7 @@ def read_secret_file(file: Path, name: str) -> str:
         msg = f"the {name} file {file} cannot be read: {getattr(error, 'strerror', None) or 'it is not text'}"
         raise ConfigurationError(msg) from None
     except ValueError:
-        msg = f"the {name} file {quote(str(file))} cannot be read: a path cannot contain the character NUL"
+        msg = f"the {name} file {quote(str(file))} cannot be read: a path cannot contain a NUL character"
         raise ConfigurationError(msg) from None
     require_private(file, mode)
     if not secret:

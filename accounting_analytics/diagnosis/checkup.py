@@ -6,7 +6,7 @@ import datetime as dt
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.arguments import path_argument, require_type
+from accounting_analytics.arguments import require_type, to_path
 from accounting_analytics.client import LedgerClient, connect
 from accounting_analytics.client.settings import load_settings
 from accounting_analytics.diagnosis import line_entry_checks as lines
@@ -89,7 +89,7 @@ def doctor(
         The client, the period or the time zone is not valid.
     """
     requested = _parse_period(start_date, end_date, time_zone)
-    findings = check_machine(path_argument(output, "output"))
+    findings = check_machine(to_path(output, "output"))
     with ExitStack() as stack:
         if client is None:
             configured = _check_configuration(profile)

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
-from accounting_analytics.arguments import path_argument
+from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import (
     TEMPORARY_SUFFIX,
     remove_temporary_files,
@@ -76,7 +76,7 @@ class Checkpoint:
     def __init__(
         self, folder: str | Path, client: LedgerClient, query: LineEntryQuery, *, temporary: bool = False
     ) -> None:
-        self.folder = path_argument(folder, "checkpoint")
+        self.folder = to_path(folder, "checkpoint")
         self._query = query
         self._durable = not temporary
         self._manifest: dict[str, Any] = {

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.arguments import path_argument
+from accounting_analytics.arguments import to_path
 from accounting_analytics.errors import AmountError, InputError
 from accounting_analytics.frame_columns import BOOLEAN, INSTANT, TEXT, signed
 from accounting_analytics.load_metadata import attach_load_metadata
@@ -183,7 +183,7 @@ def load_line_entries_to_parquet(
         tag_ids=tag_ids,
         expand=expand,
     )
-    target = path_argument(path, "path")
+    target = to_path(path, "path")
     verified = find_verified_days(consistency, query.period)
     with _load_to_disk(
         client,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 import pyarrow as pa
 
-from accounting_analytics.arguments import path_argument
+from accounting_analytics.arguments import to_path
 from accounting_analytics.errors import InputError
 from accounting_analytics.json_text import to_json_text
 from accounting_analytics.loader.checkpoint import MANIFEST, Checkpoint
@@ -191,7 +191,7 @@ def _read_kept(
 ) -> tuple[defaultdict[str, _Kept], bool]:
     """Finished windows by ledger, and whether they are verified; a checkpoint that does not exist is not created."""
     kept: defaultdict[str, _Kept] = defaultdict(lambda: _Kept((), 0))
-    if checkpoint is None or not (path_argument(checkpoint, "checkpoint") / MANIFEST).exists():
+    if checkpoint is None or not (to_path(checkpoint, "checkpoint") / MANIFEST).exists():
         return kept, False
     with Checkpoint(checkpoint, client, query) as store:
         for one in store.finished():

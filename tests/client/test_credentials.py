@@ -195,5 +195,5 @@ def test_unusable_client_credentials_are_refused(url, client_id, secret):
 
 def test_a_nul_in_a_path_is_refused():
     """A token file whose path contains NUL is refused by name."""
-    with pytest.raises(ConfigurationError, match=r"a\\x00b.*cannot contain the character NUL"):
+    with pytest.raises(ConfigurationError, match=r"a\\x00b.*cannot contain a NUL character"):
         TokenFile("a\0b")

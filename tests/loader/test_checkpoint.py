@@ -278,11 +278,11 @@ def test_a_nul_in_a_path_is_refused(connected):
     """A path with NUL is refused by name before any request."""
     client = connected(lambda _: pytest.fail("a request was sent"))
     for load in (aa.load_line_entries, aa.plan_load):
-        with pytest.raises(InputError, match=r"checkpoint 'a\\x00b' contains the character NUL"):
+        with pytest.raises(InputError, match=r"checkpoint 'a\\x00b' contains a NUL character"):
             load(client, ["led_1"], "2025-01-01", "2025-01-31", checkpoint="a\0b")
-    with pytest.raises(InputError, match=r"path 'a\\x00b' contains the character NUL"):
+    with pytest.raises(InputError, match=r"path 'a\\x00b' contains a NUL character"):
         aa.load_line_entries_to_parquet(client, ["led_1"], "2025-01-01", "2025-01-31", "a\0b")
-    with pytest.raises(InputError, match=r"output 'a\\x00b' contains the character NUL"):
+    with pytest.raises(InputError, match=r"output 'a\\x00b' contains a NUL character"):
         aa.doctor(client, output="a\0b")
 
 
