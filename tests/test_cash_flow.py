@@ -678,6 +678,69 @@ def test_unknown_parents_of_unused_ledgers_do_not_matter():
     assert not any("not known" in note for note in report.notes)
 
 
+@pytest.mark.parametrize("scale", [0, 3, 4, 10])
+@FORMS
+def test_flows_below_a_cent_are_kept(scale, as_decimals):
+    """Flows of the smallest unit are exact at any scale, also where they cancel each other in the sum."""
+    unit = Decimal(1).scaleb(-scale)
+    books = [
+        Entry(noon("2025-01-02"), [("bank", -4 * unit), ("rent", 4 * unit)]),
+        Entry(noon("2025-01-03"), [("bank", 4 * unit), ("sales", -4 * unit)]),
+    ]
+    lines = line_frame(books, scale, as_decimals=as_decimals)
+    report = recompute_cash_flow(lines, ledger_frame(CHART), "2025-01-01", "2025-01-31", scale=scale)
+    exact = report.exact()
+    nets = dict(zip(exact.ledgers["ledger_id"], exact.ledgers["net_cash_flow"], strict=True))
+    totals = dict(zip(exact.ledgers["ledger_id"], exact.ledgers["total_net_cash_flow"], strict=True))
+    assert nets == {"sales": 4 * unit, "costs": 0, "rent": -4 * unit}
+    assert totals == {"sales": 4 * unit, "costs": -4 * unit, "rent": -4 * unit}
+    assert list(exact.lines["amount"]) == [4 * unit, -4 * unit]
+
+
+def test_no_name_is_special():
+    """Uncategorized flows and transfers that are not cash are listed like any other, also where they cancel out."""
+    chart = [
+        Ledger("bank", "Bank", cash=True, sort_code="1"),
+        Ledger("in", "Uncategorized Cash Inflow", sort_code="2"),
+        Ledger("out", "Uncategorized Cash Outflow", sort_code="3"),
+        Ledger("between", "Transfers Between Accounts", sort_code="4"),
+        Ledger("opening", "Opening Balance Retained Earnings", sort_code="5"),
+    ]
+    books = [
+        entry("2025-01-02", **{"bank": "30", "in": "-30"}),
+        entry("2025-01-03", bank="-30", out="30"),
+        entry("2025-01-04", bank="7", between="-7"),
+        entry("2025-01-05", bank="-7", opening="7"),
+    ]
+    report = recompute_cash_flow(line_frame(books), ledger_frame(chart), "2025-01-01", "2025-01-31").checked()
+    assert amounts(report.ledgers, "net_cash_flow") == {
+        "in": "30.00",
+        "out": "-30.00",
+        "between": "7.00",
+        "opening": "-7.00",
+    }
+    assert len(report.lines) == 4
+
+
+def test_the_largest_movement_names_the_cash_ledger():
+    """The largest absolute movement of the whole entry counts; ties go to the lower sort code, then to the lower id."""
+    chart = [
+        Ledger("b", "Ten", cash=True, sort_code="10"),
+        Ledger("a", "Two", cash=True, sort_code="2"),
+        Ledger("z", "Also ten", cash=True, sort_code="10"),
+        Ledger("cost", "Cost", sort_code="9"),
+    ]
+    books = [
+        entry("2025-01-02", a="-5", b="3", cost="2"),
+        entry("2025-01-03", a="-4", b="-4", cost="8"),
+        entry("2025-01-04", z="-4", b="-4", cost="8"),
+        Entry(noon("2025-01-05"), [(one, Decimal(n)) for one, n in (("a", -3), ("a", -3), ("b", -5), ("cost", 11))]),
+        Entry(noon("2025-01-06"), [(one, Decimal(n)) for one, n in (("a", -9), ("a", 9), ("b", -1), ("cost", 1))]),
+    ]
+    report = recompute_cash_flow(line_frame(books), ledger_frame(chart), "2025-01-01", "2025-01-31")
+    assert list(report.lines["cash_flow_ledger_name"]) == ["Two", "Ten", "Ten", "Two", "Ten"]
+
+
 def test_cash_totals_include_only_cash_ledgers():
     """A cash total includes descendants that are cash, at any depth, also below a ledger that is not."""
     chart = [

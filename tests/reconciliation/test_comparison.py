@@ -342,6 +342,68 @@ def test_an_opening_entry_in_the_starting_balance_is_explained():
     assert differences["starting_cash_balance", None, None] == (amount, "follows from the balances of the cash ledgers")
 
 
+def with_ledgers(report, *rows):
+    """Report that lists more ledgers: (id, net, total)."""
+    more = pd.DataFrame([(row[0], row[0].title(), *row[1:]) for row in rows], columns=report.ledgers.columns)
+    more = more.astype(report.ledgers.dtypes.to_dict())
+    return dataclasses.replace(report, ledgers=pd.concat([report.ledgers, more], ignore_index=True))
+
+
+def test_ledgers_that_only_the_report_lists_are_differences():
+    """Flows under ledgers that only the report lists are found, also where they cancel each other."""
+    reported = with_ledgers(REPORT, ("ghost", Decimal(5), Decimal(5)), ("shadow", Decimal(-5), Decimal(-5)))
+    differences = differences_of(reconciled(reported))
+    assert {key: difference for key, (difference, _) in differences.items()} == {
+        (what, ledger_id, None): amount
+        for what in ("net_cash_flow", "total_net_cash_flow")
+        for ledger_id, amount in (("ghost", 5), ("shadow", -5))
+    }
+    only_total = with_ledgers(REPORT, ("ghost", Decimal(0), Decimal(5)))
+    assert differences_of(reconciled(only_total)).keys() == {("total_net_cash_flow", "ghost", None)}
+
+
+def test_balances_that_only_the_report_lists_are_differences():
+    """A balance under a ledger that only the report counts as cash is found at the start and at the end."""
+    reported = REPORT
+    for table in ("starting_balances", "ending_balances"):
+        frame = getattr(REPORT, table)
+        ghost = frame.head(1).assign(ledger_id="ghost", cash_balance=Decimal(5), total_cash_balance=Decimal(5))
+        frame = pd.concat([frame, ghost.astype(frame.dtypes.to_dict())], ignore_index=True)
+        reported = dataclasses.replace(reported, **{table: frame})
+    differences = differences_of(reconciled(reported))
+    assert differences.keys() == {
+        (f"{side}_{what}", "ghost", None) for side in ("starting", "ending") for what in ("balance", "total_balance")
+    }
+
+
+@pytest.mark.parametrize("gap", [CENT, Decimal(-700), Decimal(1400)])
+def test_another_gap_is_not_an_opening_entry(gap):
+    """A first-day line is explained as counted in the starting balance only if the balance differs by just that."""
+    (row,) = REPORT.lines.index[REPORT.lines["journal_entry_id"] == "je_1"]
+    reported = without(REPORT, "lines", int(row))
+    reported = dataclasses.replace(reported, starting_cash_balance=REPORT.starting_cash_balance + gap)
+    reported = changed(reported, "starting_balances", "savings", "cash_balance", lambda balance: balance + gap)
+    differences = differences_of(reconciled(reported))
+    assert differences["line", "equity", REPORT.lines.loc[row, "line_id"]][1].startswith("the report omits it")
+    assert "first day" not in differences["starting_balance", "savings", None][1]
+
+
+def test_a_line_of_another_day_is_not_an_opening_entry():
+    """A missing line of a later day is not explained by a starting balance that differs by its amount."""
+    later = REPORT.lines.index[REPORT.lines["journal_entry_id"] == "je_2"][0]
+    amount = REPORT.lines.loc[later, "amount"]
+    reported = without(REPORT, "lines", int(later))
+    reported = dataclasses.replace(reported, starting_cash_balance=REPORT.starting_cash_balance + amount)
+    explanations = [explanation for _, explanation in differences_of(reconciled(reported)).values()]
+    assert not any("first-day" in explanation for explanation in explanations)
+
+
+def test_a_second_is_a_difference():
+    """A line that differs by a whole second is a difference; below that it is a note."""
+    moved = changed(REPORT, "lines", 1, "datetime", lambda at: at + pd.Timedelta(seconds=1))
+    assert len(reconciled(moved).differences) == 1
+
+
 def test_missing_zero_rows_are_tolerated():
     """A cash ledger at zero that only one side lists is not a difference."""
     lines = LINES[LINES["ledger_id"] != "card"]
@@ -663,6 +725,12 @@ def test_one_report_twice_is_refused():
             reconcile(report, report)
     assert reconcile(unknown, RECOMPUTED).ties
     assert reconcile(REPORT, unknown).ties
+
+
+def test_a_recomputed_report_with_tags_is_refused():
+    """Tags are refused on either side."""
+    with pytest.raises(InputError, match="filtered by tags"):
+        reconcile(REPORT, dataclasses.replace(RECOMPUTED, tag_ids=("tag_1",)))
 
 
 def test_another_scale_is_refused():
