@@ -237,7 +237,7 @@ class RetryingClient:
             problem = error.error
         except ServiceError as error:  # refused after temporary failures, which were counted
             problem = error
-        raise _with_attempts(problem, request, attempts).with_traceback(None)
+        raise _final_error(problem, request, attempts).with_traceback(None)
 
     def _max_attempts(self, request: OperationRequest, failure: _RetryableError) -> int:
         """Return the number of attempts after which a failure is final."""
@@ -334,6 +334,15 @@ class RetryingClient:
         raise _RetryableError(error, wait)
 
 
+def _final_error(problem: ServiceError, request: OperationRequest, attempts: int) -> ServiceError:
+    """Error of the last attempt, with the number of attempts, and what to do about a change that may have arrived."""
+    if attempts > 1:
+        problem = with_context(problem, f"no success after {attempts} attempts")
+    if request.if_lost and not isinstance(problem, RateLimitedError | NoConnectionError):
+        problem = with_context(problem, request.if_lost)
+    return problem
+
+
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Seconds of a Retry-After header, given as a number or an HTTP date; None where it is missing or unusable.
 
@@ -349,12 +358,3 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
             return None
         return max(seconds, 0.0)
     return seconds if 0 <= seconds < float("inf") else None
-
-
-def _with_attempts(problem: ServiceError, request: OperationRequest, attempts: int) -> ServiceError:
-    """Error that states the number of attempts, and what a lost response may mean."""
-    if attempts > 1:
-        problem = with_context(problem, f"no success after {attempts} attempts")
-    if request.if_lost and not isinstance(problem, RateLimitedError):
-        problem = with_context(problem, request.if_lost)
-    return problem
