@@ -104,6 +104,14 @@ def test_a_refused_ledger_does_not_exist(answered, response, error):
     assert "may have been created" not in str(refused.value)
 
 
+def test_a_request_that_was_never_sent_created_nothing():
+    """Without a connection the error does not say that the ledger may exist."""
+    unreachable = aa.LedgerClient("http://127.0.0.1:1", token="t", instance_id="i")
+    with unreachable as client, pytest.raises(TransportError) as refused:
+        client.create_ledger(**BANK)
+    assert "may have been created" not in str(refused.value)
+
+
 def test_lost_responses_never_create_twice(tmp_path):
     """With a third of the responses lost, each name exists at most once, and each that was returned exists."""
     path = tmp_path / "books.db"
