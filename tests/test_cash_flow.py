@@ -614,6 +614,15 @@ def test_totals_that_might_include_a_ledger_are_null(types):
     assert any("parents of 1 ledger(s) are not known (Rent): totals that might" in note for note in report.notes)
 
 
+def test_a_cash_ledger_that_was_never_used_leaves_other_totals_known():
+    """A cash ledger at zero whose parent is not known cannot change a total; only its own is not known."""
+    ledgers = without_parents("unused", "bank")
+    report = recompute_cash_flow(line_frame(BOOKS), ledgers, "2025-01-01", "2025-01-31")
+    totals = amounts(report.ending_balances, "total_cash_balance")
+    assert (totals["bank"], totals["savings"], totals["unused"]) == ("819.51", "320.00", None)
+    assert report.inferred_roots == ("bank",)
+
+
 TYPES = {"receivable": "asset", "bank": "asset", "savings": "asset", "unused": "asset", "card": "liability"}
 TYPES |= dict.fromkeys(("costs", "rent", "office", "paper"), "expense") | {"sales": "revenue", "equity": "equity"}
 
