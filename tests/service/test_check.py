@@ -140,7 +140,7 @@ def test_a_damaged_file_is_found(path):
         "UPDATE ledgers SET sub_type = 'junk' WHERE id = 'food'",
         (
             "INSERT INTO audit (instance_pk, at, operation, transaction_id, before, after) "
-            "VALUES (1, 0, 'x', 'T0', '{', '')"
+            "VALUES (1, 0, 'recategorize_transaction', 'T0', '{', '')"
         ),
     ],
 )
