@@ -240,7 +240,7 @@ class HttpSender:
             request.method,
             request.url,
             params=dict(request.parameters) or None,
-            headers=dict(request.headers),
+            headers=httpx.Headers(dict(request.headers), encoding="utf-8"),
             content=request.content,
         )
         for _ in range(_MAX_REDIRECTS + 1):
@@ -252,7 +252,7 @@ class HttpSender:
             if response.status not in _REDIRECTS or not location or request.method != "GET":
                 return response
             target = self._redirect_target(outgoing.url, location, request)
-            outgoing = http.build_request("GET", target, headers=dict(request.headers))
+            outgoing = http.build_request("GET", target, headers=httpx.Headers(dict(request.headers), encoding="utf-8"))
         msg = f"{request.description}: the service redirects more than {_MAX_REDIRECTS} times; check base_url"
         raise ServerFaultError(msg, status=response.status)
 

@@ -239,7 +239,7 @@ class LedgerClient:
         category_ledger_id : str, optional
             The category to replace. Without it **all** categories of the transaction are moved.
         modified_by : str, optional
-            Name of the user, for the service's audit log.
+            Name of the user, for the service's audit log; sent as UTF-8.
         """
         request = operations.recategorize_transaction(
             ledger_id,

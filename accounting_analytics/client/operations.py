@@ -6,10 +6,10 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from accounting_analytics.client.request_validation import (
-    header_value,
     path_segment,
     plain,
     query_text,
+    user_name,
 )
 from accounting_analytics.client.retry import OperationRequest
 from accounting_analytics.errors import InputError, ProtocolError
@@ -67,7 +67,7 @@ def recategorize_transaction(
         {},
         subject=f"transaction {plain(transaction_id)} of ledger {plain(ledger_id)}",
         body=body,
-        headers={} if modified_by is None else {"modified-by": header_value(modified_by, "modified_by")},
+        headers={} if modified_by is None else {"modified-by": user_name(modified_by, "modified_by")},
     )
 
 

@@ -34,18 +34,26 @@ def query_text(text: str, name: str) -> str:
 
 
 def header_value(text: str, name: str) -> str:
-    """Return text that fits a header; anything else is refused without being repeated, as it may be a secret."""
-    if (
-        not isinstance(text, str)
-        or not text
-        or len(text) > _MAX_HEADER_LENGTH
-        or not text.isascii()
-        or not text.isprintable()
-        or text != text.strip()
-    ):
+    """Return ASCII text that fits a header; anything else is refused without being repeated, as it may be a secret."""
+    if not _fits_header(text) or not text.isascii():
         msg = f"{name} must be plain ASCII text without line breaks or outer spaces, at most {_MAX_HEADER_LENGTH} long"
         raise ConfigurationError(msg)
     return text
+
+
+def user_name(text: str, name: str) -> str:
+    """Return the name of a user for the audit log, which is sent as UTF-8; text that fits no header is refused."""
+    if not _fits_header(text):
+        msg = f"{name} must be text without line breaks or outer spaces, at most {_MAX_HEADER_LENGTH} bytes of UTF-8"
+        raise ConfigurationError(msg)
+    return text
+
+
+def _fits_header(text: object) -> bool:
+    """Whether text is printable, without outer spaces, and not too long; lone surrogates are not printable."""
+    if not isinstance(text, str) or not text or not text.isprintable() or text != text.strip():
+        return False
+    return len(text.encode()) <= _MAX_HEADER_LENGTH
 
 
 def header_name(name: str) -> str:

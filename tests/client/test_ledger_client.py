@@ -210,8 +210,9 @@ def test_request_of_a_page(connected, pages):
     assert request.headers["x-instance"] == "ins_1"
 
 
-def test_recategorizing_sends_body_and_header(connected):
-    """The category to replace and the user are sent; the response is typed."""
+@pytest.mark.parametrize("user", ["ana", "José Ñandú", "王 ☃"])
+def test_recategorizing_sends_body_and_header(connected, user):
+    """The category to replace and the user, in UTF-8, are sent; the response is typed."""
     ledger = {
         "id": "led_1",
         "name": "Bank",
@@ -224,12 +225,12 @@ def test_recategorizing_sends_body_and_header(connected):
     answer = {"transaction": {"id": "txn"}, "categories": [{"ledger_id": "new"}], "ledger": ledger}
     client = connected(lambda _: httpx.Response(200, json=answer))
     changed = client.recategorize_transaction(
-        "led_1", "txn", updated_category_ledger_id="new", category_ledger_id="old", modified_by="ana"
+        "led_1", "txn", updated_category_ledger_id="new", category_ledger_id="old", modified_by=user
     )
     (request,) = client.requests
     assert request.method == "PUT"
     assert json.loads(request.content) == {"updated_category_ledger_id": "new", "category_ledger_id": "old"}
-    assert request.headers["modified-by"] == "ana"
+    assert dict(request.headers.raw)[b"modified-by"] == user.encode()
     assert [category.ledger_id for category in changed.categories] == ["new"]
 
 

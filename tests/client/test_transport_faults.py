@@ -317,7 +317,7 @@ def test_too_long_ids_and_tokens_are_refused(across, fault_server):
         client.list_line_entries("☃" * 20_000, *MARCH)
     with pytest.raises(InputError, match="page token of 100000"):
         client.list_line_entries("led_1", *MARCH, page_token="x" * 100_000)
-    for text in ("a\ud800", "line\nbreak", "ünïcode", "x" * 20_000):
+    for text in ("a\ud800", "line\nbreak", "x" * 20_000, "☃" * 7000):
         with pytest.raises(InputError):
             client.recategorize_transaction("led_1", "t", updated_category_ledger_id="n", modified_by=text)
     with pytest.raises(InputError):
