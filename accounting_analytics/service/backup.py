@@ -15,7 +15,10 @@ from accounting_analytics.service.check import CheckResult, check_books
 from accounting_analytics.service.storage.migrations import is_current
 from accounting_analytics.service.storage.sqlite import SQLite
 from accounting_analytics.service.storage.sqlite_files import (
+    BUSY_CODES,
     exclusive_access,
+    journal_path,
+    primary_code,
     read_only,
     save_copy,
     shm_path,
@@ -166,10 +169,18 @@ def _check(staged: Path, backup: Path) -> CheckResult:
 
 
 def _is_readable(path: Path) -> bool:
-    """Whether a former database can be opened without a change to a damaged file."""
+    """Whether a former database can be opened without a change to a damaged file.
+
+    Raises
+    ------
+    InputError
+        Another program changes it.
+    """
     try:
         return log_belongs(path) and version_of_file(path) is not None
-    except InputError:
+    except InputError as error:
+        if primary_code(error.__cause__) in BUSY_CODES:
+            raise
         return False
 
 
@@ -181,11 +192,14 @@ def _replace(path: Path, staged: Path) -> Path | None:
             if _is_readable(path):  # otherwise it is damaged, and kept as it is with its log
                 resources.enter_context(exclusive_access(path))
             os.link(path, kept)
-        log = wal_path(path)
-        if log.exists():
-            os.link(log, wal_path(kept or unused_name(path, "before-restore")))
+        log, journal = wal_path(path), journal_path(path)
+        name = kept or unused_name(path, "before-restore")
+        for beside in (wal_path, journal_path):
+            if beside(path).exists():
+                os.link(beside(path), beside(name))
+        # a journal would be applied to the restored file; a log is not, which a start in between refuses
+        journal.unlink(missing_ok=True)
         staged.replace(path)
-        # the log cannot be applied to the restored file, which has none: a start in between refuses it
         for stale in (log, shm_path(path)):
             stale.unlink(missing_ok=True)
         sync_folder(path.absolute().parent)

@@ -140,6 +140,29 @@ def test_a_backup_with_broken_books_is_not_restored(path, tmp_path):
     assert files(tmp_path) == {"books.db", "backup"}
 
 
+def test_a_journal_of_a_damaged_database_is_not_applied(path, tmp_path):
+    """The rollback journal of a damaged database is not beside the restored one, to which SQLite would apply it."""
+    back_up(str(path), tmp_path / "backup")
+    path.write_bytes(b"text" * 5000)
+    (tmp_path / "books.db-journal").write_bytes(b"of the damaged file")
+    restore(tmp_path / "backup", str(path))
+    assert not (tmp_path / "books.db-journal").exists()
+    assert instances_of(path) == {"books", "others"}
+
+
+def test_a_database_that_is_migrated_is_not_replaced(path, tmp_path):
+    """While another program has the file exclusively and writes a transaction, a restore is refused."""
+    back_up(str(path), tmp_path / "backup")
+    with exclusive_access(path) as connection:
+        connection.execute("BEGIN")
+        connection.execute("PRAGMA cache_size = 1")
+        connection.execute("CREATE TABLE added (x)")
+        refused = run("restore", path, tmp_path / "backup")
+    assert "is in use by another program" in refused.stderr
+    assert instances_of(path) == {"books", "others"}
+    assert files(tmp_path) == {"books.db", "backup"}
+
+
 @pytest.mark.parametrize("damage", ["text", "cut", "foreign log"])
 def test_a_damaged_database_is_replaced(path, tmp_path, damage):
     """A database that cannot be opened is replaced by a backup, and kept as it is with its log."""
@@ -227,6 +250,12 @@ if sys.argv[1] == "backup":
 else:
     restore(Path(sys.argv[3]), sys.argv[2])
 """
+
+
+def run(*arguments):
+    """Run a backup or restore to its end."""
+    command = [sys.executable, "-c", RUNNING, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own)
 
 
 def kill_after(seconds, *arguments):

@@ -21,6 +21,7 @@ from accounting_analytics.service.storage.sqlite_files import (
     FilesInUse,
     check_access,
     is_unused,
+    journal_path,
     primary_code,
     read_only_mode,
     shm_path,
@@ -215,10 +216,12 @@ def _readable(path: Path) -> Iterator[Path]:
     if is_unused(path) or shm_path(path).exists():
         yield path
         return
-    with TemporaryDirectory() as folder:  # a program was killed, and its log can be read only with an index of it
+    # a program was killed: its log can be read only with an index of it, and its unfinished transaction must be undone
+    with TemporaryDirectory() as folder:
         copy = Path(folder) / path.name
-        shutil.copyfile(path, copy)
-        shutil.copyfile(wal_path(path), wal_path(copy))
+        for beside in (Path, wal_path, journal_path):
+            if beside(path).exists():
+                shutil.copyfile(beside(path), beside(copy))
         yield copy
 
 

@@ -41,6 +41,24 @@ def shm_path(database: Path) -> Path:
     return _beside(database, "-shm")
 
 
+def journal_path(database: Path) -> Path:
+    """Rollback journal of a migration or another transaction without the log; a killed program leaves it."""
+    return _beside(database, "-journal")
+
+
+def roll_back_unfinished(path: Path) -> None:
+    """Undo the transaction of a killed program, whose rollback journal is beside the file.
+
+    Raises
+    ------
+    sqlite3.DatabaseError
+        Another program is in that transaction, or the file is damaged.
+    """
+    if size_of(journal_path(path)):
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("PRAGMA schema_version").fetchone()
+
+
 def unused_name(path: Path, suffix: str) -> Path:
     """Name beside a file that no file has: with the suffix, and a number if needed."""
     names = (_beside(path, f".{suffix}" if number == 1 else f".{suffix}.{number}") for number in count(1))
@@ -118,8 +136,8 @@ class FilesInUse:
 
 
 def is_unused(path: Path) -> bool:
-    """Whether no program has a database open, and its file alone has all that is committed."""
-    return not shm_path(path).exists() and not size_of(wal_path(path))
+    """Whether no program has a database open, and its file alone has all that is committed and nothing else."""
+    return not (shm_path(path).exists() or size_of(wal_path(path)) or size_of(journal_path(path)))
 
 
 def read_only_mode(path: Path) -> dict[str, str]:
@@ -155,12 +173,16 @@ def exclusive_access(path: Path) -> Iterator[sqlite3.Connection]:
         except sqlite3.OperationalError as error:
             if primary_code(error) not in BUSY_CODES:
                 raise
-            msg = (
-                f"{path} is in use by another program, such as a running service; nothing was changed, "
-                "stop that program and run this again"
-            )
-            raise InputError(msg) from error
+            raise in_use(path) from error
         yield connection
+
+
+def in_use(path: Path) -> InputError:
+    """Error about a database that another program has open."""
+    return InputError(
+        f"{path} is in use by another program, such as a running service; nothing was changed, stop that program "
+        "and run this again"
+    )
 
 
 def save_copy(source: sqlite3.Connection, target: Path) -> None:

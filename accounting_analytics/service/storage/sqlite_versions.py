@@ -11,8 +11,12 @@ from sqlalchemy.pool import StaticPool
 from accounting_analytics.errors import InputError
 from accounting_analytics.service.storage.migrations import STEPS, Migration, apply_steps, is_current
 from accounting_analytics.service.storage.sqlite_files import (
+    BUSY_CODES,
     exclusive_access,
+    in_use,
+    primary_code,
     read_only,
+    roll_back_unfinished,
     save_copy,
     size_of,
     unused_name,
@@ -32,6 +36,7 @@ def version_of_file(path: Path, *, name: str | None = None, read_ends: bool = Tr
     """Version that a file states; None if it is missing or empty.
 
     The header, the list of tables, and the first and last row of each are read: this takes the same time for any size.
+    An unfinished transaction of a killed program is undone before.
 
     Parameters
     ----------
@@ -50,11 +55,14 @@ def version_of_file(path: Path, *, name: str | None = None, read_ends: bool = Tr
     if not size_of(path):
         return None
     try:
+        roll_back_unfinished(path)
         with read_only(path) as connection:
             version = _version(connection, name or str(path))
             if read_ends:
                 _read_ends(connection)
     except sqlite3.DatabaseError as error:
+        if primary_code(error) in BUSY_CODES:  # another program migrates or restores it
+            raise in_use(path) from error
         raise unusable(name or str(path), error) from error
     return version
 

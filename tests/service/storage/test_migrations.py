@@ -173,6 +173,44 @@ def test_lost_books_are_not_replaced_by_new_ones(tmp_path, content, name):
         assert store.instances() == []
 
 
+INTERRUPTED = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("PRAGMA cache_size = 2")  # so that changed pages are in the file before the commit
+connection.execute("BEGIN")
+connection.execute("CREATE TABLE added (x)")
+connection.executemany("INSERT INTO added VALUES (?)", ((number,) for number in range(20000)))
+connection.execute("DELETE FROM audit")
+os._exit(0)
+"""
+
+
+@pytest.fixture
+def interrupted(tmp_path):
+    """Return a file whose migration was killed after it had written pages, with its rollback journal."""
+    path = tmp_path / "books.db"
+    path.write_bytes(gzip.decompress((OLD / "version_2.db.gz").read_bytes()))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+    subprocess.run([sys.executable, "-c", INTERRUPTED, path], check=True)  # noqa: S603 (our own)
+    assert (tmp_path / "books.db-journal").stat().st_size > 0
+    return path
+
+
+def test_an_unfinished_migration_is_undone(interrupted):
+    """Pages that a killed migration wrote are undone before the version is read, and the file is migrated again."""
+    check_content(interrupted)
+
+
+def test_the_check_of_an_unfinished_migration_changes_nothing(interrupted):
+    """A check reads the file as it was before the unfinished migration, and leaves it and its journal as they are."""
+    journal = interrupted.with_name("books.db-journal")
+    content = interrupted.read_bytes(), journal.read_bytes()
+    with pytest.raises(InputError, match=rf"books\.db has version 2, .* needs version {VERSION}; nothing was changed"):
+        Store.open_read_only(interrupted)
+    assert (interrupted.read_bytes(), journal.read_bytes()) == content
+
+
 MIGRATING = """
 import sys
 from pathlib import Path
