@@ -47,7 +47,7 @@ from accounting_analytics.money import (
     units_to_floats,
 )
 from accounting_analytics.periods import Interval, Period
-from accounting_analytics.schemas import CashBalances, CashFlowLedgers
+from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -64,6 +64,7 @@ _INSTANT = pa.timestamp("us", "UTC")
 _TEXT_COLUMNS = ("id", "ledger_id", "journal_entry_id", "journal_entry_description")
 _LINE_COLUMNS = (*_TEXT_COLUMNS, "datetime", "signed_amount")
 _LEDGER_COLUMNS = ("id", "name", "report_cash_flow", "parent_id", "sort_code")
+_REPEATED_ID = "line_entries: a line entry id occurs more than once; were overlapping loads concatenated?"
 _OPTIONAL_LEDGER_COLUMNS = ("parent_known", "type")
 
 
@@ -76,6 +77,7 @@ def recompute_cash_flow(
     time_zone: ZoneLike | None = None,
     starting_balances: pd.DataFrame | Mapping[str, Decimal] | None = None,
     scale: int | None = None,
+    lines: bool = True,
     allow_partial: bool = False,
 ) -> CashFlowReport:
     """Recompute the cash flow report of a period from raw line entries, exactly.
@@ -103,6 +105,10 @@ def recompute_cash_flow(
         is summed.
     scale : int, optional
         Fraction digits of the amounts; by default those of a decimal type, else those that the load states, else 2.
+    lines : bool
+        Whether the report has its cash flow lines. Without them ``lines`` of the report is empty, ``totals_only`` is
+        set, and the engine returns a few rows per ledger, however many line entries there are: for engines on many
+        machines, such as Spark.
     allow_partial : bool
         Recompute even if lines are known to be missing; ``partial`` is then set on the report and on all results made
         from it.
@@ -136,21 +142,22 @@ def recompute_cash_flow(
         )
         raise IncompleteLoadError(msg)
     with localcontext(EXACT):
-        lines, amounts = _with_exact_amounts(_select_lines(line_entries), line_entries, scale)
-        sums = _LedgerSums.from_lines(lines, amounts, within, before)
+        exact, amounts = _with_exact_amounts(_select_lines(line_entries), line_entries, scale)
+        sums = _LedgerSums.from_lines(exact, amounts, within, before)
         chart.require([*sums.within, *(sums.before if starting_balances is None else ())])
-        inside = lines.filter(_is_within(within))
+        inside = exact.filter(_is_within(within))
         gap = _describe_unbalanced(inside)
         if gap and not allow_partial:
             raise IncompleteLoadError(gap)
         missing = (*missing, *([gap] if gap else []))
-        flows = _flows(inside, chart)
+        entries = _CashEntries.from_lines(inside, chart)
+        flows = _Flows.from_lines(entries, chart, amounts) if lines else _Flows.without_lines(entries, amounts)
         if starting_balances is None:
             starting = _StartingBalances.from_sums(sums, period)
         else:
             starting = _StartingBalances.from_supplied(starting_balances, chart, amounts.scale)
         report = _build_report(period, chart, flows, sums, starting, amounts, missing)
-    return replace(report, notes=(*report.notes, *day_zone.notes))
+    return replace(report, totals_only=not lines, notes=(*report.notes, *day_zone.notes))
 
 
 class _Chart:
@@ -468,7 +475,9 @@ def _require_columns(schema: Collection[str], names: Iterable[str], frame_name: 
 def _require_exact_sums(lines: Lines) -> None:
     """Refuse amounts that an engine might sum incorrectly: past 38 digits pyarrow overflows silently, others raise."""
     amount = nw.col("signed_amount")
-    extremes = lines.select(least=amount.min(), most=amount.max(), absent=amount.is_null().sum(), count=nw.len())
+    extremes = lines.select(
+        least=amount.min(), most=amount.max(), absent=amount.is_null().cast(nw.Int64).sum(), count=nw.len()
+    )
     (bounds,) = _collect(extremes).to_pylist()
     if bounds["absent"]:
         raise FrameError(_null_message("line_entries", "signed_amount"))
@@ -512,25 +521,78 @@ def _describe_unbalanced(inside: Lines) -> str:
     )
 
 
-def _flows(inside: Lines, chart: _Chart) -> pa.Table:
+class _CashEntries(NamedTuple):
+    """Journal entries of the period that touch cash.
+
+    Attributes
+    ----------
+    cash_lines : LazyFrame
+        Their lines on cash ledgers.
+    entries : LazyFrame
+        First and last cash ledger of each entry.
+    category_lines : LazyFrame
+        Their other lines, with the first and last cash ledger.
+    """
+
+    cash_lines: Lines
+    entries: Lines
+    category_lines: Lines
+
+    @classmethod
+    def from_lines(cls, inside: Lines, chart: _Chart) -> Self:
+        """Select the lines of the entries that touch cash; nothing is calculated yet."""
+        on_cash = nw.col("ledger_id").is_in(chart.cash) if chart.cash else _no_row("ledger_id")
+        cash_lines = inside.filter(on_cash)
+        entries = (
+            cash_lines.select("journal_entry_id", first_cash="ledger_id", last_cash="ledger_id")
+            .group_by("journal_entry_id")
+            .agg(nw.col("first_cash").min(), nw.col("last_cash").max())
+        )
+        return cls(cash_lines, entries, inside.filter(~on_cash).join(entries, on="journal_entry_id", how="inner"))
+
+
+class _Flows(NamedTuple):
+    """Net cash flow of each ledger, and the lines; None where these are left out."""
+
+    net: dict[str, Decimal]
+    lines: pa.Table | None = None
+
+    @classmethod
+    def from_lines(cls, entries: _CashEntries, chart: _Chart, amounts: _Amounts) -> Self:
+        """Collect the lines, and sum them by ledger."""
+        flows = _flow_lines(entries, chart)
+        sums = flows.group_by("ledger_id").aggregate([("amount", "sum")]).to_pylist()
+        net = {row["ledger_id"]: amounts.to_decimal(row["amount_sum"]) for row in sums}
+        return cls(net, flows)
+
+    @classmethod
+    def without_lines(cls, entries: _CashEntries, amounts: _Amounts) -> Self:
+        """Sum the lines by ledger on the engine; refuse those that would be refused in the table."""
+        line_id = nw.col("id")
+        sums = entries.category_lines.group_by("ledger_id").agg(
+            nw.col("signed_amount").sum(), distinct=line_id.n_unique(), present=line_id.count(), count=nw.len()
+        )
+        rows = _collect(sums).to_pylist()
+        if any(row["present"] < row["count"] for row in rows):
+            raise FrameError(_null_message("line_entries", "id"))
+        if any(row["distinct"] < row["count"] for row in rows):
+            raise FrameError(_REPEATED_ID)
+        return cls({row["ledger_id"]: -amounts.to_decimal(row["signed_amount"]) for row in rows})
+
+
+def _flow_lines(cash_entries: _CashEntries, chart: _Chart) -> pa.Table:
     """Cash flow lines: category lines of entries that touch cash, with the name of the cash ledger that moved."""
-    on_cash = nw.col("ledger_id").is_in(chart.cash) if chart.cash else _no_row("ledger_id")
-    cash_lines = inside.filter(on_cash)
-    entries = (
-        cash_lines.select("journal_entry_id", first_cash="ledger_id", last_cash="ledger_id")
-        .group_by("journal_entry_id")
-        .agg(nw.col("first_cash").min(), nw.col("last_cash").max())
-    )
-    flows = _collect(inside.filter(~on_cash).join(entries, on="journal_entry_id", how="inner"))
+    flows = _collect(cash_entries.category_lines)
     if flows["id"].null_count:
         raise FrameError(_null_message("line_entries", "id"))
+    cash_ledgers = _moved_cash_ledgers(flows, cash_entries.cash_lines, cash_entries.entries, chart)
     return pa.table(
         {
             "line_id": flows["id"],
             "ledger_id": flows["ledger_id"],
             "amount": pc.negate(flows["signed_amount"]),
             "datetime": flows["datetime"],
-            "cash_flow_ledger_name": _map_text(_moved_cash_ledgers(flows, cash_lines, entries, chart), chart.names),
+            "cash_flow_ledger_name": _map_text(cash_ledgers, chart.names),
             "journal_entry_id": flows["journal_entry_id"],
             "journal_entry_description": flows["journal_entry_description"],
         }
@@ -664,7 +726,7 @@ def _read_balances(balances: pd.DataFrame, scale: int) -> tuple[dict[str | None,
 def _build_report(  # noqa: PLR0917 (the parts of a report)
     period: Period,
     chart: _Chart,
-    flows: pa.Table,
+    flows: _Flows,
     sums: _LedgerSums,
     starting: _StartingBalances,
     amounts: _Amounts,
@@ -674,8 +736,7 @@ def _build_report(  # noqa: PLR0917 (the parts of a report)
     zero = Decimal(0).scaleb(-amounts.scale)
     start = {ledger_id: starting.balances.get(ledger_id, zero) for ledger_id in chart.cash}
     end = {ledger_id: start[ledger_id] + sums.within.get(ledger_id, zero) for ledger_id in chart.cash}
-    per_ledger = flows.group_by("ledger_id").aggregate([("amount", "sum")]).to_pylist()
-    net = {row["ledger_id"]: amounts.to_decimal(row["amount_sum"]) for row in per_ledger}
+    net = flows.net
     starting_cash, ending_cash, net_cash_flow = (sum(own.values(), zero) for own in (start, end, net))
     if net_cash_flow != ending_cash - starting_cash and not missing:
         msg = (
@@ -689,7 +750,7 @@ def _build_report(  # noqa: PLR0917 (the parts of a report)
     return CashFlowReport(
         period=period,
         ledgers=_ledger_table(chart, net, chart.totals(net, flow_trees), amounts),
-        lines=_line_table(flows, chart, amounts),
+        lines=_no_lines(amounts) if flows.lines is None else _line_table(flows.lines, chart, amounts),
         starting_balances=_balance_table(chart, start, chart.totals(start, cash_trees), amounts),
         ending_balances=_balance_table(chart, end, chart.totals(end, cash_trees), amounts),
         starting_cash_balance=starting_cash,
@@ -754,6 +815,11 @@ def _balance_table(
     return CashBalances.from_columns(columns, amounts.scale, as_decimals=amounts.as_decimals)
 
 
+def _no_lines(amounts: _Amounts) -> pd.DataFrame:
+    empty: dict[str, list[Any]] = {name: [] for name in CashFlowLines.dtypes()}
+    return CashFlowLines.from_columns(empty, amounts.scale, as_decimals=amounts.as_decimals)
+
+
 def _line_table(flows: pa.Table, chart: _Chart, amounts: _Amounts) -> pd.DataFrame:
     """Pandas table of the lines, in the order of the ledgers, then (datetime, line_id)."""
     rank = pc.index_in(flows["ledger_id"], value_set=pa.array(chart.ordered, _TEXT))
@@ -778,8 +844,7 @@ def _line_table(flows: pa.Table, chart: _Chart, amounts: _Amounts) -> pd.DataFra
 def _require_unique_ids(ordered_ids: pa.ChunkedArray) -> None:
     """Refuse a line that appears twice; the copies are neighbours in sorted order."""
     if pc.any(pc.equal(ordered_ids[1:], ordered_ids[:-1])).as_py():
-        msg = "line_entries: a line entry id occurs more than once; were overlapping loads concatenated?"
-        raise FrameError(msg)
+        raise FrameError(_REPEATED_ID)
 
 
 def _null_message(frame_name: str, column: str) -> str:

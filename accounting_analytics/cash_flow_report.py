@@ -48,6 +48,8 @@ class CashFlowReport:
     origin : {"loaded", "recomputed"}, optional
         Whether the service computed the report, or :func:`~accounting_analytics.recompute_cash_flow`; None if it was
         made otherwise. Copies and pickles keep it.
+    totals_only : bool
+        True if it was recomputed without its lines, so that `lines` is empty.
     notes : tuple of str
         Remarks for the reader: interpretations chosen, values normalized, parts omitted.
     """
@@ -65,6 +67,7 @@ class CashFlowReport:
     partial: bool = False
     inferred_roots: tuple[str, ...] = ()
     origin: Literal["loaded", "recomputed"] | None = None
+    totals_only: bool = False
 
     def checked(self) -> CashFlowReport:
         """Return the report if its four tables are valid; else raise FrameError."""
@@ -150,6 +153,7 @@ class CashFlowReport:
                 "anchored": self.anchored,
                 "partial": self.partial,
                 "origin": self.origin,
+                "totals_only": self.totals_only,
                 "inferred_roots": self.inferred_roots,
                 "ledgers": exact.ledgers,
                 "lines": exact.lines,

@@ -10,14 +10,13 @@ frame; a field that was not expanded has no column.
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import pandas as pd
-import pandera.pandas as pandera
-from pandera.errors import SchemaErrors
-from pandera.typing.pandas import Series  # noqa: TC002 (pandera reads the annotations)
 
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import FrameError
@@ -34,6 +33,16 @@ from accounting_analytics.frame_columns import (
 )
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import DEFAULT_SCALE, are_whole_units, pandas_dtype, to_float
+
+with warnings.catch_warnings():
+    # pandera imports the pandas API of PySpark where that is installed, in two modules only when it first validates
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    import pandera.pandas as pandera
+    from pandera.errors import SchemaErrors
+    from pandera.typing.pandas import Series  # noqa: TC002 (pandera reads the annotations)
+
+    for _name in ("pandera.typing.pyspark", "pandera.backends.pandas.builtin_checks"):
+        import_module(_name)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

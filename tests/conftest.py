@@ -1,6 +1,7 @@
 """Optional programs, without which tests are skipped loudly or fail where everything is required; long counts."""
 
 import http.server
+import importlib.util
 import json
 import os
 import shutil
@@ -26,7 +27,9 @@ PROGRAMS = {
     "ledger": ("ledger", "apt-get install ledger"),
     "pdftotext": ("pdftotext", "apt-get install poppler-utils"),
     "postgresql": ("initdb", "apt-get install postgresql"),
+    "spark": ("java", "apt-get install default-jre-headless"),
 }
+PACKAGES = {"spark": ("pyspark", "pip install pyspark")}
 # Debian keeps the server programs of PostgreSQL off the path
 SEARCHED = os.pathsep.join(
     [os.environ.get("PATH", os.defpath), *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin")))]
@@ -40,8 +43,10 @@ SOAK = int(os.environ.get("ACCOUNTING_ANALYTICS_SOAK", "1"))
 
 
 def missing_programs():
-    """Markers whose program is not on this machine."""
-    return {marker: need for marker, need in PROGRAMS.items() if shutil.which(need[0], path=SEARCHED) is None}
+    """Markers whose program or Python package is not on this machine."""
+    programs = {marker: need for marker, need in PROGRAMS.items() if shutil.which(need[0], path=SEARCHED) is None}
+    packages = {marker: need for marker, need in PACKAGES.items() if importlib.util.find_spec(need[0]) is None}
+    return programs | packages
 
 
 def pytest_configure():

@@ -298,6 +298,28 @@ def test_a_gap_of_64_bits_is_a_gap(engine, tmp_path):
         recompute_cash_flow(*frames, "2025-01-01", "2025-01-31")
 
 
+@FORMS
+@pytest.mark.parametrize("engine", ENGINES)
+def test_totals_alone_are_those_of_the_whole_report(engine, as_decimals, tmp_path):
+    """Without lines every other table is the same; the report says so, and a reconciliation does not claim lines."""
+    frames = on_engine(line_frame(BOOKS, as_decimals=as_decimals), engine, tmp_path), ledger_frame(CHART)
+    whole = recompute_cash_flow(*frames, "2025-01-01", "2025-01-31")
+    totals = recompute_cash_flow(*frames, "2025-01-01", "2025-01-31", lines=False).checked()
+    assert len(whole.lines) > len(totals.lines) == 0
+    assert (whole.totals_only, totals.totals_only) == (False, True)
+    for table in ("ledgers", "starting_balances", "ending_balances"):
+        pd.testing.assert_frame_equal(getattr(totals, table), getattr(whole, table))
+    assert (totals.net_cash_flow, totals.notes) == (whole.net_cash_flow, whole.notes)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_totals_of_repeated_lines_are_refused(engine, tmp_path):
+    """Lines that two loads have in common balance, but would be counted twice: also without lines they are refused."""
+    twice = on_engine(pd.concat([line_frame(BOOKS)] * 2, ignore_index=True), engine, tmp_path)
+    with pytest.raises(FrameError, match="occurs more than once"):
+        recompute_cash_flow(twice, ledger_frame(CHART), "2025-01-01", "2025-01-31", lines=False)
+
+
 def with_amounts(lines, amounts, engine, tmp_path):
     """Lines on an engine with other signed amounts, in the type of an Arrow array, where NaN is not null."""
     table = pa.Table.from_pandas(lines, preserve_index=False)

@@ -172,6 +172,10 @@ def _compare_lines(
     if reported.lines.empty and not recomputed.lines.empty:
         note = f"The report has no lines: {len(recomputed.lines)} recomputed lines could not be compared one by one."
         return _Compared(Comparison("line", 0, 0, not_compared=len(recomputed.lines)), [], [note])
+    if recomputed.totals_only:
+        count = len(reported.lines)
+        note = f"The report was recomputed without lines (lines=False): {count} reported lines were not compared."
+        return _Compared(Comparison("line", 0, 0, not_compared=count), [], [note])
     key, notes = ["line_id", "ledger_id"], []
     if _has_cash_side_ids(reported.lines, recomputed.lines, line_entries):
         key = ["journal_entry_id", "ledger_id"]
@@ -360,7 +364,7 @@ def _cash_ledger_notes(only_reported: set[str], only_recomputed: set[str]) -> li
 def _compare_ledgers(reported: CashFlowReport, recomputed: CashFlowReport, lines: _Compared) -> list[_Compared]:
     """Compare the net cash flow of each ledger, alone and with its descendants."""
     amounts, expected = reported.ledgers, recomputed.ledgers
-    has_lines = bool(lines.comparison.compared or recomputed.lines.empty)
+    has_lines = bool(lines.comparison.compared or (recomputed.lines.empty and not recomputed.totals_only))
     own = _compare_amounts(
         "net_cash_flow",
         amounts_by_ledger(amounts, "net_cash_flow"),
@@ -369,7 +373,7 @@ def _compare_ledgers(reported: CashFlowReport, recomputed: CashFlowReport, lines
     )
     totals = amounts_by_ledger(amounts, "total_net_cash_flow")
     expected_totals = amounts_by_ledger(expected, "total_net_cash_flow")
-    parents = set(expected_totals) - set(recomputed.lines["ledger_id"])
+    parents = set(expected_totals) - _ledgers_with_lines(recomputed)
     notes = []
     if parents and parents.isdisjoint(totals):
         expected_totals = {key: amount for key, amount in expected_totals.items() if key not in parents}
@@ -430,6 +434,13 @@ def _compare_amounts(
             differences.append(Difference(what, ledger_id, None, None, *amounts, explain(ledger_id, gap)))
     left_out = len(listed) - len(ledger_ids)
     return _Compared(Comparison(what, len(ledger_ids), len(differences), independent, left_out), differences, [])
+
+
+def _ledgers_with_lines(report: CashFlowReport) -> set[str]:
+    """Ledgers that have lines of their own; in a report without lines, those with a net cash flow of their own."""
+    if report.totals_only:
+        return {ledger_id for ledger_id, amount in amounts_by_ledger(report.ledgers, "net_cash_flow").items() if amount}
+    return set(report.lines["ledger_id"])
 
 
 def _ledger_names(reported: CashFlowReport, recomputed: CashFlowReport) -> dict[str, str]:

@@ -235,7 +235,7 @@ def explain_net_cash_flows(line_differences: list[Difference], *, has_lines: boo
     def explain(ledger_id: str, difference: Decimal) -> str:
         count = counts[ledger_id]
         if not has_lines:
-            return "the report has no lines that could explain it"
+            return "no lines were compared that could explain it"
         if not count:
             return "the lines of this ledger agree: the reported figure is not the sum of its own lines"
         if sums[ledger_id] == difference:

@@ -444,8 +444,33 @@ def test_a_report_without_lines_is_compared_by_ledger():
     wrong = reconciled(changed(bare, "ledgers", "rent", "net_cash_flow", lambda net: net + CENT))
     assert differences_of(wrong)["net_cash_flow", "rent", None] == (
         CENT,
-        "the report has no lines that could explain it",
+        "no lines were compared that could explain it",
     )
+
+
+def test_totals_alone_do_not_claim_that_lines_agree():
+    """Against a report recomputed without lines the totals are compared, and the reported lines counted as not."""
+    options = {"time_zone": "America/New_York", "lines": False}
+    totals = recompute_cash_flow(LINES, ledger_frame(), "2025-01-01", "2025-01-31", **options)
+    reported = without_rows_of_parents(REPORT)
+    for report in (REPORT, reported):
+        outcome = reconcile(report, totals, line_entries=LINES)
+        assert outcome.ties
+        assert not outcome.compared_everything
+        assert f"lines not compared ({len(REPORT.lines)} of {len(REPORT.lines)})" in outcome.summary()
+        assert "agree to the last digit" in outcome.summary()
+        assert any("recomputed without lines (lines=False)" in note for note in outcome.notes)
+    wrong = reconcile(changed(REPORT, "ledgers", "rent", "net_cash_flow", lambda net: net + CENT), totals)
+    assert differences_of(wrong)["net_cash_flow", "rent", None] == (
+        CENT,
+        "no lines were compared that could explain it",
+    )
+
+
+def without_rows_of_parents(report):
+    """Report that does not list ledgers without lines of their own."""
+    rows = report.ledgers["ledger_id"].isin(report.lines["ledger_id"])
+    return dataclasses.replace(report, ledgers=report.ledgers[rows].reset_index(drop=True))
 
 
 def with_cash_side_ids(report):

@@ -1,0 +1,79 @@
+"""Recomputing on PySpark: the same report as on pandas from 250,000 lines, with and without its lines."""
+
+import runpy
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from accounting_analytics.cash_flow import recompute_cash_flow
+from accounting_analytics.money import to_floats
+
+LINES = 250_000
+MARCH = ("2024-03-01", "2024-03-31")
+ZONE = "America/New_York"
+TABLES = ("ledgers", "lines", "starting_balances", "ending_balances")
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def session():
+    """Return a local Spark session with little overhead."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415 (skipped where PySpark is missing)
+
+    settings = {
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "1g",
+    }
+    builder = SparkSession.builder.master("local[2]").appName("tests")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def books(tmp_path_factory):
+    """Return the paths of books with decimals and with floats, and the chart of accounts."""
+    folder = tmp_path_factory.mktemp("books")
+    benchmark = runpy.run_path(str(Path(__file__).parent / "benchmarks" / "recompute.py"))
+    benchmark["write_books"](folder, LINES)
+    decimals = pq.read_table(folder / "lines.parquet")
+    floats = pa.array(to_floats(decimals["signed_amount"]))
+    column = decimals.column_names.index("signed_amount")
+    pq.write_table(decimals.set_column(column, "signed_amount", floats), folder / "floats.parquet")
+    paths = {"decimals": folder / "lines.parquet", "floats": folder / "floats.parquet"}
+    return paths, pd.read_parquet(folder / "ledgers.parquet")
+
+
+@pytest.mark.parametrize(
+    ("amounts", "session_zone", "lines"),
+    [
+        ("decimals", "UTC", True),
+        ("floats", "Asia/Tokyo", True),
+        ("decimals", "Asia/Tokyo", False),
+        ("floats", "UTC", False),
+    ],
+)
+def test_spark_makes_the_report_of_pandas(session, books, amounts, session_zone, lines):
+    """Every table and total is the same, in any time zone of the session; without lines only their table is empty."""
+    paths, ledgers = books
+    session.conf.set("spark.sql.session.timeZone", session_zone)
+    on_spark = session.read.parquet(str(paths[amounts]))
+    table = pq.read_table(paths[amounts])
+    report = recompute_cash_flow(on_spark, ledgers, *MARCH, time_zone=ZONE, lines=lines, scale=2).checked()
+    expected = recompute_cash_flow(table, ledgers, *MARCH, time_zone=ZONE, scale=2)
+    assert len(expected.lines) > 1000
+    assert len(report.lines) == (len(expected.lines) if lines else 0)
+    for name in TABLES if lines else (name for name in TABLES if name != "lines"):
+        pd.testing.assert_frame_equal(getattr(report, name), getattr(expected, name))
+    assert report.starting_cash_balance == expected.starting_cash_balance != 0
+    assert report.ending_cash_balance == expected.ending_cash_balance
+    assert report.notes == expected.notes
