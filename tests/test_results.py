@@ -14,7 +14,7 @@ import accounting_analytics as aa
 from accounting_analytics.completeness import Certificate, Check
 from accounting_analytics.demo_company import DemoSummary
 from accounting_analytics.diagnosis import Finding, Part, Verdict
-from accounting_analytics.exports import ExportedFile, Manifest
+from accounting_analytics.exports import ExportDifference, ExportedFile, ExportVerification, Manifest
 from accounting_analytics.loader.parquet_sink import LoadedFile
 from accounting_analytics.notebook_jobs import NotebookRun
 from accounting_analytics.periods import Period
@@ -30,6 +30,7 @@ COMPLETE = (
     aa.MonthlyReconciliation,
     aa.Reconciliation,
     Certificate,
+    ExportVerification,
     Manifest,
 )
 # members that a class leaves out, and why
@@ -123,6 +124,7 @@ EXAMPLES = [
         named_lines_checked=True,
         checks=(Check("entries balance", 1, 0),),
     ),
+    ExportVerification(Path("out"), 1, 3, (ExportDifference("<Sales>.parquet", "rows", "3", "2"),)),
     Manifest(
         folder=Path("out"),
         start_date="2025-01-01",

@@ -74,6 +74,9 @@ RowLimit = Annotated[int, typer.Option("--limit", min=1, help="Print at most thi
 AllRows = Annotated[bool, typer.Option("--all", help="Print every row.")]
 ExportFormat = Annotated[str, typer.Option("--format", help=f"Format of the files: {', '.join(FORMATS)}.")]
 Output = Annotated[Path, typer.Option("--output", help="Folder to write to.")]
+ExportFolder = Annotated[
+    Path, typer.Argument(metavar="DIR", help="Folder of an export, or one version of it.", show_default=False)
+]
 OutputToCheck = Annotated[Path, typer.Option("--output", help="Folder to check for space and write access.")]
 
 Rules = Annotated[Path, typer.Option("--rules", help="Rules file (TOML): which description means which category.")]

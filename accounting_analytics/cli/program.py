@@ -36,6 +36,7 @@ from accounting_analytics.cli.commands import (
     serve,
     tokens,
     verify,
+    verify_export,
 )
 from accounting_analytics.cli.options import Version
 from accounting_analytics.cli.output import print_message
@@ -64,6 +65,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "apply": apply.apply,
     "verify": verify.verify,
     "export": export.export,
+    "verify-export": verify_export.verify_export,
     "run": run.run,
     "doctor": doctor.doctor,
 }

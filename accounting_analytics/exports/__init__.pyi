@@ -1,14 +1,18 @@
 from .manifest import ExportedFile, Manifest
 from .parquet import export_parquet
 from .registry import FORMATS, Export, find_export
+from .verification import ExportDifference, ExportVerification, verify_export
 from .version_folder import VersionFolder
 
 __all__ = [
     "FORMATS",
     "Export",
+    "ExportDifference",
+    "ExportVerification",
     "ExportedFile",
     "Manifest",
     "VersionFolder",
     "export_parquet",
     "find_export",
+    "verify_export",
 ]

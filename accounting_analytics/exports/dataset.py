@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
+from accounting_analytics.exports.control_totals import control_totals
 from accounting_analytics.exports.manifest import MANIFEST, ExportedFile, Manifest
 from accounting_analytics.exports.star_schema.merged_months import (
     gaps_between_months,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
     from accounting_analytics.exports.star_schema.tables import StarTable
 
-_SUM_DIGITS = 38
 _FIXED_BY_FIRST_EXPORT = ("time_zone", "scale", "currency", "fiscal_year_start_month")
 
 
@@ -165,17 +165,6 @@ def describe_file(path: Path, part: Part) -> ExportedFile:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return ExportedFile(part.name, part.table.name, part.month, part.rows.num_rows, control_totals(part.rows), digest)
-
-
-def control_totals(rows: pa.Table) -> dict[str, str]:
-    """Exact sum of each amount column, as text."""
-    totals = {}
-    for field in rows.schema:
-        if pa.types.is_decimal(field.type):
-            # summed with more digits, because sums of 18 digits may have more
-            wide = rows[field.name].cast(pa.decimal128(_SUM_DIGITS, field.type.scale))
-            totals[field.name] = f"{pc.sum(wide, min_count=0).as_py():f}"
-    return totals
 
 
 def _parts(tables: Mapping[str, pa.Table], months: Iterable[str]) -> Iterator[Part]:

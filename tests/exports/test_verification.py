@@ -1,0 +1,127 @@
+"""Verification of an export: a whole one passes, and each kind of damage is named with its file."""
+
+import json
+import shutil
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import InputError
+from accounting_analytics.exports import verify_export
+
+LINES = "fact_line_entry/month=2025-02/fact_line_entry.parquet"
+FLOWS = "fact_cash_flow_line/month=2025-02/fact_cash_flow_line.parquet"
+
+
+@pytest.fixture(scope="module")
+def exported(frames, tmp_path_factory):
+    """Return the folder of an export, which no test changes."""
+    folder = tmp_path_factory.mktemp("exported") / "out"
+    aa.export_parquet(folder, **frames)
+    return folder
+
+
+@pytest.fixture
+def version(exported, tmp_path):
+    """Return a copy of the version."""
+    return shutil.copytree(exported / "current", tmp_path / "version")
+
+
+def rewrite(version, name, change):
+    """Change the rows of a file."""
+    path = version / name
+    rows = change(pq.ParquetFile(path).read())
+    pq.write_table(rows, path, store_decimal_as_integer=True, store_schema=False)
+
+
+def checks(version):
+    """Return the file and check of each difference."""
+    return {(difference.file, difference.check) for difference in verify_export(version).differences}
+
+
+def test_a_whole_export_is_verified(exported):
+    """The folder, the link and the version are the same export, and nothing differs."""
+    for folder in (exported, exported / "current", exported / "versions" / "1"):
+        result = verify_export(folder)
+        assert (result.verified, result.folder) == (True, (exported / "versions" / "1").resolve())
+        assert result.summary().startswith("Verified: ")
+    assert result.rows == sum(aa.exports.Manifest.load(result.folder).tables.values())
+
+
+def test_files_that_are_missing_or_not_listed(version):
+    """Both are named; what refers to a missing table is not a difference of its own."""
+    (version / "dim_ledger.parquet").unlink()
+    (version / LINES).with_name("more.parquet").touch()
+    extra = "fact_line_entry/month=2025-02/more.parquet"
+    assert checks(version) == {("dim_ledger.parquet", "file"), (extra, "file")}
+
+
+@pytest.mark.parametrize("size", [-50, 10, 0])
+def test_damaged_files(version, size):
+    """A file that is cut off is named, with its digest."""
+    path = version / LINES
+    path.write_bytes(path.read_bytes()[:size])
+    assert checks(version) == {(LINES, "sha256"), (LINES, "content")}
+
+
+def test_changed_bytes(version):
+    """A single changed byte is found."""
+    path = version / LINES
+    content = bytearray(path.read_bytes())
+    content[1000] ^= 1
+    path.write_bytes(content)
+    assert (LINES, "sha256") in checks(version)
+
+
+def test_changed_rows(version):
+    """A doubled row changes rows and sums, and its key is named."""
+    rewrite(version, LINES, lambda rows: pa.concat_tables([rows, rows.slice(0, 1)]))
+    found = verify_export(version)
+    assert {difference.check for difference in found.differences} == {
+        "sha256",
+        "rows",
+        "sum of amount",
+        "sum of signed_amount",
+        "key line_entry_id",
+    }
+    assert "more rows of" in found.explain()
+
+
+def test_changed_columns(version):
+    """A column that is missing or of another type is named, and not read."""
+    rewrite(version, FLOWS, lambda rows: rows.drop_columns("transaction_id"))
+    assert (FLOWS, "columns") in checks(version)
+
+
+def test_foreign_keys_without_a_row(version):
+    """A ledger that the dimension lacks is named with the file that refers to it."""
+    used = pq.ParquetFile(version / FLOWS).read()["ledger_id"][0].as_py()
+    rewrite(version, "dim_ledger.parquet", lambda rows: rows.filter(pc.not_equal(rows["ledger_id"], used)))
+    assert (FLOWS, "foreign key ledger_id") in checks(version)
+    assert used in verify_export(version).explain()
+
+
+def test_months_that_dim_load_does_not_have(version):
+    """A month in the files only, and a table of which no file is listed, are named."""
+    rewrite(version, "dim_load.parquet", lambda rows: rows.slice(0, 2))
+    manifest = json.loads((version / "manifest.json").read_bytes())
+    manifest["files"] = [file for file in manifest["files"] if file["table"] != "fact_transfer"]
+    (version / "manifest.json").write_text(json.dumps(manifest))
+    found = checks(version)
+    assert {
+        ("fact_line_entry", "month 2025-03"),
+        ("fact_transfer", "month 2025-01"),
+        ("fact_transfer", "table"),
+    } <= found
+
+
+def test_folders_without_an_export_are_refused(tmp_path):
+    """An empty folder, a file and a damaged manifest are errors that name the manifest."""
+    with pytest.raises(InputError, match=r"manifest\.json cannot be read: No such file or directory; name the folder"):
+        verify_export(tmp_path)
+    (tmp_path / "manifest.json").write_text('{"format": 2, "files": [{"name": ')
+    with pytest.raises(InputError, match=r"manifest\.json is not the manifest of an export, or is damaged"):
+        verify_export(tmp_path)
