@@ -1,0 +1,258 @@
+"""The questions: each answer of DuckDB equals a figure of the package, or one counted from the line entries."""
+
+from collections import Counter, defaultdict
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.categorization.merchants import merchants
+from accounting_analytics.errors import InputError
+from accounting_analytics.exports import questions
+from accounting_analytics.exports.questions import QUESTIONS, Question
+from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA
+
+NOTHING = Decimal("0.00")
+
+
+class Answers:
+    """Exported books in DuckDB, and the frames they were exported from."""
+
+    def __init__(self, frames, folder):
+        self.ledgers, self.report = frames["ledgers"].set_index("id"), frames["report"].exact()
+        self.lines = aa.schemas.LineEntries.exact(frames["line_entries"]).frame
+        self.lines["day"] = self.lines["datetime"].dt.tz_convert(self.report.period.time_zone).dt.date
+        self.transfers = set(self.ledgers.index[self.ledgers["sub_type"] == "transfers_between_accounts"])
+        aa.export_parquet(folder, **frames)
+        current = (folder / "current").resolve()
+        self.database = duckdb.connect()
+        for table in STAR_SCHEMA:
+            files = f"{table.name}/*/*.parquet" if table.is_partitioned else f"{table.name}.parquet"
+            options = ", hive_types = {'month': varchar}" if table.is_partitioned else ""
+            select = f"select * from read_parquet('{current / files}'{options})"  # noqa: S608 (our own path)
+            self.database.execute(f"create view {table.name} as {select}")
+
+    def __call__(self, name, **parameters):
+        """Return the rows of an answer."""
+        answer = self.database.sql(Question.named(name).sql, params=parameters)
+        return answer.to_arrow_table().to_pylist()
+
+    def flows(self):
+        """Return the report's lines without transfers, each with its local month."""
+        flows = self.report.lines[~self.report.lines["ledger_id"].isin(self.transfers)]
+        days = flows["datetime"].dt.tz_convert(self.report.period.time_zone)
+        return flows.assign(month=days.dt.strftime("%Y-%m")).to_dict("records")
+
+
+@pytest.fixture(scope="module", params=["frames", "generated_frames"])
+def answers(request, tmp_path_factory):
+    """Return the answers about the demo's books, and about the generated ones."""
+    books = Answers(request.getfixturevalue(request.param), tmp_path_factory.mktemp("answers") / "out")
+    yield books
+    books.database.close()
+
+
+def in_and_out(amounts):
+    """Return number, inflow and outflow of amounts."""
+    listed = list(amounts)
+    inflow = sum((amount for amount in listed if amount > 0), NOTHING)
+    return len(listed), inflow, sum(listed, NOTHING) - inflow
+
+
+def test_every_query_is_a_question():
+    """Each file is listed, starts with its question and the grain of the answer, and is one query."""
+    folder = Path(questions.__file__).parent
+    assert {path.stem for path in folder.glob("*.sql")} == set(QUESTIONS)
+    for name in QUESTIONS:
+        question = Question.named(name)
+        assert question.text.endswith("?")
+        assert question.sql.splitlines()[1].startswith("-- Grain: one ")
+        assert question.grain.startswith("one ")
+        assert len(duckdb.extract_statements(question.sql)) == 1
+
+
+def test_unknown_questions_are_refused():
+    """The message lists the questions."""
+    with pytest.raises(InputError, match=f"there is no question 'profit'; the questions are: {QUESTIONS[0]}, "):
+        Question.named("profit")
+
+
+def test_cash_by_month(answers):
+    """Net cash flow of each month is that of the report's lines; balances go from the report's start to its end."""
+    rows, expected = answers("cash_by_month"), defaultdict(Decimal)
+    for flow in answers.flows():
+        expected[flow["month"]] += flow["amount"]
+    assert {row["month"]: row["net_cash_flow"] for row in rows} == expected
+    assert rows[0]["starting_cash"] == answers.report.starting_cash_balance
+    assert rows[-1]["ending_cash"] == answers.report.ending_cash_balance
+    for row in rows:
+        assert row["starting_cash"] + row["net_cash_flow"] + row["transfers"] == row["ending_cash"]
+        assert row["transfers"] == 0
+
+
+def test_in_against_out(answers):
+    """Inflow and outflow of each account and month are those of the report's lines of the account."""
+    ids = {ledger["name"]: key for key, ledger in answers.ledgers[answers.ledgers["report_cash_flow"]].iterrows()}
+    amounts = defaultdict(list)
+    for flow in answers.flows():
+        amounts[flow["month"], ids[flow["cash_flow_ledger_name"]]].append(flow["amount"])
+    rows = answers("in_against_out")
+    found = {(row["month"], row["cash_ledger_id"]): (row["inflow"], row["outflow"]) for row in rows}
+    assert found == {key: in_and_out(listed)[1:] for key, listed in amounts.items()}
+    assert all(row["inflow"] + row["outflow"] == row["net_cash_flow"] for row in rows)
+    assert {row["cash_ledger_name"] for row in rows} <= set(ids)
+
+
+def test_top_expenses_by_parent(answers):
+    """The cost of each group is the net cash flow that the report has for its categories; the largest is first."""
+    expected, figures = defaultdict(Decimal), answers.report.ledgers
+    for ledger_id, flow in zip(figures["ledger_id"], figures["net_cash_flow"], strict=True):
+        ledger = answers.ledgers.loc[ledger_id]
+        has_lines = ledger_id in set(answers.report.lines["ledger_id"])
+        if ledger["type"] == "expense" and has_lines:
+            expected[ledger["parent_id"]] -= flow
+    rows = answers("top_expenses_by_parent")
+    assert len(rows) >= 5
+    assert {row["parent_ledger_id"]: row["cost"] for row in rows} == expected
+    assert [row["cost"] for row in rows] == sorted(expected.values(), reverse=True)
+
+
+def test_balance_by_day(answers):
+    """The balance of each account and day is its starting balance plus its line entries up to that day."""
+    starting = answers.report.starting_balances
+    days = sorted({row["date"] for row in answers("balance_by_day")})
+    assert (days[0], days[-1]) == (answers.report.period.start_date, answers.report.period.end_date)
+    expected = {}
+    for ledger_id, balance in zip(starting["ledger_id"], starting["cash_balance"], strict=True):
+        own = answers.lines[answers.lines["ledger_id"] == ledger_id]
+        by_day = defaultdict(Decimal)
+        for day, amount in zip(own["day"], own["signed_amount"], strict=True):
+            by_day[day] += amount
+        running = balance
+        for day in days:
+            running += by_day[day]
+            expected[day, ledger_id] = running
+    rows = answers("balance_by_day")
+    assert {(row["date"], row["cash_ledger_id"]): row["closing_balance"] for row in rows} == expected
+    assert len(rows) == len(expected)
+
+
+def test_uncategorized_ageing(answers):
+    """Number and amount of each age band are those of the queue of uncategorized transactions."""
+    queue = aa.uncategorized_queue(answers.lines, answers.ledgers.reset_index())
+    last = answers.report.period.end_date
+    days = queue["datetime"].dt.tz_convert(answers.report.period.time_zone).dt.date
+    ages = [(last - day).days for day in days]
+    rows = answers("uncategorized_ageing")
+    assert sum(row["line_entries"] for row in rows) == len(queue) > 10
+    for row in rows:
+        band = [
+            amount
+            for age, amount in zip(ages, queue["category_amount"], strict=True)
+            if row["from_days"] <= age <= row["to_days"]
+        ]
+        assert (row["line_entries"], row["inflow"], row["outflow"]) == in_and_out(band)
+
+
+def test_cash_flow_by_tag(answers):
+    """Each tag has the cash flow of the report's lines that carry it."""
+    names, carried = {}, {}
+    for line_id, tags, tag_names in zip(
+        answers.lines["id"], answers.lines["tag_ids"], answers.lines["tag_names"], strict=True
+    ):
+        carried[line_id] = tags.split("|") if tags else [None]
+        names |= dict(zip(carried[line_id], tag_names.split("|") if tags else [None], strict=True))
+    amounts = defaultdict(list)
+    for flow in answers.flows():
+        for tag in carried[flow["line_id"]]:
+            amounts[tag].append(flow["amount"])
+    rows = answers("cash_flow_by_tag")
+    assert len(rows) >= 2
+    found = {row["tag_id"]: (row["cash_flow_lines"], row["inflow"], row["outflow"]) for row in rows}
+    assert found == {tag: in_and_out(listed) for tag, listed in amounts.items()}
+    assert {row["tag_id"]: row["tag_name"] for row in rows} == {tag: names[tag] for tag in amounts}
+
+
+def test_cash_flow_by_tag_is_the_report_of_a_tag(frames, demo_company, tmp_path):
+    """The service's report of one tag has the same inflows and outflows."""
+    answers = Answers(frames, tmp_path / "out")
+    period = answers.report.period
+    for row in answers("cash_flow_by_tag"):
+        if row["tag_id"]:
+            report = aa.load_cash_flow_report(
+                demo_company.client, period.start_date, period.end_date, time_zone="America/New_York",
+                tag_ids=[row["tag_id"]],
+            ).exact()  # fmt: skip
+            assert (row["cash_flow_lines"], row["inflow"], row["outflow"]) == in_and_out(report.lines["amount"])
+
+
+def test_cash_flow_by_merchant(answers):
+    """Each merchant has the cash flow of the entries whose transaction on the account is with it."""
+    own = answers.lines.dropna(subset="transaction_id").sort_values(["datetime", "id"])
+    described = dict(zip(own["transaction_id"], merchants(own["transaction_description"].fillna("")), strict=True))
+    of_account = {
+        (entry, name): transaction
+        for entry, name, transaction in zip(
+            own["journal_entry_id"], own["ledger_name"], own["transaction_id"], strict=True
+        )
+    }
+    amounts = defaultdict(list)
+    for flow in answers.flows():
+        transaction = of_account.get((flow["journal_entry_id"], flow["cash_flow_ledger_name"]))
+        amounts[described.get(transaction) or flow["journal_entry_description"]].append(flow["amount"])
+    rows = answers("cash_flow_by_merchant")
+    assert len(rows) > 10
+    found = {row["merchant"]: (row["cash_flow_lines"], row["inflow"], row["outflow"]) for row in rows}
+    assert found == {merchant: in_and_out(listed) for merchant, listed in amounts.items()}
+
+
+def test_month_over_month(answers):
+    """Each category and month has the cash flow of the report of that month, and the difference to the one before."""
+    flows = answers.flows()
+    months = [month.start_date.isoformat()[:7] for month in answers.report.period.months()]
+    sums = Counter()
+    for flow in flows:
+        sums[flow["ledger_id"], flow["month"]] += flow["amount"]
+    expected = {}
+    for ledger_id in {flow["ledger_id"] for flow in flows}:
+        for before, month in zip([None, *months], months, strict=False):
+            now = Decimal(sums[ledger_id, month])
+            earlier = None if before is None else Decimal(sums[ledger_id, before])
+            expected[ledger_id, month] = (now, earlier, None if earlier is None else now - earlier)
+    rows = answers("month_over_month")
+    assert expected == {
+        (row["ledger_id"], row["month"]): (row["net_cash_flow"], row["month_before"], row["difference"]) for row in rows
+    }
+
+
+def test_amounts_by_statement_section(answers):
+    """Each section has the debits and credits of its line entries; all sections balance."""
+    expected = defaultdict(lambda: [NOTHING, NOTHING])
+    for ledger_id, side, amount in zip(
+        answers.lines["ledger_id"], answers.lines["debit_credit"], answers.lines["amount"], strict=True
+    ):
+        expected[answers.ledgers.loc[ledger_id, "sub_type"]][side == "credit"] += amount
+    rows = answers("amounts_by_statement_section")
+    found = {row["statement_section"]: [row["debit"], row["credit"]] for row in rows}
+    assert found == {name.replace("_", " ").capitalize(): both for name, both in expected.items()}
+    assert sum(row["debit"] for row in rows) == sum(row["credit"] for row in rows)
+    for row in rows:
+        grown = row["debit"] - row["credit"]
+        assert row["change"] == (grown if row["type"] in {"asset", "expense"} else -grown)
+
+
+def test_entries_of_category(answers):
+    """Every category's figure of every month is explained by whole journal entries, which balance."""
+    figures, entries = defaultdict(Decimal), defaultdict(set)
+    for flow in answers.flows():
+        figures[flow["ledger_id"], flow["month"]] += flow["amount"]
+        entries[flow["ledger_id"], flow["month"]].add(flow["journal_entry_id"])
+    for (ledger_id, month), figure in list(figures.items())[:20]:
+        rows = answers("entries_of_category", ledger_id=ledger_id, month=month)
+        assert -sum(row["signed_amount"] for row in rows if row["is_in_cash_flow"]) == figure
+        assert {row["journal_entry_id"] for row in rows} == entries[ledger_id, month]
+        assert sum(row["signed_amount"] for row in rows) == 0
+        whole = answers.lines["journal_entry_id"].isin(entries[ledger_id, month])
+        assert {row["line_entry_id"] for row in rows} == set(answers.lines.loc[whole, "id"])
