@@ -93,6 +93,15 @@ def test_every_month_ties(demo_company, loaded, zone, books_start):
     assert {month.period.time_zone for month in result.reconciliations} == {zone}
 
 
+def test_the_lines_of_the_period_are_of_one_moment(demo_company):
+    """The requested days are read twice, not the history before them."""
+    month = ("2025-02-01", "2025-02-28")
+    result = aa.reconcile_months(demo_company.client, *month, time_zone=ZONES[0], books_start=START)
+    load = result.line_entries.attrs["load"]
+    assert (load["start_date"], load["consistency"], load["verified"]) == (START, "all", "/".join(month))
+    assert "the other 31 days" in " ".join(aa.check_completeness(result.line_entries).explain().split())
+
+
 def test_anchored_balances_are_never_independent(demo_company, loaded):
     """Agreement of anchored starting balances proves nothing in any month; that of summed ones counts."""
     for books_start, expected in ((None, {False}), (START, {True})):

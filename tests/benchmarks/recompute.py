@@ -3,24 +3,31 @@
 Run ``python tests/benchmarks/recompute.py [--lines 10000000] [--period month] [--rounds 5]``. The naive program is
 what an analyst would write: merge the ledgers, mark the entries with a cash line, group and sum, amounts as (inexact)
 floats. All programs read the same Parquet file of five years, make all tables of the report of one of its years or
-months, lines included, and must agree on the net cash flow.
+months, lines included, and must agree on the net cash flow. Those called "totals" make the report with ``lines=False``.
+PySpark (if it and Java are installed) runs on this machine alone: its start is part of every run, and its peak memory
+is that of Python, without the Java process.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 PERIODS = {"month": ("2024-03-01", "2024-03-31"), "year": ("2024-01-01", "2024-12-31")}
 ZONE = "America/New_York"
-PROGRAMS = ("naive pandas", "pandas", "pyarrow", "polars lazy", "duckdb")
+ENGINES = ("pandas", "pyarrow", "polars lazy", "duckdb", "spark")
+TOTALS = " totals"
+PROGRAMS = ("naive pandas", *ENGINES, *(f"{engine}{TOTALS}" for engine in ENGINES))
 COLUMNS = ["id", "ledger_id", "journal_entry_id", "journal_entry_description", "datetime", "signed_amount"]
 
 
@@ -100,6 +107,30 @@ def naive(folder: Path, start: str, end: str) -> tuple[float, float]:
     return time.perf_counter() - began, round(float(net.sum()), 2)
 
 
+def spark_session() -> Any:
+    """Return a session on this machine, with as many partitions as it has cores."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    settings = {
+        "spark.sql.shuffle.partitions": str(os.cpu_count()),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "4g",
+    }
+    builder = SparkSession.builder.master("local[*]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def installed_programs() -> list[str]:
+    """Return the programs that this machine can run; those of Spark need PySpark and Java."""
+    has_spark = importlib.util.find_spec("pyspark") is not None and shutil.which("java") is not None
+    return [program for program in PROGRAMS if has_spark or not program.startswith("spark")]
+
+
 def recomputed(program: str, folder: Path, start: str, end: str) -> tuple[float, float]:
     """Recompute with this package on one engine; return seconds (reading included where it is lazy), and the net."""
     import pandas as pd  # noqa: PLC0415
@@ -108,26 +139,29 @@ def recomputed(program: str, folder: Path, start: str, end: str) -> tuple[float,
 
     path = folder / "lines.parquet"
     ledgers = pd.read_parquet(folder / "ledgers.parquet")
-    if program == "pandas":
+    engine = program.removesuffix(TOTALS)
+    if engine == "pandas":
         import pyarrow as pa  # noqa: PLC0415
         import pyarrow.parquet as pq  # noqa: PLC0415
 
         exact = pd.ArrowDtype(pa.decimal128(38, 2))
         lines = pq.read_table(path, columns=COLUMNS).to_pandas(types_mapper={exact.pyarrow_dtype: exact}.get)
-    elif program == "pyarrow":
+    elif engine == "pyarrow":
         import pyarrow.parquet as pq  # noqa: PLC0415
 
         lines = pq.read_table(path, columns=COLUMNS)
-    elif program == "polars lazy":
+    elif engine == "polars lazy":
         import polars as pl  # noqa: PLC0415
 
         lines = pl.scan_parquet(path)
-    else:
+    elif engine == "duckdb":
         import duckdb  # noqa: PLC0415
 
         lines = duckdb.read_parquet(str(path))
+    else:
+        lines = spark_session().read.parquet(str(path))
     began = time.perf_counter()
-    report = recompute_cash_flow(lines, ledgers, start, end, time_zone=ZONE)
+    report = recompute_cash_flow(lines, ledgers, start, end, time_zone=ZONE, lines=program == engine)
     return time.perf_counter() - began, float(report.net_cash_flow)
 
 
@@ -148,10 +182,10 @@ def compare(lines: int, rounds: int, period: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         subprocess.run([sys.executable, __file__, "--write", "--lines", str(lines), "--folder", name], check=True)  # noqa: S603
-        runs = {program: [] for program in PROGRAMS}
+        runs = {program: [] for program in installed_programs()}
         for _ in range(rounds):
-            for program in PROGRAMS:
-                runs[program].append(measured(program, folder, period))
+            for program, of_program in runs.items():
+                of_program.append(measured(program, folder, period))
     median = {
         program: {key: statistics.median(run[key] for run in of_program) for key in of_program[0]}
         for program, of_program in runs.items()
@@ -160,10 +194,10 @@ def compare(lines: int, rounds: int, period: str) -> None:
         sys.exit(f"the programs do not agree: { {program: one['net'] for program, one in median.items()} }")
     base = median["naive pandas"]
     print(f"{lines} lines, the report of one {period} of five years, {rounds} rounds, medians")
-    print(f"{'':14}{'process s':>10}{'ratio':>7}{'calculation s':>15}{'ratio':>7}{'peak MB':>9}")
+    print(f"{'':18}{'process s':>10}{'ratio':>7}{'calculation s':>15}{'ratio':>7}{'peak MB':>9}")
     for program, one in median.items():
         print(
-            f"{program:14}{one['process']:10.2f}{base['process'] / one['process']:7.1f}"
+            f"{program:18}{one['process']:10.2f}{base['process'] / one['process']:7.1f}"
             f"{one['calculation']:15.2f}{base['calculation'] / one['calculation']:7.1f}{one['peak']:9.0f}"
         )
 

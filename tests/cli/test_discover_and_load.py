@@ -51,6 +51,7 @@ def test_checkpoint(run, assert_refused, tmp_path, demo_company):
     arguments = (*PERIOD, "--checkpoint", "windows")
     first = run("reconcile", *arguments, "--json", **demo_company.environment())
     assert first.returncode == 0, first.stderr
+    assert "no day changed while it was read" in first.stderr
     planned = run("reconcile", *arguments, "--dry-run", "--json", **demo_company.environment())
     plan = json.loads(planned.stdout)
     assert plan["calls"] == plan["lines"] == 0 < plan["kept_lines"]
