@@ -35,17 +35,27 @@ class LoadOptions(NamedTuple):
 
 
 def load_books(
-    client: LedgerClient, first_day: date, period: Period, options: LoadOptions, *, report_count: int
+    client: LedgerClient,
+    first_day: date,
+    period: Period,
+    options: LoadOptions,
+    *,
+    report_count: int,
+    discovered: Period | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Chart of accounts and line entries of all its ledgers, from `first_day` to the end of the period.
 
     The lines of the period are those of one moment; in the history before it, a change shows in the starting balances.
+    Ledgers are discovered in the same days, or in those of `discovered`.
     """
-    from accounting_analytics.periods import zone
+    from accounting_analytics.periods import Period, zone
 
     zone(period.time_zone)  # recomputing needs a zone with a name: refuse "localtime" before the load
     parents = None if options.parents is None else read_parents(options.parents)
-    ledgers = aa.discover_ledgers(client, first_day, period.end_date, time_zone=period.time_zone, parents=parents)
+    found_in = discovered or Period(first_day, period.end_date, period.time_zone)
+    ledgers = aa.discover_ledgers(
+        client, found_in.start_date, found_in.end_date, time_zone=period.time_zone, parents=parents
+    )
     print_notes(ledgers)
     days = (first_day, period.end_date, period.time_zone)
     lines = load_lines(client, ledgers["id"], days, options, consistency=period, report_count=report_count)

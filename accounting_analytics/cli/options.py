@@ -73,6 +73,27 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; amounts are te
 RowLimit = Annotated[int, typer.Option("--limit", min=1, help="Print at most this many rows; --json prints all.")]
 AllRows = Annotated[bool, typer.Option("--all", help="Print every row.")]
 ExportFormat = Annotated[str, typer.Option("--format", help=f"Format of the files: {', '.join(FORMATS)}.")]
+ReplaceMonths = Annotated[
+    bool, typer.Option("--replace-months", help="Replace only these months of the export, and keep all others.")
+]
+Currency = Annotated[
+    str | None,
+    typer.Option(
+        "--currency",
+        help="Name of the currency, such as USD; the service does not state it.",
+        show_default="that of the export whose months are replaced, or none",
+    ),
+]
+FiscalYearStartMonth = Annotated[
+    int | None,
+    typer.Option(
+        "--fiscal-year-start-month",
+        min=1,
+        max=12,
+        help="First month of the fiscal year.",
+        show_default="that of the export whose months are replaced, or 1",
+    ),
+]
 Output = Annotated[Path, typer.Option("--output", help="Folder to write to.")]
 ExportFolder = Annotated[
     Path, typer.Argument(metavar="DIR", help="Folder of an export, or one version of it.", show_default=False)

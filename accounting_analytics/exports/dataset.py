@@ -7,7 +7,7 @@ import os
 import shutil
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,6 +30,7 @@ from accounting_analytics.exports.star_schema.tables import (
     STAR_SCHEMA,
 )
 from accounting_analytics.messages import join_ids
+from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -128,7 +129,7 @@ def replace_months(
     OSError
         A file cannot be written.
     """
-    _require_same_settings(previous, manifest)
+    require_same_settings(previous, **{name: getattr(manifest, name) for name in _FIXED_BY_FIRST_EXPORT})
     old = {table.name: read_table(previous, table) for table in STAR_SCHEMA if not table.is_partitioned}
     require_whole_months(old[DIM_LOAD.name], tables[DIM_LOAD.name])
     months = tables[DIM_LOAD.name]["month"].to_pylist()
@@ -148,6 +149,50 @@ def replace_months(
         notes=(*manifest.notes, *gaps),
     )
     return write_dataset(folder, merged, whole, previous, months=months, kept=kept)
+
+
+def require_same_settings(previous: Manifest, **settings: object) -> None:
+    """Refuse settings other than those of the export whose months are to be replaced.
+
+    Raises
+    ------
+    InputError
+        A setting differs; the message has both.
+    """
+    for name, value in settings.items():
+        before = getattr(previous, name)
+        if before != value:
+            msg = (
+                f"the export in {previous.folder.parent.parent} has {name} {before!r}, not {value!r}; months of both "
+                "cannot be in one export; nothing was written"
+            )
+            raise InputError(msg)
+
+
+def keep_settings(previous: Manifest, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of the export whose months are to be replaced; one that is given must be the same.
+
+    Raises
+    ------
+    InputError
+        A setting differs.
+    """
+    require_same_settings(previous, **{name: value for name, value in settings.items() if value is not None})
+    return {name: getattr(previous, name) for name in settings}
+
+
+def period_with(previous: Manifest, period: Period) -> Period:
+    """Days of an export after the months of a period were replaced.
+
+    Raises
+    ------
+    InputError
+        The period has another time zone.
+    """
+    require_same_settings(previous, time_zone=period.time_zone)
+    exported = Period(previous.start_date, previous.end_date, previous.time_zone)
+    first, last = min(exported.start_date, period.start_date), max(exported.end_date, period.end_date)
+    return Period(first, last, period.time_zone)
 
 
 def read_table(manifest: Manifest, table: StarTable) -> pa.Table:
@@ -236,16 +281,5 @@ def _require_same_ledgers(previous: Manifest, discovered: Collection[str], month
             f"the months to replace have line entries of {len(absent)} ledger(s) that were not discovered now: "
             f"{join_ids(absent)}; discover the ledgers from {previous.start_date} to {previous.end_date} and load "
             "their line entries; nothing was written"
-        )
-        raise InputError(msg)
-
-
-def _require_same_settings(previous: Manifest, manifest: Manifest) -> None:
-    different = [name for name in _FIXED_BY_FIRST_EXPORT if getattr(previous, name) != getattr(manifest, name)]
-    if different:
-        name = different[0]
-        msg = (
-            f"the export in {previous.folder.parent.parent} has {name} {getattr(previous, name)!r}, not "
-            f"{getattr(manifest, name)!r}; months of both cannot be in one export; nothing was written"
         )
         raise InputError(msg)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accounting_analytics.errors import InputError
@@ -12,9 +11,12 @@ from accounting_analytics.exports.manifest import Manifest
 from accounting_analytics.exports.star_schema.build import build_star_schema
 from accounting_analytics.exports.star_schema.exported_books import ExportedBooks
 from accounting_analytics.exports.verdict import describe_agreement
-from accounting_analytics.exports.version_folder import VersionFolder
+from accounting_analytics.exports.version_folder import CURRENT, VersionFolder
+from accounting_analytics.messages import quote
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
     from accounting_analytics.cash_flow_report import CashFlowReport
@@ -66,13 +68,14 @@ def export_parquet(
         months cannot be combined with the earlier export.
     """
     folder = VersionFolder(output)
+    _require_month(fiscal_year_start_month)
     books = ExportedBooks.from_frames(line_entries, ledgers, report)
     verdict = describe_agreement(report, line_entries, ledgers)
     tables = build_star_schema(
         books, verdict=verdict, currency=currency, fiscal_year_start_month=fiscal_year_start_month
     )
     manifest = Manifest(
-        folder=Path(output),
+        folder=folder.path / CURRENT,
         start_date=str(report.period.start_date),
         end_date=str(report.period.end_date),
         time_zone=report.period.time_zone,
@@ -93,3 +96,9 @@ def export_parquet(
     except OSError as error:
         msg = f"the export to {output} failed ({error.strerror or error}); the previous content is unchanged"
         raise InputError(msg) from error
+
+
+def _require_month(number: int) -> None:
+    if number not in range(1, 13):
+        msg = f"fiscal_year_start_month is {quote(number)}; it is a month from 1 to 12"
+        raise InputError(msg)

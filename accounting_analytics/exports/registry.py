@@ -24,9 +24,17 @@ class Export(Protocol):
     """A function that writes books to a folder in one format."""
 
     def __call__(
-        self, output: str | Path, *, line_entries: pd.DataFrame, ledgers: pd.DataFrame, report: CashFlowReport
+        self,
+        output: str | Path,
+        *,
+        line_entries: pd.DataFrame,
+        ledgers: pd.DataFrame,
+        report: CashFlowReport,
+        replace_months: bool = False,
+        currency: str | None = None,
+        fiscal_year_start_month: int = 1,
     ) -> Manifest:
-        """Write the files and return their manifest."""
+        """Write the files and return their manifest; an option that the format does not have is refused."""
 
 
 def find_export(name: str) -> Export:

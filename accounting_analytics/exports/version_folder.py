@@ -32,6 +32,7 @@ CURRENT = "current"
 _VERSIONS = "versions"
 _LOCK = ".lock"
 _NEXT_LINK = f"{CURRENT}{TEMPORARY_SUFFIX}"
+_FILES_OF_EARLIER_EXPORTS = {"manifest.json", "fact_line_entry.parquet"}
 _NUMBER = re.compile(r"[1-9][0-9]*")
 
 
@@ -56,7 +57,14 @@ class VersionFolder:
         if not self.path.is_dir():
             msg = f"{self.path} is a file; name a folder to export to"
             raise InputError(msg)
-        others = {one.name for one in self.path.iterdir()} - {CURRENT, _VERSIONS, _LOCK, _NEXT_LINK}
+        names = {one.name for one in self.path.iterdir()}
+        if names >= _FILES_OF_EARLIER_EXPORTS and _VERSIONS not in names:
+            msg = (
+                f"{self.path} is an export of an earlier version of this package, which has no versions; export to a "
+                "new folder, and remove this one when nothing reads it; nothing was written"
+            )
+            raise InputError(msg)
+        others = names - {CURRENT, _VERSIONS, _LOCK, _NEXT_LINK}
         if others:
             msg = (
                 f"{self.path} contains files that are not part of an export ({join_ids(others)}); name an empty or new "

@@ -98,7 +98,7 @@ def test_allow_partial(run, assert_refused, tmp_path, demo_company, failing_ledg
     exported = run("export", *PERIOD, "--output", "parquet", "--allow-partial", **environment)
     assert exported.returncode == 3, exported.stderr
     assert "PARTIAL" in exported.stdout
-    assert json.loads((tmp_path / "parquet" / "manifest.json").read_text())["partial"] is True
+    assert json.loads((tmp_path / "parquet" / "current" / "manifest.json").read_text())["partial"] is True
     assert_refused(run("export", *PERIOD, "--output", "whole", **environment), 4, "400", ledger)
     assert not (tmp_path / "whole").exists()
 

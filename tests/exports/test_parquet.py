@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import json
 from decimal import Decimal
+from pathlib import Path
 
 import duckdb
 import pandas as pd
@@ -171,6 +172,15 @@ def test_balances_that_do_not_continue_are_noted(frames, demo_company, tmp_path)
     merged = aa.export_parquet(tmp_path / "out", **march | {"report": report}, replace_months=True)
     assert len(merged.notes) >= len(shifted)
     assert any("at the end of 2025-02-28 but" in note and "export both months again" in note for note in merged.notes)
+
+
+def test_the_manifest_is_that_of_the_files(frames, tmp_path):
+    """What is returned is what the folder has; a fiscal year starts in one of twelve months."""
+    manifest = aa.export_parquet(tmp_path / "out", **frames, fiscal_year_start_month=7)
+    assert manifest == aa.exports.Manifest.load(tmp_path / "out" / "current")
+    assert all(Path(file).exists() for file in manifest.frame["file"])
+    with pytest.raises(InputError, match="fiscal_year_start_month is 13; it is a month from 1 to 12"):
+        aa.export_parquet(tmp_path / "out", **frames, fiscal_year_start_month=13)
 
 
 def test_missing_lines_are_stated(frames, tmp_path):

@@ -42,6 +42,14 @@ def test_other_files_are_never_touched(tmp_path):
         VersionFolder(tmp_path / "thesis.txt")
 
 
+def test_exports_without_versions_are_left_as_they_are(tmp_path):
+    """An export of an earlier version of the package is refused by name."""
+    for name in ("manifest.json", "fact_line_entry.parquet", "dim_ledger.parquet"):
+        (tmp_path / name).touch()
+    with pytest.raises(InputError, match=r"is an export of an earlier version of this package.* to a new folder"):
+        VersionFolder(tmp_path)
+
+
 def test_one_writer_at_a_time(tmp_path):
     """A second writer is refused while the first is at work, and may write afterwards."""
     with VersionFolder(tmp_path / "out").new_version() as version:

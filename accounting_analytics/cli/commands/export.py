@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import typer
+
 import accounting_analytics as aa
 from accounting_analytics.cli.discover_and_load import LoadOptions, load_books
 from accounting_analytics.cli.options import (
     AllowPartial,
     AsJson,
     Checkpoint,
+    Currency,
     DryRun,
     EndDate,
     ExportFormat,
+    FiscalYearStartMonth,
     Output,
     Parents,
     Profile,
+    ReplaceMonths,
     StartDate,
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import print_frame
 from accounting_analytics.cli.service_connection import connect_service
 from accounting_analytics.errors import IncompleteLoadError
 
@@ -32,29 +38,47 @@ def export(
     checkpoint: Checkpoint = None,
     parents: Parents = None,
     profile: Profile = None,
+    currency: Currency = None,
+    fiscal_year_start_month: FiscalYearStartMonth = None,
     *,
+    replace_months: ReplaceMonths = False,
     dry_run: DryRun = False,
     allow_partial: AllowPartial = False,
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write files for BI tools, with a manifest.
+    """Write files for BI tools, with a manifest: the export is in DIR/current, and replaced in one step.
 
-    The files have line entries, cash flow lines and ledgers.
+    Facts are line entries, cash flow lines, transfers between own accounts, and balances of every day and month;
+    dimensions are ledgers, days, transactions, tags and loads. With --replace-months only the months of the period are
+    loaded and written; all others stay as they are. `verify-export DIR` checks an export.
     """
-    from accounting_analytics.exports import VersionFolder, find_export
+    from accounting_analytics.exports import Manifest, VersionFolder, find_export
+    from accounting_analytics.exports.dataset import keep_settings, period_with
     from accounting_analytics.periods import Period
 
     export_to = find_export(export_format)
-    if not dry_run:
-        VersionFolder(output)  # refuses a folder with other files before the load, not after it
+    current = VersionFolder(output).current  # refuses a folder with other files before the load, not after it
+    earlier = Manifest.load(current) if replace_months and current else None
+    settings: dict[str, Any] = {"currency": currency, "fiscal_year_start_month": fiscal_year_start_month}
+    if earlier is not None:
+        settings = keep_settings(earlier, settings)
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
         period = Period.of(start_date, end_date, zone)
         options = LoadOptions(checkpoint, dry_run, as_json, allow_partial, parents)
-        ledgers, lines = load_books(client, period.start_date, period, options, report_count=1)
+        discovered = period if earlier is None else period_with(earlier, period)
+        ledgers, lines = load_books(client, period.start_date, period, options, report_count=1, discovered=discovered)
         reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=period.time_zone)
-    manifest = export_to(output, line_entries=lines, ledgers=ledgers, report=reported)
-    print_frame(manifest.frame, as_json=as_json, title="PARTIAL" if manifest.partial else "")
+    manifest = export_to(
+        output,
+        line_entries=lines,
+        ledgers=ledgers,
+        report=reported,
+        replace_months=replace_months,
+        currency=settings["currency"],
+        fiscal_year_start_month=settings["fiscal_year_start_month"] or 1,
+    )
+    typer.echo(manifest.to_json() if as_json else manifest.explain())
     if manifest.partial:
         msg = f"PARTIAL: lines are missing in {output}, and its manifest says so; run it again to load the rest"
         raise IncompleteLoadError(msg)

@@ -1,0 +1,45 @@
+"""The command export: whole periods, single months, and settings that do not fit."""
+
+import json
+
+import pyarrow.parquet as pq
+
+DAYS = ("--start-date", "2025-02-01", "--end-date", "2025-03-31")
+MARCH = ("--start-date", "2025-03-01", "--end-date", "2025-03-31", "--replace-months")
+NEW_YORK = ("--time-zone", "America/New_York")
+
+
+def test_export(run, demo_company, tmp_path):
+    """A whole period, then one of its months again: the summary and the tables are printed, and the figures stay."""
+    environment = demo_company.environment()
+    out = ("--output", "out", *NEW_YORK)
+    whole = run("export", *DAYS, *out, "--currency", "USD", "--fiscal-year-start-month", "7", **environment)
+    assert whole.returncode == 0, whole.stderr
+    lines = whole.stdout.splitlines()
+    assert lines[0].startswith("Export in out/current: ")
+    assert len(lines) == 13
+    assert any(line.startswith("- fact_line_entry: ") for line in lines)
+    first = json.loads((tmp_path / "out" / "current" / "manifest.json").read_bytes())
+    transactions = pq.read_table(tmp_path / "out" / "current" / "dim_transaction.parquet")
+    assert transactions["review_status"].null_count < transactions.num_rows
+    march = run("export", *MARCH, *out, "--json", **environment)
+    assert march.returncode == 0, march.stderr
+    second = json.loads(march.stdout)
+    names = ("start_date", "end_date", "currency", "fiscal_year_start_month", "notes")
+    assert [second[name] for name in names] == ["2025-02-01", "2025-03-31", "USD", 7, []]
+    assert sum(file["rows"] for file in second["files"]) == sum(file["rows"] for file in first["files"])
+    assert json.loads((tmp_path / "out" / "current" / "manifest.json").read_bytes()) == second
+    verified = run("verify-export", "out")
+    assert verified.returncode == 0, verified.stdout
+
+
+def test_settings_of_replaced_months(run, assert_refused, demo_company):
+    """Another currency, fiscal year or time zone than that of the export is refused before a line is loaded."""
+    environment = demo_company.environment()
+    assert run("export", *MARCH[:4], "--output", "out", *NEW_YORK, **environment).returncode == 0
+    replace = ("export", *MARCH, "--output", "out")
+    assert_refused(run(*replace, *NEW_YORK, "--currency", "EUR", **environment), 2, "has currency None, not 'EUR'")
+    july = run(*replace, *NEW_YORK, "--fiscal-year-start-month", "7", **environment)
+    assert_refused(july, 2, "has fiscal_year_start_month 1, not 7")
+    utc = run(*replace, "--time-zone", "UTC", **environment)
+    assert_refused(utc, 2, "has time_zone 'America/New_York', not 'UTC'", "nothing was written")
