@@ -1,7 +1,7 @@
 from . import charts, errors, schemas
 from .cash_flow import recompute_cash_flow
 from .cash_flow_report import CashFlowReport
-from .categorization import load_rules, propose, uncategorized_queue
+from .categorization import group_queue, load_rules, propose, uncategorized_queue
 from .client import ClientCredentials, LedgerClient, TokenFile, connect
 from .completeness import check_completeness
 from .demo_company import demo
@@ -48,6 +48,7 @@ __all__ = [
     "doctor",
     "errors",
     "export_parquet",
+    "group_queue",
     "iter_line_entry_batches",
     "load_cash_flow_report",
     "load_line_entries",

@@ -3,7 +3,7 @@
 Dtypes: ids and text are ``str`` (never parsed as numbers), instants ``datetime64[us, UTC]``, local dates
 ``datetime64[us]`` at midnight, booleans that may be unknown ``boolean``, lists of ids text joined by ``|``. Amounts are
 float64 of whole minor units, NaN where null, or Arrow ``decimal128(38, scale)``. Absent and null are both null in a
-frame; a field that was not expanded has no column.
+frame; a field that was not expanded has no column. Shares are float64 too, and no amounts.
 
 :meth:`Table.checked` takes a frame back after it was saved, joined or calculated with.
 """
@@ -330,6 +330,29 @@ class Proposals(Queue):
     rule: Series[str]
 
 
+class QueueGroups(Table):
+    """Groups of the queue, one row per merchant, direction and account; transfers and splits are groups of their own.
+
+    `amount` is the exact sum of what is uncategorized. `share` and `cumulative_share` are between 0 and 1.
+    """
+
+    group_id: Series[str] = pandera.Field(unique=True)
+    kind: Series[str] = pandera.Field(isin=["merchant", "transfer", "split"])
+    merchant: Series[str]
+    direction: Series[str] = pandera.Field(isin=["inflow", "outflow"])
+    ledger_id: Series[str]
+    ledger_name: Series[str] = pandera.Field(nullable=True)
+    counterpart_ledger_name: Series[str] = pandera.Field(nullable=True)
+    transaction_count: Series[int]
+    amount: Series[Any]
+    share: Series[float]
+    cumulative_share: Series[float]
+    first_datetime: Series[Instant]
+    last_datetime: Series[Instant]
+    age_days: Series[int]
+    description: Series[str]
+
+
 class PlanItems(Table):
     """Items of a recategorization plan: the expected current category and the new one.
 
@@ -440,6 +463,7 @@ _NATIVE: dict[str, Any] = {
     "str": TEXT,
     "bool": bool,
     "int64": "int64",
+    "float64": np.dtype(np.float64),
     "boolean": BOOLEAN,
     "datetime64[us, UTC]": INSTANT,
     "datetime64[ns]": LOCAL_DATE,  # Pandera writes every unit like this

@@ -26,7 +26,9 @@ def print_frame(frame: pd.DataFrame, *, as_json: bool, title: str = "", columns:
         print_table(frame[columns] if columns else frame, title=title)
 
 
-def print_first_rows(frame: pd.DataFrame, columns: dict[str, str], limit: int | None) -> None:
+def print_first_rows(
+    frame: pd.DataFrame, columns: dict[str, str], limit: int | None, *, rest: str = "rows; --all prints every row"
+) -> None:
     """Print the first rows of a table that may be long, and how many were left out.
 
     Parameters
@@ -37,16 +39,18 @@ def print_first_rows(frame: pd.DataFrame, columns: dict[str, str], limit: int | 
         Column to print, and its heading. Ids are left out where the terminal is too narrow for them.
     limit : int or None
         Number of rows; None prints all.
+    rest : str
+        What the rows are, and how to print those that were left out.
     """
     from accounting_analytics.cli.result_printing import print_table
 
     if frame.empty:
         return
     first = frame[list(columns)] if limit is None else frame[list(columns)].head(limit)
-    ids = [heading for name, heading in columns.items() if name.endswith("_id")]
+    ids = [heading for heading in columns.values() if heading.endswith("_id")]
     left_out = print_table(first.rename(columns=columns), optional=ids)
     if len(first) < len(frame):
-        typer.echo(f"{len(first):,} of {len(frame):,} rows; --all prints every row")
+        typer.echo(f"{len(first):,} of {len(frame):,} {rest}")
     if left_out:
         typer.echo(f"without {', '.join(left_out)}: the terminal is too narrow; --json prints every column")
 

@@ -1,7 +1,12 @@
-"""The command ``queue``: uncategorized transactions."""
+"""The command ``queue``: uncategorized transactions, in groups."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import typer
+
+import accounting_analytics as aa
 from accounting_analytics.cli.discover_and_load import LoadOptions, load_queue
 from accounting_analytics.cli.options import (
     AllRows,
@@ -16,10 +21,22 @@ from accounting_analytics.cli.options import (
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import MAX_ROWS, print_frame, print_notes
+from accounting_analytics.cli.output import MAX_ROWS, print_first_rows, print_mapping, print_notes
 from accounting_analytics.cli.service_connection import connect_service
 from accounting_analytics.cli.transaction_tables import count_names, print_transactions
+from accounting_analytics.messages import shorten
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+_GROUP_COLUMNS = {
+    "group_id": "group",
+    "ledger_name": "account",
+    "transaction_count": "count",
+    "amount": "uncategorized",
+    "cumulative_share": "cleared",
+}
+_ACCOUNT_WIDTH = 16
 _COLUMNS = {
     "ledger_name": "account",
     "description": "description",
@@ -43,15 +60,41 @@ def queue(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the uncategorized transactions, largest first."""
+    """List the uncategorized transactions in groups of one merchant, most money first.
+
+    A group has one direction and one account. Likely transfers between own accounts and split transactions come last.
+    """
     options = LoadOptions(checkpoint, dry_run, as_json)
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
         _, uncategorized = load_queue(client, (start_date, end_date, zone), options, only=ledger)
+    groups = aa.group_queue(uncategorized, as_of=end_date)
     print_notes(uncategorized)
     if as_json:
-        print_frame(uncategorized, as_json=True)
-        return
+        shares = {"share": object, "cumulative_share": object}  # not amounts
+        print_mapping({"groups": groups.astype(shares), "transactions": uncategorized}, as_json=True)
+    elif all_rows:
+        _print_transactions(uncategorized, zone)
+    else:
+        _print_groups(groups, len(uncategorized), limit)
+
+
+def _print_transactions(uncategorized: pd.DataFrame, zone: str) -> None:
     summary = f"{len(uncategorized):,} uncategorized transaction(s), largest first"
     if len(uncategorized):
         summary = f"{summary}: {count_names(uncategorized['ledger_name'].fillna('(no name)'))}"
-    print_transactions(uncategorized, _COLUMNS, summary=summary, time_zone=zone, limit=None if all_rows else limit)
+    print_transactions(uncategorized, _COLUMNS, summary=summary, time_zone=zone, limit=None)
+
+
+def _print_groups(groups: pd.DataFrame, transaction_count: int, limit: int) -> None:
+    summary = f"{transaction_count:,} uncategorized transaction(s) in {len(groups):,} group(s)"
+    oldest = f"; the oldest is {groups['age_days'].max():,} days old" if len(groups) else ""
+    typer.echo(f"{summary}{oldest}")
+    accounts = groups["ledger_name"].fillna("(no name)").map(lambda name: shorten(name, limit=_ACCOUNT_WIDTH))
+    table = groups.assign(ledger_name=accounts, cumulative_share=groups["cumulative_share"].map(_percent))
+    print_first_rows(table, _GROUP_COLUMNS, limit, rest="groups; --limit N prints more, --all every transaction")
+    for note in aa.notes(groups):
+        typer.echo(note)
+
+
+def _percent(share: float) -> str:
+    return f"{int(100 * share)} %"

@@ -1,6 +1,7 @@
 """Uncategorized transactions on the command line, of all accounts or of those that --ledger names."""
 
 import json
+from decimal import Decimal
 
 import pytest
 
@@ -19,11 +20,8 @@ def ledgers(demo_company):
 def test_ledger_by_id_name_or_path(run, demo_company, ledgers):
     """The account may be given by id, name or path, more than once, and only its transactions are listed."""
     everything = run("queue", *PERIOD, "--json", **demo_company.environment())
-    rows = json.loads(everything.stdout)
+    rows = json.loads(everything.stdout)["transactions"]
     assert len(rows) > 20
-    first = run("queue", *PERIOD, "--limit", "3", **demo_company.environment()).stdout
-    assert first.startswith(f"{len(rows)} uncategorized transaction(s), largest first: ")
-    assert first.endswith(f"3 of {len(rows)} rows; --all prints every row\n")
     account = rows[0]["ledger_id"]
     assert {row["ledger_id"] for row in rows} > {account}
     names = LedgerNames.from_frame(ledgers)
@@ -31,8 +29,27 @@ def test_ledger_by_id_name_or_path(run, demo_company, ledgers):
         options = [part for text in texts for part in ("--ledger", text)]
         finished = run("queue", *PERIOD, *options, "--json", **demo_company.environment())
         assert finished.returncode == 0, finished.stderr
-        listed = [row["transaction_id"] for row in json.loads(finished.stdout)]
+        listed = [row["transaction_id"] for row in json.loads(finished.stdout)["transactions"]]
         assert listed == [row["transaction_id"] for row in rows if row["ledger_id"] == account]
+
+
+def test_groups_and_rows(run, demo_company):
+    """Groups are printed within 80 columns, most money first; --all prints every transaction instead."""
+    listed = json.loads(run("queue", *PERIOD, "--json", **demo_company.environment()).stdout)
+    groups, rows = listed["groups"], listed["transactions"]
+    assert sum(group["transaction_count"] for group in groups) == len(rows) > len(groups)
+    assert groups[-1]["cumulative_share"] == 1
+    assert sum(Decimal(group["amount"]) for group in groups) == sum(Decimal(row["category_amount"]) for row in rows)
+    terminal = {"COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "dumb"}
+    shown = run("queue", *PERIOD, "--limit", "3", **demo_company.environment(), **terminal).stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    assert shown.startswith(f"{len(rows)} uncategorized transaction(s) in {len(groups)} group(s); the oldest is ")
+    assert f"3 of {len(groups)} groups; --limit N prints more, --all every transaction\n" in shown
+    assert shown.index(groups[0]["group_id"]) < shown.index(groups[1]["group_id"])
+    assert " decision(s) clear 8" in shown
+    everything = run("queue", *PERIOD, "--all", **demo_company.environment()).stdout
+    assert everything.startswith(f"{len(rows)} uncategorized transaction(s), largest first: ")
+    assert all(row["transaction_id"] in everything for row in rows)
 
 
 def test_unknown_ledger(run, assert_refused, demo_company, ledgers):

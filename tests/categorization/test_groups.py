@@ -1,0 +1,174 @@
+"""Groups: what one decision clears, most money first, with transfers and splits apart."""
+
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accounting_analytics.categorization import group_queue, uncategorized_queue
+from accounting_analytics.categorization.groups import with_groups
+from accounting_analytics.errors import InputError, PeriodError
+from accounting_analytics.schemas import QueueGroups
+
+NOON = pd.Timestamp("2025-03-10T12:00:00Z")
+
+
+@pytest.fixture
+def queue_of(books):
+    """Return a function that makes a queue from (account, amount, description, day); it opposes `out` or `in`."""
+
+    def build(*rows):
+        entries = [[(account, amount), _opposing(amount)] for account, amount, *_ in rows]
+        lines = books.lines(*entries, descriptions={number: row[2] for number, row in enumerate(rows)})
+        days = {f"entry-{number}": row[3] for number, row in enumerate(rows) if len(row) > 3}
+        instants = [
+            NOON + pd.Timedelta(days=days[entry]) if entry in days else instant
+            for entry, instant in zip(lines["journal_entry_id"], lines["datetime"], strict=True)
+        ]
+        lines["datetime"] = pd.Series(instants, lines.index, dtype=lines["datetime"].dtype)
+        return uncategorized_queue(lines, books.ledgers)
+
+    return build
+
+
+def _opposing(amount):
+    return ("out", amount.removeprefix("-")) if amount.startswith("-") else ("in", f"-{amount}")
+
+
+def shown(groups, *columns):
+    """Return columns of groups as tuples."""
+    return list(groups[list(columns)].itertuples(index=False, name=None))
+
+
+def test_groups_of_one_merchant_direction_and_account(queue_of):
+    """Noisy descriptions of one merchant are one group; its direction and account divide it; most money is first."""
+    queue = queue_of(
+        ("card", "-10.10", "SQ *BLUE BOTTLE 1234"),
+        ("card", "-30.20", "BLUE BOTTLE 04/12/26"),
+        ("card", "5.05", "BLUE BOTTLE"),
+        ("bank", "-40.40", "POS PURCHASE BLUE BOTTLE"),
+        ("bank", "-1.01", ""),
+    )
+    groups = group_queue(queue)
+    assert shown(groups, "merchant", "direction", "ledger_id", "transaction_count", "amount", "description") == [
+        ("BLUE BOTTLE", "outflow", "bank", 1, Decimal("-40.40"), "POS PURCHASE BLUE BOTTLE"),
+        ("BLUE BOTTLE", "outflow", "card", 2, Decimal("-40.30"), "BLUE BOTTLE 04/12/26"),
+        ("BLUE BOTTLE", "inflow", "card", 1, Decimal("5.05"), "BLUE BOTTLE"),
+        ("THE ENTRY", "outflow", "bank", 1, Decimal("-1.01"), "the entry"),
+    ]
+    assert groups["cumulative_share"].round(4).tolist() == [0.4657, 0.9302, 0.9884, 1.0]
+    assert groups["share"].round(4).tolist() == [0.4657, 0.4645, 0.0582, 0.0116]
+    assert groups.attrs["notes"] == ("2 decision(s) clear 93 % of the uncategorized amount.",)
+    QueueGroups.checked(groups)
+
+
+def test_ids_are_readable_and_stable(queue_of):
+    """An id begins with the merchant and does not depend on the other transactions."""
+    rows = [("card", "-10.00", "SQ *BLUE BOTTLE"), ("bank", "-9.00", "BLUE BOTTLE"), ("bank", "-8.00", "4711")]
+    groups = group_queue(queue_of(*rows))
+    assert [one.rpartition("-")[0] for one in groups["group_id"]] == ["blue-bottle", "blue-bottle", "4711"]
+    assert groups["group_id"].is_unique
+    (alone,) = group_queue(queue_of(rows[0]))["group_id"]
+    assert alone == groups["group_id"][0] == "blue-bottle-245706"
+
+
+def test_transfers_are_apart(queue_of):
+    """Equal and opposite amounts on two accounts within 7 days are a transfer; each transaction has one counterpart."""
+    queue = queue_of(
+        ("bank", "-500.00", "ONLINE TRANSFER", 0),
+        ("card", "500.00", "PAYMENT THANK YOU", 7),
+        ("card", "500.00", "PAYMENT THANK YOU", 7),  # the transaction of the bank has a counterpart already
+        ("bank", "-60.00", "TRANSFER", 0),
+        ("card", "60.00", "PAYMENT", 8),  # too late
+        ("bank", "-70.00", "PAID", 0),
+        ("bank", "70.00", "REFUND", 1),  # the same account
+        ("card", "80.00", "PAYMENT", 0),
+        ("bank", "-80.00", "TRANSFER", 3),  # received before it was paid
+    )
+    groups = group_queue(queue)
+    transfers = groups[groups["kind"] == "transfer"]
+    assert set(shown(transfers, "ledger_id", "counterpart_ledger_name", "amount", "transaction_count")) == {
+        ("card", "Bank", Decimal("500.00"), 1),
+        ("bank", "Card", Decimal("-500.00"), 1),
+        ("card", "Bank", Decimal("80.00"), 1),
+        ("bank", "Card", Decimal("-80.00"), 1),
+    }
+    assert transfers.index.min() > groups.index[groups["kind"] == "merchant"].max()
+    assert transfers["group_id"].str.startswith("transfer-").all()
+    assert groups.attrs["notes"][1].startswith("4 transaction(s) are likely transfers between own accounts")
+
+
+def test_splits_are_apart(books):
+    """A split transaction is in a group of its own, with its uncategorized part only."""
+    lines = books.lines(
+        [("card", "-50.00"), ("out", "20.00"), ("meals", "30.00")],
+        [("card", "-10.00"), ("out", "10.00")],
+        descriptions={0: "ULINE", 1: "ULINE"},
+    )
+    groups = group_queue(uncategorized_queue(lines, books.ledgers))
+    assert shown(groups, "kind", "merchant", "amount") == [
+        ("merchant", "ULINE", Decimal("-10.00")),
+        ("split", "ULINE", Decimal("-20.00")),
+    ]
+    assert groups.attrs["notes"] == (
+        "1 decision(s) clear 33 % of the uncategorized amount.",
+        "1 transaction(s) are split and listed apart; they are not decided by group.",
+    )
+
+
+def test_ages(queue_of):
+    """The age of a group is counted from its first transaction to the newest of the queue, or to a given day."""
+    queue = queue_of(("bank", "-9.00", "RENT", 0), ("bank", "-8.00", "RENT", 5), ("bank", "-7.00", "FEE", 9))
+    groups = group_queue(queue)
+    assert shown(groups, "merchant", "age_days") == [("RENT", 9), ("FEE", 0)]
+    assert groups["first_datetime"][0] == NOON
+    assert groups["last_datetime"][0] == NOON + pd.Timedelta(days=5)
+    assert group_queue(queue, as_of="2025-03-31")["age_days"].tolist() == [21, 12]
+    with pytest.raises(PeriodError, match="as_of"):
+        group_queue(queue, as_of="soon")
+
+
+def test_no_queue(queue_of):
+    """An empty queue has no groups; anything but a queue is refused."""
+    groups = group_queue(queue_of(("bank", "-9.00", "RENT"))[:0])
+    assert (len(groups), groups.attrs["notes"]) == (0, ())
+    with pytest.raises(InputError, match="queue is of type list"):
+        group_queue([])
+
+
+def test_sums_of_38_digits_are_exact(queue_of):
+    """Sums keep every digit, and floats give the same groups."""
+    large = "123456789012345678901234567890.12"
+    (amount,) = group_queue(queue_of(("bank", f"-{large}", "RENT"), ("bank", f"-{large}", "RENT")))["amount"]
+    assert str(amount) == "-246913578024691357802469135780.24"
+    decimals = queue_of(("bank", "-0.10", "RENT"), ("bank", "-0.20", "RENT"))
+    floats = decimals.assign(**{name: decimals[name].astype(float) for name in ("amount", "category_amount")})
+    assert group_queue(floats)["amount"].tolist() == [-0.3]
+
+
+AMOUNTS = st.sampled_from(["-1.00", "1.00", "-2.00", "2.00"])
+
+
+@settings(max_examples=10)
+@given(
+    rows=st.lists(
+        st.tuples(st.sampled_from(["bank", "card"]), AMOUNTS, st.sampled_from(["A SHOP", "BUS"])),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_every_transaction_is_in_one_group(books, rows):
+    """Counts and sums of the groups are those of the queue, and transfers are pairs: their sum is zero."""
+    lines = books.lines(
+        *([(account, amount), _opposing(amount)] for account, amount, _ in rows),
+        descriptions={number: row[2] for number, row in enumerate(rows)},
+    )
+    queue = uncategorized_queue(lines, books.ledgers)
+    groups = group_queue(queue)
+    assert groups["transaction_count"].sum() == len(queue)
+    assert sum(groups["amount"]) == sum(queue["amount"])
+    transfers = with_groups(queue).query("kind == 'transfer'")
+    assert sum(transfers["amount"]) == 0
+    assert (transfers["ledger_id"] != transfers["counterpart_ledger_id"]).all()
