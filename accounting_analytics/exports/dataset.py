@@ -98,7 +98,8 @@ def write_dataset(
         A file cannot be written.
     """
     known = {file.name: file for file in previous.files} if previous else {}
-    files = [_write_part(folder, part, manifest) for part in _parts(tables, months)]
+    loads = {row["month"]: row for row in tables[DIM_LOAD.name].to_pylist()}
+    files = [_write_part(folder, part, _file_metadata(part, manifest, loads)) for part in _parts(tables, months)]
     same = [file for file in files if known.get(file.name) == file]
     if previous:
         for file in (*same, *kept):
@@ -146,6 +147,7 @@ def replace_months(
         start_date=str(pc.min(loads["start_date"])),
         end_date=str(pc.max(loads["end_date"])),
         partial=pc.any(loads["is_partial"]).as_py(),
+        verdict=_verdict_of_months(loads),
         notes=(*manifest.notes, *gaps),
     )
     return write_dataset(folder, merged, whole, previous, months=months, kept=kept)
@@ -224,10 +226,10 @@ def _parts(tables: Mapping[str, pa.Table], months: Iterable[str]) -> Iterator[Pa
             yield Part(table, month, rows.filter(pc.equal(rows["month"], month)).drop_columns("month"))
 
 
-def _write_part(folder: Path, part: Part, manifest: Manifest) -> ExportedFile:
+def _write_part(folder: Path, part: Part, metadata: dict[str, str]) -> ExportedFile:
     path = folder / part.name
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, partial(_write_parquet, part.rows, _file_metadata(part, manifest)), remove_leftovers=False)
+    replace_file(path, partial(_write_parquet, part.rows, metadata), remove_leftovers=False)
     return describe_file(path, part)
 
 
@@ -244,21 +246,34 @@ def _write_parquet(rows: pa.Table, metadata: dict[str, str], file: BinaryIO) -> 
         writer.add_key_value_metadata(metadata)
 
 
-def _file_metadata(part: Part, manifest: Manifest) -> dict[str, str]:
-    """Describe the rows of a file, as key-value metadata of Parquet; the same for the same rows."""
+def _file_metadata(part: Part, manifest: Manifest, loads: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Describe the rows of a file, as key-value metadata of Parquet; those of a month do not depend on other months."""
+    whole = {"start_date": manifest.start_date, "end_date": manifest.end_date, "verdict": manifest.verdict,
+             "is_partial": manifest.partial}  # fmt: skip
+    load = whole if part.month is None else loads[part.month]
     totals = {f"sum.{name}": text for name, text in control_totals(part.rows).items()}
     return {
         "table": part.table.name,
         "grain": part.table.grain,
         "key": ", ".join(part.table.key),
-        "period": part.month or f"{manifest.start_date} to {manifest.end_date}",
+        "period": f"{load['start_date']} to {load['end_date']}",
         "time_zone": manifest.time_zone,
         "scale": str(manifest.scale),
         "currency": manifest.currency or "",
-        "verdict": manifest.verdict,
-        "partial": str(manifest.partial).lower(),
+        "verdict": str(load["verdict"]),
+        "partial": str(load["is_partial"]).lower(),
         **totals,
     }
+
+
+def _verdict_of_months(loads: pa.Table) -> str:
+    """Verdict of all months if it is the same, else each one with the first month that has it."""
+    first: dict[str, str] = {}
+    for load in loads.to_pylist():
+        first.setdefault(load["verdict"], load["month"])
+    if len(first) == 1:
+        return next(iter(first))
+    return " ".join(f"From {month}: {verdict}" for verdict, month in first.items())
 
 
 def _link(existing: Path, path: Path) -> None:

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def describe_agreement(report: CashFlowReport, line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> str:
-    """Recompute the report from the line entries, rolled forward from its starting balances, and compare the two."""
+    """Recompute the report from the line entries, rolled forward from its starting balances, and compare the two.
+
+    The text does not name the period, so that it is the same for a month of it that agrees as well.
+    """
     period = report.period
     try:
         recomputed = recompute_cash_flow(
@@ -27,6 +30,7 @@ def describe_agreement(report: CashFlowReport, line_entries: pd.DataFrame, ledge
             starting_balances=report.starting_balances,
             allow_partial=True,
         )
-        return reconcile(report, recomputed).summary()
+        verdict = reconcile(report, recomputed).verdict
+        return f"{verdict[0].upper()}{verdict[1:]}."
     except AccountingAnalyticsError as error:
         return f"Not compared: {error}"

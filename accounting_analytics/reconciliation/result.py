@@ -135,8 +135,13 @@ class Reconciliation:
     def summary(self) -> str:
         """One line: the period, whether it ties, and what was not compared."""
         prefix = "PARTIAL: " if self.partial else ""
+        return f"{prefix}Cash flow report, {self.period}: {self.verdict}."
+
+    @property
+    def verdict(self) -> str:
+        """The summary without the period: whether the reports tie, and what was not compared."""
         limits = [*self.not_compared, *(["hierarchy inferred"] if self.hierarchy_inferred else [])]
-        return f"{prefix}Cash flow report, {self.period}: {'; '.join([self._verdict(), *limits])}."
+        return "; ".join([self._verdict(), *limits])
 
     @property
     def not_compared(self) -> tuple[str, ...]:
