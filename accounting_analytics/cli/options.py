@@ -72,7 +72,9 @@ UseDemo = Annotated[bool, typer.Option("--demo", help="Use the demo company, ser
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; amounts are text, so that no digit is lost.")]
 RowLimit = Annotated[int, typer.Option("--limit", min=1, help="Print at most this many rows; --json prints all.")]
 AllRows = Annotated[bool, typer.Option("--all", help="Print every row.")]
-ExportFormat = Annotated[str, typer.Option("--format", help=f"Format of the files: {', '.join(FORMATS)}.")]
+_OUTPUTS = ", ".join(f"{name} ({one.output})" for name, one in FORMATS.items())
+ExportFormat = Annotated[str, typer.Option("--format", help=f"Format, and what --output is then: {_OUTPUTS}.")]
+ExportOutput = Annotated[Path, typer.Option("--output", help="Folder or file to write, as the format needs.")]
 ReplaceMonths = Annotated[
     bool, typer.Option("--replace-months", help="Replace only these months of the export, and keep all others.")
 ]

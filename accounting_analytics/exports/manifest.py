@@ -148,3 +148,19 @@ class Manifest:
     def _repr_html_(self) -> str:
         table = pd.DataFrame(list(self.tables.items()), columns=["table", "rows"])
         return f"<p>{html.escape(self.summary())}</p>{table.to_html(index=False, escape=True)}"
+
+
+def require_files_of(manifest: Manifest, suffix: str) -> None:
+    """Refuse to replace an export by one in another format, which its readers could not read.
+
+    Raises
+    ------
+    InputError
+        The files of the earlier export have another suffix.
+    """
+    if any(not file.name.endswith(suffix) for file in manifest.files):
+        msg = (
+            f"{manifest.folder.parent.parent} has an export in another format ({manifest.files[0].name}); name another "
+            "folder; nothing was written"
+        )
+        raise InputError(msg)

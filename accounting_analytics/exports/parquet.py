@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.dataset import replace_months as replace_months_of
 from accounting_analytics.exports.dataset import write_dataset
-from accounting_analytics.exports.manifest import Manifest
-from accounting_analytics.exports.star_schema.build import build_star_schema
-from accounting_analytics.exports.star_schema.exported_books import ExportedBooks
-from accounting_analytics.exports.verdict import describe_agreement
+from accounting_analytics.exports.manifest import Manifest, require_files_of
+from accounting_analytics.exports.prepared_export import PreparedExport
 from accounting_analytics.exports.version_folder import CURRENT, VersionFolder
-from accounting_analytics.messages import quote
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,37 +65,23 @@ def export_parquet(
         months cannot be combined with the earlier export.
     """
     folder = VersionFolder(output)
-    _require_month(fiscal_year_start_month)
-    books = ExportedBooks.from_frames(line_entries, ledgers, report)
-    verdict = describe_agreement(report, line_entries, ledgers)
-    tables = build_star_schema(
-        books, verdict=verdict, currency=currency, fiscal_year_start_month=fiscal_year_start_month
-    )
-    manifest = Manifest(
-        folder=folder.path / CURRENT,
-        start_date=str(report.period.start_date),
-        end_date=str(report.period.end_date),
-        time_zone=report.period.time_zone,
-        scale=books.scale,
+    books, manifest = prepared = PreparedExport.of_frames(
+        folder.path / CURRENT,
+        line_entries,
+        ledgers,
+        report,
         currency=currency,
         fiscal_year_start_month=fiscal_year_start_month,
-        partial=books.is_partial,
-        verdict=verdict,
-        files=(),
-        notes=tuple(f"{reason[0].upper()}{reason[1:]}." for reason in books.missing),
     )
+    tables = prepared.tables()
     try:
         with folder.new_version() as version:
             previous = None if folder.current is None else Manifest.load(folder.current)
+            if previous:
+                require_files_of(previous, ".parquet")
             if replace_months and previous:
                 return replace_months_of(version, tables, manifest, previous, discovered=set(books.ledgers["id"]))
             return write_dataset(version, tables, manifest, previous, months=tables["dim_load"]["month"].to_pylist())
     except OSError as error:
         msg = f"the export to {output} failed ({error.strerror or error}); the previous content is unchanged"
         raise InputError(msg) from error
-
-
-def _require_month(number: int) -> None:
-    if number not in range(1, 13):
-        msg = f"fiscal_year_start_month is {quote(number)}; it is a month from 1 to 12"
-        raise InputError(msg)

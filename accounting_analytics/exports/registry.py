@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from accounting_analytics.errors import InputError
 
@@ -15,13 +15,36 @@ if TYPE_CHECKING:
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.exports.manifest import Manifest
 
+
+class ExportFormat(NamedTuple):
+    """A format, with the names of its functions, which are imported when they are used.
+
+    Attributes
+    ----------
+    output : str
+        What the export is.
+    export : str
+        Function that writes it.
+    check : str
+        Function or class that refuses an unsuitable output.
+    """
+
+    output: str
+    export: str
+    check: str
+
+
+_ROOM = "accounting_analytics.exports"
 FORMATS = {
-    "parquet": "accounting_analytics.exports.parquet:export_parquet",
+    "parquet": ExportFormat("a folder", f"{_ROOM}.parquet:export_parquet", f"{_ROOM}.version_folder:VersionFolder"),
+    "duckdb": ExportFormat("a file .duckdb", f"{_ROOM}.duckdb_file:export_duckdb", f"{_ROOM}.duckdb_file:duckdb_path"),
+    "excel": ExportFormat("a file .xlsx", f"{_ROOM}.excel_workbook:export_excel", f"{_ROOM}.excel_workbook:excel_path"),
+    "csv": ExportFormat("a folder", f"{_ROOM}.csv_files:export_csv", f"{_ROOM}.version_folder:VersionFolder"),
 }
 
 
 class Export(Protocol):
-    """A function that writes books to a folder in one format."""
+    """A function that writes books in one format; it refuses an option that the format cannot honour."""
 
     def __call__(
         self,
@@ -45,7 +68,22 @@ def find_export(name: str) -> Export:
     InputError
         There is no such format.
     """
+    return cast("Export", pkgutil.resolve_name(_format(name).export))
+
+
+def check_output(name: str, output: str | Path) -> None:
+    """Check, before the books are loaded, that the named format can be written to `output`.
+
+    Raises
+    ------
+    InputError
+        There is no such format, it needs a package that is not installed, or `output` is not suitable.
+    """
+    pkgutil.resolve_name(_format(name).check)(output)
+
+
+def _format(name: str) -> ExportFormat:
     if name not in FORMATS:
         msg = f"unknown export format {name!r}; the formats are: {', '.join(FORMATS)}"
         raise InputError(msg)
-    return cast("Export", pkgutil.resolve_name(FORMATS[name]))
+    return FORMATS[name]

@@ -1,18 +1,64 @@
 """The formats that books can be exported to."""
 
+import sys
+
 import pytest
 
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports import FORMATS, find_export
+from accounting_analytics.exports import FORMATS, check_output, find_export
+
+OUTPUTS = {"parquet": "out", "duckdb": "out.duckdb", "excel": "out.xlsx", "csv": "out"}
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_exports_the_line_entries(name, frames, tmp_path):
     """Each format writes the books, lists its files in the manifest, and replaces its own export."""
-    export = find_export(name)
-    export(tmp_path / "out", **frames)
-    manifest = export(tmp_path / "out", **frames)
-    assert manifest.tables["fact_line_entry"] == len(frames["line_entries"])
+    export, output = find_export(name), tmp_path / OUTPUTS[name]
+    for _ in range(2):
+        check_output(name, output)
+        manifest = export(output, **frames)
+    assert manifest.tables["lines" if name == "excel" else "fact_line_entry"] == len(frames["line_entries"])
+    assert [path.name for path in tmp_path.iterdir()] == [OUTPUTS[name]]
+
+
+@pytest.mark.parametrize("name", ["duckdb", "excel", "csv"])
+def test_options_that_a_format_cannot_honour_are_refused(name, frames, tmp_path):
+    """Single months are replaced in Parquet only; nothing is written."""
+    with pytest.raises(InputError, match=f"the format {name} is written as a whole"):
+        find_export(name)(tmp_path / OUTPUTS[name], **frames, replace_months=True)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("name", "module", "extra"), [("duckdb", "duckdb", "scale"), ("excel", "xlsxwriter", "excel")])
+def test_missing_packages_are_named(name, module, extra, tmp_path, monkeypatch):
+    """Without the package of its extra a format is refused before the load, with the command that installs it."""
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(InputError, match=rf"needs {module}: pip install 'accounting-analytics\[{extra}\]'"):
+        check_output(name, tmp_path / OUTPUTS[name])
+
+
+@pytest.mark.parametrize("name", ["duckdb", "excel"])
+def test_unsuitable_files_are_refused(name, tmp_path):
+    """A file with another suffix, a folder, and a file in no folder are refused before the load."""
+    suffix = OUTPUTS[name].removeprefix("out")
+    (tmp_path / f"folder{suffix}").mkdir()
+    for output, message in (
+        ("books", f"name a file that ends in {suffix}"),
+        (f"folder{suffix}", "is a folder; name a file"),
+        (f"missing/books{suffix}", "is not a folder; create it"),
+    ):
+        with pytest.raises(InputError, match=message):
+            check_output(name, tmp_path / output)
+
+
+def test_folders_keep_their_format(frames, tmp_path):
+    """Parquet files do not replace CSV files, nor CSV files Parquet files, because their readers would find none."""
+    for name, other in (("parquet", "csv"), ("csv", "parquet")):
+        find_export(name)(tmp_path / name, **frames)
+        current = (tmp_path / name / "current").resolve()
+        with pytest.raises(InputError, match="has an export in another format"):
+            find_export(other)(tmp_path / name, **frames)
+        assert (tmp_path / name / "current").resolve() == current
 
 
 def test_unknown_formats_are_refused():

@@ -16,8 +16,8 @@ from accounting_analytics.cli.options import (
     DryRun,
     EndDate,
     ExportFormat,
+    ExportOutput,
     FiscalYearStartMonth,
-    Output,
     Parents,
     Profile,
     ReplaceMonths,
@@ -32,7 +32,7 @@ from accounting_analytics.errors import IncompleteLoadError
 def export(
     start_date: StartDate,
     end_date: EndDate,
-    output: Output,
+    output: ExportOutput,
     export_format: ExportFormat = "parquet",
     time_zone: TimeZone = None,
     checkpoint: Checkpoint = None,
@@ -47,19 +47,21 @@ def export(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write files for BI tools, with a manifest: the export is in DIR/current, and replaced in one step.
+    """Write files for BI tools: a folder of Parquet or CSV files with a manifest, a DuckDB file, or an Excel workbook.
 
     Facts are line entries, cash flow lines, transfers between own accounts, and balances of every day and month;
-    dimensions are ledgers, days, transactions, tags and loads. With --replace-months only the months of the period are
-    loaded and written; all others stay as they are. `verify-export DIR` checks an export.
+    dimensions are ledgers, days, transactions, tags and loads. A folder has the export in DIR/current, and is replaced
+    in one step; `verify-export DIR` checks it. With --replace-months (Parquet) only the months of the period are loaded
+    and written; all others stay as they are.
     """
-    from accounting_analytics.exports import Manifest, VersionFolder, find_export
+    from accounting_analytics.exports import Manifest, VersionFolder, check_output, find_export
     from accounting_analytics.exports.dataset import keep_settings, period_with
     from accounting_analytics.periods import Period
 
     export_to = find_export(export_format)
-    current = VersionFolder(output).current  # refuses a folder with other files before the load, not after it
-    earlier = Manifest.load(current) if replace_months and current else None
+    check_output(export_format, output)  # before the load, not after it
+    current = VersionFolder(output).current if replace_months and export_format == "parquet" else None
+    earlier = Manifest.load(current) if current else None
     settings: dict[str, Any] = {"currency": currency, "fiscal_year_start_month": fiscal_year_start_month}
     if earlier is not None:
         settings = keep_settings(earlier, settings)

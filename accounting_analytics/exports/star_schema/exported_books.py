@@ -99,8 +99,13 @@ def with_dates(table: pa.Table, period: Period) -> pa.Table:
 
 def local_dates(instants: pa.ChunkedArray, time_zone: str) -> pa.Array:
     """Local calendar date of each instant."""
+    return pc.floor_temporal(local_times(instants, time_zone), unit="day").cast(pa.date32())
+
+
+def local_times(instants: pa.ChunkedArray, time_zone: str) -> pa.Array:
+    """Local time of each instant, without a zone."""
     local: pd.Series[Any] = instants.to_pandas().dt.tz_convert(zone(time_zone)).dt.tz_localize(None)
-    return pa.array(local.dt.normalize(), pa.timestamp("us"), from_pandas=True).cast(pa.date32())
+    return pa.array(local, pa.timestamp("us"), from_pandas=True)
 
 
 def _within(lines: pa.Table, period: Period) -> pa.Table:

@@ -1,0 +1,181 @@
+"""Export to one DuckDB file: the tables of the star schema with their keys and relations, and views."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from accounting_analytics.atomic_files import TEMPORARY_SUFFIX, remove_temporary_files, sync_folder
+from accounting_analytics.errors import InputError
+from accounting_analytics.exports.dataset import control_totals
+from accounting_analytics.exports.manifest import ExportedFile, Manifest
+from accounting_analytics.exports.prepared_export import PreparedExport, file_path, import_extra, require_whole
+from accounting_analytics.exports.questions import QUESTIONS, Question
+from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA, StarTable
+from accounting_analytics.messages import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    import pandas as pd
+
+    from accounting_analytics.cash_flow_report import CashFlowReport
+
+SUFFIX = ".duckdb"
+_TYPES = {
+    pa.string(): "varchar",
+    pa.date32(): "date",
+    pa.timestamp("us", "UTC"): "timestamptz",
+    pa.int32(): "integer",
+    pa.int64(): "bigint",
+    pa.bool_(): "boolean",
+}
+_ABANDONED_AFTER = 3600.0
+VIEWS = {
+    "line_entries": (
+        "Line entries with the names of their ledgers and transactions; one row is one line entry of the period.",
+        """
+        select line.*, ledger.path, ledger.type, ledger.statement, ledger.statement_section, bank.merchant
+        from fact_line_entry as line
+        inner join dim_ledger as ledger on ledger.ledger_id = line.ledger_id
+        left join dim_transaction as bank on bank.transaction_id = line.transaction_id
+        """,
+    ),
+    "cash_flow": (
+        "Cash flow with the names of categories, accounts and merchants; one row is one category line.",
+        """
+        select flow.*, category.path as category, category.parent_name, category.type, account.cash_ledger_name,
+            bank.merchant
+        from fact_cash_flow_line as flow
+        inner join dim_ledger as category on category.ledger_id = flow.ledger_id
+        left join dim_cash_ledger as account on account.cash_ledger_id = flow.cash_ledger_id
+        left join dim_transaction as bank on bank.transaction_id = flow.transaction_id
+        """,
+    ),
+}
+"""Comment and query of each view; each question without parameters is a view too."""
+
+
+def export_duckdb(
+    output: str | Path,
+    *,
+    line_entries: pd.DataFrame,
+    ledgers: pd.DataFrame,
+    report: CashFlowReport,
+    replace_months: bool = False,
+    currency: str | None = None,
+    fiscal_year_start_month: int = 1,
+) -> Manifest:
+    """Write the books of a period to one DuckDB file.
+
+    It has the tables of the star schema with primary keys, foreign keys and comments, the views ``line_entries`` and
+    ``cash_flow`` with names instead of ids, and a view for each question that has no parameters.
+
+    Parameters
+    ----------
+    output : path
+        A file that ends in ``.duckdb``; an existing one is replaced in one step.
+    line_entries, ledgers, report, currency, fiscal_year_start_month
+        As in :func:`export_parquet`.
+    replace_months : bool
+        Refused: the file is written as a whole.
+
+    Returns
+    -------
+    Manifest
+        Rows and exact sums of each table, and the digest of the file.
+
+    Raises
+    ------
+    FrameError
+        A table is not valid, the scales differ, or an amount or a balance has more than 18 digits.
+    InputError
+        An argument is not valid, duckdb is not installed, or the file cannot be written.
+    """
+    require_whole(replace_months, "duckdb")
+    path = duckdb_path(output)
+    prepared = PreparedExport.of_frames(
+        path.parent, line_entries, ledgers, report, currency=currency, fiscal_year_start_month=fiscal_year_start_month
+    )
+    tables = prepared.tables()
+    try:
+        digest = _replace_database(path, tables, prepared.books.scale)
+    except (OSError, import_extra("duckdb", "scale").Error) as error:
+        reason = getattr(error, "strerror", None) or shorten(str(error))
+        msg = f"the export to {path} failed ({reason}); the previous content is unchanged"
+        raise InputError(msg) from error
+    files = tuple(
+        ExportedFile(path.name, table.name, None, rows.num_rows, control_totals(rows), digest)
+        for table, rows in ((table, tables[table.name]) for table in STAR_SCHEMA)
+    )
+    return replace(prepared.manifest, files=files)
+
+
+def duckdb_path(output: str | Path) -> Path:
+    """Path of the file.
+
+    Raises
+    ------
+    InputError
+        It is not the path of a ``.duckdb`` file in an existing folder, or duckdb is not installed.
+    """
+    import_extra("duckdb", "scale")
+    return file_path(output, SUFFIX)
+
+
+def _replace_database(path: Path, tables: Mapping[str, pa.Table], scale: int) -> str:
+    """Write a temporary file, sync it to disk and rename it; return its digest."""
+    remove_temporary_files(path, older_than=_ABANDONED_AFTER)
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
+    try:
+        with import_extra("duckdb", "scale").connect(str(temporary)) as database:
+            _write_tables(database, tables, scale)
+        with temporary.open("rb+") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        sync_folder(path.parent)
+    finally:
+        for leftover in (temporary, temporary.with_name(f"{temporary.name}.wal")):
+            leftover.unlink(missing_ok=True)
+    return digest
+
+
+def _write_tables(database: Any, tables: Mapping[str, pa.Table], scale: int) -> None:  # noqa: ANN401 (a connection)
+    # a table follows those that it refers to
+    for table in sorted(STAR_SCHEMA, key=lambda one: bool(one.references)):
+        database.execute(create_table(table, scale))
+        database.register("exported_rows", tables[table.name])
+        database.execute(f"insert into {table.name} by name select * from exported_rows")  # noqa: S608 (our own names)
+        database.unregister("exported_rows")
+        database.execute(f"comment on table {table.name} is {_text(f'One row is {table.grain}.')}")
+    for name, comment, query in _views():
+        database.execute(f"create view {name} as {query}")
+        database.execute(f"comment on view {name} is {_text(comment)}")
+
+
+def create_table(table: StarTable, scale: int) -> str:
+    """Statement that creates a table with its types, its key and its relations."""
+    columns = [f"{field.name} {_TYPES.get(field.type, f'decimal(18, {scale})')}" for field in table.schema(scale)]
+    relations = [f"foreign key ({column}) references {other} ({column})" for column, other in table.references.items()]
+    key = f"primary key ({', '.join(table.key)})"
+    return f"create table {table.name} ({', '.join([*columns, key, *relations])})"
+
+
+def _views() -> Iterator[tuple[str, str, str]]:
+    for name, (comment, query) in VIEWS.items():
+        yield name, comment, query
+    for question in map(Question.named, QUESTIONS):
+        if "$" not in question.sql:
+            yield question.name, f"{question.text} One row is {question.grain}", question.sql
+
+
+def _text(value: str) -> str:
+    """Text as SQL writes it."""
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,128 @@
+"""What every format starts with: the books, their tables, and a manifest that lists no files yet."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from accounting_analytics.arguments import to_path
+from accounting_analytics.errors import InputError
+from accounting_analytics.exports.manifest import Manifest
+from accounting_analytics.exports.star_schema.build import build_star_schema
+from accounting_analytics.exports.star_schema.exported_books import ExportedBooks
+from accounting_analytics.exports.verdict import describe_agreement
+from accounting_analytics.messages import quote
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from accounting_analytics.cash_flow_report import CashFlowReport
+
+
+class PreparedExport(NamedTuple):
+    """Validated books, and the manifest of their export without its files."""
+
+    books: ExportedBooks
+    manifest: Manifest
+
+    @classmethod
+    def of_frames(
+        cls,
+        output: str | Path,
+        line_entries: pd.DataFrame,
+        ledgers: pd.DataFrame,
+        report: CashFlowReport,
+        *,
+        currency: str | None,
+        fiscal_year_start_month: int,
+    ) -> Self:
+        """Validate the frames, and compare the report with the line entries.
+
+        Raises
+        ------
+        FrameError
+            A table is not valid, or the scales differ.
+        InputError
+            An argument is of another type, or the month is not one.
+        """
+        if fiscal_year_start_month not in range(1, 13):
+            msg = f"fiscal_year_start_month is {quote(fiscal_year_start_month)}; it is a month from 1 to 12"
+            raise InputError(msg)
+        books = ExportedBooks.from_frames(line_entries, ledgers, report)
+        manifest = Manifest(
+            folder=Path(output),
+            start_date=str(report.period.start_date),
+            end_date=str(report.period.end_date),
+            time_zone=report.period.time_zone,
+            scale=books.scale,
+            currency=currency,
+            fiscal_year_start_month=fiscal_year_start_month,
+            partial=books.is_partial,
+            verdict=describe_agreement(report, line_entries, ledgers),
+            files=(),
+            notes=tuple(f"{reason[0].upper()}{reason[1:]}." for reason in books.missing),
+        )
+        return cls(books, manifest)
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Build the tables of the star schema.
+
+        Raises
+        ------
+        FrameError
+            An amount or a sum has more than 18 digits.
+        """
+        return build_star_schema(
+            self.books,
+            verdict=self.manifest.verdict,
+            currency=self.manifest.currency,
+            fiscal_year_start_month=self.manifest.fiscal_year_start_month,
+        )
+
+
+def require_whole(replace_months: bool, export_format: str) -> None:  # noqa: FBT001 (the option to be refused)
+    """Refuse to replace single months in a format that is always written as a whole."""
+    if replace_months:
+        msg = (
+            f"the format {export_format} is written as a whole; single months are replaced in the format parquet only; "
+            "nothing was written"
+        )
+        raise InputError(msg)
+
+
+def file_path(output: str | Path, suffix: str) -> Path:
+    """Path of a file to write or replace.
+
+    Raises
+    ------
+    InputError
+        It has another suffix, is a folder, or its folder does not exist.
+    """
+    path = to_path(output, "output")
+    if path.suffix.lower() != suffix:
+        msg = f"{path}: this format writes one file; name a file that ends in {suffix}; nothing was written"
+        raise InputError(msg)
+    if path.is_dir():
+        msg = f"{path} is a folder; name a file to write; nothing was written"
+        raise InputError(msg)
+    if not path.parent.is_dir():
+        msg = f"{path.parent} is not a folder; create it, or name a file in another folder; nothing was written"
+        raise InputError(msg)
+    return path
+
+
+def import_extra(module: str, extra: str) -> Any:  # noqa: ANN401 (any module)
+    """Import a package that an extra installs.
+
+    Raises
+    ------
+    InputError
+        It is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        msg = f"this format needs {module}: pip install 'accounting-analytics[{extra}]'; nothing was written"
+        raise InputError(msg) from None

@@ -1,0 +1,84 @@
+"""The DuckDB file: tables with types, keys, relations and comments; views; replaced in one step."""
+
+from decimal import Decimal
+
+import duckdb
+import pytest
+
+from accounting_analytics.errors import InputError
+from accounting_analytics.exports import QUESTIONS, Question, export_duckdb
+from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA
+
+
+@pytest.fixture(scope="module")
+def database(frames, tmp_path_factory):
+    """Return the demo's books in a DuckDB file, opened to read."""
+    path = tmp_path_factory.mktemp("duckdb") / "books.duckdb"
+    manifest = export_duckdb(path, **frames, currency="USD", fiscal_year_start_month=7)
+    with duckdb.connect(str(path), read_only=True) as opened:
+        opened.execute("set time zone 'UTC'")
+        yield opened, manifest
+
+
+def test_tables_have_keys_relations_and_comments(database):
+    """Each table has its primary key, a foreign key for every reference, its grain as comment, and all rows."""
+    opened, manifest = database
+    query = (
+        "select table_name, constraint_type, constraint_column_names, referenced_table from duckdb_constraints() "
+        "where constraint_type in ('PRIMARY KEY', 'FOREIGN KEY')"
+    )
+    found = {(name, kind, tuple(columns), other or None) for name, kind, columns, other in opened.sql(query).fetchall()}
+    expected = {(table.name, "PRIMARY KEY", table.key, None) for table in STAR_SCHEMA} | {
+        (table.name, "FOREIGN KEY", (column,), other)
+        for table in STAR_SCHEMA
+        for column, other in table.references.items()
+    }
+    assert found == expected
+    comments = dict(opened.sql("select table_name, comment from duckdb_tables()").fetchall())
+    assert comments == {table.name: f"One row is {table.grain}." for table in STAR_SCHEMA}
+    rows = {name: opened.sql(f"select count(*) from {name}").fetchall()[0][0] for name in comments}  # noqa: S608
+    assert rows == manifest.tables
+
+
+def test_rows_are_exact(database, frames):
+    """Amounts are decimals, instants have a zone, and the rows are those of the line entries."""
+    opened, manifest = database
+    relation = opened.sql("select line_entry_id, signed_amount, datetime_utc from fact_line_entry order by all")
+    assert [str(one) for one in relation.types] == ["VARCHAR", "DECIMAL(18,2)", "TIMESTAMP WITH TIME ZONE"]
+    lines = frames["line_entries"].sort_values("id")
+    found = relation.to_arrow_table().to_pydict()
+    assert found["line_entry_id"] == lines["id"].tolist()
+    assert found["signed_amount"] == [Decimal(f"{amount:.2f}") for amount in lines["signed_amount"]]
+    assert [one.timestamp() for one in found["datetime_utc"]] == [one.timestamp() for one in lines["datetime"]]
+    sums = next(file.sums for file in manifest.files if file.table == "fact_line_entry")
+    assert str(sum(found["signed_amount"])) == sums["signed_amount"]
+
+
+def test_views_have_names(database):
+    """Views join names to the facts without losing or repeating rows, and each question without parameters is one."""
+    opened, manifest = database
+    for view, table in (("line_entries", "fact_line_entry"), ("cash_flow", "fact_cash_flow_line")):
+        assert opened.sql(f"select count(*) from {view}").fetchall() == [(manifest.tables[table],)]  # noqa: S608
+    unnamed = opened.sql("select count(*) from cash_flow where category is null or cash_ledger_name is null")
+    assert unnamed.fetchall() == [(0,)]
+    views = dict(opened.sql("select view_name, comment from duckdb_views() where not internal").fetchall())
+    whole = [name for name in QUESTIONS if "$" not in Question.named(name).sql]
+    assert len(whole) == 9
+    assert set(views) == {*whole, "line_entries", "cash_flow"}
+    assert views["cash_by_month"].startswith("How did cash change in each month")
+    months = opened.sql("select month, net_cash_flow from cash_by_month").fetchall()
+    assert [month for month, _ in months] == ["2025-01", "2025-02", "2025-03"]
+    assert opened.sql("select distinct fiscal_year from dim_date where year = 2024").fetchall() == [(2025,)]
+
+
+def test_failed_exports_leave_the_previous_file(frames, tmp_path):
+    """Books whose relations are broken are refused by the database; the file before stays, and nothing else."""
+    path = tmp_path / "books.duckdb"
+    export_duckdb(path, **frames)
+    before = path.read_bytes()
+    lines = frames["line_entries"]
+    twice = lines.assign(id=lines["id"].where(lines.index > 0, lines["id"].iloc[1]))
+    with pytest.raises(InputError):
+        export_duckdb(path, **frames | {"line_entries": twice})
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,76 @@
+"""The Excel workbook: numbers are numbers, times are local, text is text, and what does not fit is refused."""
+
+import dataclasses
+
+import openpyxl
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import InputError
+from accounting_analytics.exports import excel_workbook, export_excel
+
+
+@pytest.fixture
+def sheets(frames, tmp_path):
+    """Return a function that exports books, changed as asked, and reads the sheets."""
+
+    def sheets(**changed):
+        lines = frames["line_entries"].assign(**changed)
+        export_excel(tmp_path / "books.xlsx", **frames | {"line_entries": lines}, currency="USD")
+        return openpyxl.load_workbook(tmp_path / "books.xlsx")
+
+    return sheets
+
+
+def test_cells_have_types(sheets, frames):
+    """Amounts are numbers with a format, times are local without a zone, the header is frozen, columns have widths."""
+    lines = frames["line_entries"].sort_values(["datetime", "id"])
+    sheet = sheets()["lines"]
+    header, *rows, total = sheet.iter_rows()
+    column = {cell.value: number for number, cell in enumerate(header)}
+    assert [row[column["signed_amount"]].value for row in rows] == lines["signed_amount"].tolist()
+    assert rows[0][column["amount"]].number_format == '#,##0.00 "USD"'
+    local = lines["datetime"].dt.tz_convert("America/New_York").dt.tz_localize(None).dt.round("ms")
+    assert [row[column["local_time"]].value for row in rows] == local.dt.to_pydatetime().tolist()
+    assert total[column["signed_amount"]].value == f"=SUM(G2:G{len(lines) + 1})"
+    assert sheet.freeze_panes == "A2"
+    assert sheet.column_dimensions["B"].width > 20
+
+
+def test_report_totals(sheets, frames):
+    """The report has the cash flow of each category; its total is the difference of the balances."""
+    report = frames["report"]
+    rows = list(sheets()["report"].iter_rows(min_row=2, max_col=3, values_only=True))
+    figures = rows[: len(report.ledgers)]
+    assert [row[1] for row in figures] == report.ledgers["net_cash_flow"].tolist()
+    assert [row[2] for row in figures] == report.ledgers["total_net_cash_flow"].tolist()
+    totals = {row[0]: row[1] for row in rows[len(figures) :]}
+    assert totals["Net cash flow"] == f"=SUM(B2:B{len(figures) + 1})"
+    assert totals["Starting cash balance"] == float(report.starting_cash_balance)
+    assert totals["Ending cash balance"] == float(report.ending_cash_balance)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "@SUM(A1)", "https://example.com", "00123", "{=1}"])
+def test_text_stays_text(text, sheets):
+    """Text is no formula, link or number."""
+    sheet = sheets(description=text)["lines"]
+    cell = sheet["D2"]
+    assert (cell.value, cell.data_type, cell.hyperlink) == (text, "s", None)
+
+
+def test_what_does_not_fit_is_refused(frames, tmp_path, monkeypatch):
+    """More rows than a sheet has, more than 15 digits, and fiscal years are refused before anything is written."""
+    path = tmp_path / "books.xlsx"
+    monkeypatch.setattr(excel_workbook, "MAX_ROWS", len(frames["line_entries"]) + 1)
+    with pytest.raises(InputError, match="the sheet lines would have 1,268 rows, but a sheet of Excel has 1,267"):
+        export_excel(path, **frames)
+    monkeypatch.undo()
+    with pytest.raises(InputError, match="a workbook has no fiscal years"):
+        export_excel(path, **frames, fiscal_year_start_month=7)
+    exact = aa.schemas.LineEntries.exact(frames["line_entries"]).frame
+    large = exact["signed_amount"].where(exact.index > 0, 10**14)
+    lines = exact.assign(amount=large.abs(), signed_amount=large, debit_credit=exact["debit_credit"])
+    report = dataclasses.replace(frames["report"].exact())
+    with pytest.raises(InputError, match=r"Excel keeps 15 digits"):
+        export_excel(path, line_entries=lines, ledgers=frames["ledgers"], report=report)
+    assert not list(tmp_path.iterdir())
