@@ -1,7 +1,7 @@
 from . import charts, errors, schemas
 from .cash_flow import recompute_cash_flow
 from .cash_flow_report import CashFlowReport
-from .categorization import group_queue, load_rules, propose, uncategorized_queue
+from .categorization import combine_proposals, decide, group_queue, load_rules, propose, uncategorized_queue
 from .client import ClientCredentials, LedgerClient, TokenFile, connect
 from .completeness import check_completeness
 from .demo_company import demo
@@ -42,7 +42,9 @@ __all__ = [
     "apply_plan",
     "charts",
     "check_completeness",
+    "combine_proposals",
     "connect",
+    "decide",
     "demo",
     "discover_ledgers",
     "doctor",

@@ -323,7 +323,7 @@ class Queue(Table):
 
 
 class Proposals(Queue):
-    """Rows of the queue with the category that a rule proposes."""
+    """Rows of the queue with the category that a rule proposes, or that was decided by hand."""
 
     updated_category_ledger_id: Series[str]
     updated_category_ledger_name: Series[str]

@@ -1,8 +1,17 @@
 """Categorization: find the uncategorized transactions, group them, and propose a category for each."""
 
+from accounting_analytics.categorization.decisions import combine_proposals, decide
 from accounting_analytics.categorization.groups import group_queue
 from accounting_analytics.categorization.proposals import propose
 from accounting_analytics.categorization.rules import Rules, load_rules
 from accounting_analytics.categorization.uncategorized_queue import uncategorized_queue
 
-__all__ = ["Rules", "group_queue", "load_rules", "propose", "uncategorized_queue"]
+__all__ = [
+    "Rules",
+    "combine_proposals",
+    "decide",
+    "group_queue",
+    "load_rules",
+    "propose",
+    "uncategorized_queue",
+]

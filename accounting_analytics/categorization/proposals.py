@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from accounting_analytics.arguments import require_type
+from accounting_analytics.categorization.categories import Categories
 from accounting_analytics.categorization.rules import Rules
-from accounting_analytics.categorization.uncategorized_ledgers import uncategorized_ledgers
 from accounting_analytics.errors import InputError, RulesError
-from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.schemas import Ledgers, Proposals, Queue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from accounting_analytics.categorization.rules import Rule
+    from accounting_analytics.ledger_names import LedgerNames
 
 
 def propose(queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame) -> pd.DataFrame:
@@ -51,13 +51,17 @@ def propose(queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame) -> pd.Data
     require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     exact = Queue.exact(queue)
     queue, ledgers = exact.frame, Ledgers.checked(ledgers)
-    chart = _RuleLedgers(ledgers, set(queue["category_ledger_id"]))
+    chart = Categories(ledgers, set(queue["category_ledger_id"]))
     unknown = {rule.name: rule.category for rule in rules if rule.category not in chart.names}
-    category_ids = {rule.name: chart.find_category(rule) for rule in rules if rule.name not in unknown}
-    account_ids = {rule.ledger: chart.find_account(rule, rule.ledger) for rule in rules if rule.ledger is not None}
+    category_ids = {rule.name: _find(chart.find, rule, rule.category) for rule in rules if rule.name not in unknown}
+    account_ids = {
+        rule.ledger: _find(chart.find_account, rule, rule.ledger) for rule in rules if rule.ledger is not None
+    }
     matches = rules.match(queue, account_ids)
     category_ids |= {
-        rule.name: chart.find_category(rule) for rule in rules if rule.name in unknown.keys() & set(matches)
+        rule.name: _find(chart.find, rule, rule.category)
+        for rule in rules
+        if rule.name in unknown.keys() & set(matches)
     }
     rule_names = pd.Series(matches, index=queue.index, dtype="str")
     updated = rule_names.map(category_ids).astype("str")
@@ -89,36 +93,10 @@ def _notes(
         yield f"{len(unused)} of {len(rules)} rule(s) decide no transaction: {', '.join(unused)}."
 
 
-class _RuleLedgers:
-    """The ledgers that rules name, and what each may be used for."""
-
-    def __init__(self, ledgers: pd.DataFrame, uncategorized: set[str]) -> None:
-        self.names = LedgerNames.from_frame(ledgers)
-        self._cash = set(ledgers.loc[ledgers["report_cash_flow"], "id"])
-        self._uncategorized = uncategorized | uncategorized_ledgers(ledgers)
-
-    def find_category(self, rule: Rule) -> str:
-        """Id of the category of a rule: any ledger that does not report cash flow, except the uncategorized ones."""
-        ledger_id = self._find(rule, rule.category)
-        if ledger_id in self._cash:
-            msg = f"rule {rule.name!r}: {rule.category!r} reports cash flow and cannot be a category"
-            raise RulesError(msg)
-        if ledger_id in self._uncategorized:
-            msg = f"rule {rule.name!r}: {rule.category!r} is an uncategorized ledger and cannot be a category"
-            raise RulesError(msg)
-        return ledger_id
-
-    def find_account(self, rule: Rule, text: str) -> str:
-        """Id of the account of a rule; it must report cash flow, because only such accounts are in the queue."""
-        ledger_id = self._find(rule, text)
-        if ledger_id not in self._cash:
-            msg = f"rule {rule.name!r}: {text!r} does not report cash flow, so none of its transactions is in the queue"
-            raise RulesError(msg)
-        return ledger_id
-
-    def _find(self, rule: Rule, text: str) -> str:
-        try:
-            return self.names.find(text)
-        except InputError as error:
-            msg = f"rule {rule.name!r}: {error}"
-            raise RulesError(msg) from None
+def _find(find: Callable[[object], str], rule: Rule, text: str) -> str:
+    """Find the ledger that a rule names; an error names the rule."""
+    try:
+        return find(text)
+    except InputError as error:
+        msg = f"rule {rule.name!r}: {error}"
+        raise RulesError(msg) from None

@@ -72,7 +72,7 @@ def uncategorized_queue(
     transactions = _cash_transactions(line_entries, ledgers)
     matching = _with_opposing(transactions, uncategorized)
     queue = Queue.from_exact(
-        _largest_first(_queue_columns(matching, line_entries)), exact.scale, as_decimals=exact.as_decimals
+        largest_first(_queue_columns(matching, line_entries)), exact.scale, as_decimals=exact.as_decimals
     )
     queue.attrs["notes"] = (*exact.notes, *_notes(queue, transactions, names, uncategorized))
     return queue
@@ -128,7 +128,8 @@ def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.Dat
     )
 
 
-def _largest_first(queue: pd.DataFrame) -> pd.DataFrame:
+def largest_first(queue: pd.DataFrame) -> pd.DataFrame:
+    """Sort transactions by size; equal ones by time."""
     sized = queue.assign(size=queue["amount"].abs())
     order = ["size", "datetime", "transaction_id", "category_ledger_id"]
     ordered = sized.sort_values(order, ascending=[False, True, True, True])

@@ -1,0 +1,48 @@
+"""Ledgers that can be a category, found by id, unique name or path."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accounting_analytics.categorization.uncategorized_ledgers import uncategorized_ledgers
+from accounting_analytics.errors import InputError
+from accounting_analytics.ledger_names import LedgerNames
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Categories:
+    """The ledgers that rules and decisions name, and what each may be used for.
+
+    Parameters
+    ----------
+    ledgers : DataFrame
+        :class:`~accounting_analytics.schemas.Ledgers`.
+    uncategorized : set of str
+        Ids of uncategorized ledgers besides those that are detected.
+    """
+
+    def __init__(self, ledgers: pd.DataFrame, uncategorized: set[str]) -> None:
+        self.names = LedgerNames.from_frame(ledgers)
+        self._cash = set(ledgers.loc[ledgers["report_cash_flow"], "id"])
+        self._uncategorized = uncategorized | uncategorized_ledgers(ledgers)
+
+    def find(self, text: object) -> str:
+        """Id of a category: any ledger that does not report cash flow, except the uncategorized ones."""
+        ledger_id = self.names.find(text)
+        if ledger_id in self._cash:
+            msg = f"{text!r} reports cash flow and cannot be a category"
+            raise InputError(msg)
+        if ledger_id in self._uncategorized:
+            msg = f"{text!r} is an uncategorized ledger and cannot be a category"
+            raise InputError(msg)
+        return ledger_id
+
+    def find_account(self, text: object) -> str:
+        """Id of an account; it must report cash flow, because only such accounts are in the queue."""
+        ledger_id = self.names.find(text)
+        if ledger_id not in self._cash:
+            msg = f"{text!r} does not report cash flow, so none of its transactions is in the queue"
+            raise InputError(msg)
+        return ledger_id

@@ -1,0 +1,120 @@
+"""Decisions by group and by transaction, combined with the proposals of rules."""
+
+import pytest
+
+from accounting_analytics.categorization import (
+    combine_proposals,
+    decide,
+    group_queue,
+    load_rules,
+    propose,
+    uncategorized_queue,
+)
+from accounting_analytics.errors import FrameError, InputError
+from accounting_analytics.recategorization import plan_recategorization
+from accounting_analytics.schemas import Proposals
+
+
+@pytest.fixture(scope="module")
+def queue(books):
+    """Return a queue of two coffees, a supply and a split transaction."""
+    lines = books.lines(
+        [("card", "-10.00"), ("out", "10.00")],
+        [("card", "-30.00"), ("out", "30.00")],
+        [("bank", "-5.00"), ("out", "5.00")],
+        [("card", "-50.00"), ("out", "20.00"), ("meals", "30.00")],
+        descriptions={0: "SQ *BLUE BOTTLE", 1: "BLUE BOTTLE 1234", 2: "STAPLES #12", 3: "ULINE"},
+    )
+    return uncategorized_queue(lines, books.ledgers)
+
+
+@pytest.fixture(scope="module")
+def groups(queue):
+    """Return the id of the group of each merchant."""
+    found = group_queue(queue)
+    return dict(zip(found["merchant"], found["group_id"], strict=True))
+
+
+def reasons(proposals):
+    """Return new category and rule of each transaction."""
+    columns = proposals[["updated_category_ledger_id", "rule"]].itertuples(index=False, name=None)
+    return dict(zip(proposals["transaction_id"], columns, strict=True))
+
+
+def test_groups_and_transactions_are_decided(books, queue, groups):
+    """Names, paths and ids mean the same; a later decision wins; the plan takes the proposals as they are."""
+    group = groups["BLUE BOTTLE"]
+    decided = decide(queue, {group: "Expenses:Meals", "txn-1-0": "Cost of Goods", "txn-2-0": "sales"}, books.ledgers)
+    assert reasons(decided) == {
+        "txn-1-0": ("cogs", "decided by hand"),
+        "txn-0-0": ("meals", f"decided by hand: {group}"),
+        "txn-2-0": ("sales", "decided by hand"),
+    }
+    assert decided["updated_category_ledger_name"].tolist() == ["Cost of Goods", "Meals", "Sales"]
+    assert decided.attrs["notes"] == ("1 of 4 transaction(s) are not decided and stay uncategorized.",)
+    Proposals.checked(decided)
+    assert len(plan_recategorization(decided, ledgers=books.ledgers)) == 3
+    reverse = decide(queue, {"txn-1-0": "Cost of Goods", group: "Expenses:Meals"}, books.ledgers)
+    assert set(reverse["updated_category_ledger_id"]) == {"meals"}
+
+
+def test_nothing_decided(books, queue):
+    """Without decisions there are no proposals, and a plan of none."""
+    decided = decide(queue, {}, books.ledgers)
+    assert len(decided) == len(plan_recategorization(decided, ledgers=books.ledgers)) == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "category", "message"),
+    [
+        ("txn-1-9", "Meals", "'txn-1-9' is neither a group nor a transaction of the queue; did you mean 'txn-1-0'"),
+        ("BLUE BOTTLE", "Meals", "is neither a group nor a transaction of the queue"),
+        ("txn-0-0", "Meels", "decision 'txn-0-0': no discovered ledger matches 'Meels'; did you mean 'Meals'?"),
+        ("txn-0-0", "Software", "several ledgers match 'Software'"),
+        ("txn-0-0", "Bank", "'Bank' reports cash flow and cannot be a category"),
+        ("txn-0-0", "out", "'out' is an uncategorized ledger"),
+        ("txn-0-0", None, "no discovered ledger matches None"),
+        ("txn-3-0", "Meals", "'txn-3-0' is split: it has several categories"),
+    ],
+)
+def test_unusable_decision_is_refused(books, queue, key, category, message):
+    """The message names the key and what is wrong with it."""
+    with pytest.raises(InputError) as caught:
+        decide(queue, {key: category}, books.ledgers)
+    assert message in str(caught.value)
+
+
+def test_split_group_is_refused(books, queue, groups):
+    """A group of split transactions is refused like a split transaction."""
+    with pytest.raises(InputError, match="is split"):
+        decide(queue, {groups["ULINE"]: "Meals"}, books.ledgers)
+    with pytest.raises(InputError, match="decisions is of type list"):
+        decide(queue, [groups["ULINE"]], books.ledgers)
+
+
+def test_decisions_replace_rules(books, queue, groups, tmp_path):
+    """Where rules and decisions differ the later wins, and every row keeps its reason."""
+    file = tmp_path / "rules.toml"
+    file.write_text("[[rule]]\nname = 'all'\nregex = 'BOTTLE|STAPLES'\ncategory = 'Sales'\n")
+    proposed = propose(queue, load_rules(file), books.ledgers)
+    decided = decide(queue, {groups["STAPLES"]: "Cost of Goods"}, books.ledgers)
+    combined = combine_proposals(proposed, decided)
+    assert list(reasons(combined).items()) == [
+        ("txn-1-0", ("sales", "all")),
+        ("txn-0-0", ("sales", "all")),
+        ("txn-2-0", ("cogs", f"decided by hand: {groups['STAPLES']}")),
+    ]
+    assert combined.attrs["notes"] == ("1 proposal(s) were replaced by later ones.",)
+    assert reasons(combine_proposals(decided, proposed))["txn-2-0"] == ("sales", "all")
+    assert len(plan_recategorization(combined, ledgers=books.ledgers)) == 3
+
+
+def test_proposals_that_cannot_be_combined(books, queue):
+    """No proposals, another type, and amounts of another scale are refused."""
+    decided = decide(queue, {"txn-0-0": "Meals"}, books.ledgers)
+    with pytest.raises(InputError, match="no proposals"):
+        combine_proposals()
+    with pytest.raises(InputError, match="proposals number 2 is of type list"):
+        combine_proposals(decided, [])
+    with pytest.raises(FrameError, match=r"several scales, \[2, 3\]"):
+        combine_proposals(decided, Proposals.without_rows(3, as_decimals=True))
