@@ -4,14 +4,18 @@ r"""Rules: conditions on a transaction and the category that follows, read from 
 
     [[rule]]
     name = "coffee"
-    contains = "SQ *"                      # or: regex = '^SQ \*(BLUE|RED)'
+    contains = "SQ *"                      # or: regex = '^SQ \*(BLUE|RED)', or: merchant = "Blue Bottle"
     category = "Expenses:Meals"            # a ledger's id, its name where that is unique, or its path
-    direction = "outflow"                  # optional, as are min_amount, max_amount, ledger and comment
+    direction = "outflow"                  # optional, as are min_amount, max_amount, ledger, tag and comment
     max_amount = 100.00                    # of the whole transaction, without its sign
     ledger = "Operating Account"           # only transactions of this account: id, unique name or path
+    tag = "tag_17"                         # only transactions with this tag: its id
     comment = "team lunch on Fridays"
 
-The first matching rule decides. ``contains`` and ``regex`` ignore case and treat each run of white space as one space.
+The first matching rule decides, so the order in the file is the priority of the rules, and a rule always stops the
+search: there are no keys for either. ``merchant`` compares the normalized name of
+:mod:`accounting_analytics.categorization.merchants`, which ``group_queue`` shows. ``contains`` and ``regex`` ignore
+case and treat each run of white space as one space.
 Regular expressions are RE2's: without lookaround and backreferences, so that matching time is linear in the text.
 
 Each condition is one entry of ``CONDITIONS``: a function that parses its value and one that matches transactions.
@@ -24,6 +28,7 @@ import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -31,7 +36,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.arguments import to_path
+from accounting_analytics.categorization.merchants import merchants
 from accounting_analytics.errors import AmountError, RulesError
+from accounting_analytics.frame_columns import split_list
 from accounting_analytics.messages import fit_terminal, printable, quote
 from accounting_analytics.money import MAX_SCALE, parse_amount
 
@@ -44,31 +51,39 @@ if TYPE_CHECKING:
 
     Matches = npt.NDArray[np.bool_]
 
+_RULE_HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
 _DIRECTIONS = ("inflow", "outflow")
 
 
-class Transactions(NamedTuple):
+class Transactions:
     """What conditions compare: one array element per transaction of the queue.
 
-    `account_ids` are the ledger ids of the accounts that rules name, by the text in the rule.
+    Parameters
+    ----------
+    queue : DataFrame
+        The columns of :class:`~accounting_analytics.schemas.Queue` that the rules compare.
+    account_ids : mapping of str to str
+        Ledger ids of the accounts that rules name, by the text in the rule.
     """
 
-    descriptions: pa.Array
-    sizes: npt.NDArray[np.object_]
-    directions: npt.NDArray[np.object_]
-    ledger_ids: npt.NDArray[np.object_]
-    account_ids: Mapping[str, str]
+    def __init__(self, queue: pd.DataFrame, account_ids: Mapping[str, str]) -> None:
+        self._queue = queue
+        self.account_ids = account_ids
+        self.descriptions = pa.array([_single_spaced(text) for text in queue["description"]], pa.large_string())
+        # abs() rounds to 28 digits
+        self.sizes = np.array([amount.copy_abs() for amount in queue["amount"]], object)
+        self.directions = queue["direction"].to_numpy(object)
+        self.ledger_ids = queue["ledger_id"].to_numpy(object)
 
-    @classmethod
-    def from_queue(cls, queue: pd.DataFrame, account_ids: Mapping[str, str]) -> Self:
-        """Read the columns of :class:`~accounting_analytics.schemas.Queue` that conditions compare."""
-        return cls(
-            descriptions=pa.array([_single_spaced(text) for text in queue["description"]], pa.large_string()),
-            sizes=np.array([amount.copy_abs() for amount in queue["amount"]], object),  # abs() rounds to 28 digits
-            directions=queue["direction"].to_numpy(object),
-            ledger_ids=queue["ledger_id"].to_numpy(object),
-            account_ids=account_ids,
-        )
+    @cached_property
+    def merchants(self) -> npt.NDArray[np.object_]:
+        """Normalized name of each merchant."""
+        return np.array(merchants(self._queue["description"]), object)
+
+    @cached_property
+    def tag_ids(self) -> list[set[str]]:
+        """Ids of the tags of each transaction; empty where they are not known."""
+        return [split_list(text) or set() for text in self._queue["tag_ids"]]
 
 
 class Condition(NamedTuple):
@@ -98,14 +113,17 @@ class Rule:
         Id, unique name or path of the category.
     conditions : mapping of str to object
         Parsed value of each condition that the rule states, by its key in ``CONDITIONS``.
+    line : int, optional
+        Line of its ``[[rule]]`` in the file; None where the file writes rules in another form.
     """
 
     name: str
     category: str
     conditions: Mapping[str, Any]
+    line: int | None = None
 
     @classmethod
-    def from_entry(cls, entry: Mapping[str, Any], number: int) -> Self:
+    def from_entry(cls, entry: Mapping[str, Any], number: int, line: int | None = None) -> Self:
         """Read a ``[[rule]]`` table; a rule that can never work is refused by its name.
 
         Raises
@@ -115,13 +133,13 @@ class Rule:
         """
         name = entry.get("name")
         if not isinstance(name, str) or not name.strip():
-            msg = f"rule {number} has no name"
+            msg = f"rule {number}{_at_line(line)} has no name"
             raise RulesError(msg)
-        where = f"rule {number} ({name!r})"
+        where = f"rule {number} ({name!r}){_at_line(line)}"
         values = _parse_values(entry, where)
         _require_complete(values, where)
         category = values.pop("category")
-        return cls(name.strip(), category, {key: value for key, value in values.items() if key in CONDITIONS})
+        return cls(name.strip(), category, {key: value for key, value in values.items() if key in CONDITIONS}, line)
 
     @property
     def ledger(self) -> str | None:
@@ -167,7 +185,7 @@ class Rules:
         account_ids : mapping of str to str
             Ledger id of each account that a rule names, by the text in the rule.
         """
-        transactions = Transactions.from_queue(queue, account_ids)
+        transactions = Transactions(queue, account_ids)
         names = np.full(len(queue), None, object)
         for rule in reversed(self.rules):  # an earlier rule overwrites a later one
             names[rule.match(transactions)] = rule.name
@@ -189,7 +207,8 @@ def load_rules(path: str | Path) -> Rules:
     """
     file = to_path(path, "path")
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8-sig"), parse_float=Decimal)
+        text = file.read_text(encoding="utf-8-sig")
+        content = tomllib.loads(text, parse_float=Decimal)
     except OSError as error:
         msg = f"the rules file {file} cannot be read: {error.strerror}"
         raise RulesError(msg) from error
@@ -200,12 +219,37 @@ def load_rules(path: str | Path) -> Rules:
     if content or not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         msg = f"the rules file {file} must contain [[rule]] tables and nothing else"
         raise RulesError(msg)
-    rules = tuple(Rule.from_entry(entry, number) for number, entry in enumerate(entries, start=1))
+    lines = _rule_lines(text, len(entries))
+    rules = tuple(
+        Rule.from_entry(entry, number, line)
+        for number, (entry, line) in enumerate(zip(entries, lines, strict=True), start=1)
+    )
     (name, count), *_ = Counter(rule.name for rule in rules).most_common(1) or [("", 0)]
     if count > 1:
         msg = f"the rules file {file} has two rules named {name!r}; give each rule its own name"
         raise RulesError(msg)
     return Rules(rules, str(file))
+
+
+def _rule_lines(text: str, count: int) -> list[int] | list[None]:
+    """Find the line of each ``[[rule]]``; None for all where they are not written like that."""
+    lines = text.splitlines()
+    found = [number for number, line in enumerate(lines, start=1) if _RULE_HEADER.match(line)]
+    if len(found) > count:  # text of several lines may contain what is written like a header
+        found = [number for number in found if _is_toml("\n".join(lines[: number - 1]))]
+    return found if len(found) == count else [None] * count
+
+
+def _is_toml(text: str) -> bool:
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
+
+
+def _at_line(line: int | None) -> str:
+    return "" if line is None else f" at line {line}"
 
 
 def _parse_values(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -227,12 +271,12 @@ def _parse_values(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _require_complete(values: Mapping[str, Any], where: str) -> None:
-    """Refuse a rule without category, without exactly one description condition, or with an empty amount range."""
+    """Refuse a rule without category, without exactly one condition on the text, or with an empty amount range."""
     if "category" not in values:
         msg = f"{where}: category is missing"
         raise RulesError(msg)
-    if ("contains" in values) == ("regex" in values):
-        msg = f"{where}: state either contains or regex"
+    if len(values.keys() & {"contains", "regex", "merchant"}) != 1:
+        msg = f"{where}: state either contains or regex or merchant"
         raise RulesError(msg)
     if values.get("min_amount", 0) > values.get("max_amount", float("inf")):
         msg = f"{where}: min_amount is greater than max_amount, so no transaction can match"
@@ -291,9 +335,13 @@ def _single_spaced(text: str) -> str:
 CONDITIONS: dict[str, Condition] = {
     "contains": Condition(_parse_contains, _match_pattern),
     "regex": Condition(_parse_regex, _match_pattern),
+    "merchant": Condition(
+        lambda value: merchants([_parse_text(value)])[0], lambda rows, merchant: rows.merchants == merchant
+    ),
     "direction": Condition(_parse_direction, lambda rows, direction: rows.directions == direction),
     "min_amount": Condition(_parse_bound, lambda rows, bound: rows.sizes >= bound),
     "max_amount": Condition(_parse_bound, lambda rows, bound: rows.sizes <= bound),
     "ledger": Condition(_parse_text, lambda rows, text: rows.ledger_ids == rows.account_ids[text]),
+    "tag": Condition(_parse_text, lambda rows, tag: np.array([tag in tags for tags in rows.tag_ids], np.bool_)),
 }
 """Every condition that a rule may state, by its key in the file."""

@@ -46,10 +46,13 @@ def matches(rules, *descriptions):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[[rule]]\ncontains = 'x'\ncategory = 'Meals'", "rule 1 has no name"),
-        ("[[rule]]\nname = 'a'\ncontains = 'x'", "rule 1 ('a'): category is missing"),
-        (RULE, "either contains or regex"),
+        ("[[rule]]\ncontains = 'x'\ncategory = 'Meals'", "rule 1 at line 1 has no name"),
+        ("[[rule]]\nname = 'a'\ncontains = 'x'", "rule 1 ('a') at line 1: category is missing"),
+        (RULE, "either contains or regex or merchant"),
         (RULE + "contains = 'x'\nregex = 'x'", "either contains or regex"),
+        (RULE + "contains = 'x'\nmerchant = 'x'", "either contains or regex"),
+        (RULE + "merchant = 3", "merchant: must be non-empty text"),
+        (RULE + "contains = 'x'\ntag = ''", "tag: must be non-empty text"),
         (RULE + "contains = ' '", "contains: must be non-empty text"),
         (RULE + "contains = 3", "contains: must be non-empty text, not 3"),
         (RULE + "regex = '('", "does not compile"),
@@ -135,3 +138,25 @@ def test_patterns_do_not_backtrack(read_rules, *, pattern, expected):
     """Patterns that take exponential time in a backtracking engine finish on long descriptions."""
     rules = read_rules(f"{RULE}regex = '{pattern}'")
     assert matches(rules, *["a" * 10_000 + "!"] * 10) == [expected] * 10
+
+
+def test_merchant_is_compared_without_noise(read_rules):
+    """A merchant matches its noisy descriptions, however it is written in the rule, and no other merchant."""
+    for text in ("Blue Bottle", "SQ *BLUE BOTTLE 1234"):
+        rules = read_rules(f"{RULE}merchant = '{text}'")
+        assert matches(rules, "blue bottle 04/12/26", "BLUE BOTTLE COFFEE", "BLUE") == [True, False, False]
+
+
+def test_tag_limits_a_rule(read_rules):
+    """A tag is one whole id of the list; a transaction without known tags does not match."""
+    queue = transactions("x", "x", "x", "x").assign(tag_ids=["a|b", "ab", "", None])
+    assert read_rules(RULE + "contains = 'x'\ntag = 'b'").match(queue, {}) == ["a", None, None, None]
+
+
+def test_lines_of_rules(read_rules):
+    """Each rule knows the line of its header, not those inside of a text; rules in another form have no line."""
+    first = "# rules\n\n" + RULE + 'contains = \'x\'\ncomment = """\n[[rule]]\n"""\n'
+    rules = read_rules(first + "  [[ rule ]]  # second\nname = 'b'\ncategory = 'Meals'\nregex = 'x'\n")
+    assert [rule.line for rule in rules] == [3, 10]
+    (inline,) = read_rules("rule = [{name = 'a', category = 'Meals', contains = 'x'}]")
+    assert inline.line is None
