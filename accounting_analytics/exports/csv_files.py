@@ -13,7 +13,7 @@ from pyarrow import csv as arrow_csv
 
 from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports.dataset import control_totals
+from accounting_analytics.exports.control_totals import control_totals
 from accounting_analytics.exports.manifest import MANIFEST, ExportedFile, Manifest, require_files_of
 from accounting_analytics.exports.prepared_export import PreparedExport, require_whole
 from accounting_analytics.exports.star_schema.exported_books import local_times

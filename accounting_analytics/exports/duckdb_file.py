@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from accounting_analytics.atomic_files import TEMPORARY_SUFFIX, remove_temporary_files, sync_folder
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports.dataset import control_totals
+from accounting_analytics.exports.control_totals import control_totals
 from accounting_analytics.exports.manifest import ExportedFile, Manifest
 from accounting_analytics.exports.prepared_export import PreparedExport, file_path, import_extra, require_whole
 from accounting_analytics.exports.questions import QUESTIONS, Question
