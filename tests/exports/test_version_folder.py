@@ -54,7 +54,8 @@ def test_one_writer_at_a_time(tmp_path):
     """A second writer is refused while the first is at work, and may write afterwards."""
     with VersionFolder(tmp_path / "out").new_version() as version:
         (version / "file.txt").write_text("one")
-        with pytest.raises(InputError, match=r"another export to .* is running"):
+        with pytest.raises(InputError, match=r"another export to .* is running") as refused:
             write(tmp_path / "out", "two")
+        assert refused.value.exit_code == 2
     write(tmp_path / "out", "two")
     assert (tmp_path / "out" / "current" / "file.txt").read_text() == "two"
