@@ -61,8 +61,8 @@ def export_parquet(
     FrameError
         A table is not valid, the scales differ, or an amount or a balance has more than 18 digits.
     InputError
-        An argument is of another type, the folder contains other files, is in use or cannot be written, or the
-        months cannot be combined with the earlier export.
+        An argument is of another type, the report is filtered by tags, the folder contains other files, is in use or
+        cannot be written, or the months cannot be combined with the earlier export.
     """
     folder = VersionFolder(output)
     books, manifest = prepared = PreparedExport.of_frames(

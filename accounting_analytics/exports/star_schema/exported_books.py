@@ -10,8 +10,9 @@ import pyarrow.compute as pc
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow_report import CashFlowReport, require_report
-from accounting_analytics.errors import FrameError
+from accounting_analytics.errors import FrameError, InputError
 from accounting_analytics.load_metadata import missing_reasons
+from accounting_analytics.messages import join_ids
 from accounting_analytics.periods import zone
 from accounting_analytics.schemas import Ledgers, LineEntries
 
@@ -50,11 +51,13 @@ class ExportedBooks(NamedTuple):
         FrameError
             A table is not valid, or the scales differ.
         InputError
-            An argument is of another type.
+            An argument is of another type, or the report is filtered by tags or has the time zone ``localtime``.
         """
         require_type(line_entries, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
         require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
         require_report(report, "report")
+        zone(report.period.time_zone)  # local dates need a zone with a name: refuse "localtime"
+        _require_whole_report(report)
         exact = LineEntries.exact(LineEntries.checked(line_entries))
         if exact.scale != report.scale:
             msg = f"line entries have scale {exact.scale}, the report has scale {report.scale}"
@@ -88,6 +91,16 @@ class ExportedBooks(NamedTuple):
         listed = self.report.starting_balances["ledger_id"].tolist()
         cash = self.ledgers.loc[self.ledgers["report_cash_flow"], "id"].tolist()
         return list(dict.fromkeys([*listed, *cash]))
+
+
+def _require_whole_report(report: CashFlowReport) -> None:
+    """Refuse a report of some tags: its lines are filtered and its balances are not, so the facts do not add up."""
+    if report.tag_ids:
+        msg = (
+            f"the report has only lines with the tags {join_ids(report.tag_ids)}, but the balances of all; load it "
+            "without tag_ids, and filter by bridge_line_entry_tag in the export; nothing was written"
+        )
+        raise InputError(msg)
 
 
 def with_dates(table: pa.Table, period: Period) -> pa.Table:

@@ -1,0 +1,127 @@
+"""Amounts and books at the limits: 18 digits, scales from 0 to 10, no cash, filtered and partial reports."""
+
+import dataclasses
+from decimal import Decimal
+
+import pandas as pd
+import pyarrow.compute as pc
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import FrameError, InputError
+from accounting_analytics.exports import verify_export
+from accounting_analytics.exports.star_schema.build import build_star_schema
+from accounting_analytics.exports.star_schema.exported_books import ExportedBooks
+from accounting_analytics.schemas import Ledgers, LineEntries
+
+DAYS = ("2025-01-01", "2025-01-31")
+NAMES = ("bank", "sales")
+
+
+def make_lines(amounts, scale):
+    """Return an entry for each amount: into the bank account, from sales."""
+    rows = [
+        {
+            "id": f"le_{number}_{name}",
+            "ledger_id": name,
+            "ledger_name": name.title(),
+            "journal_entry_id": f"je_{number}",
+            "journal_entry_description": None,
+            "datetime": pd.Timestamp(f"2025-01-{number + 2:02}T12:00Z"),
+            "amount": amount,
+            "debit_credit": side,
+            "signed_amount": amount if side == "debit" else amount.copy_negate(),
+            "description": None,
+            "transaction_id": None,
+            "related_line_entry_id": None,
+            "editable": None,
+            "tag_ids": None,
+        }
+        for number, amount in enumerate(amounts)
+        for name, side in zip(NAMES, ("debit", "credit"), strict=True)
+    ]
+    return LineEntries.from_columns({name: [row[name] for row in rows] for name in rows[0]}, scale, as_decimals=True)
+
+
+def make_books(amounts, scale=2, *, cash=("bank",)):
+    """Return the frames of an export of these books."""
+    columns = {name: [None, None] for name in Ledgers.dtypes() if name not in ("found_by", "parent_known")}
+    columns |= {"id": list(NAMES), "name": ["Bank", "Sales"], "sort_code": ["1", "2"]}
+    columns |= {"debit_credit": ["debit", "credit"], "report_cash_flow": [name in cash for name in NAMES]}
+    ledgers, lines = Ledgers.from_columns(columns), make_lines(amounts, scale)
+    return {"line_entries": lines, "ledgers": ledgers, "report": aa.recompute_cash_flow(lines, ledgers, *DAYS)}
+
+
+@pytest.mark.parametrize("scale", [0, 2, 10])
+def test_amounts_of_18_digits(tmp_path, scale):
+    """The largest amount that BI tools read exactly comes back exact, at every scale; so do its sums."""
+    largest = Decimal(10**18 - 1).scaleb(-scale)
+    unit = Decimal(1).scaleb(-scale)
+    manifest = aa.export_parquet(tmp_path / "out", **make_books([largest - unit, unit], scale))
+    assert manifest.scale == scale
+    sums = {file.table: file.sums for file in manifest.files}
+    assert Decimal(sums["fact_line_entry"]["amount"]) == 2 * largest
+    assert Decimal(sums["fact_cash_flow_line"]["amount"]) == largest
+    assert verify_export(tmp_path / "out").verified
+
+
+def test_balances_of_19_digits_are_refused(tmp_path):
+    """Amounts that fit but add up to a balance that does not are refused; the account and the day are named."""
+    books = make_books([Decimal("9999999999999999.99"), Decimal("0.01")])
+    with pytest.raises(FrameError, match=r"28 opening_balance value\(s\) have more than 18 digits.*bank, 2025-01-04"):
+        aa.export_parquet(tmp_path / "out", **books)
+    assert not (tmp_path / "out").exists()
+
+
+def test_zero_has_no_sign(tmp_path):
+    """An amount of negative zero is zero, and so are its sums."""
+    manifest = aa.export_parquet(tmp_path / "out", **make_books([Decimal("0.00")]))
+    assert {text for file in manifest.files for text in file.sums.values()} <= {"0.00", "0"}
+    assert verify_export(tmp_path / "out").verified
+
+
+def test_books_without_cash_ledgers(tmp_path):
+    """Without an account that reports cash flow there are lines, but no flows, transfers and balances."""
+    manifest = aa.export_parquet(tmp_path / "out", **make_books([Decimal("1.50")], cash=()))
+    facts = {name: rows for name, rows in manifest.tables.items() if name.startswith("fact_")}
+    assert facts.pop("fact_line_entry") == 2
+    assert set(facts.values()) == {0}
+    assert verify_export(tmp_path / "out").verified
+
+
+def test_filtered_reports_are_refused(tmp_path):
+    """A report of some tags is refused: its lines are filtered and its balances are not."""
+    books = make_books([Decimal("1.50")])
+    report = dataclasses.replace(books["report"], tag_ids=("tag_1",))
+    with pytest.raises(InputError, match=r"the report has only lines with the tags tag_1.*load it without tag_ids"):
+        aa.export_parquet(tmp_path / "out", **books | {"report": report})
+    assert not (tmp_path / "out").exists()
+
+
+def test_zones_that_only_the_service_knows_are_refused(tmp_path):
+    """The local days of ``localtime`` are not known."""
+    books = make_books([Decimal("1.50")])
+    period = aa.Period(*DAYS, "localtime")
+    with pytest.raises(InputError, match="'localtime' is the service's own time zone"):
+        aa.export_parquet(tmp_path / "out", **books | {"report": dataclasses.replace(books["report"], period=period)})
+
+
+def test_anchored_reports():
+    """Balances of a report that starts from given balances continue from them."""
+    books = make_books([Decimal("1.50")])
+    starting = books["report"].starting_balances.assign(cash_balance=Decimal("100.00"))
+    frames = (books["line_entries"], books["ledgers"])
+    report = aa.recompute_cash_flow(*frames, *DAYS, starting_balances=starting)
+    assert report.anchored
+    tables = build_star_schema(ExportedBooks.from_frames(*frames, report), verdict="")
+    balances = tables["fact_daily_balance"]["closing_balance"]
+    assert (pc.min(balances).as_py(), pc.max(balances).as_py()) == (Decimal("100.00"), Decimal("101.50"))
+
+
+def test_loads_of_fewer_days_are_stated(frames, tmp_path):
+    """A load that does not cover the report's period makes the export partial, and the manifest says why."""
+    period = aa.Period("2025-01-01", "2025-04-30", frames["report"].period.time_zone)
+    report = dataclasses.replace(frames["report"], period=period)
+    manifest = aa.export_parquet(tmp_path / "out", **frames | {"report": report})
+    assert manifest.partial
+    assert any("which does not include all of" in note for note in manifest.notes)
