@@ -129,7 +129,9 @@ class Manifest:
         prefix = "PARTIAL: " if self.partial else ""
         days = f"{self.start_date} to {self.end_date} ({self.time_zone})"
         rows = sum(file.rows for file in self.files)
-        return f"{prefix}Export in {self.folder}: {rows:,} rows in {len(self.tables)} tables, {days}. {self.verdict}"
+        return (
+            f"{prefix}Export in {self._location()}: {rows:,} rows in {len(self.tables)} tables, {days}. {self.verdict}"
+        )
 
     def explain(self) -> str:
         """Plain text: the summary, the rows of each table, the notes."""
@@ -141,6 +143,11 @@ class Manifest:
         content: dict[str, Any] = {"format": MANIFEST_VERSION, **asdict(self)}
         del content["folder"]
         return to_json_text(content)
+
+    def _location(self) -> Path:
+        """Path of the file, if there is only one; else of the folder."""
+        names = {file.name for file in self.files}
+        return self.folder / names.pop() if len(names) == 1 else self.folder
 
     def _table_names(self) -> list[str]:
         return list(dict.fromkeys(file.table for file in self.files))

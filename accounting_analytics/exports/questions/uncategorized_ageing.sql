@@ -1,5 +1,6 @@
 -- How much is uncategorized, and for how long?
--- Grain: one age band, counted in days up to the last exported day; a band without line entries has zeros.
+-- Grain: one age band, counted in days up to the last exported day; the last band has no to_days. A band without line
+-- entries has zeros.
 with bands as (
     select 0 as from_days, 30 as to_days
     union all
@@ -22,7 +23,7 @@ uncategorized as (
 )
 select
     bands.from_days,
-    bands.to_days,
+    nullif(bands.to_days, 999999) as to_days,
     count(uncategorized.amount) as line_entries,
     coalesce(sum(case when uncategorized.amount > 0 then uncategorized.amount else 0 end), 0) as inflow,
     coalesce(sum(case when uncategorized.amount < 0 then uncategorized.amount else 0 end), 0) as outflow
