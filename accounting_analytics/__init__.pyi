@@ -1,7 +1,15 @@
 from . import charts, errors, schemas
 from .cash_flow import recompute_cash_flow
 from .cash_flow_report import CashFlowReport
-from .categorization import combine_proposals, decide, group_queue, load_rules, propose, uncategorized_queue
+from .categorization import (
+    combine_proposals,
+    decide,
+    group_queue,
+    load_rules,
+    propose,
+    report_rules,
+    uncategorized_queue,
+)
 from .client import ClientCredentials, LedgerClient, TokenFile, connect
 from .completeness import check_completeness
 from .demo_company import demo
@@ -64,6 +72,7 @@ __all__ = [
     "recompute_cash_flow",
     "reconcile",
     "reconcile_months",
+    "report_rules",
     "run_notebook",
     "schemas",
     "uncategorized_queue",

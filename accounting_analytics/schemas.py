@@ -353,6 +353,27 @@ class QueueGroups(Table):
     description: Series[str]
 
 
+class RuleReports(Table):
+    """What each rule decides, one row per rule in the order of the file.
+
+    `line` is 0 where it is not known. `status` is ``decides`` (part of the queue), ``idle`` (only transactions that
+    have a category), ``shadowed`` (earlier rules decide all that it matches) or ``dead`` (it matches nothing).
+    `description` is that of the largest transaction it decides.
+    """
+
+    rule: Series[str] = pandera.Field(unique=True)
+    line: Series[int]
+    category: Series[str]
+    status: Series[str] = pandera.Field(isin=["decides", "idle", "shadowed", "dead"])
+    transaction_count: Series[int]
+    amount: Series[Any]
+    description: Series[str] = pandera.Field(nullable=True)
+    shadowed_by: Series[str] = pandera.Field(nullable=True)
+    agreeing_count: Series[int]
+    contradicting_count: Series[int]
+    contradicting_example: Series[str] = pandera.Field(nullable=True)
+
+
 class PlanItems(Table):
     """Items of a recategorization plan: the expected current category and the new one.
 

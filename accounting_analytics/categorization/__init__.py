@@ -3,6 +3,7 @@
 from accounting_analytics.categorization.decisions import combine_proposals, decide
 from accounting_analytics.categorization.groups import group_queue
 from accounting_analytics.categorization.proposals import propose
+from accounting_analytics.categorization.rule_report import report_rules
 from accounting_analytics.categorization.rules import Rules, load_rules
 from accounting_analytics.categorization.uncategorized_queue import uncategorized_queue
 
@@ -13,5 +14,6 @@ __all__ = [
     "group_queue",
     "load_rules",
     "propose",
+    "report_rules",
     "uncategorized_queue",
 ]

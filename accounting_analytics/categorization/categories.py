@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from accounting_analytics.categorization.uncategorized_ledgers import uncategorized_ledgers
 from accounting_analytics.errors import InputError
 from accounting_analytics.ledger_names import LedgerNames
+from accounting_analytics.messages import join_ids
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +26,7 @@ class Categories:
 
     def __init__(self, ledgers: pd.DataFrame, uncategorized: set[str]) -> None:
         self.names = LedgerNames.from_frame(ledgers)
+        self._children = {parent: rows["id"].tolist() for parent, rows in ledgers.groupby("parent_id")}
         self._cash = set(ledgers.loc[ledgers["report_cash_flow"], "id"])
         self._uncategorized = uncategorized | uncategorized_ledgers(ledgers)
 
@@ -38,6 +40,10 @@ class Categories:
             msg = f"{text!r} is an uncategorized ledger and cannot be a category"
             raise InputError(msg)
         return ledger_id
+
+    def below(self, ledger_id: str) -> str:
+        """Names of the ledgers directly below a ledger, the first three; empty where there are none."""
+        return join_ids((self.names.name(child) for child in self._children.get(ledger_id, [])), limit=3)
 
     def find_account(self, text: object) -> str:
         """Id of an account; it must report cash flow, because only such accounts are in the queue."""

@@ -54,9 +54,7 @@ def propose(queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame) -> pd.Data
     chart = Categories(ledgers, set(queue["category_ledger_id"]))
     unknown = {rule.name: rule.category for rule in rules if rule.category not in chart.names}
     category_ids = {rule.name: _find(chart.find, rule, rule.category) for rule in rules if rule.name not in unknown}
-    account_ids = {
-        rule.ledger: _find(chart.find_account, rule, rule.ledger) for rule in rules if rule.ledger is not None
-    }
+    account_ids = find_accounts(rules, chart)
     matches = rules.match(queue, account_ids)
     category_ids |= {
         rule.name: _find(chart.find, rule, rule.category)
@@ -73,6 +71,17 @@ def propose(queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame) -> pd.Data
     proposals = Proposals.from_exact(proposals, exact.scale, as_decimals=exact.as_decimals)
     proposals.attrs["notes"] = (*exact.notes, *_notes(queue, proposals, rules, unknown, chart.names))
     return proposals
+
+
+def find_accounts(rules: Rules, chart: Categories) -> dict[str, str]:
+    """Find the ledger id of each account that a rule names, by the text in the rule.
+
+    Raises
+    ------
+    RulesError
+        An account is unknown, ambiguous or does not report cash flow; the message names the rule.
+    """
+    return {rule.ledger: _find(chart.find_account, rule, rule.ledger) for rule in rules if rule.ledger is not None}
 
 
 def _notes(

@@ -78,6 +78,16 @@ def uncategorized_queue(
     return queue
 
 
+def categorized_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
+    """Transactions that have one category already, with the columns of the queue; amounts are Arrow decimals."""
+    lines = exact_frame(line_entries, ["signed_amount"]).frame
+    transactions = _cash_transactions(lines, ledgers)
+    opposing = split_lists(transactions["opposing_ledger_ids"]).rename("category_ledger_id")
+    matching = transactions.join(opposing[~opposing.index.duplicated(keep=False)], how="inner")
+    no_category = uncategorized_ledgers(ledgers) | set(ledgers.loc[ledgers["report_cash_flow"], "id"])
+    return _queue_columns(matching[~matching["category_ledger_id"].isin(no_category)], lines).reset_index(drop=True)
+
+
 def _find_given(text: str | None, names: LedgerNames) -> str | None:
     """Id of a given ledger; the text itself where no ledger matches, as it may be the id of one not discovered."""
     return names.find(text) if text in names else text

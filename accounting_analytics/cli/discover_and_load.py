@@ -67,10 +67,17 @@ def load_queue(
     client: LedgerClient, days: tuple[str, str, str], options: LoadOptions, *, only: list[str] | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Chart of accounts, and the uncategorized transactions of its cash ledgers or of those named in `only`."""
+    ledgers, lines = load_cash_lines(client, days, options, only=only)
+    return ledgers, aa.uncategorized_queue(lines, ledgers)
+
+
+def load_cash_lines(
+    client: LedgerClient, days: tuple[str, str, str], options: LoadOptions, *, only: list[str] | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Chart of accounts, and the lines of its cash and required ledgers or of those named in `only`."""
     ledgers = _discover_with_history(client, *days)
     cash = ledgers.loc[ledgers["report_cash_flow"] | ledgers["is_required"], "id"]
-    lines = load_lines(client, _find_ledgers(ledgers, only) if only else cash, days, options)
-    return ledgers, aa.uncategorized_queue(lines, ledgers)
+    return ledgers, load_lines(client, _find_ledgers(ledgers, only) if only else cash, days, options)
 
 
 def _find_ledgers(ledgers: pd.DataFrame, texts: list[str]) -> list[str]:

@@ -103,6 +103,7 @@ ExportFolder = Annotated[
 OutputToCheck = Annotated[Path, typer.Option("--output", help="Folder to check for space and write access.")]
 
 Rules = Annotated[Path, typer.Option("--rules", help="Rules file (TOML): which description means which category.")]
+RulesFile = Annotated[Path, typer.Argument(metavar="FILE", help="Rules file (TOML) to test.", show_default=False)]
 PlanOutput = Annotated[Path, typer.Option("--output", help="Plan file to write (CSV).")]
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file written by `plan`.", show_default=False)]
 Journal = Annotated[Path, typer.Option("--journal", help="Journal of the run; written before each change.")]

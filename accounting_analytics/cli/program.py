@@ -32,6 +32,7 @@ from accounting_analytics.cli.commands import (
     reconcile,
     report,
     restore,
+    rules,
     run,
     serve,
     tokens,
@@ -71,6 +72,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
 }
 _GROUPS = {
     "notebooks": notebooks.notebooks,
+    "rules": rules.rules,
     "config": config.config,
     "instances": instances.instances,
     "ledgers": ledgers.ledgers,

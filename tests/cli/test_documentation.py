@@ -11,7 +11,7 @@ from accounting_analytics.cli import commands
 from accounting_analytics.cli.program import app
 
 PROJECT = Path(__file__).parents[2]
-READMES = ("README.md", "accounting_analytics/service/README.md")
+READMES = ("README.md", "accounting_analytics/service/README.md", "data/README.md")
 
 
 def leaf_commands(group, prefix=()):

@@ -1,0 +1,69 @@
+"""The commands ``rules``: what the rules of a file decide."""
+
+from __future__ import annotations
+
+import typer
+
+import accounting_analytics as aa
+from accounting_analytics.cli.discover_and_load import LoadOptions, load_cash_lines
+from accounting_analytics.cli.options import (
+    AllRows,
+    AsJson,
+    Checkpoint,
+    DryRun,
+    EndDate,
+    Profile,
+    RowLimit,
+    RulesFile,
+    StartDate,
+    TimeZone,
+    UseDemo,
+)
+from accounting_analytics.cli.output import MAX_ROWS, print_first_rows, print_frame, print_notes
+from accounting_analytics.cli.service_connection import connect_service
+
+_COLUMNS = {
+    "line": "line",
+    "rule": "rule",
+    "status": "status",
+    "transaction_count": "count",
+    "amount": "amount",
+    "agreeing_count": "agree",
+    "contradicting_count": "contradict",
+}
+
+rules = typer.Typer(help="Rules files.", no_args_is_help=True)
+
+
+@rules.command("test")
+def report_file(
+    file: RulesFile,
+    start_date: StartDate,
+    end_date: EndDate,
+    time_zone: TimeZone = None,
+    checkpoint: Checkpoint = None,
+    profile: Profile = None,
+    limit: RowLimit = MAX_ROWS,
+    *,
+    all_rows: AllRows = False,
+    dry_run: DryRun = False,
+    use_demo: UseDemo = False,
+    as_json: AsJson = False,
+) -> None:
+    """Report what each rule decides, what contradicts it, and which rules decide nothing.
+
+    Transactions that have a category already are compared with the rules. Nothing is written.
+    """
+    loaded_rules = aa.load_rules(file)
+    options = LoadOptions(checkpoint, dry_run, as_json)
+    with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
+        ledgers, lines = load_cash_lines(client, (start_date, end_date, zone), options)
+    uncategorized = aa.uncategorized_queue(lines, ledgers)
+    report = aa.report_rules(uncategorized, loaded_rules, ledgers, lines)
+    print_notes(report)
+    if as_json:
+        print_frame(report, as_json=True)
+        return
+    decided = int(report["transaction_count"].sum())
+    typer.echo(f"{len(report):,} rule(s) decide {decided:,} of {len(uncategorized):,} uncategorized transaction(s)")
+    print_first_rows(report, _COLUMNS, None if all_rows else limit)
