@@ -30,7 +30,15 @@ from .loader import (
 from .months import MonthlyReconciliation, reconcile_months
 from .notebook_jobs import run_notebook
 from .periods import Period
-from .recategorization import Plan, apply_plan, plan_recategorization, verify_plan, verify_report_change
+from .recategorization import (
+    Plan,
+    UndoPlan,
+    apply_plan,
+    plan_recategorization,
+    undo_plan,
+    verify_plan,
+    verify_report_change,
+)
 from .reconciliation import Reconciliation, reconcile
 from .version import __version__
 
@@ -46,6 +54,7 @@ __all__ = [
     "Plan",
     "Reconciliation",
     "TokenFile",
+    "UndoPlan",
     "__version__",
     "apply_plan",
     "charts",
@@ -76,6 +85,7 @@ __all__ = [
     "run_notebook",
     "schemas",
     "uncategorized_queue",
+    "undo_plan",
     "verify_plan",
     "verify_report_change",
 ]

@@ -58,6 +58,7 @@ WRONG_CALLS = [
     (lambda: PLAN.preview(LINES), f"report is of type DataFrame, {REPORT_HINT}"),
     (lambda: aa.apply_plan("http://x", PLAN, journal="j"), CLIENT_HINT),
     (lambda: aa.verify_plan("http://x", PLAN), CLIENT_HINT),
+    (lambda: aa.undo_plan("http://x", "journal"), CLIENT_HINT),
     (lambda: aa.verify_report_change("plan.csv", REPORT, REPORT), PLAN_HINT),
     (lambda: aa.verify_report_change(PLAN, LINES, REPORT), f"before is of type DataFrame, {REPORT_HINT}"),
     (lambda: aa.verify_report_change(PLAN, REPORT, LINES), f"after is of type DataFrame, {REPORT_HINT}"),
@@ -101,11 +102,13 @@ def test_a_path_that_no_system_allows_is_refused(call, name):
 
 
 def test_a_journal_must_be_a_path(connected):
-    """Applying and verifying refuse a journal that cannot be one before a request, also in a dry run."""
+    """Applying, verifying and undoing refuse a journal that cannot be one before a request, also in a dry run."""
     client = connected(None)
     for call in (aa.apply_plan, aa.verify_plan):
         with pytest.raises(InputError, match=r"^journal 'a\\x00b' contains a NUL character"):
             call(client, PLAN, journal="a\0b")
+    with pytest.raises(InputError, match=r"^journal 'a\\x00b' contains a NUL character"):
+        aa.undo_plan(client, "a\0b")
     assert client.requests == []
 
 

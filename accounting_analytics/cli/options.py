@@ -110,6 +110,11 @@ Journal = Annotated[Path, typer.Option("--journal", help="Journal of the run; wr
 AppliedJournal = Annotated[
     Path | None, typer.Option("--journal", help="Journal that the plan was applied with; it is only read.")
 ]
+UndoneJournal = Annotated[
+    Path,
+    typer.Argument(metavar="JOURNAL", help="Journal of the run to undo; it is only read.", show_default=False),
+]
+UndoJournal = Annotated[Path, typer.Option("--journal", help="New journal, of the undo; written before each change.")]
 ModifiedBy = Annotated[str | None, typer.Option("--modified-by", help="Your name, for the audit log.")]
 Confirm = Annotated[bool, typer.Option("--confirm", help="Change the books; without it nothing is sent.")]
 

@@ -36,6 +36,7 @@ from accounting_analytics.cli.commands import (
     run,
     serve,
     tokens,
+    undo,
     verify,
     verify_export,
 )
@@ -65,6 +66,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "preview": preview.preview,
     "apply": apply.apply,
     "verify": verify.verify,
+    "undo": undo.undo,
     "export": export.export,
     "verify-export": verify_export.verify_export,
     "run": run.run,

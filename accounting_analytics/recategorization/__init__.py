@@ -1,8 +1,17 @@
-"""Bulk recategorization: plan, preview, apply, verify. The only package that changes the books."""
+"""Bulk recategorization: plan, preview, apply, verify, undo. The only package that changes the books."""
 
 from accounting_analytics.recategorization.apply import apply_plan
 from accounting_analytics.recategorization.plan import Plan, plan_recategorization
 from accounting_analytics.recategorization.report_change_check import verify_report_change
+from accounting_analytics.recategorization.undo import UndoPlan, undo_plan
 from accounting_analytics.recategorization.verify import verify_plan
 
-__all__ = ["Plan", "apply_plan", "plan_recategorization", "verify_plan", "verify_report_change"]
+__all__ = [
+    "Plan",
+    "UndoPlan",
+    "apply_plan",
+    "plan_recategorization",
+    "undo_plan",
+    "verify_plan",
+    "verify_report_change",
+]

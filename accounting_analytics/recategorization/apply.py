@@ -30,7 +30,7 @@ from accounting_analytics.errors import (
 )
 from accounting_analytics.progress import progress_bar
 from accounting_analytics.recategorization.apply_journal import open_journal
-from accounting_analytics.recategorization.category_check import unusable_categories
+from accounting_analytics.recategorization.category_check import category_names, unusable_categories
 from accounting_analytics.recategorization.current_categories import read_categories, require_no_cash
 from accounting_analytics.recategorization.outcomes import (
     MAY_STILL_CHANGE,
@@ -130,11 +130,12 @@ def apply_plan(
     if not confirm or not items:
         found = classify_outcomes(items, read_categories(client, items))
         return outcomes_frame(items, refuse_unusable(found, unusable))
+    names = category_names(client, [item.category_ledger_id for item in items], items)
     with (
         open_journal(journal, plan.plan_id, instance_id=client.instance_id, base_url=client.base_url) as opened,
         progress_bar(progress, total=len(items), desc="recategorize", unit=" items") as bar,
     ):
-        run = _Run(client, opened, modified_by, unusable)
+        run = _Run(client, opened, modified_by, unusable, names)
         for batch in _batches(items):
             run.apply_batch(batch)
             bar.update(len(batch))
@@ -154,15 +155,23 @@ class _Run:
         Name for the audit log.
     unusable : mapping of PlanItem to str
         Items that are not sent because of their new category, and the reason.
+    names : mapping of str to str
+        Names of the categories that are replaced, for the journal.
     """
 
     def __init__(
-        self, client: LedgerClient, journal: ApplyJournal, modified_by: str | None, unusable: Mapping[PlanItem, str]
+        self,
+        client: LedgerClient,
+        journal: ApplyJournal,
+        modified_by: str | None,
+        unusable: Mapping[PlanItem, str],
+        names: Mapping[str, str],
     ) -> None:
         self._client = client
         self._journal = journal
         self._modified_by = modified_by
         self._unusable = unusable
+        self._names = names
         self._stopped: str | None = None
         self._failure = _RATE_LIMITED
         self._lost: set[PlanItem] = set()
@@ -264,6 +273,7 @@ class _Run:
             journal_entry_id=item.journal_entry_id,
             datetime=item.datetime.isoformat(),
             before=sorted(self._categories[item.ledger_id, item.transaction_id]),
+            category_name=self._names.get(item.category_ledger_id),
             modified_by=self._modified_by,
         )
         self._journal.sync()

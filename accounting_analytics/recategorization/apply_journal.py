@@ -1,8 +1,8 @@
 """Journal of applying a plan: each change before it is sent, its response, and its outcome.
 
 A file of JSON lines that is only appended to. The first line names the plan and the instance; a ``resumed`` line
-starts every further run. An ``intent`` is on disk before its change is sent and states the previous categories, so
-that the journal alone is enough to resume or undo a run.
+starts every further run. An ``intent`` is on disk before its change is sent and states the previous categories, and
+the name of the one that is replaced, so that the journal and the books are enough to resume or undo a run.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import datetime as dt
 import json
 import os
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
 from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import sync_folder
 from accounting_analytics.errors import PlanError
+from accounting_analytics.messages import join_ids
 from accounting_analytics.periods import as_utc
 
 if TYPE_CHECKING:
@@ -31,8 +32,28 @@ _HEADER_STARTS = b'{"event": "plan"'
 _DONE = frozenset({"answer", "done", "already_done"})
 _REFUSED = frozenset({"refused", "not_done"})
 _IDENTITY = ("transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id")
+_NEEDED_FOR_UNDO = ("journal_entry_id", "datetime", "before")
 _SETTLING_TIME = dt.timedelta(seconds=60)
 """How long after an attempt a change may still be carried out, whatever the response was."""
+
+
+class SentChange(NamedTuple):
+    """A change that runs with a journal sent and that the service did not refuse.
+
+    `before` are the categories of the transaction when the change was last sent. `category_name` is the name of the
+    category that was replaced; None where the journal, of an earlier version, does not state it. `done` is whether the
+    journal states that the change is in the books.
+    """
+
+    transaction_id: str
+    ledger_id: str
+    category_ledger_id: str
+    updated_category_ledger_id: str
+    journal_entry_id: str
+    datetime: dt.datetime
+    before: frozenset[str]
+    category_name: str | None
+    done: bool
 
 
 class Attempts:
@@ -49,7 +70,7 @@ class Attempts:
         for event in events:
             self.add(event)
 
-    def __contains__(self, item: PlanItem) -> bool:
+    def __contains__(self, item: PlanItem | SentChange) -> bool:
         return bool(self._times.get(_item_identity(item)))
 
     def add(self, event: Mapping[str, Any]) -> None:
@@ -65,7 +86,7 @@ class Attempts:
         elif times and event["event"] in {"answer", "unknown"}:
             times[-1] = _event_time(event)
 
-    def may_change(self, item: PlanItem, read_at: dt.datetime) -> bool:
+    def may_change(self, item: PlanItem | SentChange, read_at: dt.datetime) -> bool:
         """Whether an attempt may still be carried out after the books were read at `read_at`."""
         return any(read_at - time < _SETTLING_TIME for time in self._times.get(_item_identity(item), ()))
 
@@ -178,6 +199,35 @@ def read_attempts(path: str | Path, plan_id: str, *, instance_id: str) -> Attemp
     return Attempts(events)
 
 
+def read_sent_changes(path: str | Path, *, instance_id: str) -> tuple[list[SentChange], Attempts]:
+    """Read the changes that all runs with a journal sent, in the order in which they were first sent.
+
+    A change that was sent several times is listed once; one that the service refused each time is not listed.
+
+    Raises
+    ------
+    PlanError
+        The file does not exist, is not a journal, belongs to another instance, a run uses it, or it does not state the
+        previous categories.
+    """
+    file = to_path(path, "journal")
+    if not _read_content(file):
+        msg = f"the journal {file} does not exist or is empty; pass the journal of the run that is to be undone"
+        raise PlanError(msg)
+    with _lock(file):
+        content = _read_content(file)
+    events = _parse_events(content, file)
+    _require_same_instance(events, file, instance_id=instance_id)
+    attempts, done = Attempts(events), _completed(events)
+    intents = {_event_identity(event): event for event in events if event["event"] == "intent"}
+    changes = [
+        _sent_change(intent, file, done=identity in done)
+        for identity, intent in intents.items()
+        if identity is not None
+    ]
+    return [change for change in changes if change in attempts], attempts
+
+
 @contextmanager
 def _lock(file: Path) -> Iterator[None]:
     lock = FileLock(f"{file}.lock")
@@ -249,15 +299,48 @@ def _require_same_plan(events: list[dict[str, Any]], file: Path, *, plan_id: str
     if not events:
         return
     header = events[0]
-    if header["event"] != "plan" or header.get("format") != _FORMAT:
-        msg = f"{file} is not a journal that this version can resume; choose a new file"
-        raise PlanError(msg)
+    _require_known_format(header, file)
     if header.get("plan_id") != plan_id:
         msg = f"the journal {file} belongs to another plan ({header.get('plan_id')}); choose a new file for this plan"
         raise PlanError(msg)
+    _require_same_instance(events, file, instance_id=instance_id)
+
+
+def _require_same_instance(events: list[dict[str, Any]], file: Path, *, instance_id: str) -> None:
+    if not events:
+        return
+    header = events[0]
+    _require_known_format(header, file)
     if header.get("instance_id") != instance_id:
         msg = f"the journal {file} belongs to instance {header.get('instance_id')!r}, not {instance_id!r}"
         raise PlanError(msg)
+
+
+def _require_known_format(header: Mapping[str, Any], file: Path) -> None:
+    if header["event"] != "plan" or header.get("format") != _FORMAT:
+        msg = f"{file} is not a journal that this version can resume or undo; choose a new file"
+        raise PlanError(msg)
+
+
+def _sent_change(intent: Mapping[str, Any], file: Path, *, done: bool) -> SentChange:
+    """Change of an intent; refused where the journal lacks what undoing it needs."""
+    identity = {name: str(intent[name]) for name in _IDENTITY}
+    try:
+        return SentChange(
+            **identity,
+            journal_entry_id=str(intent["journal_entry_id"]),
+            datetime=as_utc(dt.datetime.fromisoformat(intent["datetime"])),
+            before=frozenset(map(str, intent["before"])),
+            category_name=intent.get("category_name"),
+            done=done,
+        )
+    except (KeyError, TypeError, ValueError, OverflowError):
+        lacking = join_ids(name for name in _NEEDED_FOR_UNDO if name not in intent) or "valid values"
+        msg = (
+            f"the journal {file} lacks {lacking} for transaction {identity['transaction_id']}, which undoing needs; "
+            "it may be of an earlier version. Nothing was sent: plan the previous categories with rules or by hand"
+        )
+        raise PlanError(msg) from None
 
 
 def _completed(events: Iterable[Mapping[str, Any]]) -> set[tuple[str, ...]]:
@@ -266,7 +349,7 @@ def _completed(events: Iterable[Mapping[str, Any]]) -> set[tuple[str, ...]]:
     return {identity for identity, state in last.items() if identity is not None and state in _DONE}
 
 
-def _item_identity(item: PlanItem) -> tuple[str, ...]:
+def _item_identity(item: PlanItem | SentChange) -> tuple[str, ...]:
     return tuple(getattr(item, name) for name in _IDENTITY)
 
 

@@ -1,4 +1,4 @@
-"""Check the new categories of a plan against the books: each exists, and has the name that the plan gives it."""
+"""Categories of a plan in the books: the name of each, and whether the new ones exist and are named as in the plan."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.errors import InputError, InvalidRequestError, NotFoundError
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import quote
+from accounting_analytics.periods import as_utc
 from accounting_analytics.recategorization.new_categories import differently_named, refuse_items
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
     from accounting_analytics.client import LedgerClient
+    from accounting_analytics.recategorization.current_categories import BookedTransaction
     from accounting_analytics.recategorization.plan import Plan, PlanItem
 
 _HISTORY = dt.timedelta(days=366)
 """How long before the plan a line is looked for that shows the name of a category."""
 
 
-def unusable_categories(client: LedgerClient, items: list[PlanItem]) -> dict[PlanItem, str]:
+def unusable_categories(client: LedgerClient, items: Sequence[PlanItem]) -> dict[PlanItem, str]:
     """Items whose new category does not exist in the books, or has another name than in the plan, and the reason.
 
     The name of a category is not known if the category has no line in the year before the plan.
@@ -29,25 +33,28 @@ def unusable_categories(client: LedgerClient, items: list[PlanItem]) -> dict[Pla
     ServiceError
         The service cannot be read.
     """
-    if not items:
-        return {}
-    days = [item.datetime.astimezone(dt.UTC).date() for item in items]
-    names: dict[str, str] = {}
-    missing: dict[str, str] = {}
-    for ledger_id in dict.fromkeys(item.updated_category_ledger_id for item in items):
-        try:
-            name = _name_in_books(client, ledger_id, min(days), max(days))
-        except (NotFoundError, InvalidRequestError, InputError) as error:
-            missing[ledger_id] = (
-                f"the books have no ledger {quote(ledger_id)} ({error}); write its id, or its name and load the plan "
-                "with ledgers="
-            )
-        else:
-            names |= {} if name is None else {ledger_id: name}
+    names, missing = _find_ledgers(client, [item.updated_category_ledger_id for item in items], items)
     differing = differently_named(items, LedgerNames(names, Hierarchy({})))
     return differing | {
-        item: missing[item.updated_category_ledger_id] for item in items if item.updated_category_ledger_id in missing
+        item: f"the books have no ledger {quote(ledger_id)} ({missing[ledger_id]}); write its id, or its name and load "
+        "the plan with ledgers="
+        for item in items
+        if (ledger_id := item.updated_category_ledger_id) in missing
     }
+
+
+def category_names(
+    client: LedgerClient, ledger_ids: Iterable[str], transactions: Collection[BookedTransaction]
+) -> dict[str, str]:
+    """Names of categories in the books, of those that have a line in the days of transactions or the year before.
+
+    Raises
+    ------
+    ServiceError
+        The service cannot be read.
+    """
+    names, _ = _find_ledgers(client, ledger_ids, transactions)
+    return names
 
 
 def require_usable_categories(client: LedgerClient, plan: Plan) -> None:
@@ -61,6 +68,23 @@ def require_usable_categories(client: LedgerClient, plan: Plan) -> None:
         The service cannot be read.
     """
     refuse_items(unusable_categories(client, plan.items), len(plan))
+
+
+def _find_ledgers(
+    client: LedgerClient, ledger_ids: Iterable[str], transactions: Collection[BookedTransaction]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Names of ledgers, where their lines show them, and the error for each ledger that does not exist."""
+    names: dict[str, str] = {}
+    missing: dict[str, str] = {}
+    days = [as_utc(transaction.datetime).date() for transaction in transactions]
+    for ledger_id in dict.fromkeys(ledger_ids):
+        try:
+            name = _name_in_books(client, ledger_id, min(days), max(days))
+        except (NotFoundError, InvalidRequestError, InputError) as error:
+            missing[ledger_id] = str(error)
+        else:
+            names |= {} if name is None else {ledger_id: name}
+    return names, missing
 
 
 def _name_in_books(client: LedgerClient, ledger_id: str, first: dt.date, last: dt.date) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from accounting_analytics.client.records import flattened
 from accounting_analytics.errors import InputError, NotFoundError, PlanError, ProtocolError
@@ -13,16 +13,55 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from accounting_analytics.client import LedgerClient
+    from accounting_analytics.client.records import LineEntry
     from accounting_analytics.recategorization.plan import PlanItem
 
     Categories = Mapping[tuple[str, str], frozenset[str]]
 
+_OPPOSING = ("opposing_ledger_ids",)
 _MAX_GAP = dt.timedelta(days=3)
 """Days at most this far apart are read in one listing: an extra page costs about as much as a request."""
 
 
-def read_categories(client: LedgerClient, items: Iterable[PlanItem]) -> dict[tuple[str, str], frozenset[str]]:
-    """Read the opposing ledgers of each planned transaction, by (ledger_id, transaction_id).
+class BookedTransaction(Protocol):
+    """A transaction, where and when it was booked."""
+
+    @property
+    def transaction_id(self) -> str:
+        """Its id."""
+
+    @property
+    def ledger_id(self) -> str:
+        """Its financial account."""
+
+    @property
+    def datetime(self) -> dt.datetime:
+        """When it was booked."""
+
+
+def read_categories(
+    client: LedgerClient, transactions: Iterable[BookedTransaction]
+) -> dict[tuple[str, str], frozenset[str]]:
+    """Read the opposing ledgers of each transaction, by (ledger_id, transaction_id).
+
+    A transaction that does not exist is left out.
+
+    Raises
+    ------
+    ServiceError
+        The service cannot be read, or does not send the opposing ledgers.
+    """
+    lines = read_transactions(client, transactions, expand=_OPPOSING)
+    return {key: frozenset(line.opposing_ledger_ids or ()) for key, line in lines.items()}
+
+
+def read_transactions(
+    client: LedgerClient,
+    transactions: Iterable[BookedTransaction],
+    *,
+    expand: tuple[str, ...] = (*_OPPOSING, "transaction"),
+) -> dict[tuple[str, str], LineEntry]:
+    """Read the line entry of each transaction, with its opposing ledgers, by (ledger_id, transaction_id).
 
     A transaction that does not exist is left out.
 
@@ -32,14 +71,14 @@ def read_categories(client: LedgerClient, items: Iterable[PlanItem]) -> dict[tup
         The service cannot be read, or does not send the opposing ledgers.
     """
     wanted: dict[str, dict[dt.date, set[str]]] = {}
-    for item in items:
-        day = as_utc(item.datetime).date()
-        wanted.setdefault(item.ledger_id, {}).setdefault(day, set()).add(item.transaction_id)
-    found: dict[tuple[str, str], frozenset[str]] = {}
+    for transaction in transactions:
+        day = as_utc(transaction.datetime).date()
+        wanted.setdefault(transaction.ledger_id, {}).setdefault(day, set()).add(transaction.transaction_id)
+    found: dict[tuple[str, str], LineEntry] = {}
     for ledger_id, days in wanted.items():
-        transactions = set().union(*days.values())
+        ids = set().union(*days.values())
         for first, last in _group_days(sorted(days)):
-            found |= _read_ledger(client, ledger_id, first, last, transactions)
+            found |= _read_ledger(client, (ledger_id, first, last), ids, expand)
     return found
 
 
@@ -69,18 +108,18 @@ def require_no_cash(client: LedgerClient, items: list[PlanItem]) -> None:
 
 
 def _read_ledger(
-    client: LedgerClient, ledger_id: str, first: dt.date, last: dt.date, transactions: set[str]
-) -> dict[tuple[str, str], frozenset[str]]:
-    found: dict[tuple[str, str], frozenset[str]] = {}
+    client: LedgerClient, ledger_days: tuple[str, dt.date, dt.date], transactions: set[str], expand: tuple[str, ...]
+) -> dict[tuple[str, str], LineEntry]:
+    ledger_id, first, last = ledger_days
+    found: dict[tuple[str, str], LineEntry] = {}
     try:
-        lines = client.iter_line_entries(ledger_id, first, last, time_zone="UTC", expand=("opposing_ledger_ids",))
-        for line in lines:
+        for line in client.iter_line_entries(ledger_id, first, last, time_zone="UTC", expand=expand):
             if line.transaction_id is None or line.transaction_id not in transactions or line.ledger_id != ledger_id:
                 continue
             if line.opposing_ledger_ids is None:
                 msg = f"list line entries (ledger {ledger_id}): line {line.id} has no opposing_ledger_ids"
                 raise ProtocolError(msg)
-            found[ledger_id, line.transaction_id] = frozenset(line.opposing_ledger_ids)
+            found[ledger_id, line.transaction_id] = line
     except (NotFoundError, InputError):
         return {}  # an edited row names a ledger that does not exist; the other rows are still applied
     return found

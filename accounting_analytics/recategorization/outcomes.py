@@ -11,7 +11,7 @@ from accounting_analytics.schemas import Outcomes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from accounting_analytics.recategorization.current_categories import Categories
+    from accounting_analytics.recategorization.current_categories import BookedTransaction, Categories
     from accounting_analytics.recategorization.plan import PlanItem
 
 
@@ -45,8 +45,7 @@ def classify_outcome(item: PlanItem, categories: frozenset[str] | None) -> Outco
     a split whose parts cannot be distinguished, ``unknown``.
     """
     if categories is None:
-        day = item.datetime.date()
-        return Outcome("refused", f"ledger {item.ledger_id} has no transaction {item.transaction_id} on {day} (UTC)")
+        return Outcome("refused", no_transaction(item))
     if item.category_ledger_id in categories:
         return Outcome("would_change")
     had_category = item.updated_category_ledger_id in item.opposing_ledger_ids
@@ -54,10 +53,21 @@ def classify_outcome(item: PlanItem, categories: frozenset[str] | None) -> Outco
     # the plan may be the one that replaced the expected part.
     others = categories - item.planned_ledger_ids if had_category else frozenset()
     if item.updated_category_ledger_id not in categories or others - item.opposing_ledger_ids:
-        return Outcome("changed_elsewhere", f"its categories are now {', '.join(sorted(categories)) or 'none'}")
+        return Outcome("changed_elsewhere", describe_categories(categories))
     if others:
         return Outcome("unknown", "the split had several categories before; the books do not show which part changed")
     return Outcome("already_done")
+
+
+def no_transaction(transaction: BookedTransaction) -> str:
+    """Reason for a transaction that is not in the books."""
+    day = transaction.datetime.date()
+    return f"ledger {transaction.ledger_id} has no transaction {transaction.transaction_id} on {day} (UTC)"
+
+
+def describe_categories(categories: frozenset[str]) -> str:
+    """Reason for a transaction with unexpected categories."""
+    return f"its categories are now {', '.join(sorted(categories)) or 'none'}"
 
 
 def outcomes_frame(items: list[PlanItem], outcomes: Mapping[PlanItem, Outcome]) -> pd.DataFrame:

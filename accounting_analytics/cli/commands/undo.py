@@ -1,0 +1,79 @@
+"""The command ``undo``: take back what a run changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+import accounting_analytics as aa
+from accounting_analytics.cli.options import (
+    AllRows,
+    AsJson,
+    Confirm,
+    ModifiedBy,
+    Profile,
+    RowLimit,
+    UndoJournal,
+    UndoneJournal,
+    UseDemo,
+)
+from accounting_analytics.cli.output import MAX_ROWS, print_first_rows, print_mapping, print_message
+from accounting_analytics.cli.plan_run import RunOptions, print_run, run_plan
+from accounting_analytics.cli.service_connection import connect_service
+from accounting_analytics.errors import RecategorizationIncompleteError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NOT_CHANGED = "already_done"
+_COLUMNS = {"outcome": "left out", "transaction_id": "transaction", "reason": "reason"}
+
+
+def undo(
+    run: UndoneJournal,
+    journal: UndoJournal,
+    modified_by: ModifiedBy = None,
+    profile: Profile = None,
+    limit: RowLimit = MAX_ROWS,
+    *,
+    all_rows: AllRows = False,
+    confirm: Confirm = False,
+    use_demo: UseDemo = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take back what a run changed, from its journal; a dry run without --confirm.
+
+    What another user has changed since, and parts of a split that were joined, are left out and listed. The same new
+    journal resumes an interrupted undo. Exit code 6 if a confirmed undo leaves changes of the run in the books.
+    """
+    rows = None if all_rows else limit
+    with connect_service(profile, use_demo=use_demo) as (client, zone):
+        planned = aa.undo_plan(client, run)
+        left_out = planned.left_out
+        for note in planned.notes:
+            print_message(note)
+        if not as_json:
+            _print_left_out(left_out, rows)
+        completed = run_plan(client, planned, RunOptions(journal, modified_by, zone, confirm)) if len(planned) else None
+    if completed is not None:
+        print_run(completed, limit=rows, as_json=as_json, others={"left_out": left_out})
+    else:
+        print_message("the journal has no change that can be undone; nothing was sent")
+        if as_json:
+            print_mapping({"left_out": left_out}, as_json=True)
+    if confirm:
+        _require_complete(left_out)
+
+
+def _print_left_out(left_out: pd.DataFrame, limit: int | None) -> None:
+    if len(left_out):
+        typer.echo(f"{len(left_out):,} change(s) are left out")
+        print_first_rows(left_out, _COLUMNS, limit)
+
+
+def _require_complete(left_out: pd.DataFrame) -> None:
+    remaining = int((left_out["outcome"] != _NOT_CHANGED).sum())
+    if remaining:
+        msg = f"{remaining} change(s) of the run are not undone; they are listed with the reason of each"
+        raise RecategorizationIncompleteError(msg)

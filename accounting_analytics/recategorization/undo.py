@@ -1,0 +1,272 @@
+"""Plan the inverse of a run: each change that the run made and that no other user has changed since, back again.
+
+What to restore is in the journal of the run; whether it can be restored is in the books. The inverse is an ordinary
+plan: it is previewed, saved, applied with a journal of its own, and verified like any other, on any later day.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from accounting_analytics.arguments import require_type
+from accounting_analytics.client import LedgerClient
+from accounting_analytics.frame_columns import LIST_SEPARATOR
+from accounting_analytics.messages import join_ids
+from accounting_analytics.money import fits_float, signed_amount
+from accounting_analytics.recategorization.apply_journal import read_sent_changes
+from accounting_analytics.recategorization.category_check import category_names
+from accounting_analytics.recategorization.current_categories import read_transactions
+from accounting_analytics.recategorization.outcomes import Outcome, describe_categories, no_transaction
+from accounting_analytics.recategorization.plan import Plan
+from accounting_analytics.schemas import Outcomes, PlanItems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from accounting_analytics.client.records import LineEntry
+    from accounting_analytics.recategorization.apply_journal import Attempts, SentChange
+
+_RULE = "undo"
+_IDENTITY = ("transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id")
+_NOT_CHANGED = Outcome("already_done", "the books have the previous category")
+_NOT_RESTORABLE = Outcome(
+    "refused",
+    "the change joined this part of a split with another part; these cannot be distinguished, so this cannot be undone",
+)
+_MAY_STILL_CHANGE = Outcome(
+    "unknown",
+    "the books have the previous category, but the change was sent less than 60 seconds before and may still be "
+    "carried out; plan again a minute later",
+)
+_WHY = {
+    "changed_elsewhere": "another user has changed them since",
+    "refused": "what they replaced cannot be restored",
+    "unknown": "they were sent less than 60 seconds ago and may still be carried out",
+    "already_done": "they were not carried out",
+}
+
+
+class UndoPlan(Plan):
+    """The inverse of a run, as a plan.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        :class:`~accounting_analytics.schemas.PlanItems`.
+    instance_id : str, optional
+        Service instance of the books; the plan is then refused for any other instance.
+    left_out : DataFrame, optional
+        The changes of the run that are not undone.
+    notes : sequence of str
+        What was left out or is not known.
+    """
+
+    def __init__(
+        self,
+        frame: pd.DataFrame,
+        *,
+        instance_id: str | None = None,
+        left_out: pd.DataFrame | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        super().__init__(frame, instance_id=instance_id)
+        self._left_out = Outcomes.without_rows() if left_out is None else left_out
+        self._undo_notes = tuple(notes)
+
+    @property
+    def left_out(self) -> pd.DataFrame:
+        """The changes that are not undone, and why (a copy).
+
+        :class:`~accounting_analytics.schemas.Outcomes` with the ids of the plan that was applied:
+        ``changed_elsewhere`` (by another user since), ``refused`` (cannot be restored, or does not exist any more),
+        ``unknown`` (may still be carried out) or ``already_done`` (was not carried out).
+        """
+        return self._left_out.copy()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out or is not known, one sentence each."""
+        return self._undo_notes
+
+
+def undo_plan(client: LedgerClient, journal: str | Path) -> UndoPlan:
+    """Plan the inverse of a run from its journal; nothing is sent.
+
+    :func:`apply_plan` applies the result, with a journal of its own and with the same guards, so a change that another
+    user makes in the meantime is not overwritten. To resume an interrupted undo, plan it again, or load the plan that
+    was saved, and apply it with the same journal.
+
+    Parameters
+    ----------
+    client : LedgerClient
+        The service.
+    journal : path
+        The journal of the run, of any day. It is only read.
+
+    Returns
+    -------
+    UndoPlan
+        A plan with one item for each change of the run, also for those that are undone already.
+        :attr:`~UndoPlan.left_out` lists the changes that are left out: transactions that another user has changed
+        since, and parts of a split that were joined, which cannot be restored. ``notes`` counts them.
+
+    Raises
+    ------
+    InputError
+        An argument is of another type.
+    PlanError
+        The journal cannot be read, is of another instance, lacks what undoing needs, or a run uses it.
+    ServiceError
+        The books cannot be read.
+    """
+    require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
+    changes, attempts = read_sent_changes(journal, instance_id=client.instance_id)
+    run = _Run(changes, attempts, dt.datetime.now(dt.UTC))
+    lines = read_transactions(client, changes)
+    left_out = run.left_out(lines)
+    undone = [change for change in changes if change not in left_out]
+    names = category_names(client, [change.category_ledger_id for change in undone], undone)
+    rows = [_row(change, lines[change.ledger_id, change.transaction_id], run, names) for change in undone]
+    return UndoPlan(
+        _to_frame(rows, client),
+        instance_id=client.instance_id,
+        left_out=_left_out_frame(left_out),
+        notes=[*_left_out_notes(left_out, len(changes)), *_name_notes(undone, names)],
+    )
+
+
+class _Run:
+    """What a run changed, according to its journal.
+
+    Parameters
+    ----------
+    changes : list of SentChange
+        Every change that was sent.
+    attempts : Attempts
+        When each was sent.
+    read_at : datetime
+        When the books are read.
+    """
+
+    def __init__(self, changes: Sequence[SentChange], attempts: Attempts, read_at: dt.datetime) -> None:
+        self._changes = changes
+        self._attempts = attempts
+        self._read_at = read_at
+        self._replaced: dict[str, dict[str, str]] = defaultdict(dict)
+        for change in changes:
+            self._replaced[change.journal_entry_id][change.category_ledger_id] = change.updated_category_ledger_id
+
+    def categories(self, change: SentChange) -> dict[str, str]:
+        """Each category of a transaction before the run, and the category that it has after the run."""
+        new_of = self._replaced[change.journal_entry_id]
+        old_of = {new: old for old, new in new_of.items()}
+        return {old: new_of.get(old, old) for old in (old_of.get(ledger_id, ledger_id) for ledger_id in change.before)}
+
+    def left_out(self, lines: Mapping[tuple[str, str], LineEntry]) -> dict[SentChange, Outcome]:
+        """Find the changes that cannot or need not be undone, given the lines of their transactions, and why."""
+        found = {
+            change: self._reason(change, lines.get((change.ledger_id, change.transaction_id)))
+            for change in self._changes
+        }
+        return {change: reason for change, reason in found.items() if reason is not None}
+
+    def _reason(self, change: SentChange, line: LineEntry | None) -> Outcome | None:
+        """Why a change is left out; None where it is undone, or was undone before."""
+        if line is None:
+            return Outcome("refused", no_transaction(change))
+        now = frozenset(line.opposing_ledger_ids or ())
+        if change.category_ledger_id in now and self._may_still_change(change):
+            return _MAY_STILL_CHANGE
+        if self._joins(change, now):
+            return _NOT_CHANGED if change.category_ledger_id in now else _NOT_RESTORABLE
+        return None if self._is_as_expected(change, now) else Outcome("changed_elsewhere", describe_categories(now))
+
+    def _may_still_change(self, change: SentChange) -> bool:
+        return not change.done and self._attempts.may_change(change, self._read_at)
+
+    def _joins(self, change: SentChange, now: frozenset[str]) -> bool:
+        """Whether the new category of a change was or became that of another part of the split too."""
+        parts = {
+            old
+            for old, new in self._replaced[change.journal_entry_id].items()
+            if new == change.updated_category_ledger_id and old != change.category_ledger_id
+        }
+        return change.updated_category_ledger_id in change.before or bool(parts - now)
+
+    def _is_as_expected(self, change: SentChange, now: frozenset[str]) -> bool:
+        """Whether a transaction has the categories from before or after the run, part by part, and no others."""
+        categories = self.categories(change)
+        changed = change.updated_category_ledger_id in now
+        return (
+            now <= categories.keys() | set(categories.values())
+            and all(old in now or new in now for old, new in categories.items())
+            and changed != (change.category_ledger_id in now)
+        )
+
+
+def _row(change: SentChange, line: LineEntry, run: _Run, names: Mapping[str, str]) -> dict[str, Any]:
+    """Item that undoes a change."""
+    amount = signed_amount(line.amount, line.debit_credit)
+    categories = run.categories(change)
+    previous = change.category_ledger_id
+    return {
+        "transaction_id": change.transaction_id,
+        "ledger_id": change.ledger_id,
+        "journal_entry_id": change.journal_entry_id,
+        "datetime": change.datetime,
+        "description": _description(line),
+        "amount": amount,
+        "category_amount": amount if len(categories) == 1 else None,
+        "category_ledger_id": change.updated_category_ledger_id,
+        "updated_category_ledger_id": previous,
+        "updated_category_ledger_name": names.get(previous) or change.category_name or previous,
+        "rule": _RULE,
+        "opposing_ledger_ids": LIST_SEPARATOR.join(sorted(categories.values())),
+    }
+
+
+def _description(line: LineEntry) -> str:
+    """First description that is not blank: of the transaction, of the line, or of the journal entry."""
+    of_transaction = line.transaction.description if line.transaction else None
+    texts = (of_transaction, line.description, line.journal_entry_description)
+    return next((text for text in texts if text and text.strip()), "")
+
+
+def _to_frame(rows: list[dict[str, Any]], client: LedgerClient) -> pd.DataFrame:
+    """Items as a table; amounts are decimals if the client has them, or if one has too many digits for float64."""
+    return PlanItems.from_columns(
+        {name: [row[name] for row in rows] for name in PlanItems.dtypes()},
+        client.scale,
+        as_decimals=client.amounts == "decimal" or any(not fits_float(row["amount"], client.scale) for row in rows),
+    )
+
+
+def _left_out_frame(left_out: Mapping[SentChange, Outcome]) -> pd.DataFrame:
+    """Return the changes that are left out as a table."""
+    rows = [(*change[: len(_IDENTITY)], *outcome) for change, outcome in left_out.items()]
+    return Outcomes.require_valid(pd.DataFrame(rows, columns=[*_IDENTITY, *Outcome._fields], dtype="str"))
+
+
+def _left_out_notes(left_out: Mapping[SentChange, Outcome], count: int) -> Iterator[str]:
+    """Yield how many changes are left out for each reason, and the first of them."""
+    ids: dict[str, list[str]] = defaultdict(list)
+    for change, reason in left_out.items():
+        ids[reason.outcome].append(change.transaction_id)
+    for outcome, transactions in ids.items():
+        yield f"{len(transactions)} of {count} change(s) are left out: {_WHY[outcome]}: {join_ids(transactions)}."
+
+
+def _name_notes(undone: Sequence[SentChange], names: Mapping[str, str]) -> Iterator[str]:
+    """Yield which previous categories are shown by their ids."""
+    unnamed = {change.category_ledger_id for change in undone if not change.category_name} - names.keys()
+    if unnamed:
+        yield (
+            f"The names of {len(unnamed)} previous category(ies) are not known, because the journal, of an earlier "
+            f"version, does not state them and the books have no line of them; the plan has their ids: "
+            f"{join_ids(unnamed)}."
+        )
