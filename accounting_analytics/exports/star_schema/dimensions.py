@@ -71,26 +71,25 @@ def cash_ledger_dimension(ledgers: pa.Table, scale: int) -> pa.Table:
 
 def transaction_dimension(books: ExportedBooks) -> pa.Table:
     """``dim_transaction``: transactions of the period; fields that were not expanded are null."""
-    frame = _own_lines(books)
-    absent = pd.Series(None, index=frame.index, dtype="object")
+    lines = _own_lines(books)
     uncategorized = pa.array(list(uncategorized_ledgers(books.ledgers)), books.lines["ledger_id"].type)
     entries = books.lines.filter(pc.is_in(books.lines["ledger_id"], value_set=uncategorized))["journal_entry_id"]
+    described = "transaction_description" if "transaction_description" in lines.column_names else "description"
     names = dict(zip(books.ledgers["id"], books.ledgers["name"], strict=True))
-    description = frame["transaction_description"] if "transaction_description" in frame else frame["description"]
-    is_inflow = [amount >= 0 for amount in frame["signed_amount"]]
+    amount = lines["signed_amount"]
     columns: dict[str, Any] = {
-        "transaction_id": frame["transaction_id"],
-        "transaction_date": frame["date"],
-        "description": description,
-        "merchant": merchants(description.fillna("")),
-        "account_name": frame["ledger_id"].map(names),
-        "transaction_amount": pa.array(frame["signed_amount"], from_pandas=True),
-        "direction": ["inflow" if inflow else "outflow" for inflow in is_inflow],
-        "is_uncategorized": frame["journal_entry_id"].isin(entries.to_pylist()),
-        "age_in_days": [(books.period.end_date - day).days for day in frame["date"]],
-        "source_account_id": frame.get("source_account_id", absent),
+        "transaction_id": lines["transaction_id"],
+        "transaction_date": lines["date"],
+        "description": lines[described],
+        "merchant": merchants(lines[described].to_pandas().fillna("")),
+        "account_name": lines["ledger_id"].to_pandas().map(names),
+        "transaction_amount": amount,
+        "direction": pc.if_else(pc.greater_equal(amount, pa.scalar(0, amount.type)), "inflow", "outflow"),
+        "is_uncategorized": pc.is_in(lines["journal_entry_id"], value_set=entries.combine_chunks()),
+        "age_in_days": pc.days_between(lines["date"], pa.scalar(books.period.end_date, pa.date32())),
+        "source_account_id": _column_or_nulls(lines, "source_account_id"),
     }
-    columns |= {name: frame.get(f"transaction_{name}", absent) for name in _OPTIONAL_TRANSACTION_COLUMNS}
+    columns |= {name: _column_or_nulls(lines, f"transaction_{name}") for name in _OPTIONAL_TRANSACTION_COLUMNS}
     return DIM_TRANSACTION.from_columns(columns, books.scale)
 
 
@@ -154,11 +153,15 @@ def _all_ledgers(books: ExportedBooks) -> pd.DataFrame:
     return pd.concat([books.ledgers, rows], ignore_index=True)
 
 
-def _own_lines(books: ExportedBooks) -> pd.DataFrame:
+def _own_lines(books: ExportedBooks) -> pa.Table:
     """Line of each transaction on its account; the first if there are several."""
     lines = books.lines.filter(pc.is_valid(books.lines["transaction_id"]))
-    frame: pd.DataFrame = lines.sort_by([("datetime", "ascending"), ("id", "ascending")]).to_pandas()
-    return frame.drop_duplicates("transaction_id", ignore_index=True)
+    ordered = lines.sort_by([("datetime", "ascending"), ("id", "ascending")])
+    return ordered.filter(pa.array(~ordered["transaction_id"].to_pandas().duplicated()))
+
+
+def _column_or_nulls(lines: pa.Table, name: str) -> pa.ChunkedArray:
+    return lines[name] if name in lines.column_names else pa.chunked_array([pa.nulls(lines.num_rows)])
 
 
 def _statement(ledger_type: str) -> str:
