@@ -18,7 +18,7 @@ from accounting_analytics.exports.manifest import MANIFEST, ExportedFile, Manife
 from accounting_analytics.exports.prepared_export import PreparedExport, require_whole
 from accounting_analytics.exports.star_schema.exported_books import local_times
 from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA
-from accounting_analytics.exports.version_folder import VersionFolder
+from accounting_analytics.exports.version_folder import CURRENT, VersionFolder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,7 +73,12 @@ def export_csv(
     require_whole(replace_months, "csv")
     folder = VersionFolder(output)
     prepared = PreparedExport.of_frames(
-        folder.path, line_entries, ledgers, report, currency=currency, fiscal_year_start_month=fiscal_year_start_month
+        folder.path / CURRENT,
+        line_entries,
+        ledgers,
+        report,
+        currency=currency,
+        fiscal_year_start_month=fiscal_year_start_month,
     )
     tables = prepared.tables()
     try:

@@ -4,6 +4,7 @@ import csv
 import itertools
 import json
 from decimal import Decimal
+from pathlib import Path
 
 from accounting_analytics.exports import export_csv
 from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA
@@ -40,6 +41,7 @@ def test_files_are_the_tables(frames, tmp_path):
     local = lines["datetime"].dt.tz_convert("America/New_York").dt.strftime("%Y-%m-%d %H:%M:%S")
     expected = zip(lines["id"], lines["signed_amount"].map("{:.2f}".format), local, strict=True)
     assert {(row["line_entry_id"], row["signed_amount"], row["datetime_local"]) for row in rows} == set(expected)
+    assert [Path(file).parent for file in manifest.frame["file"]] == [current] * len(STAR_SCHEMA)
     for file in manifest.files:
         written = rows_of(tmp_path / "out", file.table)
         assert len(written) == file.rows
