@@ -116,6 +116,9 @@ UndoneJournal = Annotated[
 ]
 UndoJournal = Annotated[Path, typer.Option("--journal", help="New journal, of the undo; written before each change.")]
 ModifiedBy = Annotated[str | None, typer.Option("--modified-by", help="Your name, for the audit log.")]
+AllowIrreversible = Annotated[
+    bool, typer.Option("--allow-irreversible", help="Also join parts of splits, which `undo` cannot take back.")
+]
 Confirm = Annotated[bool, typer.Option("--confirm", help="Change the books; without it nothing is sent.")]
 
 OpenLab = Annotated[

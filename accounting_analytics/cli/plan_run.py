@@ -34,12 +34,13 @@ _CHANGE_COLUMNS = {
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a plan is run: its journal, the name for the audit log, the time zone, and whether it changes the books."""
+    """How a plan is run: its journal, the name for the audit log, the time zone, and which changes are made."""
 
     journal: Path
     modified_by: str | None
     time_zone: str
     confirm: bool
+    allow_irreversible: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,12 @@ def run_plan(client: LedgerClient, plan: Plan, options: RunOptions) -> PlanRun:
     days, zone = _transaction_days(plan), options.time_zone
     before = aa.load_cash_flow_report(client, *days, time_zone=zone)
     outcomes = aa.apply_plan(
-        client, plan, journal=options.journal, confirm=options.confirm, modified_by=options.modified_by
+        client,
+        plan,
+        journal=options.journal,
+        confirm=options.confirm,
+        modified_by=options.modified_by,
+        allow_irreversible=options.allow_irreversible,
     )
     after = aa.load_cash_flow_report(client, *days, time_zone=zone) if options.confirm else before
     return PlanRun(plan, options, outcomes, before, after)

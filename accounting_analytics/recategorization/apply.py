@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.arguments import require_type, to_path
 from accounting_analytics.client import LedgerClient
@@ -40,6 +40,7 @@ from accounting_analytics.recategorization.outcomes import (
     refuse_unusable,
 )
 from accounting_analytics.recategorization.plan import require_plan
+from accounting_analytics.recategorization.split_joins import joining_items, refuse_joins
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.recategorization.apply_journal import ApplyJournal
+    from accounting_analytics.recategorization.current_categories import Categories
     from accounting_analytics.recategorization.plan import Plan, PlanItem
 
 _LOST = (TransportError, DeadlineExceededError, ServerFaultError, ProtocolError)
@@ -71,6 +73,7 @@ def apply_plan(
     journal: str | Path,
     confirm: bool = False,
     modified_by: str | None = None,
+    allow_irreversible: bool = False,
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Apply a plan; without ``confirm=True`` this is a dry run that sends nothing.
@@ -91,6 +94,9 @@ def apply_plan(
         Change the books.
     modified_by : str, optional
         Name for the audit log of the service.
+    allow_irreversible : bool
+        Also send changes that join a part of a split with another part, which :func:`undo_plan` cannot take back.
+        By default they are refused, in a dry run too.
     progress : bool, optional
         Whether to show a progress bar; by default only in a terminal or notebook.
 
@@ -99,7 +105,8 @@ def apply_plan(
     DataFrame
         :class:`~accounting_analytics.schemas.Outcomes`, one row per item: ``would_change`` (dry run), ``done``,
         ``already_done``, ``changed_elsewhere`` (by another user; left alone), ``refused`` (by the service, or not sent
-        because the new category does not exist or has another name than in the plan), ``not_done`` (not sent because
+        because the new category does not exist or has another name than in the plan, or because the change joins parts
+        of a split), ``not_done`` (not sent because
         the run stopped, or refused by the rate limit), ``unknown`` (the response was lost and the books do not show
         the change, which may still be carried out, or cannot be read). :func:`verify_plan` with the same journal, a
         minute later, knows whether an unknown item is done.
@@ -117,29 +124,45 @@ def apply_plan(
     """
     require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
     require_plan(plan)
-    if not isinstance(confirm, bool):
-        msg = f"confirm must be True or False, not {confirm!r}; nothing was sent"  # the text "False" is true
-        raise InputError(msg)
+    for name, value in (("confirm", confirm), ("allow_irreversible", allow_irreversible)):
+        if not isinstance(value, bool):
+            msg = f"{name} must be True or False, not {value!r}; nothing was sent"  # the text "False" is true
+            raise InputError(msg)
     if modified_by is not None:
         header_value(modified_by, "modified_by")
     to_path(journal, "journal")
     plan.require_instance(client.instance_id)
     items = plan.items
     require_no_cash(client, items)
-    unusable = unusable_categories(client, items)
+    guards = _Guards(unusable_categories(client, items), None if allow_irreversible else joining_items(items))
     if not confirm or not items:
-        found = classify_outcomes(items, read_categories(client, items))
-        return outcomes_frame(items, refuse_unusable(found, unusable))
+        categories = read_categories(client, items)
+        return outcomes_frame(items, guards.refuse(classify_outcomes(items, categories), categories))
     names = category_names(client, [item.category_ledger_id for item in items], items)
     with (
         open_journal(journal, plan.plan_id, instance_id=client.instance_id, base_url=client.base_url) as opened,
         progress_bar(progress, total=len(items), desc="recategorize", unit=" items") as bar,
     ):
-        run = _Run(client, opened, modified_by, unusable, names)
+        run = _Run(client, opened, modified_by, guards, names)
         for batch in _batches(items):
             run.apply_batch(batch)
             bar.update(len(batch))
     return outcomes_frame(items, run.outcomes)
+
+
+class _Guards(NamedTuple):
+    """What refuses an item before it is sent: an unusable new category, or a split that would be joined.
+
+    `joining` are the items that the plan shows to join parts of a split; None allows them.
+    """
+
+    unusable: Mapping[PlanItem, str]
+    joining: Sequence[PlanItem] | None
+
+    def refuse(self, outcomes: Mapping[PlanItem, Outcome], categories: Categories) -> dict[PlanItem, Outcome]:
+        """Outcomes with the refused items."""
+        found = refuse_unusable(outcomes, self.unusable)
+        return found if self.joining is None else refuse_joins(found, self.joining, categories)
 
 
 class _Run:
@@ -153,8 +176,8 @@ class _Run:
         Records every change before it is sent.
     modified_by : str or None
         Name for the audit log.
-    unusable : mapping of PlanItem to str
-        Items that are not sent because of their new category, and the reason.
+    guards : _Guards
+        What refuses an item before it is sent.
     names : mapping of str to str
         Names of the categories that are replaced, for the journal.
     """
@@ -164,13 +187,13 @@ class _Run:
         client: LedgerClient,
         journal: ApplyJournal,
         modified_by: str | None,
-        unusable: Mapping[PlanItem, str],
+        guards: _Guards,
         names: Mapping[str, str],
     ) -> None:
         self._client = client
         self._journal = journal
         self._modified_by = modified_by
-        self._unusable = unusable
+        self._guards = guards
         self._names = names
         self._stopped: str | None = None
         self._failure = _RATE_LIMITED
@@ -246,7 +269,7 @@ class _Run:
             for item, result in found.items()
             if result.outcome in _AFTER_DONE and self._journal.has_done(item)
         }
-        found = refuse_unusable(found, self._unusable)
+        found = self._guards.refuse(found, self._categories)
         self._pending |= {item for item, result in found.items() if result.outcome == "would_change"}
         return found | {item: self._known(item, found[item]) for item in items if found[item].outcome == "refused"}
 

@@ -26,6 +26,7 @@ from accounting_analytics.recategorization.new_categories import (
     resolved_proposals,
 )
 from accounting_analytics.recategorization.plan_file import read_items, write_items
+from accounting_analytics.recategorization.split_joins import joining_items
 from accounting_analytics.schemas import PlanItems, PlanPreview
 
 if TYPE_CHECKING:
@@ -231,11 +232,12 @@ class Plan:
                 f"{len(absent)} of {len(self)} item(s) change nothing in the report of {report.period}, because their "
                 f"lines are outside the period or no longer have the expected category: {join_ids(absent)}."
             )
-        merging = [item.transaction_id for item in self.items if _merges(item)]
+        merging = [item.transaction_id for item in joining_items(self.items)]
         if merging:
             yield (
-                f"{len(merging)} of {len(self)} item(s) move a part of a split to a category the split already has; "
-                f"the parts cannot be distinguished afterwards, so this cannot be undone: {join_ids(merging)}."
+                f"{len(merging)} of {len(self)} item(s) join a part of a split with another part; the parts cannot be "
+                f"distinguished afterwards, so this cannot be undone: {join_ids(merging)}. They are refused unless "
+                "allow_irreversible is set (--allow-irreversible)."
             )
 
     def _repr_html_(self) -> str:
@@ -290,10 +292,6 @@ def _sum_changes(moves: pd.DataFrame, zero: Decimal) -> dict[str, Decimal]:
             changes[category] -= amount
             changes[updated] += amount
     return changes
-
-
-def _merges(item: PlanItem) -> bool:
-    return item.updated_category_ledger_id in item.opposing_ledger_ids
 
 
 def _require_consistent(frame: pd.DataFrame) -> None:

@@ -121,16 +121,18 @@ def test_split_that_already_has_the_new_category(books, build, tmp_path):
         books.instance,
         build.item("txn_split", books.bank, books.outflow, books.rent, opposing=[books.outflow, books.rent]),
     )
-    assert build.outcomes(aa.apply_plan(books.client, merge, journal=tmp_path / "dry")) == {"txn_split": "would_change"}
+    assert build.outcomes(aa.apply_plan(books.client, merge, journal=tmp_path / "dry", allow_irreversible=True)) == {
+        "txn_split": "would_change"
+    }
     books.client.recategorize_transaction(
         books.bank, "txn_split", updated_category_ledger_id=books.meals, category_ledger_id=books.outflow
     )
-    foreign = aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True)
+    foreign = aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True, allow_irreversible=True)
     assert build.outcomes(foreign) == {"txn_split": "changed_elsewhere"}
     books.client.recategorize_transaction(
         books.bank, "txn_split", updated_category_ledger_id=books.outflow, category_ledger_id=books.meals
     )
-    done = aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True)
+    done = aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True, allow_irreversible=True)
     assert build.outcomes(done) == {"txn_split": "done"}
     assert build.outcomes(aa.verify_plan(books.client, merge)) == {"txn_split": "done"}
 
@@ -140,11 +142,11 @@ def test_indistinguishable_split_parts_are_unknown(books, build, tmp_path):
     post_three_way(books, build)
     three = [books.outflow, books.rent, books.meals]
     merge = build.plan(books.instance, build.item("txn_three", books.bank, books.outflow, books.rent, opposing=three))
-    done = aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True)
+    done = aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True, allow_irreversible=True)
     assert build.outcomes(done) == {"txn_three": "done"}
-    assert build.outcomes(aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True)) == {
-        "txn_three": "already_done"
-    }
+    assert build.outcomes(
+        aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True, allow_irreversible=True)
+    ) == {"txn_three": "already_done"}
     assert build.outcomes(aa.verify_plan(books.client, merge)) == {"txn_three": "unknown"}
 
 

@@ -119,7 +119,7 @@ def test_joined_parts_are_refused(books, build, tmp_path):
         build.item("txn_split", books.bank, books.outflow, books.rent, opposing=[books.outflow, books.rent]),
         build.item("txn_1", books.bank, books.outflow, books.rent, 1),
     )
-    aa.apply_plan(books.client, joining, journal=tmp_path / "journal", confirm=True)
+    aa.apply_plan(books.client, joining, journal=tmp_path / "journal", confirm=True, allow_irreversible=True)
     undo = aa.undo_plan(books.client, tmp_path / "journal")
     assert undo.frame["transaction_id"].tolist() == ["txn_1"]
     assert build.outcomes(undo.left_out) == {"txn_split": "refused"}
@@ -136,7 +136,7 @@ def test_parts_with_one_new_category(books, build, tmp_path, carried_out):
     )
     transport = build.Faulty(on_put=lambda count, _: "late" if count > carried_out else None)
     with books.connected(transport) as client:
-        aa.apply_plan(client, both, journal=tmp_path / "journal", confirm=True)
+        aa.apply_plan(client, both, journal=tmp_path / "journal", confirm=True, allow_irreversible=True)
     past = (dt.datetime.now(dt.UTC) - dt.timedelta(hours=1)).isoformat()
     rewrite(tmp_path / "journal", lambda event: event | {"at": past})
     undo = aa.undo_plan(books.client, tmp_path / "journal")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import accounting_analytics as aa
 from accounting_analytics.cli.options import (
+    AllowIrreversible,
     AllRows,
     AsJson,
     Confirm,
@@ -29,6 +30,7 @@ def apply(
     *,
     all_rows: AllRows = False,
     confirm: Confirm = False,
+    allow_irreversible: AllowIrreversible = False,
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
@@ -42,5 +44,5 @@ def apply(
         msg = "the plan has no items"
         raise PlanError(msg)
     with connect_service(profile, use_demo=use_demo) as (client, zone):
-        run = run_plan(client, planned, RunOptions(journal, modified_by, zone, confirm))
+        run = run_plan(client, planned, RunOptions(journal, modified_by, zone, confirm, allow_irreversible))
     print_run(run, limit=None if all_rows else limit, as_json=as_json)

@@ -1,0 +1,70 @@
+"""Joining parts of a split is refused, unless it is allowed, because it cannot be undone."""
+
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import InputError
+
+
+@pytest.fixture
+def joining(books, build):
+    """Return a plan that joins the parts of a split, and changes another transaction."""
+    opposing = [books.outflow, books.rent]
+    return build.plan(
+        books.instance,
+        build.item("txn_split", books.bank, books.outflow, books.rent, opposing=opposing),
+        build.item("txn_1", books.bank, books.outflow, books.rent, 1),
+    )
+
+
+@pytest.mark.parametrize("confirm", [False, True])
+def test_a_join_is_refused_and_the_rest_is_done(books, build, joining, tmp_path, confirm):
+    """The item is refused with the reason, in a dry run too, and nothing is sent for it."""
+    frame = aa.apply_plan(books.client, joining, journal=tmp_path / "journal", confirm=confirm)
+    assert build.outcomes(frame) == {"txn_split": "refused", "txn_1": "done" if confirm else "would_change"}
+    assert "cannot be undone; choose another new category, or allow it" in frame["reason"].iloc[0]
+    assert {row["transaction_id"] for row in books.audit()} == ({"txn_1"} if confirm else set())
+
+
+def test_a_join_that_is_allowed(books, build, joining, tmp_path):
+    """With allow_irreversible, which must be a boolean, it is done."""
+    options = {"journal": tmp_path / "journal", "confirm": True}
+    with pytest.raises(InputError, match="allow_irreversible must be True or False, not 'no'"):
+        aa.apply_plan(books.client, joining, allow_irreversible="no", **options)
+    frame = aa.apply_plan(books.client, joining, allow_irreversible=True, **options)
+    assert build.outcomes(frame) == {"txn_split": "done", "txn_1": "done"}
+
+
+def test_two_parts_with_one_new_category(books, build, tmp_path):
+    """Two items that give two parts of a split one new category are both refused, and the preview names them."""
+    opposing = [books.outflow, books.rent]
+    both = build.plan(
+        books.instance,
+        *(build.item("txn_split", books.bank, one, books.meals, opposing=opposing, entry="one") for one in opposing),
+    )
+    assert "2 of 2 item(s) join a part of a split" in both.preview(books.report()).attrs["notes"][-1]
+    frame = aa.apply_plan(books.client, both, journal=tmp_path / "journal", confirm=True)
+    assert frame["outcome"].tolist() == ["refused", "refused"]
+    assert books.audit() == []
+
+
+def test_edited_file(books, build, plan, tmp_path):
+    """A category edited in the file to one that the split already has is refused."""
+    plan.save(tmp_path / "plan.csv")
+    lines = (tmp_path / "plan.csv").read_text(encoding="utf-8-sig").splitlines()
+    edited = [
+        line.replace(f"{books.meals},Meals", f"{books.rent},Rent") if "txn_split" in line else line for line in lines
+    ]
+    (tmp_path / "plan.csv").write_text("\n".join(edited), encoding="utf-8")
+    frame = aa.apply_plan(books.client, aa.Plan.load(tmp_path / "plan.csv"), journal=tmp_path / "journal")
+    assert build.outcomes(frame)["txn_split"] == "refused"
+
+
+def test_books_that_changed_since_the_plan(books, build, plan, tmp_path):
+    """Where another user gave the other part the new category since, the change would join them and is refused."""
+    books.client.recategorize_transaction(
+        books.bank, "txn_split", updated_category_ledger_id=books.meals, category_ledger_id=books.rent
+    )
+    frame = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
+    assert build.outcomes(frame)["txn_split"] == "refused"
+    assert [row["transaction_id"] for row in books.audit()].count("txn_split") == 1
