@@ -56,6 +56,10 @@ class PlanRun:
 
 def run_plan(client: LedgerClient, plan: Plan, options: RunOptions) -> PlanRun:
     """Run a plan that has items, between two reports of its days."""
+    print_message(
+        f"at least {len(plan):,} request(s) and {plan.minutes:.1f} minute(s) to change every item "
+        "at the documented rate limit"
+    )
     days, zone = _transaction_days(plan), options.time_zone
     before = aa.load_cash_flow_report(client, *days, time_zone=zone)
     outcomes = aa.apply_plan(

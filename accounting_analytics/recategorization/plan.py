@@ -16,6 +16,7 @@ from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.errors import InputError, PlanError
 from accounting_analytics.frame_columns import split_list
 from accounting_analytics.ledger_names import LedgerNames
+from accounting_analytics.loader.load_estimate import DOCUMENTED_RATE
 from accounting_analytics.messages import TERMINAL_WIDTH, fit_terminal, join_ids, printable
 from accounting_analytics.money import EXACT, format_amount
 from accounting_analytics.recategorization.new_categories import (
@@ -100,6 +101,11 @@ class Plan:
     def summary(self) -> str:
         """One line: the id of the plan and the number of its items."""
         return f"Recategorization plan {self.plan_id}: {len(self):,} item(s)"
+
+    @property
+    def minutes(self) -> float:
+        """How long applying the plan takes, at least: one request per item, at the documented rate limit."""
+        return len(self) / DOCUMENTED_RATE
 
     @property
     def items(self) -> list[PlanItem]:

@@ -203,3 +203,9 @@ def test_html_is_escaped(build):
     assert "<script>" not in plan._repr_html_()
     assert "items; .frame has all" not in plan._repr_html_()
     assert "&lt;script&gt;" in plan._repr_html_()
+
+
+def test_minutes(build):
+    """A plan states how long its changes take at 320 requests per minute, reads not counted."""
+    items = (build.item(f"txn_{number}", "bank", "out", "meals") for number in range(80))
+    assert build.plan(None, *items).minutes == 0.25

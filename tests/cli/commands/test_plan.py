@@ -22,7 +22,9 @@ def test_plan_preview_apply_verify(run):
         changes = [Decimal(row["change"]) for row in json.loads(previewed.stdout)]
         assert sum(changes) == 0 < len(changes)
         apply = ("apply", "plan.csv", "--journal", "journal")
-        assert "dry run, nothing was sent" in run(*apply, **environment).stderr
+        dry = run(*apply, **environment).stderr
+        assert "dry run, nothing was sent" in dry
+        assert dry.startswith(f"at least {len(items)} request(s) and 0.1 minute(s)")
         unverified = run("verify", "plan.csv", "--limit", "2", **environment)
         assert unverified.returncode == 6, unverified.stderr
         assert f"2 of {len(items)} rows; --all prints every row" in unverified.stdout
