@@ -62,7 +62,7 @@ def decide(queue: pd.DataFrame, decisions: Mapping[str, str], ledgers: pd.DataFr
     exact = Queue.exact(queue)
     rows = exact.frame.reset_index(drop=True)
     chart = Categories(Ledgers.checked(ledgers), set(rows["category_ledger_id"]))
-    chosen = _chosen(_Decidable.from_queue(rows), decisions, chart)
+    chosen = _chosen(Decidable.from_queue(rows), decisions, chart)
     decided = rows.loc[sorted(chosen)]
     ids = pd.Series([chosen[row].ledger_id for row in decided.index], decided.index, dtype="str")
     proposals = decided.assign(
@@ -124,7 +124,7 @@ class _Choice(NamedTuple):
     reason: str
 
 
-class _Decidable(NamedTuple):
+class Decidable(NamedTuple):
     """Row labels of each group and transaction, and which rows are split."""
 
     groups: Mapping[str, list[int]]
@@ -132,7 +132,7 @@ class _Decidable(NamedTuple):
     split: frozenset[int]
 
     @classmethod
-    def from_queue(cls, queue: pd.DataFrame) -> _Decidable:
+    def from_queue(cls, queue: pd.DataFrame) -> Decidable:
         """Index the rows of a queue, whose amounts are Arrow decimals, by group and transaction."""
         is_split = queue["opposing_ledger_ids"].str.contains(LIST_SEPARATOR, regex=False)
         return cls(
@@ -163,7 +163,7 @@ def _labels(column: pd.Series[Any]) -> dict[str, list[int]]:
     return dict(found)
 
 
-def _chosen(decidable: _Decidable, decisions: Mapping[str, str], chart: Categories) -> dict[int, _Choice]:
+def _chosen(decidable: Decidable, decisions: Mapping[str, str], chart: Categories) -> dict[int, _Choice]:
     """Find the category of each decided row; a later decision replaces an earlier one."""
     chosen: dict[int, _Choice] = {}
     for key, category in decisions.items():

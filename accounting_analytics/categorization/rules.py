@@ -208,16 +208,25 @@ def load_rules(path: str | Path) -> Rules:
     file = to_path(path, "path")
     try:
         text = file.read_text(encoding="utf-8-sig")
-        content = tomllib.loads(text, parse_float=Decimal)
     except OSError as error:
         msg = f"the rules file {file} cannot be read: {error.strerror}"
         raise RulesError(msg) from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except UnicodeDecodeError as error:
         msg = f"the rules file {file} is not valid TOML: {error}"
+        raise RulesError(msg) from error
+    return parse_rules(text, str(file))
+
+
+def parse_rules(text: str, source: str) -> Rules:
+    """Parse the text of a rules file; `source` names it in messages."""
+    try:
+        content = tomllib.loads(text, parse_float=Decimal)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        msg = f"the rules file {source} is not valid TOML: {error}"
         raise RulesError(msg) from error
     entries = content.pop("rule", None)
     if content or not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        msg = f"the rules file {file} must contain [[rule]] tables and nothing else"
+        msg = f"the rules file {source} must contain [[rule]] tables and nothing else"
         raise RulesError(msg)
     lines = _rule_lines(text, len(entries))
     rules = tuple(
@@ -226,9 +235,9 @@ def load_rules(path: str | Path) -> Rules:
     )
     (name, count), *_ = Counter(rule.name for rule in rules).most_common(1) or [("", 0)]
     if count > 1:
-        msg = f"the rules file {file} has two rules named {name!r}; give each rule its own name"
+        msg = f"the rules file {source} has two rules named {name!r}; give each rule its own name"
         raise RulesError(msg)
-    return Rules(rules, str(file))
+    return Rules(rules, source)
 
 
 def _rule_lines(text: str, count: int) -> list[int] | list[None]:

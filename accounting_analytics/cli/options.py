@@ -103,7 +103,11 @@ ExportFolder = Annotated[
 OutputToCheck = Annotated[Path, typer.Option("--output", help="Folder to check for space and write access.")]
 
 Rules = Annotated[Path, typer.Option("--rules", help="Rules file (TOML): which description means which category.")]
-RulesFile = Annotated[Path, typer.Argument(metavar="FILE", help="Rules file (TOML) to test.", show_default=False)]
+RulesFile = Annotated[Path, typer.Argument(metavar="FILE", help="Rules file (TOML).", show_default=False)]
+QueueKey = Annotated[
+    str, typer.Argument(metavar="GROUP", help="Group of `queue`, or transaction id.", show_default=False)
+]
+NewCategory = Annotated[str, typer.Option("--category", help="Category: id, unique name or path.", show_default=False)]
 PlanOutput = Annotated[Path, typer.Option("--output", help="Plan file to write (CSV).")]
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file written by `plan`.", show_default=False)]
 Journal = Annotated[Path, typer.Option("--journal", help="Journal of the run; written before each change.")]

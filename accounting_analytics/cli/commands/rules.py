@@ -1,25 +1,27 @@
-"""The commands ``rules``: what the rules of a file decide."""
+"""The commands ``rules``: what the rules of a file decide, and a new rule from a group."""
 
 from __future__ import annotations
 
 import typer
 
 import accounting_analytics as aa
-from accounting_analytics.cli.discover_and_load import LoadOptions, load_cash_lines
+from accounting_analytics.cli.discover_and_load import LoadOptions, load_cash_lines, load_queue
 from accounting_analytics.cli.options import (
     AllRows,
     AsJson,
     Checkpoint,
     DryRun,
     EndDate,
+    NewCategory,
     Profile,
+    QueueKey,
     RowLimit,
     RulesFile,
     StartDate,
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import MAX_ROWS, print_first_rows, print_frame, print_notes
+from accounting_analytics.cli.output import MAX_ROWS, print_first_rows, print_frame, print_message, print_notes
 from accounting_analytics.cli.service_connection import connect_service
 
 _COLUMNS = {
@@ -67,3 +69,29 @@ def report_file(
     decided = int(report["transaction_count"].sum())
     typer.echo(f"{len(report):,} rule(s) decide {decided:,} of {len(uncategorized):,} uncategorized transaction(s)")
     print_first_rows(report, _COLUMNS, None if all_rows else limit)
+
+
+@rules.command("add")
+def append_rule(
+    file: RulesFile,
+    group: QueueKey,
+    category: NewCategory,
+    start_date: StartDate,
+    end_date: EndDate,
+    time_zone: TimeZone = None,
+    checkpoint: Checkpoint = None,
+    profile: Profile = None,
+    *,
+    use_demo: UseDemo = False,
+) -> None:
+    """Append a rule for the merchant, direction and account of a group or transaction; print it.
+
+    The rest of the file stays as it is. The books do not change.
+    """
+    from accounting_analytics.categorization.new_rule import add_rule
+
+    options = LoadOptions(checkpoint, dry_run=False, as_json=False)
+    with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
+        ledgers, uncategorized = load_queue(client, (start_date, end_date, zone), options)
+    typer.echo(add_rule(file, uncategorized, group, category, ledgers), nl=False)
+    print_message(f"appended to {file}; try it: accounting-analytics rules test {file}")

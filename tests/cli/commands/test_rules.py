@@ -37,3 +37,14 @@ def test_misspelt_rules_file(run, assert_refused, tmp_path, demo_company):
     (tmp_path / "rules.toml").write_text(RULES.replace('category = "Meals"\n\n', ""))
     finished = run("rules", "test", "rules.toml", *PERIOD, **demo_company.environment())
     assert_refused(finished, 2, "rule 1 ('all') at line 2: category is missing")
+
+
+def test_rule_is_added(run, tmp_path, demo_company):
+    """A group of the queue becomes a rule at the end of the file, which is printed."""
+    (tmp_path / "rules.toml").write_text(RULES)
+    group = json.loads(run("queue", *PERIOD, "--json", **demo_company.environment()).stdout)["groups"][0]
+    add = ("rules", "add", "rules.toml", group["group_id"], "--category", "Office Supplies", *PERIOD)
+    added = run(*add, **demo_company.environment())
+    assert added.returncode == 0, added.stderr
+    assert (tmp_path / "rules.toml").read_text() == f"{RULES}\n{added.stdout}"
+    assert f'merchant = "{group["merchant"]}"' in added.stdout

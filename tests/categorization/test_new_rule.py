@@ -1,0 +1,67 @@
+"""A rule from a group or a transaction: appended as a person would write it, or refused without a change."""
+
+import pytest
+
+from accounting_analytics.categorization import decide, group_queue, load_rules, propose, uncategorized_queue
+from accounting_analytics.categorization.new_rule import add_rule
+from accounting_analytics.errors import InputError, RulesError
+
+EXISTING = "# my rules\n\n[[rule]]\nname = 'tea'  # green\ncontains = 'tea'\ncategory = 'Sales'\n\n\n"
+ADDED = """[[rule]]
+name = "joes \\"pizza\\", outflow, Card"
+merchant = "JOES \\"PIZZA\\""
+category = "Expenses:Meals"
+direction = "outflow"
+ledger = "Card"
+"""
+
+
+@pytest.fixture
+def queue(books):
+    """Return a queue of two pizzas, a refund of one, and a split."""
+    lines = books.lines(
+        [("card", "-10.00"), ("out", "10.00")],
+        [("card", "-30.00"), ("out", "30.00")],
+        [("card", "5.00"), ("in", "-5.00")],
+        [("card", "-50.00"), ("out", "20.00"), ("meals", "30.00")],
+        descriptions=dict.fromkeys(range(4), 'SQ *Joe\'s "Pizza" 1234'),
+    )
+    return uncategorized_queue(lines, books.ledgers)
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_rule_is_appended(books, queue, tmp_path, newline):
+    """Text, comments and line breaks stay; the new rule proposes what a decision of its group does."""
+    file = tmp_path / "rules.toml"
+    file.write_bytes(EXISTING.replace("\n", newline).encode())
+    group = group_queue(queue)["group_id"][0]
+    assert add_rule(file, queue, group, "meals", books.ledgers) == ADDED
+    assert file.read_bytes().decode() == (EXISTING.rstrip("\n") + "\n\n" + ADDED).replace("\n", newline)
+    proposed = propose(queue[queue["transaction_id"] != "txn-3-0"], load_rules(file), books.ledgers)
+    decided = decide(queue, {group: "meals"}, books.ledgers)
+    columns = ["transaction_id", "updated_category_ledger_id"]
+    assert proposed[columns].to_numpy().tolist() == decided[columns].to_numpy().tolist()
+
+
+def test_rule_of_a_transaction_in_a_new_file(books, queue, tmp_path):
+    """A transaction gives the rule of its group, and a missing file is created."""
+    file = tmp_path / "rules.toml"
+    add_rule(file, queue, "txn-0-0", "Expenses:Meals", books.ledgers)
+    assert file.read_text() == ADDED
+
+
+def test_refused_rules_change_nothing(books, queue, tmp_path):
+    """A second rule of the same name, an unknown group, a split, and an invalid file leave the file as it is."""
+    file = tmp_path / "rules.toml"
+    add_rule(file, queue, "txn-0-0", "Meals", books.ledgers)
+    with pytest.raises(RulesError, match="has two rules named"):
+        add_rule(file, queue, "txn-1-0", "Sales", books.ledgers)
+    with pytest.raises(InputError, match="neither a group nor a transaction"):
+        add_rule(file, queue, "pizza", "Sales", books.ledgers)
+    with pytest.raises(InputError, match="is split"):
+        add_rule(file, queue, "txn-3-0", "Sales", books.ledgers)
+    assert file.read_text() == ADDED
+    file.write_text("[[rule]]")
+    with pytest.raises(RulesError, match="rule 1 at line 1 has no name"):
+        add_rule(file, queue, "txn-2-0", "Sales", books.ledgers)
+    assert file.read_text() == "[[rule]]"
