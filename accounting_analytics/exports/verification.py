@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from accounting_analytics.arguments import to_path
+from accounting_analytics.errors import InputError
 from accounting_analytics.exports.control_totals import control_totals
 from accounting_analytics.exports.manifest import MANIFEST, Manifest
 from accounting_analytics.exports.star_schema.tables import DIM_LOAD, FACT_LINE_ENTRY, KEYS, STAR_SCHEMA
@@ -134,11 +135,18 @@ def verify_export(folder: str | Path) -> ExportVerification:
     Raises
     ------
     InputError
-        The folder has no manifest of an export, or it is damaged.
+        The folder has no manifest of an export, it is damaged, or the export is not of Parquet files.
     """
     path = to_path(folder, "folder")
     version = path / CURRENT if (path / CURRENT).is_dir() else path
     manifest = Manifest.load(version.resolve())  # once: an export that ends meanwhile does not mix two versions
+    other = next((file.name for file in manifest.files if not file.name.endswith(".parquet")), None)
+    if other is not None:
+        msg = (
+            f"{manifest.folder} has files of another format ({other}); only Parquet exports are verified, other formats "
+            f"have the sha256 of each file in {MANIFEST}"
+        )
+        raise InputError(msg)
     readable: list[ExportedFile] = []
     differences = [*_unlisted_files(manifest), *_absent_tables(manifest)]
     for file in manifest.files:
