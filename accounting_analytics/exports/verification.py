@@ -143,8 +143,8 @@ def verify_export(folder: str | Path) -> ExportVerification:
     other = next((file.name for file in manifest.files if not file.name.endswith(".parquet")), None)
     if other is not None:
         msg = (
-            f"{manifest.folder} has files of another format ({other}); only Parquet exports are verified, other formats "
-            f"have the sha256 of each file in {MANIFEST}"
+            f"{manifest.folder} has files of another format ({other}); only Parquet exports are verified; other "
+            f"formats have the sha256 of each file in {MANIFEST}"
         )
         raise InputError(msg)
     readable: list[ExportedFile] = []

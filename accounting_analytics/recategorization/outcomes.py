@@ -47,6 +47,8 @@ def classify_outcome(item: PlanItem, categories: frozenset[str] | None) -> Outco
     if categories is None:
         return Outcome("refused", no_transaction(item))
     if item.category_ledger_id in categories:
+        if _may_contain_another_part(item, categories):
+            return Outcome("changed_elsewhere", describe_categories(categories))
         return Outcome("would_change")
     had_category = item.updated_category_ledger_id in item.opposing_ledger_ids
     # If the split had the new category before, its presence proves nothing: any other category that is not part of
@@ -57,6 +59,17 @@ def classify_outcome(item: PlanItem, categories: frozenset[str] | None) -> Outco
     if others:
         return Outcome("unknown", "the split had several categories before; the books do not show which part changed")
     return Outcome("already_done")
+
+
+def _may_contain_another_part(item: PlanItem, categories: frozenset[str]) -> bool:
+    """Whether another user may have moved another part of the split into the category that the item replaces.
+
+    Then a part is gone, no other category has appeared instead, and no other item of the plan joins parts.
+    """
+    gone = item.opposing_ledger_ids - categories
+    appeared = categories - item.opposing_ledger_ids
+    joined_by_plan = item.opposing_ledger_ids & (item.planned_ledger_ids - {item.updated_category_ledger_id})
+    return len(gone) > len(appeared) and not joined_by_plan
 
 
 def no_transaction(transaction: BookedTransaction) -> str:

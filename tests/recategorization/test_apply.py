@@ -137,6 +137,18 @@ def test_split_that_already_has_the_new_category(books, build, tmp_path):
     assert build.outcomes(aa.verify_plan(books.client, merge)) == {"txn_split": "done"}
 
 
+def test_a_part_that_another_user_joined_is_not_moved(books, build, tmp_path):
+    """If another part was moved into the category to replace, the change would move both, so nothing is sent."""
+    both = [books.outflow, books.rent]
+    plan = build.plan(books.instance, build.item("txn_split", books.bank, books.outflow, books.meals, opposing=both))
+    books.client.recategorize_transaction(
+        books.bank, "txn_split", updated_category_ledger_id=books.outflow, category_ledger_id=books.rent
+    )
+    outcomes = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
+    assert build.outcomes(outcomes) == {"txn_split": "changed_elsewhere"}
+    assert len(books.audit()) == 1
+
+
 def test_indistinguishable_split_parts_are_unknown(books, build, tmp_path):
     """Where the books cannot show which part of a split changed, only the journal knows that it is done."""
     post_three_way(books, build)
