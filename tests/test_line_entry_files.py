@@ -26,7 +26,14 @@ def one_page(sent):
 def lines(connected, line):
     """Return loaded lines whose ids and texts a spreadsheet would change."""
     sent = [
-        line("1", amount="24.33", transaction_id="00123", description="NA", tags=[{"id": "1e5"}], editable=True),
+        line(
+            "1",
+            amount="24.33",
+            transaction_id="00123",
+            description="NA",
+            tags=[{"id": "1e5", "name": "NA", "tag_group_id": "007"}],
+            editable=True,
+        ),
         line("2", amount="-0.07", description='a, "b"\nc', opposing_ledger_ids=["led_2", "led_3"], editable=False),
         line("3", amount="9999999999999.99", transaction={"id": "txn_3", "amount": "0.29"}, ledger_name="Zoë"),
     ]

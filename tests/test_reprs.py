@@ -114,6 +114,7 @@ def make_results():
         make_months(),
         make_plan(),
         make_plan(0),
+        aa.UndoPlan(make_plan().frame, instance_id="i", notes=(NOTE,) * MANY),
         make_certificate(),
         aa.Diagnosis(f"Service {NAME}", PERIOD, (finding,) * MANY),
         aa.LoadPlan(pd.DataFrame(ledgers), 320.0, rate_is_known=False, probes=MANY, kept_windows=9, notes=(NOTE,)),

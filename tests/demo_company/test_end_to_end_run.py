@@ -38,7 +38,7 @@ def test_page_and_parquet(demo_run):
     assert not re.search(r"""<(script|link|img)[^>]+(src|href)=["']?(https?:)?//""", page)
     assert page.count("Plotly.newPlot(") >= 3
     assert "Harbor Lane Coffee Roasters" in page
-    manifest = json.loads((summary.parquet.folder / "current" / "manifest.json").read_text(encoding="utf-8"))
+    manifest = json.loads((summary.parquet.folder / "manifest.json").read_text(encoding="utf-8"))
     rows = sum(file["rows"] for file in manifest["files"] if file["table"] == "fact_line_entry")
     assert rows == summary.parquet.tables["fact_line_entry"]
     opening_day = summary.certificate.lines - rows  # has the opening balances, and is not exported

@@ -155,7 +155,7 @@ class Sessions(api.as_state_machine()):
         if case.operation.path.endswith("line-entries"):  # days and pages that have a token
             case.query["start_date"] = min(case.query["start_date"], "2025-02-01")
             case.query["end_date"] = max(case.query["end_date"], "2025-04-01")
-            case.query["limit"] = int(case.query.get("limit", 1)) % 7 + 1
+            case.query["limit"] = int(case.query.get("limit") or 1) % 7 + 1  # an empty limit is none
         if token is not None and self.queries:  # an invented token becomes a real one
             token = token if token in self.queries else next(iter(self.queries))
         if token in self.queries:  # a token is valid only with its own query
