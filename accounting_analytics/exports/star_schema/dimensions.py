@@ -143,7 +143,8 @@ def _all_ledgers(books: ExportedBooks) -> pd.DataFrame:
         **dict(zip(report.starting_balances["ledger_id"], report.starting_balances["ledger_name"], strict=True)),
         **dict(zip(report.ledgers["ledger_id"], report.ledgers["name"], strict=True)),
     }
-    others = {ledger_id: name for ledger_id, name in named.items() if ledger_id not in set(books.ledgers["id"])}
+    known = set(books.ledgers["id"])
+    others = {ledger_id: name for ledger_id, name in named.items() if ledger_id not in known}
     if not others:
         return books.ledgers
     columns: dict[str, list[object]] = {name: [None] * len(others) for name in books.ledgers.columns}

@@ -189,7 +189,7 @@ def _opening(kind: type[_Kind], address: str, lock_seconds: float) -> Iterator[_
         database.close()
         msg = f"the database {database.name} cannot be used: {_reason(error, url)}"
         raise ConfigurationError(msg) from None
-    except BaseException:
+    except BaseException:  # also when interrupted: no connection stays open
         database.close()
         raise
 

@@ -144,7 +144,7 @@ class SQLite:
         except (DatabaseError, sqlite3.DatabaseError) as error:
             self.close()
             raise unusable(self.name, getattr(error, "orig", error)) from error
-        except BaseException:
+        except BaseException:  # also when interrupted: the file must not stay locked
             self.close()
             raise
 
