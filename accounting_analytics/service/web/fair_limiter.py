@@ -54,7 +54,7 @@ class FairLimiter:
         self._grant()
         try:
             await waiter.granted.wait()
-        except BaseException:  # also when cancelled: a place that nobody uses must be free
+        except BaseException:  # also when cancelled: a place that is not in use must be free
             if waiter.granted.is_set():
                 self.release(holder)
             else:
