@@ -1,7 +1,8 @@
-"""A small company with books from a fixed seed, served by the embedded service on loopback."""
+"""A small company with books from a fixed seed, served by the embedded service on loopback.
 
-from accounting_analytics.demo_company.end_to_end_run import DemoSummary, run_demo
-from accounting_analytics.demo_company.jupyter_lab import open_lab
-from accounting_analytics.demo_company.served_company import DemoCompany, demo
+The names load on first use: serving the company needs neither charts nor notebooks.
+"""
 
-__all__ = ["DemoCompany", "DemoSummary", "demo", "open_lab", "run_demo"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

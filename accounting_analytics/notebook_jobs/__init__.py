@@ -1,5 +1,8 @@
-"""Notebooks executed as jobs, and self-contained HTML pages."""
+"""Notebooks executed as jobs, and self-contained HTML pages.
 
-from accounting_analytics.notebook_jobs.notebook_run import NotebookRun, run_notebook
+The names load on first use: a page of figures needs no notebook.
+"""
 
-__all__ = ["NotebookRun", "run_notebook"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -10,15 +10,15 @@ import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import plotly.io
 from nbconvert import HTMLExporter
 from plotly.offline import get_plotlyjs
+
+from accounting_analytics.notebook_jobs.figure_html import WITHOUT_UPLOADS, figure_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
-_WITHOUT_UPLOADS = {"showSendToCloud": False}
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -37,18 +37,12 @@ def notebook_html(notebook: Any, *, title: str) -> str:  # noqa: ANN401 (nbforma
     return str(page)
 
 
-def figure_html(figure: Any) -> str:  # noqa: ANN401 (a plotly figure, or its JSON)
-    """HTML of a figure, for a page that embeds Plotly; text of the figure cannot close the script element."""
-    config = {"displaylogo": False, **_WITHOUT_UPLOADS}
-    return str(plotly.io.to_html(figure, include_plotlyjs=False, full_html=False, validate=False, config=config))
-
-
 def remove_upload_buttons(notebook: Any) -> None:  # noqa: ANN401 (nbformat's NotebookNode)
     """Remove the button that sends a figure to another service from every chart of a notebook, wherever it is shown."""
     for bundle in _output_bundles(notebook):
         if PLOTLY_MIME in bundle:
             figure = bundle[PLOTLY_MIME]
-            figure["config"] = {**figure.get("config", {}), **_WITHOUT_UPLOADS}
+            figure["config"] = {**figure.get("config", {}), **WITHOUT_UPLOADS}
 
 
 def _output_bundles(notebook: Any) -> Iterator[Any]:  # noqa: ANN401 (nbformat's NotebookNode)

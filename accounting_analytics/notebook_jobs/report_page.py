@@ -16,7 +16,7 @@ from plotly.offline import get_plotlyjs
 from accounting_analytics.atomic_files import write_text
 from accounting_analytics.frame_columns import exact_floats
 from accounting_analytics.money import format_amount
-from accounting_analytics.notebook_jobs.notebook_html import figure_html
+from accounting_analytics.notebook_jobs.figure_html import figure_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -172,6 +172,19 @@ def test_the_company_is_served(demo_company):
     assert demo_company.token not in other.stdout
 
 
+def test_serving_it_loads_no_charts_and_no_notebooks():
+    """Commands with --demo do not wait for the libraries of charts, nor the demo run for those of notebooks."""
+    code = (
+        "import sys; from accounting_analytics.demo_company import demo; print(*sys.modules);"
+        "from accounting_analytics.demo_company import run_demo; print(*sys.modules)"
+    )
+    arguments = [sys.executable, "-c", code]
+    loaded = subprocess.run(arguments, capture_output=True, text=True, check=True)  # noqa: S603 (ours)
+    served, whole_loop = (set(line.split()) for line in loaded.stdout.splitlines())
+    assert served & {"plotly", "nbformat"} == set()
+    assert whole_loop & {"plotly", "nbformat", "nbconvert"} == {"plotly"}
+
+
 def test_closing_stops_it():
     """A closed company refuses connections and leaves no database; closing again does nothing."""
     company = aa.demo()
