@@ -2,7 +2,9 @@
 
 import datetime as dt
 import random
+import runpy
 from decimal import Decimal, localcontext
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -181,6 +183,20 @@ def _noisy(merchant, kind, rng):
 
 
 @pytest.fixture(scope="session")
+def known_merchants():
+    """Return the true names of the merchants of the statement texts."""
+    return MERCHANTS
+
+
+@pytest.fixture(scope="session")
 def statement_texts():
     """Return a function from a seed to pairs of statement text and true merchant."""
     return make_statement_texts
+
+
+@pytest.fixture(scope="session")
+def company_books():
+    """Return the generator of books with many uncategorized transactions."""
+    return SimpleNamespace(
+        **runpy.run_path(str(Path(__file__).parent.parent / "benchmarks" / "uncategorized_books.py"))
+    )
