@@ -204,8 +204,10 @@ class Generator:
 
     def payments(self, count):
         """Return about `count` payments, in order of their days."""
-        regular = [*self._monthly(), *self._subscriptions(), *self._sales(), *self._transfers(), *self._one_off()]
-        payments = self._rng.sample(regular, min(len(regular), count // 6))
+        singles = (*self._monthly(), *self._subscriptions(), *self._sales(), *self._one_off())
+        regular = [*self._transfers(), *((payment,) for payment in singles)]
+        few = self._rng.sample(regular, min(len(regular), count // 6))
+        payments = [payment for together in few for payment in together]
         others = count - len(payments)
         for kind, share in SHARES.items():
             one = getattr(self, f"_{kind}")
@@ -306,14 +308,18 @@ class Generator:
             yield Payment(paid, SAVINGS, self._amount(21, 0.2), "INTEREST PAYMENT", "INTEREST", "Interest")
 
     def _transfers(self):
+        """Yield the two sides of each transfer."""
         for month in range(1, 13):
             for other in (CARD, SECOND_CARD, SAVINGS, SAVINGS, WALLET):
                 day = dt.date(YEAR, month, self._rng.randint(1, 25))
                 amount = Decimal(self._rng.choice((500, 1000, 1500))) if other == SAVINGS else self._amount(2400)
                 sent, received = self._texts.transfer(other, day)
                 later = day + dt.timedelta(days=self._rng.randint(0, 3))
-                yield Payment(day, CHECKING, -amount, sent, f"TRANSFER TO {other}", TRANSFER)
-                yield Payment(later, other, amount, received, f"TRANSFER TO {other}", TRANSFER)
+                name = f"TRANSFER TO {other}"
+                yield (
+                    Payment(day, CHECKING, -amount, sent, name, TRANSFER),
+                    Payment(later, other, amount, received, name, TRANSFER),
+                )
 
     def _one_off(self):
         for merchant in self._merchants["one_off"]:

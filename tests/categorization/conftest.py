@@ -194,9 +194,16 @@ def statement_texts():
     return make_statement_texts
 
 
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+
+
 @pytest.fixture(scope="session")
 def company_books():
     """Return the generator of books with many uncategorized transactions."""
-    return SimpleNamespace(
-        **runpy.run_path(str(Path(__file__).parent.parent / "benchmarks" / "uncategorized_books.py"))
-    )
+    return SimpleNamespace(**runpy.run_path(str(BENCHMARKS / "uncategorized_books.py")))
+
+
+@pytest.fixture(scope="session")
+def decision_count():
+    """Return the functions that compare groups with the truth."""
+    return SimpleNamespace(**runpy.run_path(str(BENCHMARKS / "decisions.py")))
