@@ -32,9 +32,11 @@ from .notebook_jobs import run_notebook
 from .periods import Period
 from .recategorization import (
     Plan,
+    PlanSummary,
     UndoPlan,
     apply_plan,
     plan_recategorization,
+    summarize_plan,
     undo_plan,
     verify_plan,
     verify_report_change,
@@ -52,6 +54,7 @@ __all__ = [
     "MonthlyReconciliation",
     "Period",
     "Plan",
+    "PlanSummary",
     "Reconciliation",
     "TokenFile",
     "UndoPlan",
@@ -84,6 +87,7 @@ __all__ = [
     "report_rules",
     "run_notebook",
     "schemas",
+    "summarize_plan",
     "uncategorized_queue",
     "undo_plan",
     "verify_plan",

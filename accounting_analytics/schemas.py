@@ -394,6 +394,20 @@ class PlanItems(Table):
     opposing_ledger_ids: Series[str]
 
 
+class PlanTotals(Table):
+    """Number of items of a plan and their exact sum, by rule, by new category and by outcome.
+
+    A table has the columns that it is divided by; `outcome` is as in :class:`Outcomes`.
+    """
+
+    rule: Series[str] | None
+    updated_category_ledger_id: Series[str] | None
+    updated_category_ledger_name: Series[str] | None
+    outcome: Series[str] | None
+    item_count: Series[int]
+    amount: Series[Any]
+
+
 class PlanPreview(Table):
     """How a plan changes the net cash flow of each ledger of a report."""
 

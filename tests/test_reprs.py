@@ -114,6 +114,7 @@ def make_results():
         make_months(),
         make_plan(),
         make_plan(0),
+        aa.summarize_plan(make_plan()),
         aa.UndoPlan(make_plan().frame, instance_id="i", notes=(NOTE,) * MANY),
         make_certificate(),
         aa.Diagnosis(f"Service {NAME}", PERIOD, (finding,) * MANY),

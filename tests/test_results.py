@@ -19,7 +19,7 @@ from accounting_analytics.loader.parquet_sink import LoadedFile
 from accounting_analytics.notebook_jobs import NotebookRun
 from accounting_analytics.periods import Period
 from accounting_analytics.reconciliation import Comparison
-from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, Differences, Problems
+from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, Differences, PlanTotals, Problems
 from accounting_analytics.service.imports.import_books import ImportSummary
 
 MEMBERS = ("frame", "summary", "explain", "to_json", "_repr_html_")
@@ -28,6 +28,7 @@ COMPLETE = (
     aa.Diagnosis,
     aa.LoadPlan,
     aa.MonthlyReconciliation,
+    aa.PlanSummary,
     aa.Reconciliation,
     Certificate,
     ExportVerification,
@@ -117,6 +118,18 @@ EXAMPLES = [
         (aa.Reconciliation(PERIOD, Differences.without_rows(), (Comparison("line", 1, 0),)),),
         anchored=True,
         notes=("<Sales> may be incomplete.",),
+    ),
+    aa.PlanSummary(
+        "Plan 1: 1 item(s)",
+        PlanTotals.from_columns(
+            {
+                "rule": ["<Sales>"],
+                "updated_category_ledger_id": ["sales"],
+                "updated_category_ledger_name": ["<Sales>"],
+                "item_count": [1],
+                "amount": [Decimal("1.50")],
+            }
+        ),
     ),
     aa.Reconciliation(PERIOD, Differences.without_rows(), (Comparison("line", 1, 0),)),
     Certificate(

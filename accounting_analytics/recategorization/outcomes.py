@@ -6,15 +6,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
+from accounting_analytics.arguments import require_type
+from accounting_analytics.errors import InputError
 from accounting_analytics.schemas import Outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from accounting_analytics.recategorization.current_categories import BookedTransaction, Categories
-    from accounting_analytics.recategorization.plan import PlanItem
+    from accounting_analytics.recategorization.plan import Plan, PlanItem
 
+_IDENTITY = ["transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id"]
 
+EXPECTED_OUTCOMES = ("would_change", "done", "already_done")
+"""Outcomes of an item that needs nothing more from a person."""
 MAY_STILL_CHANGE = "the category is unchanged, but a change sent less than 60 seconds before may still be carried out"
 
 
@@ -85,6 +90,24 @@ def describe_categories(categories: frozenset[str]) -> str:
 
 def outcomes_frame(items: list[PlanItem], outcomes: Mapping[PlanItem, Outcome]) -> pd.DataFrame:
     """Outcomes as a table, in the order of the plan."""
-    columns = ["transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id"]
-    rows = [(*(getattr(item, name) for name in columns), *outcomes[item]) for item in items]
-    return Outcomes.require_valid(pd.DataFrame(rows, columns=[*columns, *Outcome._fields], dtype="str"))
+    rows = [(*(getattr(item, name) for name in _IDENTITY), *outcomes[item]) for item in items]
+    return Outcomes.require_valid(pd.DataFrame(rows, columns=[*_IDENTITY, *Outcome._fields], dtype="str"))
+
+
+def require_outcomes_of(plan: Plan, outcomes: pd.DataFrame) -> pd.DataFrame:
+    """Return the outcomes of a plan, in its order, if they belong to it.
+
+    Raises
+    ------
+    InputError
+        They are of another type, or belong to another plan.
+    FrameError
+        They are not a valid table of outcomes.
+    """
+    hint = "apply_plan(client, plan, ...) and verify_plan(client, plan) return them"
+    require_type(outcomes, pd.DataFrame, "outcomes", hint)
+    checked = Outcomes.checked(outcomes)
+    if plan.frame[_IDENTITY].to_numpy().tolist() != checked[_IDENTITY].to_numpy().tolist():
+        msg = "the outcomes belong to another plan; pass the result of apply_plan for this plan"
+        raise InputError(msg)
+    return checked

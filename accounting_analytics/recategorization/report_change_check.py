@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.errors import BooksDoNotTieError, InputError
 from accounting_analytics.money import EXACT, format_amount
+from accounting_analytics.recategorization.outcomes import require_outcomes_of
 from accounting_analytics.recategorization.plan import Plan, require_plan
 from accounting_analytics.schemas import ReportChanges
 
@@ -82,12 +83,8 @@ def _completed_part(plan: Plan, outcomes: pd.DataFrame | None) -> Plan:
     """Part of a plan whose changes are in the books."""
     if outcomes is None:
         return plan
-    frame, keys = plan.frame, ["transaction_id", "category_ledger_id", "updated_category_ledger_id"]
-    if not frame[keys].equals(outcomes[keys].reset_index(drop=True)):
-        msg = "the outcomes belong to another plan; pass the result of apply_plan for this plan"
-        raise InputError(msg)
-    in_books = outcomes["outcome"].isin(_IN_BOOKS).to_numpy()
-    return Plan(frame[in_books], instance_id=plan.instance_id)
+    in_books = require_outcomes_of(plan, outcomes)["outcome"].isin(_IN_BOOKS).to_numpy()
+    return Plan(plan.frame[in_books], instance_id=plan.instance_id)
 
 
 def _require_equal_balances(before: CashFlowReport, after: CashFlowReport) -> None:

@@ -48,6 +48,7 @@ def loop(client: aa.LedgerClient) -> None:
     assert_type(aa.report_rules(decided, aa.load_rules("r"), ledgers, lines), pd.DataFrame)
     assert_type(plan, aa.Plan)
     assert_type(aa.apply_plan(client, plan, journal="journal"), pd.DataFrame)
+    assert_type(aa.summarize_plan(plan, aa.verify_plan(client, plan)), aa.PlanSummary)
     assert_type(aa.undo_plan(client, "journal"), aa.UndoPlan)
     assert_type(aa.undo_plan(client, "journal").left_out, pd.DataFrame)
     assert_type(aa.doctor(client, "2025-01-01", "2025-03-31", time_zone="UTC").frame, pd.DataFrame)
