@@ -428,6 +428,36 @@ class ReportChanges(Table):
     after: Series[Any]
 
 
+class ReportDifferences(Table):
+    """Figures of a report after a run that differ from the prediction, one row per figure and journal entry.
+
+    `difference` is the figure after the run minus the predicted one. `transaction_ids` are those of the plan in the
+    journal entry. `cause` is ``not_done``, ``refused`` or ``unknown`` (outcomes of items), ``changed_elsewhere``,
+    ``new_entry`` or ``missing_entry`` (by another user), ``balance_changed``, or ``not_shown`` by the lines.
+    """
+
+    what: Series[str] = pandera.Field(
+        isin=["net_cash_flow", "starting_balance", "ending_balance", "starting_cash_balance", "ending_cash_balance"]
+    )
+    ledger_id: Series[str] = pandera.Field(nullable=True)
+    ledger_name: Series[str] = pandera.Field(nullable=True)
+    journal_entry_id: Series[str] = pandera.Field(nullable=True)
+    transaction_ids: Series[str] = pandera.Field(nullable=True)
+    difference: Series[Any]
+    cause: Series[str] = pandera.Field(
+        isin=[
+            "not_done",
+            "refused",
+            "unknown",
+            "changed_elsewhere",
+            "new_entry",
+            "missing_entry",
+            "balance_changed",
+            "not_shown",
+        ]
+    )
+
+
 class Outcomes(Table):
     """Outcome of each item of a plan, in the order of the plan."""
 

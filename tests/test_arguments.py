@@ -60,6 +60,7 @@ WRONG_CALLS = [
     (lambda: aa.verify_plan("http://x", PLAN), CLIENT_HINT),
     (lambda: aa.undo_plan("http://x", "journal"), CLIENT_HINT),
     (lambda: aa.summarize_plan("plan.csv"), PLAN_HINT),
+    (lambda: aa.compare_report_change("plan.csv", REPORT, REPORT), PLAN_HINT),
     (lambda: aa.verify_report_change("plan.csv", REPORT, REPORT), PLAN_HINT),
     (lambda: aa.verify_report_change(PLAN, LINES, REPORT), f"before is of type DataFrame, {REPORT_HINT}"),
     (lambda: aa.verify_report_change(PLAN, REPORT, LINES), f"after is of type DataFrame, {REPORT_HINT}"),

@@ -115,6 +115,7 @@ def make_results():
         make_plan(),
         make_plan(0),
         aa.summarize_plan(make_plan()),
+        aa.compare_report_change(make_plan(), make_report(), make_report()),
         aa.UndoPlan(make_plan().frame, instance_id="i", notes=(NOTE,) * MANY),
         make_certificate(),
         aa.Diagnosis(f"Service {NAME}", PERIOD, (finding,) * MANY),

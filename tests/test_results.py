@@ -19,7 +19,16 @@ from accounting_analytics.loader.parquet_sink import LoadedFile
 from accounting_analytics.notebook_jobs import NotebookRun
 from accounting_analytics.periods import Period
 from accounting_analytics.reconciliation import Comparison
-from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, Differences, PlanTotals, Problems
+from accounting_analytics.schemas import (
+    CashBalances,
+    CashFlowLedgers,
+    CashFlowLines,
+    Differences,
+    PlanTotals,
+    Problems,
+    ReportChanges,
+    ReportDifferences,
+)
 from accounting_analytics.service.imports.import_books import ImportSummary
 
 MEMBERS = ("frame", "summary", "explain", "to_json", "_repr_html_")
@@ -30,6 +39,7 @@ COMPLETE = (
     aa.MonthlyReconciliation,
     aa.PlanSummary,
     aa.Reconciliation,
+    aa.ReportChange,
     Certificate,
     ExportVerification,
     Manifest,
@@ -132,6 +142,19 @@ EXAMPLES = [
         ),
     ),
     aa.Reconciliation(PERIOD, Differences.without_rows(), (Comparison("line", 1, 0),)),
+    aa.ReportChange(
+        PERIOD,
+        ReportChanges.from_columns(
+            {
+                "ledger_id": ["sales"],
+                "name": ["<Sales>"],
+                "before": [Decimal(1)],
+                "predicted": [Decimal(2)],
+                "after": [Decimal(2)],
+            }
+        ),
+        ReportDifferences.without_rows(),
+    ),
     Certificate(
         lines=2,
         entries=1,

@@ -158,11 +158,20 @@ class Plan:
         self._require_categories_of(report)
         as_decimals, report = report.as_decimals, report.exact()
         moves = self._moved_lines(report)
-        changes = _sum_changes(moves, Decimal(0).scaleb(-report.scale))
-        columns = self._predict(report, changes)
+        columns = self._predict(report, _sum_changes(moves, report.scale))
         preview = PlanPreview.from_columns(columns, report.scale, as_decimals=as_decimals)
         preview.attrs["notes"] = tuple(self._notes(report, moves))
         return preview
+
+    def predicted_changes(self, report: CashFlowReport) -> dict[str, Decimal]:
+        """Change of the net cash flow of each ledger that the plan moves lines from or to.
+
+        Parameters
+        ----------
+        report : CashFlowReport
+            The report before the plan is applied, :meth:`~accounting_analytics.CashFlowReport.exact`.
+        """
+        return _sum_changes(self._moved_lines(report), report.scale)
 
     def save(self, path: str | Path) -> None:
         """Write the plan to a CSV file that a spreadsheet can edit, completely or not at all."""
@@ -290,8 +299,9 @@ def _with_printed_amounts(frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _sum_changes(moves: pd.DataFrame, zero: Decimal) -> dict[str, Decimal]:
+def _sum_changes(moves: pd.DataFrame, scale: int) -> dict[str, Decimal]:
     """Sum the change of the net cash flow of each ledger."""
+    zero = Decimal(0).scaleb(-scale)
     changes: dict[str, Decimal] = defaultdict(lambda: zero)
     with localcontext(EXACT):
         for category, updated, amount in zip(moves["ledger_id"], moves["updated"], moves["amount"], strict=True):

@@ -61,7 +61,7 @@ def test_changed_balance_is_detected(books, build, plan, applied):
     """A posting by another user changes a balance, which recategorizing cannot do, so it is detected."""
     before, outcomes = applied
     books.post(build.purchase(9, "NEW", "1.00", books.bank, books.outflow))
-    with pytest.raises(BooksDoNotTieError, match="ending_cash_balance"):
+    with pytest.raises(BooksDoNotTieError, match="ending cash balance"):
         verify_report_change(plan, before, books.report(), outcomes=outcomes)
 
 

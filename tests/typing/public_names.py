@@ -49,6 +49,8 @@ def loop(client: aa.LedgerClient) -> None:
     assert_type(plan, aa.Plan)
     assert_type(aa.apply_plan(client, plan, journal="journal"), pd.DataFrame)
     assert_type(aa.summarize_plan(plan, aa.verify_plan(client, plan)), aa.PlanSummary)
+    report = aa.load_cash_flow_report(client, "2025-01-01", "2025-12-31")
+    assert_type(aa.compare_report_change(plan, report, report), aa.ReportChange)
     assert_type(aa.undo_plan(client, "journal"), aa.UndoPlan)
     assert_type(aa.undo_plan(client, "journal").left_out, pd.DataFrame)
     assert_type(aa.doctor(client, "2025-01-01", "2025-03-31", time_zone="UTC").frame, pd.DataFrame)
