@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import io
-import re
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -18,24 +17,13 @@ from accounting_analytics.messages import join_ids, quote
 from accounting_analytics.money import DEFAULT_SCALE, MAX_SCALE, fits_float, parse_amount
 from accounting_analytics.recategorization.new_categories import ID_COLUMN, NAME_COLUMN
 from accounting_analytics.schemas import PlanItems
+from accounting_analytics.spreadsheet_cells import BYTE_ORDER_MARK, guard, unguard
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from accounting_analytics.recategorization.new_categories import NewCategory
 
-_BYTE_ORDER_MARK = "\ufeff"
-"""Tells spreadsheets that the file is UTF-8."""
-_GUARD = "'"
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", _GUARD)
-_CONVERTED = re.compile(
-    r"[\d\s.,:/%()$-]*\d[\d\s.,:/%()$-]*(e[+-]?\d+)?"  # 00123, 1e5, 3-4, 12:30
-    r"|(true|false)"
-    r"|\d{0,4}[\s./-]*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[\s./-]*\d{0,4}"  # MAR1
-    r"|\d+(\.\d+)?\s*[ap]m?",
-    re.IGNORECASE,
-)
-"""Text that a spreadsheet would silently convert to a number, a date or a boolean."""
 _OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs"}
 _ZIP = "PK\x03\x04"
 _INSTANCE = "instance_id"
@@ -52,9 +40,9 @@ def write_items(frame: pd.DataFrame, path: str | Path, *, instance_id: str | Non
     writer.writerow([*frame.columns, _INSTANCE])
     for row in frame.itertuples(index=False, name=None):
         cells = [_format_cell(name, value) for name, value in zip(frame.columns, row, strict=True)]
-        writer.writerow([*cells, _guard(instance_id or "")])
+        writer.writerow([*cells, guard(instance_id or "")])
     try:
-        write_text(file, f"{_BYTE_ORDER_MARK}{text.getvalue()}", private=True)
+        write_text(file, f"{BYTE_ORDER_MARK}{text.getvalue()}", private=True)
     except InputError as error:
         msg = f"the plan was not saved: {error}"
         raise PlanError(msg) from error
@@ -137,7 +125,7 @@ def _parse_row(header: list[str], cells: list[str], where: str) -> dict[str, Any
     if len(cells) != len(header):
         msg = f"{where}: {len(cells)} cells for {len(header)} columns"
         raise PlanError(msg)
-    row: dict[str, Any] = {name: cell.removeprefix(_GUARD) for name, cell in zip(header, cells, strict=True)}
+    row: dict[str, Any] = {name: unguard(cell) for name, cell in zip(header, cells, strict=True)}
     empty = [name for name, text in row.items() if not text and name not in _MAY_BE_EMPTY]
     if empty:
         msg = f"{where}: {empty[0]} is empty"
@@ -195,9 +183,4 @@ def _format_cell(name: str, value: Any) -> str:  # noqa: ANN401 (any value of a 
         return value.isoformat()
     if name in _AMOUNTS:
         return "" if pd.isna(value) else f"{value:f}"
-    return _guard(str(value))
-
-
-def _guard(text: str) -> str:
-    """Text with a leading apostrophe where a spreadsheet would compute or convert it; reading removes it."""
-    return f"{_GUARD}{text}" if text.startswith(_FORMULA) or _CONVERTED.fullmatch(text) else text
+    return guard(str(value))

@@ -1,0 +1,29 @@
+"""Cells of CSV files that a spreadsheet opens: text stays text, is never a formula, and is read back unchanged."""
+
+from __future__ import annotations
+
+import re
+
+BYTE_ORDER_MARK = "\ufeff"
+"""Tells spreadsheets that the file is UTF-8."""
+
+_GUARD = "'"
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", _GUARD)
+_CONVERTED = re.compile(
+    r"[\d\s.,:/%()$-]*\d[\d\s.,:/%()$-]*(e[+-]?\d+)?"  # 00123, 1e5, 3-4, 12:30
+    r"|(true|false)"
+    r"|\d{0,4}[\s./-]*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[\s./-]*\d{0,4}"  # MAR1
+    r"|\d+(\.\d+)?\s*[ap]m?",
+    re.IGNORECASE,
+)
+"""Text that a spreadsheet would silently convert to a number, a date or a boolean."""
+
+
+def guard(text: str) -> str:
+    """Text with a leading apostrophe where a spreadsheet would compute or convert it."""
+    return f"{_GUARD}{text}" if text.startswith(_FORMULA) or _CONVERTED.fullmatch(text) else text
+
+
+def unguard(cell: str) -> str:
+    """Text of a cell, without the apostrophe of `guard`."""
+    return cell.removeprefix(_GUARD)
