@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,18 +11,22 @@ import pandas as pd
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.categorization.categories import Categories
+from accounting_analytics.categorization.decision_file import Decisions, refuse
 from accounting_analytics.categorization.groups import with_groups
 from accounting_analytics.categorization.uncategorized_queue import largest_first
 from accounting_analytics.errors import FrameError, InputError
-from accounting_analytics.frame_columns import LIST_SEPARATOR
+from accounting_analytics.frame_columns import LIST_SEPARATOR, total
+from accounting_analytics.load_metadata import notes
 from accounting_analytics.messages import quote
+from accounting_analytics.money import format_amount
 from accounting_analytics.schemas import Ledgers, Proposals, Queue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 BY_HAND = "decided by hand"
 """The column ``rule`` of a transaction that was decided by its id; a group's id follows where that was decided."""
+_MAX_LISTED = 5
 
 
 def decide(queue: pd.DataFrame, decisions: Mapping[str, str], ledgers: pd.DataFrame) -> pd.DataFrame:
@@ -32,8 +37,10 @@ def decide(queue: pd.DataFrame, decisions: Mapping[str, str], ledgers: pd.DataFr
     queue : DataFrame
         :class:`~accounting_analytics.schemas.Queue`.
     decisions : mapping of str to str
-        Category (id, unique name or path) of each ``group_id`` of :func:`group_queue` or ``transaction_id``. Where a
-        transaction is decided twice, such as by its group and by its id, the later entry wins.
+        Category (id, unique name or path) of each ``group_id`` of :func:`group_queue` or ``transaction_id``, such as
+        :func:`load_decisions` reads. Where a transaction is decided twice, such as by its group and by its id, the
+        later entry wins. The decision of a group is that of all transactions it has in `queue`, also of those that
+        were added to the books since.
     ledgers : DataFrame
         :class:`~accounting_analytics.schemas.Ledgers`; categories are looked up here.
 
@@ -41,13 +48,14 @@ def decide(queue: pd.DataFrame, decisions: Mapping[str, str], ledgers: pd.DataFr
     -------
     DataFrame
         :class:`~accounting_analytics.schemas.Proposals`: the decided rows of the queue. ``rule`` is ``decided by
-        hand``, with the id of the group where that was decided. ``attrs["notes"]`` counts what is left.
+        hand``, with the id of the group where that was decided. ``attrs["notes"]`` counts what is left, and lists
+        decisions of a file that fit no transaction of the queue, and groups that have changed since it was written.
 
     Raises
     ------
     InputError
-        A key is neither a group nor a transaction of the queue, a category is unknown, ambiguous, cash or
-        uncategorized, or a decided transaction is split.
+        A category is unknown, ambiguous, cash or uncategorized, a decided transaction is split, or a key that is not
+        of a file is neither a group nor a transaction of the queue. The message names all unusable decisions.
 
     Examples
     --------
@@ -57,12 +65,13 @@ def decide(queue: pd.DataFrame, decisions: Mapping[str, str], ledgers: pd.DataFr
         proposals = combine_proposals(propose(queue, rules, ledgers), decided)
     """
     require_type(queue, pd.DataFrame, "queue", "uncategorized_queue(line_entries, ledgers) returns it")
-    require_type(decisions, dict, "decisions", "pass {group_id or transaction_id: category}")
+    require_type(decisions, Mapping, "decisions", "pass {group_id or transaction_id: category} or load_decisions(path)")
     require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     exact = Queue.exact(queue)
     rows = exact.frame.reset_index(drop=True)
     chart = Categories(Ledgers.checked(ledgers), set(rows["category_ledger_id"]))
-    chosen = _chosen(Decidable.from_queue(rows), decisions, chart)
+    decidable = Decidable.from_queue(rows)
+    chosen = _chosen(decidable, decisions, chart)
     decided = rows.loc[sorted(chosen)]
     ids = pd.Series([chosen[row].ledger_id for row in decided.index], decided.index, dtype="str")
     proposals = decided.assign(
@@ -71,7 +80,8 @@ def decide(queue: pd.DataFrame, decisions: Mapping[str, str], ledgers: pd.DataFr
         rule=pd.Series([chosen[row].reason for row in decided.index], decided.index, dtype="str"),
     ).reset_index(drop=True)
     proposals = Proposals.from_exact(proposals, exact.scale, as_decimals=exact.as_decimals)
-    proposals.attrs["notes"] = (*exact.notes, *_notes(len(rows), len(proposals)))
+    changes = _file_notes(decisions, decidable, rows) if isinstance(decisions, Decisions) else ()
+    proposals.attrs["notes"] = (*exact.notes, *_notes(len(rows), len(proposals)), *changes)
     return proposals
 
 
@@ -87,7 +97,7 @@ def combine_proposals(*proposals: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         :class:`~accounting_analytics.schemas.Proposals`, largest first; each row keeps its ``rule``.
-        ``attrs["notes"]`` counts the proposals that a later one replaced.
+        ``attrs["notes"]`` has the notes of all, and counts the proposals that a later one replaced.
 
     Raises
     ------
@@ -112,8 +122,11 @@ def combine_proposals(*proposals: pd.DataFrame) -> pd.DataFrame:
         largest_first(kept), exacts[0].scale, as_decimals=any(exact.as_decimals for exact in exacts)
     )
     replaced = len(rows) - len(kept)
-    notes = dict.fromkeys(note for exact in exacts for note in exact.notes)
-    combined.attrs["notes"] = (*notes, *([f"{replaced} proposal(s) were replaced by later ones."] if replaced else []))
+    earlier = dict.fromkeys(note for one in proposals for note in notes(one))
+    combined.attrs["notes"] = (
+        *earlier,
+        *([f"{replaced} proposal(s) were replaced by later ones."] if replaced else []),
+    )
     return combined
 
 
@@ -138,6 +151,10 @@ class Decidable(NamedTuple):
         return cls(
             _labels(with_groups(queue)["group_id"]), _labels(queue["transaction_id"]), frozenset(queue.index[is_split])
         )
+
+    def has(self, key: str) -> bool:
+        """Whether the queue has a group or a transaction of this id."""
+        return key in self.groups or key in self.transactions
 
     def rows(self, key: str) -> list[int]:
         """Rows that a key of the decisions means."""
@@ -166,18 +183,65 @@ def _labels(column: pd.Series[Any]) -> dict[str, list[int]]:
 def _chosen(decidable: Decidable, decisions: Mapping[str, str], chart: Categories) -> dict[int, _Choice]:
     """Find the category of each decided row; a later decision replaces an earlier one."""
     chosen: dict[int, _Choice] = {}
+    problems = []
+    file = decisions if isinstance(decisions, Decisions) else None
     for key, category in decisions.items():
-        rows = decidable.rows(key)
+        if file is not None and not decidable.has(key):
+            continue
         try:
-            ledger_id = chart.find(category)
+            rows, ledger_id = decidable.rows(key), _find(chart, category, key)
         except InputError as error:
-            msg = f"decision {quote(key)}: {error}"
-            raise InputError(msg) from None
+            problems.append(str(error) if file is None else f"row {file.row(key)}: {error}")
+            continue
         reason = BY_HAND if key in decidable.transactions else f"{BY_HAND}: {key}"
         chosen |= dict.fromkeys(rows, _Choice(ledger_id, reason))
+    refuse(problems, "" if file is None else file.source)
     return chosen
+
+
+def _find(chart: Categories, category: str, key: str) -> str:
+    """Id of the category of a decision; an error names the decision."""
+    try:
+        return chart.find(category)
+    except InputError as error:
+        msg = f"decision {quote(key)}: {error}"
+        raise InputError(msg) from None
 
 
 def _notes(count: int, decided: int) -> Iterator[str]:
     if count > decided:
-        yield f"{count - decided} of {count} transaction(s) are not decided and stay uncategorized."
+        yield f"{count - decided} of {count} transaction(s) are not decided by hand."
+
+
+def _file_notes(decisions: Decisions, decidable: Decidable, queue: pd.DataFrame) -> Iterator[str]:
+    """Yield which decisions of a file fit nothing, and which groups have changed since it was written."""
+    absent = [f"{quote(key)} (row {decisions.row(key)})" for key in decisions if not decidable.has(key)]
+    if absent:
+        yield (
+            f"{len(absent)} of {len(decisions)} decision(s) of {decisions.source} fit no transaction of the queue, "
+            "because theirs were categorized in the meantime, are of other days or accounts, or became likely "
+            f"transfers or splits: {_first(absent)}."
+        )
+    if changed := list(_changed_groups(decisions, decidable, queue)):
+        yield (
+            f"{len(changed)} decided group(s) have other transactions than when {decisions.source} was written, and "
+            f"the decision is that of all they have now: {_first(changed)}."
+        )
+
+
+def _changed_groups(decisions: Decisions, decidable: Decidable, queue: pd.DataFrame) -> Iterator[str]:
+    parts = queue["category_amount"].fillna(queue["amount"])
+    for key in decisions:
+        before = decisions.amount(key)
+        if before is None or key not in decidable.groups:
+            continue
+        rows = decidable.groups[key]
+        amount = total(parts.loc[rows])
+        if amount != before:
+            yield f"{quote(key)} ({len(rows)} transaction(s), {format_amount(amount)}, was {format_amount(before)})"
+
+
+def _first(texts: list[str]) -> str:
+    """List the first texts, and count the others."""
+    more = len(texts) - _MAX_LISTED
+    return f"{', '.join(texts[:_MAX_LISTED])}{f' and {more} more' if more > 0 else ''}"

@@ -103,6 +103,22 @@ ExportFolder = Annotated[
 OutputToCheck = Annotated[Path, typer.Option("--output", help="Folder to check for space and write access.")]
 
 Rules = Annotated[Path, typer.Option("--rules", help="Rules file (TOML): which description means which category.")]
+OptionalRules = Annotated[
+    Path | None, typer.Option("--rules", help="Rules file (TOML): which description means which category.")
+]
+DecisionFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--decisions",
+        help="File of `queue --output` with categories filled in (CSV); replaces what rules decide; repeatable.",
+    ),
+]
+QueueOutput = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", help="New CSV file to decide by hand: the groups, or with --all the transactions, without category."
+    ),
+]
 RulesFile = Annotated[Path, typer.Argument(metavar="FILE", help="Rules file (TOML).", show_default=False)]
 QueueKey = Annotated[
     str, typer.Argument(metavar="GROUP", help="Group of `queue`, or transaction id.", show_default=False)

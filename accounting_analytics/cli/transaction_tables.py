@@ -50,6 +50,13 @@ def print_transactions(
     print_first_rows(frame.assign(datetime=times), {"datetime": "time", **columns}, limit)
 
 
+def with_short_reasons(proposals: pd.DataFrame) -> pd.DataFrame:
+    """Proposals without the ids of decided groups, which are wider than the column of rules."""
+    from accounting_analytics.categorization.decisions import BY_HAND
+
+    return proposals.assign(rule=proposals["rule"].mask(proposals["rule"].str.startswith(BY_HAND), BY_HAND))
+
+
 def count_names(names: Iterable[str]) -> str:
     """Count names, most frequent first: ``12 Meals, 3 Rent and 4 in 2 more``."""
     from collections import Counter

@@ -51,7 +51,7 @@ def test_groups_and_transactions_are_decided(books, queue, groups):
         "txn-2-0": ("sales", "decided by hand"),
     }
     assert decided["updated_category_ledger_name"].tolist() == ["Cost of Goods", "Meals", "Sales"]
-    assert decided.attrs["notes"] == ("1 of 4 transaction(s) are not decided and stay uncategorized.",)
+    assert decided.attrs["notes"] == ("1 of 4 transaction(s) are not decided by hand.",)
     Proposals.checked(decided)
     assert len(plan_recategorization(decided, ledgers=books.ledgers)) == 3
     reverse = decide(queue, {"txn-1-0": "Cost of Goods", group: "Expenses:Meals"}, books.ledgers)
@@ -104,7 +104,11 @@ def test_decisions_replace_rules(books, queue, groups, tmp_path):
         ("txn-0-0", ("sales", "all")),
         ("txn-2-0", ("cogs", f"decided by hand: {groups['STAPLES']}")),
     ]
-    assert combined.attrs["notes"] == ("1 proposal(s) were replaced by later ones.",)
+    assert combined.attrs["notes"] == (
+        "1 of 4 transaction(s) match no rule.",
+        "3 of 4 transaction(s) are not decided by hand.",
+        "1 proposal(s) were replaced by later ones.",
+    )
     assert reasons(combine_proposals(decided, proposed))["txn-2-0"] == ("sales", "all")
     assert len(plan_recategorization(combined, ledgers=books.ledgers)) == 3
 

@@ -59,7 +59,7 @@ def test_first_matching_rule_decides(proposed):
     }
     assert proposals["updated_category_ledger_name"].tolist() == ["Software", "Sales", "Sales", "Meals"]
     assert proposals["updated_category_ledger_id"].tolist() == ["software", "sales", "sales", "meals"]
-    assert proposals.attrs["notes"] == ("1 of 5 transaction(s) match no rule and stay uncategorized.",)
+    assert proposals.attrs["notes"] == ("1 of 5 transaction(s) match no rule.",)
     Proposals.checked(proposals)
 
 
@@ -128,7 +128,7 @@ def test_unknown_category_is_refused_only_if_its_rule_matches(proposed):
     )
     assert proposals.empty
     assert proposals.attrs["notes"] == (
-        "5 of 5 transaction(s) match no rule and stay uncategorized.",
+        "5 of 5 transaction(s) match no rule.",
         "Rule 'ships' names the category 'Airships', which was not discovered; the rule matched nothing.",
         "1 of 2 rule(s) decide no transaction: 'idle'.",
     )

@@ -44,6 +44,7 @@ def loop(client: aa.LedgerClient) -> None:
     )
     assert_type(aa.group_queue(aa.uncategorized_queue(lines, ledgers), as_of="2025-12-31"), pd.DataFrame)
     decided = aa.decide(aa.uncategorized_queue(lines, ledgers), {"txn_1": "Expenses:Meals"}, ledgers)
+    assert_type(aa.decide(decided, aa.load_decisions("decisions.csv"), ledgers), pd.DataFrame)
     assert_type(aa.combine_proposals(decided, decided), pd.DataFrame)
     assert_type(aa.report_rules(decided, aa.load_rules("r"), ledgers, lines), pd.DataFrame)
     assert_type(plan, aa.Plan)

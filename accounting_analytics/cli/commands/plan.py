@@ -1,4 +1,4 @@
-"""The command ``plan``: a recategorization plan from rules."""
+"""The command ``plan``: a recategorization plan from rules and decisions."""
 
 from __future__ import annotations
 
@@ -9,27 +9,35 @@ from accounting_analytics.cli.options import (
     AllRows,
     AsJson,
     Checkpoint,
+    DecisionFiles,
     DryRun,
     EndDate,
+    OptionalRules,
     PlanOutput,
     Profile,
     RowLimit,
-    Rules,
     StartDate,
     TimeZone,
     UseDemo,
 )
 from accounting_analytics.cli.output import MAX_ROWS, print_frame, print_message, print_notes
+from accounting_analytics.cli.proposal_sources import ProposalSources
 from accounting_analytics.cli.service_connection import connect_service
-from accounting_analytics.cli.transaction_tables import PROPOSAL_COLUMNS, count_names, print_transactions
+from accounting_analytics.cli.transaction_tables import (
+    PROPOSAL_COLUMNS,
+    count_names,
+    print_transactions,
+    with_short_reasons,
+)
 from accounting_analytics.errors import PlanError
 
 
 def plan(
     start_date: StartDate,
     end_date: EndDate,
-    rules: Rules,
     output: PlanOutput,
+    rules: OptionalRules = None,
+    decisions: DecisionFiles = None,
     time_zone: TimeZone = None,
     checkpoint: Checkpoint = None,
     profile: Profile = None,
@@ -40,7 +48,7 @@ def plan(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a recategorization plan from rules.
+    """Write a recategorization plan from rules, decisions by hand, or both.
 
     The books do not change.
     """
@@ -48,11 +56,14 @@ def plan(
     if not dry_run and not output.absolute().parent.is_dir():
         msg = f"folder {output.absolute().parent} for the plan does not exist; nothing was loaded"
         raise PlanError(msg)
-    loaded_rules = aa.load_rules(rules)
+    if output.absolute() in {one.absolute() for one in (rules, *(decisions or [])) if one is not None}:
+        msg = f"--output {output} is a file of rules or decisions, which the plan would replace; give another name"
+        raise PlanError(msg)
+    sources = ProposalSources.load(rules, decisions)
     options = LoadOptions(checkpoint, dry_run, as_json)
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
         ledgers, uncategorized = load_queue(client, (start_date, end_date, zone), options)
-        proposals = aa.propose(uncategorized, loaded_rules, ledgers)
+        proposals = sources.propose(uncategorized, ledgers)
         planned = aa.plan_recategorization(proposals, ledgers=ledgers, instance_id=client.instance_id)
     print_notes(proposals)
     planned.save(output)
@@ -67,4 +78,5 @@ def plan(
     summary = planned.summary()
     if len(items):
         summary = f"{summary}: {count_names(items['updated_category_ledger_name'])}"
-    print_transactions(items, PROPOSAL_COLUMNS, summary=summary, time_zone=zone, limit=None if all_rows else limit)
+    rows = with_short_reasons(items)
+    print_transactions(rows, PROPOSAL_COLUMNS, summary=summary, time_zone=zone, limit=None if all_rows else limit)

@@ -1,31 +1,38 @@
-"""The command ``propose``: the categories that rules give to uncategorized transactions."""
+"""The command ``propose``: the categories that rules and decisions give to uncategorized transactions."""
 
 from __future__ import annotations
 
-import accounting_analytics as aa
 from accounting_analytics.cli.discover_and_load import LoadOptions, load_queue
 from accounting_analytics.cli.options import (
     AllRows,
     AsJson,
     Checkpoint,
+    DecisionFiles,
     DryRun,
     EndDate,
+    OptionalRules,
     Profile,
     RowLimit,
-    Rules,
     StartDate,
     TimeZone,
     UseDemo,
 )
 from accounting_analytics.cli.output import MAX_ROWS, print_frame, print_notes
+from accounting_analytics.cli.proposal_sources import ProposalSources
 from accounting_analytics.cli.service_connection import connect_service
-from accounting_analytics.cli.transaction_tables import PROPOSAL_COLUMNS, count_names, print_transactions
+from accounting_analytics.cli.transaction_tables import (
+    PROPOSAL_COLUMNS,
+    count_names,
+    print_transactions,
+    with_short_reasons,
+)
 
 
 def propose(
     start_date: StartDate,
     end_date: EndDate,
-    rules: Rules,
+    rules: OptionalRules = None,
+    decisions: DecisionFiles = None,
     time_zone: TimeZone = None,
     checkpoint: Checkpoint = None,
     profile: Profile = None,
@@ -36,20 +43,21 @@ def propose(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the category that rules give each transaction.
+    """Show the category that rules and decisions by hand give each transaction.
 
     Only uncategorized transactions are loaded, and nothing is written.
     """
-    loaded_rules = aa.load_rules(rules)
+    sources = ProposalSources.load(rules, decisions)
     options = LoadOptions(checkpoint, dry_run, as_json)
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
         ledgers, uncategorized = load_queue(client, (start_date, end_date, zone), options)
-    proposals = aa.propose(uncategorized, loaded_rules, ledgers)
+    proposals = sources.propose(uncategorized, ledgers)
     print_notes(proposals)
     if as_json:
         print_frame(proposals, as_json=True)
         return
-    summary = f"{len(proposals):,} of {len(uncategorized):,} uncategorized transaction(s) match a rule"
+    summary = f"{len(proposals):,} of {len(uncategorized):,} uncategorized transaction(s) get a category"
     if len(proposals):
         summary = f"{summary}: {count_names(proposals['updated_category_ledger_name'])}"
-    print_transactions(proposals, PROPOSAL_COLUMNS, summary=summary, time_zone=zone, limit=None if all_rows else limit)
+    rows = with_short_reasons(proposals)
+    print_transactions(rows, PROPOSAL_COLUMNS, summary=summary, time_zone=zone, limit=None if all_rows else limit)

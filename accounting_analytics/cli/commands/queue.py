@@ -16,17 +16,20 @@ from accounting_analytics.cli.options import (
     EndDate,
     Ledgers,
     Profile,
+    QueueOutput,
     RowLimit,
     StartDate,
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import MAX_ROWS, print_first_rows, print_mapping, print_notes
+from accounting_analytics.cli.output import MAX_ROWS, print_first_rows, print_mapping, print_message, print_notes
 from accounting_analytics.cli.service_connection import connect_service
 from accounting_analytics.cli.transaction_tables import count_names, print_transactions
 from accounting_analytics.messages import shorten
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
 _GROUP_COLUMNS = {
@@ -51,6 +54,7 @@ def queue(
     end_date: EndDate,
     time_zone: TimeZone = None,
     ledger: Ledgers = None,
+    output: QueueOutput = None,
     checkpoint: Checkpoint = None,
     profile: Profile = None,
     limit: RowLimit = MAX_ROWS,
@@ -64,6 +68,10 @@ def queue(
 
     A group has one direction and one account. Likely transfers between own accounts and split transactions come last.
     """
+    from accounting_analytics.categorization.decision_file import require_new_file
+
+    if output is not None:
+        require_new_file(output)
     options = LoadOptions(checkpoint, dry_run, as_json)
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
         _, uncategorized = load_queue(client, (start_date, end_date, zone), options, only=ledger)
@@ -76,6 +84,22 @@ def queue(
         _print_transactions(uncategorized, zone)
     else:
         _print_groups(groups, len(uncategorized), limit)
+    if output is not None:
+        _write(uncategorized, output, zone, all_rows=all_rows)
+        days = f"--start-date {start_date} --end-date {end_date}{' --demo' if use_demo else ''}"
+        print_message(
+            f"fill in its column category with ids, unique names or paths of ledgers, then: accounting-analytics plan "
+            f"--decisions {output} {days} --output plan.csv"
+        )
+
+
+def _write(uncategorized: pd.DataFrame, output: Path, zone: str, *, all_rows: bool) -> None:
+    """Write the file to decide by hand."""
+    from accounting_analytics.categorization.decision_file import write_groups, write_transactions
+
+    write = write_transactions if all_rows else write_groups
+    count = write(uncategorized, output, time_zone=zone)
+    print_message(f"{count:,} {'transaction' if all_rows else 'group'}(s) written to {output}, without split ones")
 
 
 def _print_transactions(uncategorized: pd.DataFrame, zone: str) -> None:

@@ -1,0 +1,312 @@
+"""Decision file: the queue as a CSV file in which a person writes categories, and those decisions read back.
+
+A row with a category decides the transaction of its ``transaction_id``, or else the group of its ``group_id``. The
+category is a ledger's id, unique name or path. Rows without a category decide nothing, and their order does not matter:
+the row of a transaction has precedence over that of its group. All other columns are for the reader.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from accounting_analytics.arguments import to_path
+from accounting_analytics.atomic_files import write_text
+from accounting_analytics.categorization.groups import group_queue, with_groups
+from accounting_analytics.errors import InputError
+from accounting_analytics.messages import fit_terminal, join_ids, printable, quote
+from accounting_analytics.periods import LOCALTIME, zone
+from accounting_analytics.schemas import Queue, QueueGroups
+from accounting_analytics.spreadsheet_cells import BYTE_ORDER_MARK, guard, unguard
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+CATEGORY, GROUP, TRANSACTION, AMOUNT = "category", "group_id", "transaction_id", "amount"
+_GROUP_COLUMNS = (
+    "kind",
+    "merchant",
+    "direction",
+    "ledger_name",
+    "counterpart_ledger_name",
+    "transaction_count",
+    AMOUNT,
+    "first_date",
+    "last_date",
+    "description",
+    GROUP,
+)
+_TRANSACTION_COLUMNS = (
+    "kind",
+    "merchant",
+    "direction",
+    "ledger_name",
+    AMOUNT,
+    "date",
+    "description",
+    GROUP,
+    TRANSACTION,
+)
+_SEPARATORS = (",", ";", "\t")
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_WORKBOOK = b"PK\x03\x04"
+_MAX_LISTED = 20
+
+
+class Decision(NamedTuple):
+    """One row with a category.
+
+    Attributes
+    ----------
+    category : str
+        Id, unique name or path.
+    row : int
+        Number of the row as a spreadsheet shows it.
+    amount : Decimal or None
+        Sum of the group when the file was written; None where the row does not have it.
+    """
+
+    category: str
+    row: int
+    amount: Decimal | None = None
+
+
+class Decisions(Mapping[str, str]):
+    """The decisions of a file: category of each group and then of each transaction, as :func:`decide` takes them."""
+
+    def __init__(self, decisions: Mapping[str, Decision], source: str) -> None:
+        self._decisions = dict(decisions)
+        self.source = source
+
+    def __getitem__(self, key: str) -> str:
+        """Category of a group or transaction."""
+        return self._decisions[key].category
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield ids of groups, then of transactions."""
+        return iter(self._decisions)
+
+    def __len__(self) -> int:
+        """Count the decided groups and transactions."""
+        return len(self._decisions)
+
+    def __repr__(self) -> str:
+        lines = [f"- {key}: {category}" for key, category in self.items()]
+        return fit_terminal("\n".join(map(printable, [f"{len(self)} decision(s) of {self.source}", *lines])))
+
+    def row(self, key: str) -> int:
+        """Row of a decision."""
+        return self._decisions[key].row
+
+    def amount(self, key: str) -> Decimal | None:
+        """Sum of a decided group when the file was written, where that is known."""
+        return self._decisions[key].amount
+
+
+def load_decisions(path: str | Path) -> Decisions:
+    """Load the decisions of a file that ``accounting-analytics queue --output`` wrote and a person filled in.
+
+    Parameters
+    ----------
+    path : path
+        A CSV file with the columns ``category`` and ``group_id`` or ``transaction_id``; others are not needed.
+        Commas, semicolons or tabs may separate them.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or has no decision, or rows cannot be used; the message names all of them.
+
+    Examples
+    --------
+    ::
+
+        decided = decide(queue, load_decisions("decisions.csv"), ledgers)
+        proposals = combine_proposals(propose(queue, rules, ledgers), decided)
+    """
+    file = to_path(path, "path")
+    header, rows = _read_rows(file)
+    groups: dict[str, Decision] = {}
+    transactions: dict[str, Decision] = {}
+    problems = []
+    for number, cells in rows:
+        row = dict(zip(header, cells, strict=False))
+        category, transaction, group = (unguard(row.get(name, "")) for name in (CATEGORY, TRANSACTION, GROUP))
+        if not category.strip():
+            continue
+        decision = Decision(category.strip(), number, None if transaction else _parse_amount(row.get(AMOUNT, "")))
+        decisions, key = (transactions, transaction) if transaction else (groups, group)
+        if problem := _problem(decisions, key, decision):
+            problems.append(problem)
+        decisions.setdefault(key, decision)
+    refuse(problems, str(file))
+    if not groups and not transactions:
+        msg = (
+            f"{file} has no decision: the column {CATEGORY} is empty; write the id, unique name or path of a ledger "
+            "there, and save the file as CSV"
+        )
+        raise InputError(msg)
+    return Decisions({**groups, **transactions}, str(file))
+
+
+def refuse(problems: Sequence[str], source: str = "") -> None:
+    """Raise one InputError for all problems, if there are any."""
+    listed = [f"({number}) {problem}" for number, problem in enumerate(problems[:_MAX_LISTED], start=1)]
+    more = len(problems) - len(listed)
+    where = f"{source}: " if source else ""
+    if len(problems) > 1:
+        msg = f"{where}{len(problems)} decisions cannot be used: {'; '.join(listed)}{f'; and {more} more' * (more > 0)}"
+        raise InputError(msg)
+    for problem in problems:
+        msg = f"{where}{problem}"
+        raise InputError(msg)
+
+
+def require_new_file(path: Path) -> None:
+    """Refuse a file that exists, since it may hold decisions, or whose folder does not exist.
+
+    Raises
+    ------
+    InputError
+        It exists, or cannot be created.
+    """
+    if path.exists():
+        msg = f"{path} exists and may hold decisions, so it is not replaced; give another name, or move it"
+        raise InputError(msg)
+    if not path.absolute().parent.is_dir():
+        msg = f"folder {path.absolute().parent} for the file does not exist"
+        raise InputError(msg)
+
+
+def write_groups(queue: pd.DataFrame, path: Path, *, time_zone: str) -> int:
+    """Write the groups of a queue with an empty category each, most money first; return how many.
+
+    Split transactions are left out, because they cannot be decided.
+
+    Parameters
+    ----------
+    queue : DataFrame
+        :class:`~accounting_analytics.schemas.Queue`.
+    path : Path
+        New CSV file.
+    time_zone : str
+        Zone of the dates.
+    """
+    groups = QueueGroups.exact(group_queue(queue)).frame
+    return _write(
+        groups.assign(
+            first_date=_dates(groups["first_datetime"], time_zone), last_date=_dates(groups["last_datetime"], time_zone)
+        ),
+        _GROUP_COLUMNS,
+        path,
+    )
+
+
+def write_transactions(queue: pd.DataFrame, path: Path, *, time_zone: str) -> int:
+    """Write the transactions of a queue with an empty category each; as :func:`write_groups`."""
+    rows = with_groups(Queue.exact(queue).frame)
+    return _write(rows.assign(date=_dates(rows["datetime"], time_zone)), _TRANSACTION_COLUMNS, path)
+
+
+def _dates(instants: pd.Series[Any], time_zone: str) -> pd.Series[Any]:
+    """Local dates as text; the zone of the service is not known here, so ``localtime`` is UTC."""
+    tz = zone("UTC" if time_zone == LOCALTIME else time_zone)
+    dates: pd.Series[Any] = instants.dt.tz_convert(tz).dt.strftime("%Y-%m-%d")
+    return dates
+
+
+def _write(rows: pd.DataFrame, columns: Sequence[str], path: Path) -> int:
+    require_new_file(path)
+    decidable = rows.loc[rows["kind"] != "split", list(columns)]
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow([CATEGORY, *columns])
+    dates = {"date", "first_date", "last_date"}
+    for row in decidable.itertuples(index=False):
+        cells = (_cell(value, is_text=name not in dates) for name, value in zip(columns, row, strict=True))
+        writer.writerow(["", *cells])
+    write_text(path, f"{BYTE_ORDER_MARK}{text.getvalue()}", private=True)
+    return len(decidable)
+
+
+def _cell(value: object, *, is_text: bool) -> str:
+    """Format a cell: amounts with all digits, counts and dates as they are, missing text as nothing."""
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if not isinstance(value, str):
+        return str(value) if isinstance(value, int) else ""
+    return guard(value) if is_text else value
+
+
+def _read_rows(file: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Names of the columns, and the other rows with their numbers."""
+    text = _read_text(file)
+    separator = max(_SEPARATORS, key=lambda one: CATEGORY in _first_row(text, one))
+    header = _first_row(text, separator)
+    if CATEGORY not in header or not {GROUP, TRANSACTION}.intersection(header):
+        msg = (
+            f"{file} is not a file of decisions: its first row needs the columns {CATEGORY} and {GROUP} or "
+            f"{TRANSACTION}, and has {join_ids(map(quote, header)) or 'none'}"
+        )
+        raise InputError(msg)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    rows: list[list[str]] = []
+    try:
+        rows.extend(reader)
+    except csv.Error as error:
+        msg = f"{file}, row {len(rows) + 1} cannot be read: {error}"
+        raise InputError(msg) from error
+    return header, list(enumerate(rows, start=1))[1:]
+
+
+def _read_text(file: Path) -> str:
+    """Text of a file in UTF-8, or in UTF-16 as spreadsheets write "Unicode text"."""
+    try:
+        content = file.read_bytes()
+        if content.startswith(_WORKBOOK):
+            msg = f"{file} is a workbook; save it as CSV in UTF-8"
+            raise InputError(msg)
+        return content.decode("utf-16" if content.startswith(_UTF_16) else "utf-8-sig")
+    except OSError as error:
+        msg = f"{file} cannot be read: {error.strerror}"
+        raise InputError(msg) from error
+    except UnicodeDecodeError as error:
+        msg = f"{file} is not UTF-8 text; save it as CSV in UTF-8"
+        raise InputError(msg) from error
+
+
+def _first_row(text: str, separator: str) -> list[str]:
+    """Names of the columns, in lower case; none where the text is not CSV."""
+    try:
+        return [name.strip().casefold() for name in next(csv.reader(io.StringIO(text), delimiter=separator), [])]
+    except csv.Error:
+        return []
+
+
+def _problem(decisions: Mapping[str, Decision], key: str, decision: Decision) -> str:
+    """Sentence about a row that cannot be used; empty if it can."""
+    if not key.strip():
+        return f"row {decision.row} has a category, but neither {GROUP} nor {TRANSACTION}"
+    other = decisions.get(key)
+    if other and other.category != decision.category:
+        return (
+            f"row {decision.row} gives {quote(key)} the category {quote(decision.category)}, but row {other.row} "
+            f"{quote(other.category)}; keep one of them"
+        )
+    return ""
+
+
+def _parse_amount(text: str) -> Decimal | None:
+    """Amount of a cell; None where a spreadsheet wrote it in another form."""
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() else None

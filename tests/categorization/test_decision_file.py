@@ -1,0 +1,191 @@
+"""Decision files: written from a queue, filled in with a spreadsheet, and read back with every problem named."""
+
+import csv
+import io
+from decimal import Decimal
+
+import pytest
+
+from accounting_analytics.categorization import decide, group_queue, load_decisions, uncategorized_queue
+from accounting_analytics.categorization.decision_file import write_groups, write_transactions
+from accounting_analytics.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def lines(books):
+    """Return two coffees, a supply, a formula, a split transaction, and a transfer."""
+    return books.lines(
+        [("card", "-10.00"), ("out", "10.00")],
+        [("card", "-30.00"), ("out", "30.00")],
+        [("bank", "-5.00"), ("out", "5.00")],
+        [("bank", "-4.00"), ("out", "4.00")],
+        [("card", "-50.00"), ("out", "20.00"), ("meals", "30.00")],
+        [("bank", "-70.00"), ("out", "70.00")],
+        [("card", "70.00"), ("in", "-70.00")],
+        descriptions=dict(
+            enumerate(["SQ *BLUE BOTTLE", "BLUE BOTTLE 1234", "STAPLES", "=1+1", "ULINE", "TRANSFER", "PAYMENT"])
+        ),
+    )
+
+
+@pytest.fixture(scope="module")
+def queue(books, lines):
+    """Return their queue."""
+    return uncategorized_queue(lines, books.ledgers)
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Return the path of a file."""
+    return tmp_path / "decisions.csv"
+
+
+def cells_of(file):
+    """Return the rows of a file as a spreadsheet reads them."""
+    return list(csv.DictReader(io.StringIO(file.read_bytes().decode("utf-8-sig"), newline="")))
+
+
+def fill_in(file, categories, *, separator=",", encoding="utf-8-sig"):
+    """Write categories into the rows whose description or merchant is given, in reverse order, as Excel saves them."""
+    rows = cells_of(file)
+    for row in rows:
+        row["category"] = categories.get(row["merchant"], "") or categories.get(row.get("transaction_id"), "")
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, rows[0], delimiter=separator, lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(reversed(rows))
+    file.write_bytes(text.getvalue().encode(encoding))
+
+
+def categories(proposals):
+    """Return the new category of each transaction."""
+    return dict(zip(proposals["transaction_id"], proposals["updated_category_ledger_id"], strict=True))
+
+
+def test_groups_are_written(queue, file):
+    """Every group but the split one has a row without category, most money first, with local dates and no formula."""
+    assert write_groups(queue, file, time_zone="Pacific/Auckland") == 5
+    rows = cells_of(file)
+    assert [(row["category"], row["kind"], row["merchant"], row["amount"]) for row in rows] == [
+        ("", "merchant", "BLUE BOTTLE", "-40.00"),
+        ("", "merchant", "STAPLES", "-5.00"),
+        ("", "merchant", "'=1+1", "-4.00"),
+        ("", "transfer", "PAYMENT", "70.00"),
+        ("", "transfer", "TRANSFER", "-70.00"),
+    ]
+    assert (rows[0]["transaction_count"], rows[0]["first_date"], rows[0]["last_date"]) == (
+        "2",
+        "2025-03-11",
+        "2025-03-12",
+    )
+    assert set(queue["description"]) > {row["description"] for row in rows if row["merchant"] != "'=1+1"}
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(("separator", "encoding"), [(",", "utf-8-sig"), (";", "utf-8"), ("\t", "utf-16")])
+def test_filled_in_groups_are_decided(books, queue, file, separator, encoding):
+    """Names, paths and ids are accepted, whatever the order of the rows and the separator; other rows are undecided."""
+    write_groups(queue, file, time_zone="UTC")
+    filled = {"BLUE BOTTLE": "Expenses:Meals", "STAPLES": " cogs ", "TRANSFER": "Transfers"}
+    fill_in(file, filled, separator=separator, encoding=encoding)
+    decided = decide(queue, load_decisions(file), books.ledgers)
+    assert categories(decided) == {
+        "txn-0-0": "meals", "txn-1-0": "meals", "txn-2-0": "cogs", "txn-5-0": "transfers",
+    }  # fmt: skip
+    assert set(decided["rule"]) == {f"decided by hand: {one}" for one in load_decisions(file)}
+
+
+def test_transactions_have_precedence_over_their_group(books, queue, file, tmp_path):
+    """The row of a transaction decides it, also where the row of its group comes later."""
+    write_transactions(queue, file, time_zone="UTC")
+    fill_in(file, {"txn-0-0": "Sales"})
+    groups = tmp_path / "groups.csv"
+    write_groups(queue, groups, time_zone="UTC")
+    group = cells_of(groups)[0]["group_id"]
+    with file.open("a", newline="") as opened:
+        csv.DictWriter(opened, cells_of(file)[0]).writerow({"category": "Meals", "group_id": group})
+    assert list(load_decisions(file).items()) == [(group, "Meals"), ("txn-0-0", "Sales")]
+    assert categories(decide(queue, load_decisions(file), books.ledgers)) == {"txn-0-0": "sales", "txn-1-0": "meals"}
+
+
+def test_decisions_of_another_day(books, lines, queue, file):
+    """New transactions of a decided group get its category, and that is noted; so are groups that are not left."""
+    monday = queue[~queue["transaction_id"].isin(["txn-0-0"])]
+    write_groups(monday, file, time_zone="UTC")
+    fill_in(file, {"BLUE BOTTLE": "Meals", "STAPLES": "Cost of Goods"})
+    (coffee,) = (row["group_id"] for row in cells_of(file) if row["merchant"] == "BLUE BOTTLE")
+    tuesday = uncategorized_queue(lines[lines["journal_entry_id"] != "entry-2"], books.ledgers)
+    decided = decide(tuesday, load_decisions(file), books.ledgers)
+    assert categories(decided) == {"txn-0-0": "meals", "txn-1-0": "meals"}
+    undecided, absent, changed = decided.attrs["notes"]
+    assert undecided == "4 of 6 transaction(s) are not decided by hand."
+    assert absent.startswith(f"1 of 2 decision(s) of {file} fit no transaction of the queue")
+    assert "'staples-" in absent
+    assert absent.endswith("(row 5).")
+    assert changed.endswith(f"all they have now: '{coffee}' (2 transaction(s), -40.00, was -30.00).")
+    unchanged = decide(monday, load_decisions(file), books.ledgers)
+    assert unchanged.attrs["notes"] == ("4 of 6 transaction(s) are not decided by hand.",)
+
+
+def test_every_unusable_row_is_named(books, queue, file):
+    """All problems of a file are in one message, each with its row and the nearest name."""
+    write_groups(queue, file, time_zone="UTC")
+    fill_in(file, {"BLUE BOTTLE": "Meels", "STAPLES": "Bank", "TRANSFER": "Software"})
+    with pytest.raises(InputError) as caught:
+        decide(queue, load_decisions(file), books.ledgers)
+    message = str(caught.value)
+    assert message.startswith(f"{file}: 3 decisions cannot be used: (1) row 2: decision 'transfer-transfer-")
+    assert "several ledgers match 'Software'" in message
+    assert "; (2) row 5: decision 'staples-" in message
+    assert "'Bank' reports cash flow and cannot be a category; (3) row 6: decision 'blue-bottle-" in message
+    assert message.endswith("no discovered ledger matches 'Meels'; did you mean 'Meals'?")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("category,group_id\n,a\n", "has no decision: the column category is empty"),
+        ("category,merchant\nMeals,a\n", "its first row needs the columns category and group_id or transaction_id"),
+        ("", "its first row needs the columns category"),
+        ("category,group_id\nMeals,\n", "row 2 has a category, but neither group_id nor transaction_id"),
+        ("category,group_id\nMeals,a\nSales,a\n", "row 3 gives 'a' the category 'Sales', but row 2 'Meals'"),
+        ('category,group_id\nMeals,"a\n', "row 2 cannot be read"),
+        ("PK\x03\x04", "is a workbook; save it as CSV"),
+        (b"category,group_id\nCaf\xe9,a\n", "is not UTF-8 text"),
+        (None, "cannot be read: No such file"),
+    ],
+)
+def test_unusable_file_is_refused(file, text, message):
+    """The message says what is wrong, and in which row."""
+    if text is not None:
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(InputError) as caught:
+        load_decisions(file)
+    assert message in str(caught.value)
+
+
+def test_the_same_decision_may_be_repeated(file):
+    """Two rows with the same id and category are one decision; columns may be renamed in case and have spaces."""
+    file.write_text(" Category ,TRANSACTION_ID\nMeals,'00123\nMeals,'00123\n")
+    assert dict(load_decisions(file)) == {"00123": "Meals"}
+    assert load_decisions(file).amount("00123") is None
+    assert repr(load_decisions(file)).endswith("- 00123: Meals")
+
+
+def test_a_file_is_not_replaced(queue, file):
+    """A file that exists may hold decisions; one in a folder that does not exist cannot be written."""
+    write_groups(queue, file, time_zone="localtime")
+    with pytest.raises(InputError, match="exists and may hold decisions"):
+        write_groups(queue, file, time_zone="UTC")
+    with pytest.raises(InputError, match=r"folder .* does not exist"):
+        write_groups(queue, file.parent / "missing" / "a.csv", time_zone="UTC")
+
+
+def test_frames_of_python_are_read(books, queue, file):
+    """A table of groups that pandas saved is read too."""
+    groups = group_queue(queue)
+    groups.assign(category=["Meals", *[None] * (len(groups) - 1)]).to_csv(file, index=False)
+    (group,) = load_decisions(file)
+    assert group == groups["group_id"][0]
+    assert load_decisions(file).amount(group) == Decimal("-40.00")
+    assert len(decide(queue, load_decisions(file), books.ledgers)) == 2
