@@ -11,6 +11,7 @@ r"""Rules: conditions on a transaction and the category that follows, read from 
     ledger = "Operating Account"           # only transactions of this account: id, unique name or path
     tag = "tag_17"                         # only transactions with this tag: its id
     comment = "team lunch on Fridays"
+    exact = true                           # optional: the command ``categorize`` may apply it without a person
 
 The first matching rule decides, so the order in the file is the priority of the rules, and a rule always stops the
 search: there are no keys for either. ``merchant`` compares the normalized name of
@@ -115,12 +116,15 @@ class Rule:
         Parsed value of each condition that the rule states, by its key in ``CONDITIONS``.
     line : int, optional
         Line of its ``[[rule]]`` in the file; None where the file writes rules in another form.
+    exact : bool
+        Whether it may be applied without a person.
     """
 
     name: str
     category: str
     conditions: Mapping[str, Any]
     line: int | None = None
+    exact: bool = False
 
     @classmethod
     def from_entry(cls, entry: Mapping[str, Any], number: int, line: int | None = None) -> Self:
@@ -138,8 +142,8 @@ class Rule:
         where = f"rule {number} ({name!r}){_at_line(line)}"
         values = _parse_values(entry, where)
         _require_complete(values, where)
-        category = values.pop("category")
-        return cls(name.strip(), category, {key: value for key, value in values.items() if key in CONDITIONS}, line)
+        conditions = {key: value for key, value in values.items() if key in CONDITIONS}
+        return cls(name.strip(), values["category"], conditions, line, exact=values.get("exact", False))
 
     @property
     def ledger(self) -> str | None:
@@ -166,7 +170,10 @@ class Rules:
     source: str
 
     def __repr__(self) -> str:
-        rules = [f"- {rule.name}: {rule.category}, where {rule.describe()}" for rule in self.rules]
+        rules = [
+            f"- {rule.name}{' (exact)' if rule.exact else ''}: {rule.category}, where {rule.describe()}"
+            for rule in self.rules
+        ]
         return fit_terminal("\n".join(map(printable, [f"{len(self)} rule(s) of {self.source}", *rules])))
 
     def __iter__(self) -> Iterator[Rule]:
@@ -263,7 +270,11 @@ def _at_line(line: int | None) -> str:
 
 def _parse_values(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Parse the value of each key but the name."""
-    parsers: dict[str, Callable[[object], Any]] = {"category": _parse_text, "comment": _parse_text}
+    parsers: dict[str, Callable[[object], Any]] = {
+        "category": _parse_text,
+        "comment": _parse_text,
+        "exact": _parse_boolean,
+    }
     parsers |= {key: condition.parse for key, condition in CONDITIONS.items()}
     unknown = entry.keys() - parsers.keys() - {"name"}
     if unknown:
@@ -298,6 +309,13 @@ def _parse_text(value: object) -> str:
         msg = f"must be non-empty text, not {quote(value)}"
         raise RulesError(msg)
     return value.strip()
+
+
+def _parse_boolean(value: object) -> bool:
+    if not isinstance(value, bool):
+        msg = f"must be true or false, not {quote(value)}"
+        raise RulesError(msg)
+    return value
 
 
 def _parse_contains(value: object) -> str:

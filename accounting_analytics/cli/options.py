@@ -127,6 +127,17 @@ NewCategory = Annotated[str, typer.Option("--category", help="Category: id, uniq
 PlanOutput = Annotated[Path, typer.Option("--output", help="Plan file to write (CSV).")]
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file written by `plan`.", show_default=False)]
 Journal = Annotated[Path, typer.Option("--journal", help="Journal of the run; written before each change.")]
+NewJournal = Annotated[
+    Path | None,
+    typer.Option(
+        "--journal",
+        help="Journal of the run, with its plan beside it as FILE.csv; the same journal resumes an interrupted run.",
+        show_default="categorize-PLAN_ID.journal",
+    ),
+]
+MaxAmount = Annotated[
+    str, typer.Option("--max-amount", help="Largest amount that is changed without a person, without its sign.")
+]
 AppliedJournal = Annotated[
     Path | None, typer.Option("--journal", help="Journal that the plan was applied with; it is only read.")
 ]
@@ -139,7 +150,9 @@ ModifiedBy = Annotated[str | None, typer.Option("--modified-by", help="Your name
 AllowIrreversible = Annotated[
     bool, typer.Option("--allow-irreversible", help="Also join parts of splits, which `undo` cannot take back.")
 ]
-Confirm = Annotated[bool, typer.Option("--confirm", help="Change the books; without it nothing is sent.")]
+Confirm = Annotated[
+    bool, typer.Option("--confirm/--dry-run", help="Change the books, or send nothing and show what would change.")
+]
 
 OpenLab = Annotated[
     bool, typer.Option("--lab", help="Open JupyterLab on the notebooks, connected to the demo company.")

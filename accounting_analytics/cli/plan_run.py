@@ -1,4 +1,4 @@
-"""One run of a plan, as `apply` and `undo` carry it out and report it."""
+"""One run of a plan, as `apply`, `undo` and `categorize` carry it out and report it."""
 
 from __future__ import annotations
 

@@ -57,6 +57,12 @@ def with_short_reasons(proposals: pd.DataFrame) -> pd.DataFrame:
     return proposals.assign(rule=proposals["rule"].mask(proposals["rule"].str.startswith(BY_HAND), BY_HAND))
 
 
+def queue_tables(groups: pd.DataFrame, transactions: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return groups and transactions of a queue as JSON has them."""
+    shares = {"share": object, "cumulative_share": object}  # not amounts
+    return {"groups": groups.astype(shares), "transactions": transactions}
+
+
 def count_names(names: Iterable[str]) -> str:
     """Count names, most frequent first: ``12 Meals, 3 Rent and 4 in 2 more``."""
     from collections import Counter

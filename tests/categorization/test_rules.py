@@ -68,6 +68,7 @@ def matches(rules, *descriptions):
         (RULE + "contains = 'x'\ndirection = 'up'", "inflow or outflow"),
         (RULE + "contains = 'x'\nledger = 5", "ledger: must be non-empty text"),
         (RULE + "contains = 'x'\ncomment = 5", "comment: must be non-empty text"),
+        (RULE + "contains = 'x'\nexact = 'yes'", "exact: must be true or false, not 'yes'"),
         ((RULE + "contains = 'x'\n") * 2, "two rules named 'a'"),
         ("rule = 3", "[[rule]] tables"),
         ("", "[[rule]] tables"),

@@ -24,7 +24,7 @@ from accounting_analytics.cli.options import (
 )
 from accounting_analytics.cli.output import MAX_ROWS, print_first_rows, print_mapping, print_message, print_notes
 from accounting_analytics.cli.service_connection import connect_service
-from accounting_analytics.cli.transaction_tables import count_names, print_transactions
+from accounting_analytics.cli.transaction_tables import count_names, print_transactions, queue_tables
 from accounting_analytics.messages import shorten
 
 if TYPE_CHECKING:
@@ -78,8 +78,7 @@ def queue(
     groups = aa.group_queue(uncategorized, as_of=end_date)
     print_notes(uncategorized)
     if as_json:
-        shares = {"share": object, "cumulative_share": object}  # not amounts
-        print_mapping({"groups": groups.astype(shares), "transactions": uncategorized}, as_json=True)
+        print_mapping(queue_tables(groups, uncategorized), as_json=True)
     elif all_rows:
         _print_transactions(uncategorized, zone)
     else:

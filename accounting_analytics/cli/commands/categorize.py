@@ -1,0 +1,166 @@
+"""The command ``categorize``: apply what exact rules decide, without a person, and list the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+import accounting_analytics as aa
+from accounting_analytics.cli.discover_and_load import LoadOptions, load_queue
+from accounting_analytics.cli.options import (
+    AllRows,
+    AsJson,
+    Confirm,
+    EndDate,
+    MaxAmount,
+    ModifiedBy,
+    NewJournal,
+    Profile,
+    RowLimit,
+    Rules,
+    StartDate,
+    TimeZone,
+    UseDemo,
+)
+from accounting_analytics.cli.output import MAX_ROWS, print_first_rows, print_mapping, print_message
+from accounting_analytics.cli.plan_run import RunOptions, print_run, run_plan
+from accounting_analytics.cli.service_connection import connect_service
+from accounting_analytics.cli.transaction_tables import count_names, queue_tables
+from accounting_analytics.errors import AmountError, RecategorizationIncompleteError
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    import pandas as pd
+
+    from accounting_analytics.recategorization import Plan
+
+_COLUMNS = {
+    "group_id": "group",
+    "transaction_count": "count",
+    "amount": "uncategorized",
+    "reason": "left because",
+}
+
+
+def categorize(
+    start_date: StartDate,
+    end_date: EndDate,
+    rules: Rules,
+    max_amount: MaxAmount,
+    journal: NewJournal = None,
+    time_zone: TimeZone = None,
+    modified_by: ModifiedBy = None,
+    profile: Profile = None,
+    limit: RowLimit = MAX_ROWS,
+    *,
+    all_rows: AllRows = False,
+    confirm: Confirm = False,
+    use_demo: UseDemo = False,
+    as_json: AsJson = False,
+) -> None:
+    """Change the books as rules marked `exact = true` decide, without a person; a dry run without --confirm.
+
+    Only changes that can be undone are made. What is left for a person is listed with the reason: no rule, a rule that
+    is not exact, an amount above the limit, a split that would be joined, or a category line that several transactions
+    share. Exit code 0 if all planned changes are done, whatever is left.
+    """
+    from accounting_analytics.recategorization.exact_rules import plan_exact_rules
+
+    most, loaded_rules, rows = _parse_limit(max_amount), aa.load_rules(rules), None if all_rows else limit
+    options = LoadOptions(None, dry_run=False, as_json=as_json)
+    with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
+        ledgers, queue = load_queue(client, (start_date, end_date, zone), options)
+        made = plan_exact_rules(queue, loaded_rules, ledgers, max_amount=most, instance_id=client.instance_id)
+        file = journal or Path(f"categorize-{made.plan.plan_id}.journal")
+        plan = _saved_plan(made.plan, file, confirm=confirm)
+        left = _Left(made.left_by(plan), end_date)
+        for note in made.notes:
+            print_message(note)
+        if not as_json:
+            left.print(len(queue), rows)
+        run = run_plan(client, plan, RunOptions(file, modified_by, zone, confirm)) if len(plan) else None
+    if run is not None:
+        print_run(run, limit=rows, as_json=as_json, others=left.tables)
+    else:
+        print_message("exact rules decide no transaction within the limit; nothing was sent")
+        if as_json:
+            print_mapping({"outcomes": [], **left.tables}, as_json=True)
+    if confirm:
+        left.require_planned(file)
+
+
+class _Left:
+    """What is left for a person: transactions of the queue with the reason of each, and their groups."""
+
+    def __init__(self, transactions: pd.DataFrame, as_of: str) -> None:
+        from accounting_analytics.categorization.groups import with_groups
+        from accounting_analytics.schemas import Queue
+
+        group_ids = with_groups(Queue.exact(transactions).frame)["group_id"]
+        reasons = transactions["reason"].groupby(group_ids).agg(lambda one: ", ".join(dict.fromkeys(one)))
+        groups = aa.group_queue(transactions, as_of=as_of)
+        self._transactions = transactions
+        self._groups = groups.assign(reason=groups["group_id"].map(reasons))
+
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Tables for JSON."""
+        return queue_tables(self._groups, self._transactions)
+
+    def print(self, queue_count: int, limit: int | None) -> None:
+        """Print how many of the queue are left for which reason, and the groups, most money first."""
+        count = len(self._transactions)
+        typer.echo(f"{count:,} of {queue_count:,} uncategorized transaction(s) are left for a person")
+        if count:
+            typer.echo(count_names(self._transactions["reason"]))
+        print_first_rows(self._groups, _COLUMNS, limit, rest="groups; --all prints every group")
+
+    def require_planned(self, journal: Path) -> None:
+        """Require that the plan of a resumed journal had everything that exact rules decide now.
+
+        Raises
+        ------
+        RecategorizationIncompleteError
+            It had less, because transactions were added since.
+        """
+        from accounting_analytics.recategorization.exact_rules import NOT_PLANNED
+
+        missing = int((self._transactions["reason"] == NOT_PLANNED).sum())
+        if missing:
+            msg = (
+                f"{missing:,} transaction(s) that exact rules decide are not in the plan that was resumed; run again "
+                f"with another journal than {journal}, or without --journal"
+            )
+            raise RecategorizationIncompleteError(msg)
+
+
+def _parse_limit(text: str) -> Decimal:
+    """Amount of --max-amount, exactly."""
+    from accounting_analytics.money import MAX_SCALE, parse_amount
+
+    try:
+        amount = parse_amount(text, MAX_SCALE).amount
+    except AmountError as error:
+        msg = f"--max-amount: {error}"
+        raise AmountError(msg) from None
+    if amount < 0:
+        msg = f"--max-amount {text} is negative; it is compared with amounts without their signs"
+        raise AmountError(msg)
+    return amount
+
+
+def _saved_plan(plan: Plan, journal: Path, *, confirm: bool) -> Plan:
+    """Plan that is saved beside the journal where a run was started before; otherwise this one, saved if confirmed."""
+    file = journal.with_name(f"{journal.name}.csv")
+    if file.exists():
+        saved = aa.Plan.load(file)
+        if saved.plan_id != plan.plan_id:
+            print_message(f"the plan of an earlier run with this journal, {file}, is resumed; nothing is added to it")
+        return saved
+    if confirm and len(plan):
+        plan.save(file)
+        print_message(f"the plan is {file}, the journal {journal}; take it back: accounting-analytics undo {journal}")
+    return plan
