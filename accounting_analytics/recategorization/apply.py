@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
 _LOST = (TransportError, DeadlineExceededError, ServerFaultError, ProtocolError)
 _STOPPING = (AuthenticationError, PermissionDeniedError)
+_NOT_CHANGED_STATUSES = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.INSUFFICIENT_STORAGE})
+"""Statuses of a service that has certainly changed nothing, and may accept the change later."""
 _AFTER_DONE = {
     "would_change": Outcome("changed_elsewhere", "done in an earlier run with this journal, and changed back since"),
     "unknown": Outcome("already_done"),
@@ -106,8 +108,8 @@ def apply_plan(
         :class:`~accounting_analytics.schemas.Outcomes`, one row per item: ``would_change`` (dry run), ``done``,
         ``already_done``, ``changed_elsewhere`` (by another user; left alone), ``refused`` (by the service, or not sent
         because the new category does not exist or has another name than in the plan, or because the change joins parts
-        of a split), ``not_done`` (not sent because
-        the run stopped, or refused by the rate limit), ``unknown`` (the response was lost and the books do not show
+        of a split), ``not_done`` (not sent because the run stopped, or refused by the rate limit or by a service
+        whose disk is full), ``unknown`` (the response was lost and the books do not show
         the change, which may still be carried out, or cannot be read). :func:`verify_plan` with the same journal, a
         minute later, knows whether an unknown item is done.
 
@@ -216,7 +218,7 @@ class _Run:
                 self.outcomes[item] = self._not_read(item)
             elif self.outcomes[item].outcome == "would_change":
                 self.outcomes[item] = self._known(
-                    item, Outcome("not_done", f"not sent: {self._stopped or _RATE_LIMITED}")
+                    item, Outcome("not_done", f"not sent: {self._stopped or self._failure}")
                 )
 
     def _apply_batch(self, batch: Sequence[PlanItem]) -> None:
@@ -274,7 +276,7 @@ class _Run:
         return found | {item: self._known(item, found[item]) for item in items if found[item].outcome == "refused"}
 
     def _send_some(self, pending: list[PlanItem]) -> dict[PlanItem, Outcome]:
-        """Send changes one by one, until too many are lost in a row or the rate limit is reached.
+        """Send changes one by one, until too many are lost in a row or one is refused that may be accepted later.
 
         Reading the categories afterwards waits for the rate limit.
         """
@@ -315,7 +317,8 @@ class _Run:
                 raise
             if outcome.outcome == "unknown":
                 self._lost.add(item)
-                self._failure = outcome.reason
+            if outcome.outcome != "refused":
+                self._failure = _RATE_LIMITED if isinstance(error, RateLimitedError) else outcome.reason
             return outcome
         self._journal.append("answer", item, after=[category.ledger_id for category in response.categories])
         return Outcome("done")
@@ -375,7 +378,7 @@ def _batches(items: list[PlanItem]) -> Iterator[list[PlanItem]]:
 
 def _classify_error(error: Exception) -> str:
     """Outcome of a change whose request failed: certainly not done, unknown, or refused."""
-    if isinstance(error, RateLimitedError):
+    status = error.status if isinstance(error, StatusError) else None
+    if status in _NOT_CHANGED_STATUSES:
         return "not_done"
-    timed_out = isinstance(error, StatusError) and error.status == HTTPStatus.REQUEST_TIMEOUT
-    return "unknown" if timed_out or isinstance(error, _LOST) else "refused"
+    return "unknown" if status == HTTPStatus.REQUEST_TIMEOUT or isinstance(error, _LOST) else "refused"

@@ -69,6 +69,7 @@ def changes(books):
         (503, "done"),
         (500, "done"),
         (429, "done"),
+        (507, "done"),
         (408, "done"),
         (409, "refused"),
         (422, "refused"),
@@ -304,17 +305,20 @@ def test_unavailable_service_stops_the_run(books, build, many, tmp_path):
     assert set(changes(books).values()) == {1}
 
 
-@pytest.mark.parametrize("fault", ["lost before", 503, 429])
+@pytest.mark.parametrize("fault", ["lost before", 503, 429, 507])
 def test_run_stops_if_every_change_fails(books, build, many, tmp_path, fault):
-    """If every change fails although reads succeed, the run stops after a few attempts."""
+    """If every change fails although reads succeed, the run stops after a few attempts and says why."""
     plan = many(250)
     transport = build.Faulty(on_put=lambda *_: fault)
     with books.connected(transport) as client:
         frame = aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
     sent = {event["transaction_id"] for event in read_events(tmp_path / "journal") if event["event"] == "intent"}
     found = build.outcomes(frame)
-    assert {one for one, outcome in found.items() if outcome == "unknown"} == (set() if fault == 429 else sent)
-    assert set(found.values()) == {"not_done"} | (set() if fault == 429 else {"unknown"})
+    unchanged = fault in {429, 507}  # the service has certainly changed nothing
+    assert {one for one, outcome in found.items() if outcome == "unknown"} == (set() if unchanged else sent)
+    assert set(found.values()) == {"not_done"} | (set() if unchanged else {"unknown"})
+    why = {429: "the service is limiting the request rate"}.get(fault, str(fault))
+    assert frame.loc[~frame["transaction_id"].isin(sent), "reason"].str.contains(why, regex=False).all()
     assert transport.puts <= 30
     assert books.audit() == []
 
