@@ -16,12 +16,16 @@ _CONVERTED = re.compile(
     r"|\d+(\.\d+)?\s*[ap]m?",
     re.IGNORECASE,
 )
-"""Text that a spreadsheet would silently convert to a number, a date or a boolean."""
 
 
 def guard(text: str) -> str:
     """Text with a leading apostrophe where a spreadsheet would compute or convert it."""
-    return f"{_GUARD}{text}" if text.startswith(_FORMULA) or _CONVERTED.fullmatch(text) else text
+    return f"{_GUARD}{text}" if text.startswith(_FORMULA) or is_converted(text) else text
+
+
+def is_converted(text: str) -> bool:
+    """Whether a spreadsheet would silently convert text to a number, a date or a boolean."""
+    return _CONVERTED.fullmatch(text) is not None
 
 
 def unguard(cell: str) -> str:

@@ -104,7 +104,7 @@ def program(*, version: Version = False) -> None:
 
 
 def main() -> NoReturn:
-    """Run the command line; every error of the package is one line on stderr and its exit code."""
+    """Run the command line; every error of the package is a message on stderr and its exit code."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(_run())
 
@@ -117,7 +117,7 @@ def _run() -> int:
             raise KeyboardInterrupt  # noqa: TRY301 (typer turned Ctrl-C into an exit code)
         sys.stdout.flush()
     except AccountingAnalyticsError as error:
-        print_message(f"error: {error}")
+        _print_error(error)
         return error.exit_code
     except typer.TyperException as error:
         _print_usage_error(error)
@@ -134,6 +134,14 @@ def _run() -> int:
         print_message(f"error: {problem}: {error.strerror}; free some space or give another path, and run it again")
         return _FAILED
     return int(code)
+
+
+def _print_error(error: AccountingAnalyticsError) -> None:
+    """Print an error; the lines of a list of problems are indented below the first."""
+    first, *problems = str(error).split("\n")
+    print_message(f"error: {first}")
+    for problem in problems:
+        print_message(f"  {problem}")
 
 
 def _print_usage_error(error: typer.TyperException) -> None:

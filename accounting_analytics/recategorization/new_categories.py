@@ -82,7 +82,7 @@ class WrittenCategory:
     """New categories as a file states them, without a chart of accounts: an id and one name for each id."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[str, str]] = {}
+        self._rows: dict[str, dict[str, str]] = {}
 
     def find(self, ledger_id: str, name: str, where: str) -> tuple[str, str]:
         """Id and name as the row states them, if no earlier row gives this id another name."""
@@ -90,14 +90,17 @@ class WrittenCategory:
             if not text:
                 msg = f"{where}: {column} is empty; pass ledgers= to look the category up by the other column"
                 raise PlanError(msg)
-        known_name, known_where = self._known.setdefault(ledger_id, (name, where))
-        if name != known_name:
+        rows = self._rows.setdefault(ledger_id, {})
+        if rows and name not in rows:
+            known_name, known_where = next(iter(rows.items()))
+            rows[name] = where  # further rows with this name are not refused again
             msg = (
                 f"{where}: ledger {quote(ledger_id)} is named {quote(name)}, but {quote(known_name)} in {known_where}; "
                 f"one of the two rows was edited: change {ID_COLUMN} and {NAME_COLUMN} together, or pass ledgers= to "
                 "write one and clear the other"
             )
             raise PlanError(msg)
+        rows.setdefault(name, where)
         return ledger_id, name
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import defaultdict
 from decimal import Decimal, localcontext
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pandas as pd
@@ -26,13 +27,14 @@ from accounting_analytics.recategorization.new_categories import (
     refuse_items,
     resolved_proposals,
 )
-from accounting_analytics.recategorization.plan_file import read_items, write_items
+from accounting_analytics.recategorization.plan_conflicts import find_conflicts
+from accounting_analytics.recategorization.plan_file import PlanFile, write_items
 from accounting_analytics.recategorization.split_joins import joining_items
 from accounting_analytics.schemas import PlanItems, PlanPreview
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from accounting_analytics.cash_flow_report import CashFlowReport
@@ -70,6 +72,8 @@ class Plan:
         :class:`~accounting_analytics.schemas.PlanItems`.
     instance_id : str, optional
         Service instance of the books; the plan is then refused for any other instance.
+    notes : sequence of str
+        What is not known, or was ignored.
 
     Raises
     ------
@@ -77,12 +81,14 @@ class Plan:
         An item changes nothing or appears twice, or items contradict each other.
     """
 
-    def __init__(self, frame: pd.DataFrame, *, instance_id: str | None = None) -> None:
+    def __init__(self, frame: pd.DataFrame, *, instance_id: str | None = None, notes: Sequence[str] = ()) -> None:
         exact = PlanItems.exact(frame)
         self._frame = exact.frame.reset_index(drop=True)
         self._scale, self._as_decimals = exact.scale, exact.as_decimals
         self.instance_id = instance_id
-        _require_consistent(self._frame)
+        self._notes = tuple(notes)
+        for conflict in find_conflicts(self._frame):
+            raise PlanError(conflict.reason)
 
     def __len__(self) -> int:
         return len(self._frame)
@@ -91,12 +97,18 @@ class Plan:
         table = _with_printed_amounts(self._frame)[_READABLE].to_string(
             index=False, max_rows=_MAX_ROWS, max_colwidth=_MAX_COLUMN_WIDTH, line_width=TERMINAL_WIDTH
         )
-        return fit_terminal("\n".join([self.summary(), *(map(printable, table.splitlines()) if len(self) else [])]))
+        rows = table.splitlines() if len(self) else []
+        return fit_terminal("\n".join([self.summary(), *map(printable, [*self.notes, *rows])]))
 
     @property
     def frame(self) -> pd.DataFrame:
         """The items as a table (a copy)."""
         return PlanItems.from_exact(self._frame.copy(), self._scale, as_decimals=self._as_decimals)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is not known, or was ignored in the plan file; one sentence each."""
+        return self._notes
 
     def summary(self) -> str:
         """One line: the id of the plan and the number of its items."""
@@ -160,7 +172,7 @@ class Plan:
         moves = self._moved_lines(report)
         columns = self._predict(report, _sum_changes(moves, report.scale))
         preview = PlanPreview.from_columns(columns, report.scale, as_decimals=as_decimals)
-        preview.attrs["notes"] = tuple(self._notes(report, moves))
+        preview.attrs["notes"] = tuple(self._preview_notes(report, moves))
         return preview
 
     def predicted_changes(self, report: CashFlowReport) -> dict[str, Decimal]:
@@ -174,32 +186,56 @@ class Plan:
         return _sum_changes(self._moved_lines(report), report.scale)
 
     def save(self, path: str | Path) -> None:
-        """Write the plan to a CSV file that a spreadsheet can edit, completely or not at all."""
-        write_items(self._frame, path, instance_id=self.instance_id)
-
-    @classmethod
-    def load(cls, path: str | Path, *, ledgers: pd.DataFrame | None = None) -> Self:
-        """Read a plan file, which may be edited: rows deleted or sorted, new categories changed.
-
-        Amounts are float64, or Arrow decimals if one has too many digits for float64.
+        """Write the plan to a file that a spreadsheet can edit, completely or not at all.
 
         Parameters
         ----------
         path : path
-            A file written by :meth:`save`.
+            A file ending in ``.xlsx`` becomes an Excel workbook, which needs the extra ``excel``; any other CSV. In a
+            workbook ids stay text, whatever a spreadsheet does; amounts are numbers, and instants are dates in UTC.
+
+        Raises
+        ------
+        PlanError
+            The file cannot be written, or a workbook cannot hold the plan.
+        """
+        write_items(self._frame, path, instance_id=self.instance_id)
+
+    @classmethod
+    def load(cls, path: str | Path, *, ledgers: pd.DataFrame | None = None) -> Self:
+        """Read a plan file, which a spreadsheet may have edited and saved.
+
+        Rows may be deleted and sorted, columns moved and added, and new categories changed. A CSV file may be separated
+        by commas, semicolons or tabs, in UTF-8 or UTF-16, with amounts and dates as the spreadsheet writes them. What
+        is not certain, such as ``3/4/2026`` in a column without a day above 12, or an id that became a number, is
+        refused. Amounts are float64, or Arrow decimals if one has too many digits for float64.
+
+        Parameters
+        ----------
+        path : path
+            A file written by :meth:`save`: CSV or ``.xlsx``, recognised by its content.
         ledgers : DataFrame, optional
             :class:`~accounting_analytics.schemas.Ledgers`. A new category may then be an id, a unique name or a path,
             in ``updated_category_ledger_id`` or ``updated_category_ledger_name``; clear the other, or let both mean
             the same ledger. Without it both are required, and change together.
 
+        Returns
+        -------
+        Plan
+            ``notes`` states what was ignored.
+
         Raises
         ------
         PlanError
-            The file is not a plan, or a row is invalid; the message names the line.
+            The file is not a plan, or rows are invalid; the message has the row, the column and the reason of each.
         """
+        return cls.from_file(PlanFile.read(path), ledgers=ledgers)
+
+    @classmethod
+    def from_file(cls, file: PlanFile, *, ledgers: pd.DataFrame | None = None) -> Self:
+        """Plan of a file that was read; `ledgers` as in :meth:`load`."""
         category = WrittenCategory() if ledgers is None else DiscoveredCategory(ledgers)
-        frame, instance_id = read_items(path, category)
-        return cls(frame, instance_id=instance_id)
+        return cls(file.items(category), instance_id=file.instance_id, notes=file.notes)
 
     def _require_categories_of(self, report: CashFlowReport) -> None:
         """Refuse new categories that the report shows to be cash, or to have another name than in the plan."""
@@ -237,7 +273,7 @@ class Plan:
             "net_cash_flow_after": after,
         }
 
-    def _notes(self, report: CashFlowReport, moves: pd.DataFrame) -> Iterator[str]:
+    def _preview_notes(self, report: CashFlowReport, moves: pd.DataFrame) -> Iterator[str]:
         moved = set(zip(moves["journal_entry_id"], moves["ledger_id"], strict=True))
         absent = [
             item.transaction_id for item in self.items if (item.journal_entry_id, item.category_ledger_id) not in moved
@@ -260,7 +296,8 @@ class Plan:
         first = self._frame.head(_MAX_ROWS)
         table = _with_printed_amounts(first)[names_first].to_html(index=False, escape=True)
         more = f"<p>{len(first):,} of {len(self):,} items; .frame has all</p>" if len(first) < len(self) else ""
-        return f"<p>{self.summary()}</p>{table}{more}"
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"<p>{self.summary()}</p>{notes}{table}{more}"
 
 
 def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, instance_id: str | None = None) -> Plan:
@@ -308,35 +345,6 @@ def _sum_changes(moves: pd.DataFrame, scale: int) -> dict[str, Decimal]:
             changes[category] -= amount
             changes[updated] += amount
     return changes
-
-
-def _require_consistent(frame: pd.DataFrame) -> None:
-    """Refuse items that change nothing, appear twice, or give one category of an entry different new ones."""
-    idle = frame[frame["category_ledger_id"] == frame["updated_category_ledger_id"]]
-    if len(idle):
-        msg = f"transaction {idle['transaction_id'].iloc[0]} already has its new category; remove the item"
-        raise PlanError(msg)
-    repeated = frame[frame.duplicated(["transaction_id", "category_ledger_id"])]
-    if len(repeated):
-        msg = f"transaction {repeated['transaction_id'].iloc[0]} appears twice in the plan; keep one of its items"
-        raise PlanError(msg)
-    targets = frame.groupby(["journal_entry_id", "category_ledger_id"])["updated_category_ledger_id"].nunique()
-    if (targets > 1).any():
-        entry = targets[targets > 1].index[0][0]
-        msg = (
-            f"journal entry {entry} has several transactions with the same category, and the plan gives them different "
-            "new ones; give them the same new category"
-        )
-        raise PlanError(msg)
-    updated = set(zip(frame["journal_entry_id"], frame["updated_category_ledger_id"], strict=True))
-    present = set(zip(frame["journal_entry_id"], frame["category_ledger_id"], strict=True))
-    if chained := sorted(updated & present):
-        entry, ledger_id = chained[0]
-        msg = (
-            f"journal entry {entry}: one item moves a category to {ledger_id} and another moves it from there, so the "
-            "result would depend on their order; plan them one after the other"
-        )
-        raise PlanError(msg)
 
 
 def require_plan(value: object) -> None:

@@ -74,9 +74,8 @@ class UndoPlan(Plan):
         left_out: pd.DataFrame | None = None,
         notes: Sequence[str] = (),
     ) -> None:
-        super().__init__(frame, instance_id=instance_id)
+        super().__init__(frame, instance_id=instance_id, notes=notes)
         self._left_out = Outcomes.without_rows() if left_out is None else left_out
-        self._undo_notes = tuple(notes)
 
     @property
     def left_out(self) -> pd.DataFrame:
@@ -87,11 +86,6 @@ class UndoPlan(Plan):
         ``unknown`` (may still be carried out) or ``already_done`` (was not carried out).
         """
         return self._left_out.copy()
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was left out or is not known, one sentence each."""
-        return self._undo_notes
 
 
 def undo_plan(client: LedgerClient, journal: str | Path) -> UndoPlan:

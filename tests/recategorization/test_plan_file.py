@@ -1,12 +1,13 @@
 """Plan files: exact round trip, no formulas for a spreadsheet, and located messages for invalid edits."""
 
 import csv
+import datetime as dt
 import io
 from decimal import Decimal
 
 import pandas as pd
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import accounting_analytics as aa
@@ -120,50 +121,73 @@ def edited(build, tmp_path):
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda text: text.replace("-1.50", "-1,50", 1), "line 2: 14 cells for 13 columns"),
-        (lambda text: text.replace("-1.50", "four", 1), "line 2: 'four' is not an amount"),
-        (lambda text: text.replace("-1.50", "", 1), "line 2: amount is empty"),
-        (lambda text: text.replace("by hand", "", 1), "line 2: rule is empty"),
+        (lambda text: text.replace("-1.50", "-1,50"), "rows 2, 3: more cells than the 13 columns"),
+        (lambda text: text.replace("-1.50", "four", 1), "row 2: amount: 'four' is not an amount"),
+        (lambda text: text.replace("-1.50", "", 1), "row 2: amount: the cell is empty"),
+        (lambda text: text.replace("-1.50", "-1.2E+15", 1), "row 2: amount: '-1.2E+15' lacks digits"),
+        (lambda text: text.replace("by hand", "", 1), "row 2: rule: the cell is empty"),
+        (lambda text: text.replace("txn_1", "1.2E+15"), "row 3: transaction_id: a spreadsheet changed the id to '1.2E"),
+        (lambda text: text.replace("bank", "123"), "rows 2, 3: ledger_id: a spreadsheet changed the id to '123'"),
+        (lambda text: text.replace(",out,inst", ",TRUE,inst", 1), "row 2: opposing_ledger_ids: a spreadsheet changed"),
         (lambda text: text.replace("transaction_id", "id"), "is not a plan"),
-        (lambda text: text.replace(",", ";"), "it was saved with semicolons: save it with commas"),
-        (lambda text: text.replace(",", "\t"), "it was saved with tabs: save it with commas"),
-        (lambda text: text.replace("transaction_id", "id"), "the first line lacks transaction_id; it has 1 other"),
-        (lambda text: text.replace("rule", "description", 1), "the first line lacks rule"),
-        (lambda text: text.replace("\r\n", ",\r\n"), "it has 1 other column(s), first ''"),
+        (lambda text: text.replace("transaction_id", "id"), "the first row lacks transaction_id; it has 1 other"),
+        (lambda text: text.replace("rule", "description", 1), "the first row lacks rule"),
         (lambda text: text.replace("instance_id", "instance_id,rule", 1), "a column appears twice"),
-        (lambda _: "PK\x03\x04\0\0", "it is an Excel workbook: save it as CSV in UTF-8"),
-        (lambda _: "[" * 200_000, "line 1 is not a row of a plan: field larger than field limit"),
-        (lambda text: text.replace("+00:00", "", 1), "line 2: datetime"),
-        (
-            lambda text: text.replace("2025-03-10", "10.03.2025", 1),
-            "line 2: datetime '10.03.2025T12:00:00+00:00' is not",
-        ),
-        (lambda text: text.replace(",out,inst", ",out|,inst", 1), "line 2: opposing_ledger_ids is not a list"),
+        (lambda text: f'"{text.replace(chr(13) + chr(10), chr(34) + chr(10) + chr(34))}"', "all columns are in one"),
+        (lambda _: "PK\x03\x04\0\0", "it is not an Excel workbook, or damaged"),
+        (lambda _: "[" * 200_000, "row 1 is not a row of a plan: field larger than field limit"),
+        (lambda text: text.replace("2025-03-10", "10.03.2025", 1), "row 2: datetime: '10.03.2025T12:00:00+00"),
+        (lambda text: text.replace("2025-03-10T12:00:00+00:00", "######"), "rows 2, 3: datetime: the column was too"),
+        (lambda text: text.replace(",out,inst", ",out|,inst", 1), "row 2: opposing_ledger_ids: this is not a list"),
         (
             lambda text: text.replace(",out,inst", ",x|outer,inst", 1),
-            "line 2: category_ledger_id is not in opposing_ledger_ids",
+            "row 2: category_ledger_id is not in opposing_ledger_ids",
         ),
         (
             lambda text: text.replace(",out,inst", ',"[""out""]",inst', 1),
-            "line 2: the plan was written by an earlier development version; make the plan again",
+            "row 2: opposing_ledger_ids: the plan was written by an earlier development version; make the plan again",
         ),
-        (lambda text: text.replace("Name of meals", "Rent", 1), "line 3: ledger 'meals' is named 'Name of meals', but"),
-        (lambda text: text.replace("Name of meals", "Rent", 1), "plan.csv, line 2; one of the two rows was edited"),
-        (lambda text: text.replace("Name of meals", "", 1), "line 2: updated_category_ledger_name is empty; pass"),
-        (lambda text: text.replace(",meals,", ",,", 1), "line 2: updated_category_ledger_id is empty; pass ledgers="),
-        (lambda text: text + text.splitlines(keepends=True)[1], "appears twice"),
+        (lambda text: text.replace("Name of meals", "Rent", 1), "row 3: ledger 'meals' is named 'Name of meals', but"),
+        (lambda text: text.replace("Name of meals", "Rent", 1), "'Rent' in row 2; one of the two rows was edited"),
+        (lambda text: text.replace("Name of meals", "", 1), "row 2: updated_category_ledger_name is empty; pass"),
+        (lambda text: text.replace(",meals,", ",,", 1), "row 2: updated_category_ledger_id is empty; pass ledgers="),
+        (lambda text: text + text.splitlines(keepends=True)[1], "rows 2, 4: transaction txn_0 appears twice"),
+        (lambda text: text.replace(",meals,Name of", ",out,Name of", 1), "row 2: transaction txn_0 already has its"),
         (lambda text: text.replace(",inst\r", ",other\r", 1), "different instances"),
-        (lambda text: text + '"', "line 4"),
-        (lambda _: "", "is not a plan: its first line is empty; make the plan again"),
+        (lambda text: text + '"', "row 4"),
+        (lambda _: "", "is not a plan: its first row is empty; make the plan again"),
         (lambda _: "Dear diary", "is not a plan"),
     ],
 )
 def test_invalid_edits_are_refused(edited, edit, message):
-    """A file with an invalid edit is refused; the message names the line of an invalid row."""
+    """A file with an invalid edit is refused; the message names the row as a spreadsheet numbers it."""
     with pytest.raises(PlanError) as caught:
         edited(edit)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_all_problems_are_listed(build, tmp_path):
+    """Every row that is not valid is listed, the first 20 problems, and rows with the same problem together."""
+    file = tmp_path / "plan.csv"
+    build.plan(None, *(build.item(f"t{number}", "bank", "out", "meals") for number in range(30))).save(file)
+    header, *rows = cells_of(file)
+    place = {name: header.index(name) for name in header}
+    for number, row in enumerate(rows):
+        row[place["amount"]] = f"x{number}"
+        row[place["rule"]] = ""
+    with file.open("w", newline="") as opened:
+        csv.writer(opened).writerows([header, *rows])
+    with pytest.raises(PlanError) as caught:
+        aa.Plan.load(file)
+    first, *lines = str(caught.value).splitlines()
+    assert first == f"{file} cannot be used, and nothing was sent; correct these 31 problems:"
+    assert lines[:2] == [
+        "row 2: amount: 'x0' is not an amount; write it like 1234.50",
+        "rows 2, 3, 4 and 27 more: rule: the cell is empty",
+    ]
+    assert len(lines) == 21
+    assert lines[-1] == "and 11 more"
 
 
 def test_valid_edits_are_accepted(edited):
@@ -218,16 +242,78 @@ def test_refused_categories_name_their_line(edited, books, cells, message):
 
     with pytest.raises(PlanError) as caught:
         edited(edit, ledgers=ledgers)
-    assert f"plan.csv, line 2: {message.format(**ids)}" in str(caught.value)
+    assert f"plan.csv, row 2: {message.format(**ids)}" in str(caught.value)
+
+
+DATE_FORMS = ["%Y-%m-%d %H:%M:%S", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M:%S %p", "%-m/%-d/%Y %H:%M"]
+ENCODINGS = ["utf-8", "utf-8-sig", "utf-16"]
+CELL = st.text(st.characters(codec="utf-8", exclude_characters="|\0"), min_size=1, max_size=8)
+
+
+@st.composite
+def plans(draw, build):
+    """Return a plan of unique items at whole minutes; one is on a day that shows the order of day and month."""
+    ids = draw(st.lists(CELL | st.sampled_from(CONVERTED), min_size=1, max_size=4, unique=True))
+    minutes = draw(st.lists(st.integers(0, 10**6), min_size=len(ids), max_size=len(ids)))
+    amounts = draw(st.lists(st.integers(-(10**9), 10**9), min_size=len(ids), max_size=len(ids)))
+    minutes[0] = 20 * 24 * 60
+    items = [
+        build.item(one, draw(CELL), "out", "meals", description=draw(TEXT), amount=Decimal(units) / 100)
+        | {"datetime": dt.datetime(2025, 1, 1, tzinfo=dt.UTC) + dt.timedelta(minutes=minute)}
+        for one, minute, units in zip(ids, minutes, amounts, strict=True)
+    ]
+    return build.plan(draw(st.none() | CELL), *items)
+
+
+def date_texts(instant):
+    """Return the forms in which a spreadsheet may save an instant."""
+    days = (instant - dt.datetime(1899, 12, 30, tzinfo=dt.UTC)) / dt.timedelta(days=1)
+    return [instant.isoformat(), f"{days:.6f}", *(instant.strftime(form) for form in DATE_FORMS)]
+
+
+@settings(max_examples=15, deadline=None)
+@given(choices=st.data())
+def test_what_a_spreadsheet_saves_loads_to_the_same_items(build, tmp_path_factory, *, choices):
+    """Rows sorted or deleted, columns moved and added, other separators, marks, dates, encodings: the same items."""
+    draw, file = choices.draw, tmp_path_factory.mktemp("plan") / "plan.csv"
+    plan = draw(plans(build))
+    plan.save(file)
+    header, *rows = cells_of(file)
+    items = plan.items
+    form = draw(st.integers(0, len(DATE_FORMS) + 1))
+    comma = draw(st.booleans())
+    for row, item in zip(rows, items, strict=True):
+        row[header.index("datetime")] = date_texts(item.datetime)[form]
+        amount = f"{Decimal(row[header.index('amount')]).normalize():f}"
+        row[header.index("amount")] = amount.replace(".", ",") if comma else amount
+    kept = [0, *draw(st.lists(st.sampled_from(range(len(rows))), unique=True))]
+    order = draw(st.permutations([*range(len(header)), None]))
+    own = [*header, "own"]
+    written = [[own[place if place is not None else -1] for place in order] + [""]]
+    written += [[rows[one][place] if place is not None else "note" for place in order] for one in dict.fromkeys(kept)]
+    text = io.StringIO(newline="")
+    separator = draw(st.sampled_from(",;\t"))
+    quoting = draw(st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
+    csv.writer(text, delimiter=separator, quoting=quoting).writerows([*written, [], [""] * len(own)])
+    file.write_bytes(text.getvalue().encode(draw(st.sampled_from(ENCODINGS))))
+    loaded = aa.Plan.load(file)
+    assert loaded.items == [items[one] for one in dict.fromkeys(kept)]
+    assert loaded.instance_id == plan.instance_id
+    assert loaded.notes[-1] == "1 other column(s) of the plan file are ignored: 'own'."
+    amounts = plan.frame["amount"].iloc[list(dict.fromkeys(kept))]
+    assert loaded.frame["amount"].tolist() == amounts.tolist()
 
 
 def test_file_errors_name_the_cause(build, tmp_path):
-    """A missing folder, a missing file and a file that is not text are plan errors that name the cause."""
+    """A missing folder, a missing file and a file of another kind are plan errors that name the cause."""
     plan = build.plan(None, build.item("t", "bank", "out", "meals"))
     with pytest.raises(PlanError, match=r"plan was not saved: .* cannot be written"):
         plan.save(tmp_path / "nowhere" / "plan.csv")
     with pytest.raises(PlanError, match="cannot be read"):
         aa.Plan.load(tmp_path / "plan.csv")
-    (tmp_path / "plan.csv").write_bytes(b"\xff\xfe")
+    (tmp_path / "plan.csv").write_bytes("Caf\u00e9".encode("cp1252"))
     with pytest.raises(PlanError, match="not UTF-8"):
+        aa.Plan.load(tmp_path / "plan.csv")
+    (tmp_path / "plan.csv").write_bytes(b"\xd0\xcf\x11\xe0")
+    with pytest.raises(PlanError, match=r"old format \(.xls\)"):
         aa.Plan.load(tmp_path / "plan.csv")

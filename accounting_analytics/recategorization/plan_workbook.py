@@ -1,0 +1,147 @@
+"""Excel workbook of a plan: ids as text, amounts as numbers, instants as dates in UTC, and no formulas."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from accounting_analytics.atomic_files import replace_file
+from accounting_analytics.errors import InputError
+from accounting_analytics.messages import quote
+from accounting_analytics.money import MAX_UNITS, to_minor_units
+from accounting_analytics.recategorization.sheets import INSTALL, SHEET_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+_TEXT_ONLY = {"strings_to_formulas": False, "strings_to_numbers": False, "strings_to_urls": False}
+_MAX_ROWS, _MAX_TEXT = 1_048_576, 32_767
+_NOT_IN_WORKBOOKS = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|x005F_")
+"""Characters that XML does not have, and the code that stands for them in workbooks."""
+_FIRST_DATE = dt.datetime(1900, 3, 1, tzinfo=dt.UTC)
+_GUARD = "'"
+_MIN_WIDTH, _MAX_WIDTH, _MEASURED_ROWS = 8, 50, 200
+
+
+class _Formats(NamedTuple):
+    """Formats of a workbook."""
+
+    heading: Any
+    editable_heading: Any
+    text: Any
+    amount: Any
+    time: Any
+
+
+def write_workbook(frame: pd.DataFrame, file: Path, *, ids: Collection[str], editable: Collection[str]) -> None:
+    """Write a plan to the sheet ``plan``; the file is replaced completely or left unchanged.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The rows; amounts are Arrow decimals.
+    file : Path
+        The file.
+    ids : collection of str
+        Columns of ids, which must be stored exactly; in other text, characters that a workbook cannot hold are
+        replaced.
+    editable : collection of str
+        Columns that are to be edited; their headings have a colour.
+
+    Raises
+    ------
+    InputError
+        xlsxwriter is not installed, a workbook cannot hold the plan, or the file cannot be written.
+    """
+    try:
+        import xlsxwriter  # noqa: PLC0415 (an extra)
+    except ImportError:
+        msg = f"an Excel workbook needs xlsxwriter: {INSTALL}; or save the plan as .csv"
+        raise InputError(msg) from None
+    _require_fits(frame, file, ids)
+    content = io.BytesIO()
+    with xlsxwriter.Workbook(content, _TEXT_ONLY) as workbook:
+        formats = _Formats(
+            workbook.add_format({"bold": True, "bottom": 1}),
+            workbook.add_format({"bold": True, "bottom": 1, "bg_color": "#FFF2CC"}),
+            workbook.add_format({"num_format": "@"}),
+            workbook.add_format({"num_format": _amount_format(frame)}),
+            workbook.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"}),
+        )
+        _write_sheet(workbook.add_worksheet(SHEET_NAME), frame, formats, editable)
+    try:
+        replace_file(file, lambda opened: opened.write(content.getvalue()), private=True)
+    except OSError as error:
+        msg = f"{file} cannot be written: {error.strerror}; the previous content is unchanged"
+        raise InputError(msg) from error
+
+
+def _require_fits(frame: pd.DataFrame, file: Path, ids: Collection[str]) -> None:
+    """Refuse a plan that a workbook cannot hold exactly."""
+    cells = [value for _, column in frame.items() for value in column if isinstance(value, str | Decimal)]
+    reasons = [f"it has {len(frame):,} items, more than a sheet has rows"] if len(frame) >= _MAX_ROWS else []
+    reasons += [f"{quote(text)} is not text of a workbook" for name in ids for text in frame[name] if _is_foreign(text)]
+    reasons += [f"{quote(text)} is too long" for text in cells if isinstance(text, str) and len(text) >= _MAX_TEXT]
+    reasons += [f"{amount} has too many digits" for amount in cells if _is_too_large(amount)]
+    if reasons:
+        msg = f"{file}: an Excel workbook cannot hold the plan: {reasons[0]}; save it as .csv"
+        raise InputError(msg)
+
+
+def _is_foreign(text: str) -> bool:
+    return _NOT_IN_WORKBOOKS.search(text) is not None
+
+
+def _is_too_large(amount: object) -> bool:
+    """Whether an amount has more than the 15 digits that Excel keeps."""
+    if not isinstance(amount, Decimal):
+        return False
+    return abs(to_minor_units(amount, _fraction_digits(amount))) >= MAX_UNITS
+
+
+def _fraction_digits(amount: Decimal) -> int:
+    return max(-int(amount.as_tuple().exponent), 0)
+
+
+def _amount_format(frame: pd.DataFrame) -> str:
+    """Return the number format with the fraction digits of the amounts."""
+    digits = max((_fraction_digits(amount) for amount in frame["amount"]), default=0)
+    return f"0.{'0' * digits}" if digits else "0"
+
+
+def _write_sheet(worksheet: Any, frame: pd.DataFrame, formats: _Formats, editable: Collection[str]) -> None:  # noqa: ANN401
+    worksheet.freeze_panes(1, 0)
+    worksheet.autofilter(0, 0, len(frame), len(frame.columns) - 1)
+    for place, (name, column) in enumerate(frame.items()):
+        values = column.tolist()
+        is_text = pd.api.types.is_string_dtype(column.dtype)
+        worksheet.set_column(place, place, _width(str(name), values), formats.text if is_text else None)
+        worksheet.write_string(0, place, name, formats.editable_heading if name in editable else formats.heading)
+        for row, value in enumerate(values, start=1):
+            _write_cell(worksheet, (row, place), value, formats)
+
+
+def _write_cell(worksheet: Any, place: tuple[int, int], value: Any, formats: _Formats) -> None:  # noqa: ANN401
+    """Write a cell; an instant that is not a date of Excel, or has a fraction of a second, is text."""
+    if isinstance(value, Decimal):
+        worksheet.write_number(*place, value, formats.amount)
+    elif isinstance(value, dt.datetime):
+        if value < _FIRST_DATE or value.microsecond:
+            worksheet.write_string(*place, value.isoformat(), formats.text)
+        else:
+            worksheet.write_datetime(*place, value.replace(tzinfo=None), formats.time)
+    elif not pd.isna(value) and value:
+        text = _NOT_IN_WORKBOOKS.sub("\N{REPLACEMENT CHARACTER}", str(value))
+        worksheet.write_string(*place, f"{_GUARD}{text}" if text.startswith(_GUARD) else text, formats.text)
+
+
+def _width(name: str, values: list[Any]) -> int:
+    """Width that fits the name and the first values, up to a limit."""
+    longest = max((len(str(value)) for value in values[:_MEASURED_ROWS]), default=0)
+    return min(_MAX_WIDTH, max(len(name), longest, _MIN_WIDTH) + 2)

@@ -1,0 +1,127 @@
+"""Amounts and dates as spreadsheets write them: certain ones are read exactly, others are refused."""
+
+import datetime as dt
+from decimal import Decimal
+
+import pytest
+
+from accounting_analytics.recategorization.sheet_values import Invalid, decimal_marks, read_amount, read_instants
+
+TEN = dt.datetime(2026, 1, 15, 10, tzinfo=dt.UTC)
+
+
+def read_amounts(texts, separator=";"):
+    """Return the amounts of a column."""
+    return [read_amount(text, decimal_marks(texts), separator) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [
+        ("-1.50", "-1.50"),
+        ("-1,50", "-1.50"),
+        ("-1,5", "-1.5"),
+        ("-144", "-144"),
+        ("1.234,50", "1234.50"),
+        ("1,234.50", "1234.50"),
+        ("-1 234 567,50", "-1234567.50"),
+        ("1\N{NARROW NO-BREAK SPACE}234,50", "1234.50"),
+        ("\N{MINUS SIGN}1,50", "-1.50"),
+        ("1,234,567", "1234567"),
+        ("1234,567", "1234.567"),
+        ("0,123", "0.123"),
+        (" -1.50 ", "-1.50"),
+    ],
+)
+def test_certain_amounts(text, amount):
+    """An amount whose decimal mark is certain is read with every digit, whatever separates the cells."""
+    assert read_amounts([text]) == [Decimal(amount)]
+    assert str(read_amounts([text])[0]) == amount
+
+
+@pytest.mark.parametrize(
+    ("texts", "separator", "amount"),
+    [
+        (["1.234"], ",", "1.234"),  # as written by this package
+        (["1.234", "1,50"], ";", "1234"),
+        (["1,234", "1,50"], ";", "1.234"),
+        (["1,234", "-1.50"], ",", "1234"),
+        (["1.234", "-1.50"], ";", "1.234"),
+        (["1.234", "-1.50", "1,50"], ";", None),
+        (["1.234"], ";", None),
+        (["1,234"], ",", None),
+    ],
+)
+def test_groups_of_three_digits(texts, separator, amount):
+    """The other amounts decide whether three digits follow a decimal mark or a mark of thousands."""
+    found = read_amounts(texts, separator)[0]
+    assert found == (Decimal(amount) if amount else Invalid(found[0]))
+    assert amount or "may have a decimal mark or a mark of thousands" in found.reason
+
+
+@pytest.mark.parametrize(
+    "cell", ["four", "-1.2E+15", "1,23457E+11", "Apr 50", "#####", "1.50 EUR", "1.2.3", "", True, TEN, Decimal("1e40")]
+)
+def test_other_cells_are_not_amounts(cell):
+    """What is not an amount, or lost its digits, is refused."""
+    assert isinstance(read_amount(cell, frozenset(), None), Invalid)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-01-15T10:00:00+00:00",
+        "2026-01-15T12:00:00+02:00",
+        "2026-01-15 10:00:00",
+        "2026-01-15 10:00",
+        "1/15/2026 10:00",
+        "1/15/26 10:00",
+        "01/15/2026 10:00:00 AM",
+        "15/01/2026 10:00:00",
+        "15.01.2026 10:00",
+        "15.1.26 10:00",
+        "15-01-2026 10:00",
+        "2026/1/15 10:00",
+        "46037.41667",
+        "46037,4166666667",
+        dt.datetime(2026, 1, 15, 9, 59, 59, 999_900),  # noqa: DTZ001 (as a workbook stores it)
+        Decimal("46037.4166666667"),
+    ],
+)
+def test_certain_dates(text):
+    """The forms of spreadsheets mean one instant."""
+    assert read_instants([text]) == [TEN]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1/15/2026 12:05 AM", (0, 5)),
+        ("1/15/2026 12:05 pm", (12, 5)),
+        ("15.01.2026", (0, 0)),
+        ("46037", (0, 0)),
+    ],
+)
+def test_times_of_day(text, expected):
+    """Midnight and noon on a clock of twelve hours; a date without a time is midnight."""
+    (found,) = read_instants([text])
+    assert (found.day, found.hour, found.minute) == (15, *expected)
+
+
+def test_a_column_proves_the_order_of_day_and_month():
+    """A date such as 3/4 is read like the other dates of its column, if they agree."""
+    assert read_instants(["3/4/2026", "3/25/2026"])[0].month == 3
+    assert read_instants(["3/4/2026", "25/3/2026"])[0].month == 4
+    assert read_instants(["3.4.2026", "3/25/2026"])[0].month == 4
+    assert read_instants(["4/4/2026"])[0].month == 4
+    for column in (["3/4/2026"], ["3/4/2026", "3/25/2026", "25/3/2026"]):
+        assert "day and month cannot be told apart" in read_instants(column)[0].reason
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ["", "31.02.2026", "13/13/2026", "26-01-15 10:00", "1/15/2026 10:60", "1/15/2026 13:00 PM", "15. Jan", "###", True],
+)
+def test_other_cells_are_not_dates(cell):
+    """What is not a date, or not a certain one, is refused."""
+    assert isinstance(read_instants([cell])[0], Invalid)
