@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from accounting_analytics.categorization.uncategorized_ledgers import uncategorized_ledgers
 from accounting_analytics.errors import InputError
 from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.messages import join_ids
+from accounting_analytics.messages import join_ids, quote
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,9 +41,21 @@ class Categories:
             raise InputError(msg)
         return ledger_id
 
-    def below(self, ledger_id: str) -> str:
-        """Names of the ledgers directly below a ledger, the first three; empty where there are none."""
-        return join_ids((self.names.name(child) for child in self._children.get(ledger_id, [])), limit=3)
+    def parent_note(self, text: str) -> str:
+        """Sentence about a category that is a parent ledger; empty where there are no ledgers below it.
+
+        Parameters
+        ----------
+        text : str
+            Id, unique name or path of a category.
+        """
+        children = [self.names.name(child) for child in self._children.get(self.find(text), [])]
+        if not children:
+            return ""
+        return (
+            f"its category {quote(text)} is a parent ledger; a ledger below it may be meant: "
+            f"{join_ids(children, limit=3)}."
+        )
 
     def find_account(self, text: object) -> str:
         """Id of an account; it must report cash flow, because only such accounts are in the queue."""

@@ -49,7 +49,8 @@ def decide(queue: pd.DataFrame, decisions: Mapping[str, str], ledgers: pd.DataFr
     DataFrame
         :class:`~accounting_analytics.schemas.Proposals`: the decided rows of the queue. ``rule`` is ``decided by
         hand``, with the id of the group where that was decided. ``attrs["notes"]`` counts what is left, and lists
-        decisions of a file that fit no transaction of the queue, and groups that have changed since it was written.
+        categories that are parent ledgers, decisions of a file that fit no transaction of the queue, and groups that
+        have changed since it was written.
 
     Raises
     ------
@@ -81,7 +82,12 @@ def decide(queue: pd.DataFrame, decisions: Mapping[str, str], ledgers: pd.DataFr
     ).reset_index(drop=True)
     proposals = Proposals.from_exact(proposals, exact.scale, as_decimals=exact.as_decimals)
     changes = _file_notes(decisions, decidable, rows) if isinstance(decisions, Decisions) else ()
-    proposals.attrs["notes"] = (*exact.notes, *_notes(len(rows), len(proposals)), *changes)
+    proposals.attrs["notes"] = (
+        *exact.notes,
+        *_notes(len(rows), len(proposals)),
+        *_parent_notes(decisions, decidable, chart),
+        *changes,
+    )
     return proposals
 
 
@@ -211,6 +217,16 @@ def _find(chart: Categories, category: str, key: str) -> str:
 def _notes(count: int, decided: int) -> Iterator[str]:
     if count > decided:
         yield f"{count - decided} of {count} transaction(s) are not decided by hand."
+
+
+def _parent_notes(decisions: Mapping[str, str], decidable: Decidable, chart: Categories) -> Iterator[str]:
+    """Yield a sentence for each category that is a parent ledger, with its first decision."""
+    first: dict[str, str] = {}
+    for key in filter(decidable.has, decisions):
+        first.setdefault(decisions[key], key)
+    for category, key in first.items():
+        if note := chart.parent_note(category):
+            yield f"Decision {quote(key)}: {note}"
 
 
 def _file_notes(decisions: Decisions, decidable: Decidable, queue: pd.DataFrame) -> Iterator[str]:

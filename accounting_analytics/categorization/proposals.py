@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from accounting_analytics.categorization.rules import Rule
-    from accounting_analytics.ledger_names import LedgerNames
 
 
 def propose(queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame) -> pd.DataFrame:
@@ -36,7 +35,8 @@ def propose(queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame) -> pd.Data
     DataFrame
         :class:`~accounting_analytics.schemas.Proposals`: the rows of the queue that match a rule, with
         ``updated_category_ledger_id``, ``updated_category_ledger_name`` and ``rule``. ``attrs["notes"]`` states how
-        many transactions match no rule, which rules match nothing, and which name an unknown category.
+        many transactions match no rule, which rules match nothing, and which name an unknown category or decide
+        transactions with a parent ledger.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def propose(queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame) -> pd.Data
         rule=rule_names,
     )[rule_names.notna()].reset_index(drop=True)
     proposals = Proposals.from_exact(proposals, exact.scale, as_decimals=exact.as_decimals)
-    proposals.attrs["notes"] = (*exact.notes, *_notes(queue, proposals, rules, unknown, chart.names))
+    proposals.attrs["notes"] = (*exact.notes, *_notes(queue, proposals, rules, unknown, chart))
     return proposals
 
 
@@ -85,18 +85,22 @@ def find_accounts(rules: Rules, chart: Categories) -> dict[str, str]:
 
 
 def _notes(
-    queue: pd.DataFrame, proposals: pd.DataFrame, rules: Rules, unknown: Mapping[str, str], names: LedgerNames
+    queue: pd.DataFrame, proposals: pd.DataFrame, rules: Rules, unknown: Mapping[str, str], chart: Categories
 ) -> Iterator[str]:
     remaining = len(queue) - len(proposals)
     if remaining:
         yield f"{remaining} of {len(queue)} transaction(s) match no rule."
     for name, category in unknown.items():
-        suggestion = names.suggestion(category)
+        suggestion = chart.names.suggestion(category)
         hint = f" ({suggestion})" if suggestion else ""
         yield (
             f"Rule {name!r} names the category {category!r}, which was not discovered{hint}; the rule matched nothing."
         )
-    used = set(proposals["rule"]) | unknown.keys()
+    deciding = set(proposals["rule"])
+    for rule in rules:
+        if rule.name in deciding and (note := chart.parent_note(rule.category)):
+            yield f"Rule {rule.name!r}: {note}"
+    used = deciding | unknown.keys()
     unused = [repr(rule.name) for rule in rules if rule.name not in used]
     if unused:
         yield f"{len(unused)} of {len(rules)} rule(s) decide no transaction: {', '.join(unused)}."

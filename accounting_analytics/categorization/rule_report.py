@@ -171,10 +171,6 @@ def _notes(results: list[_RuleResult], rules: Rules, chart: Categories) -> Itera
 def _category_note(rule: Rule, chart: Categories) -> str:
     """Sentence about a category that cannot be used, or that is a parent ledger."""
     try:
-        ledger_id = chart.find(rule.category)
+        return chart.parent_note(rule.category)
     except InputError as error:
         return str(error)
-    below = chart.below(ledger_id)
-    return (
-        f"its category {rule.category!r} is a parent ledger; a ledger below it may be meant: {below}." if below else ""
-    )

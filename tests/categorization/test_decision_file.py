@@ -112,7 +112,7 @@ def test_decisions_of_another_day(books, lines, queue, file):
     """New transactions of a decided group get its category, and that is noted; so are groups that are not left."""
     monday = queue[~queue["transaction_id"].isin(["txn-0-0"])]
     write_groups(monday, file, time_zone="UTC")
-    fill_in(file, {"BLUE BOTTLE": "Meals", "STAPLES": "Cost of Goods"})
+    fill_in(file, {"BLUE BOTTLE": "Meals", "STAPLES": "Loan"})
     (coffee,) = (row["group_id"] for row in cells_of(file) if row["merchant"] == "BLUE BOTTLE")
     tuesday = uncategorized_queue(lines[lines["journal_entry_id"] != "entry-2"], books.ledgers)
     decided = decide(tuesday, load_decisions(file), books.ledgers)

@@ -51,7 +51,13 @@ def test_groups_and_transactions_are_decided(books, queue, groups):
         "txn-2-0": ("sales", "decided by hand"),
     }
     assert decided["updated_category_ledger_name"].tolist() == ["Cost of Goods", "Meals", "Sales"]
-    assert decided.attrs["notes"] == ("1 of 4 transaction(s) are not decided by hand.",)
+    assert decided.attrs["notes"] == (
+        "1 of 4 transaction(s) are not decided by hand.",
+        (
+            "Decision 'txn-1-0': its category 'Cost of Goods' is a parent ledger; a ledger below it may be meant: "
+            "Software."
+        ),
+    )
     Proposals.checked(decided)
     assert len(plan_recategorization(decided, ledgers=books.ledgers)) == 3
     reverse = decide(queue, {"txn-1-0": "Cost of Goods", group: "Expenses:Meals"}, books.ledgers)
@@ -107,6 +113,10 @@ def test_decisions_replace_rules(books, queue, groups, tmp_path):
     assert combined.attrs["notes"] == (
         "1 of 4 transaction(s) match no rule.",
         "3 of 4 transaction(s) are not decided by hand.",
+        (
+            f"Decision '{groups['STAPLES']}': its category 'Cost of Goods' is a parent ledger; a ledger below it may "
+            "be meant: Software."
+        ),
         "1 proposal(s) were replaced by later ones.",
     )
     assert reasons(combine_proposals(decided, proposed))["txn-2-0"] == ("sales", "all")

@@ -136,6 +136,17 @@ def test_unknown_category_is_refused_only_if_its_rule_matches(proposed):
         proposed(rule("ships", contains="check", category="Airships"))
 
 
+def test_parent_ledger_as_category_is_noted(proposed):
+    """A rule that decides transactions with a parent ledger is noted, and not refused."""
+    proposals = proposed(
+        rule("checks", contains="check", category="EXPENSES") + rule("idle", contains="quux", category="Cost of Goods")
+    )
+    assert set(proposals["updated_category_ledger_id"]) == {"expenses"}
+    note = "Rule 'checks': its category 'EXPENSES' is a parent ledger; a ledger below it may be meant: Meals, Software."
+    assert proposals.attrs["notes"][1] == note
+    assert not any("Cost of Goods" in one for one in proposals.attrs["notes"])
+
+
 def test_misspelt_category_of_an_unused_rule_is_noted(proposed):
     """Where the only rule matches nothing, the note suggests how its category is spelled."""
     proposals = proposed(rule("lunch", contains="zeppelin", category="Meels"))
