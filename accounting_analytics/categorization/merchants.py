@@ -1,7 +1,8 @@
 r"""Merchants: descriptions of transactions without what changes from one transaction to the next.
 
 :func:`merchants` applies ``STEPS`` in their order to the upper-case text. A step removes one kind of text, and states
-examples that the tests verify. A text of which nothing but digits and signs would remain is kept as it is.
+examples that the tests verify. A text of which nothing but digits and signs would remain is kept as it is, and so is
+the number of a check, because checks of different payees differ in nothing else.
 
 Regular expressions are RE2's, on Arrow columns: a million descriptions take seconds.
 """
@@ -25,7 +26,7 @@ class Step(NamedTuple):
     name : str
         What is removed.
     pattern : str
-        RE2 expression, for text in upper case with single spaces.
+        RE2 expression, for text in upper case; with single spaces, but for the first step.
     replacement : str
         What it is replaced by: nothing, or the part that stays.
     examples : tuple of (str, str)
@@ -44,17 +45,43 @@ _STATES = (
     "|W[AIVY]"
 )
 """Codes of the states of the United States."""
+_CHECK = r"^CHECK (?:# ?)?\d+$"
 STEPS = (
+    Step(
+        "place in a column of its own, as cards print it",
+        rf"(\S) {{2,}}[^*#\d]* (?:{_STATES})$",
+        r"\1",
+        (
+            ("BLUE BOTTLE #0412      SAN FRANCISCO CA", "BLUE BOTTLE #0412"),
+            ("BLUE BOTTLE            OAKLAND       CA", "BLUE BOTTLE"),
+            ("BLUE BOTTLE OAKLAND CA", "BLUE BOTTLE OAKLAND CA"),
+        ),
+    ),
     Step(
         "kind of payment, as banks write it before the name",
         rf"^(?:PURCHASE AUTHORIZED ON {_DAY}|CHECKCARD \d{{4}}|RECURRING (?:PAYMENT|PURCHASE)|ACH (?:DEBIT|CREDIT)"
-        r"|(?:POS|DEBIT CARD|CARD|VISA|ATM) (?:PURCHASE|DEBIT|REFUND)|ORIG CO NAME:) ?",
+        r"|(?:POS|DEBIT CARD|CARD|VISA|ATM) (?:PURCHASE|DEBIT|REFUND)(?: X{3,}\d{4})?|APLPAY|BILL PAY|PAYPAL INST XFER"
+        r"|ZELLE (?:PAYMENT )?(?:TO|FROM))(?: |$)|^(?:ORIG CO NAME|WIRE TYPE:.* (?:ORIG|BNF)): ?",
         "",
         (
             ("PURCHASE AUTHORIZED ON 04/12 BLUE BOTTLE", "BLUE BOTTLE"),
             ("CHECKCARD 0412 BLUE BOTTLE", "BLUE BOTTLE"),
             ("POS PURCHASE BLUE BOTTLE", "BLUE BOTTLE"),
+            ("DEBIT CARD PURCHASE XXXXX1234 BLUE BOTTLE", "BLUE BOTTLE"),
+            ("APLPAY BLUE BOTTLE", "BLUE BOTTLE"),
+            ("ZELLE PAYMENT TO M ORTIZ 12345678901", "M ORTIZ 12345678901"),
+            ("WIRE TYPE:WIRE IN DATE:260412 TRN:2026041200012345 ORIG:GREEN GROCER", "GREEN GROCER"),
             ("PURCHASE COLLEGE", "PURCHASE COLLEGE"),
+            ("BILL PAYNE PLUMBING", "BILL PAYNE PLUMBING"),
+        ),
+    ),
+    Step(
+        "fields of a bank payment after the name",
+        r" (?:ORIG ID|DES|DESC DATE|CO ENTRY DESCR|SEC|INDN|WEB ID|PPD ID|CCD ID|TRACE#?):.*$",
+        "",
+        (
+            ("GREEN GROCER ORIG ID:9138864001 DESC DATE:260412 CO ENTRY DESCR:PAYMENT SEC:CCD", "GREEN GROCER"),
+            ("GREEN GROCER DES:PAYMENT ID:6SEMK0 INDN:HARBOR LANE CO ID:9138864007 CCD", "GREEN GROCER"),
         ),
     ),
     Step(
@@ -93,11 +120,13 @@ STEPS = (
     ),
     Step(
         "card",
-        r" (?:CARD |ENDING IN |CARD ENDING IN )?(?:[X*]{2,}\d{2,4})\b.*$| (?:CARD|ENDING IN|CARD ENDING IN) \d{4}\b.*$",
+        r" (?:CARD |ENDING IN |CARD ENDING IN |ON-?LINE )?(?:[X*]{2,}\d{2,4})\b.*$"
+        r"| (?:CARD|ENDING IN|CARD ENDING IN) \d{4}\b.*$",
         "",
         (
             ("BLUE BOTTLE XXXX1234", "BLUE BOTTLE"),
             ("BLUE BOTTLE CARD 1234", "BLUE BOTTLE"),
+            ("GREENPOINT PLUMBING ON-LINE XXXXX1234 ON 04-12", "GREENPOINT PLUMBING"),
             ("CARD FACTORY", "CARD FACTORY"),
         ),
     ),
@@ -115,23 +144,28 @@ STEPS = (
     ),
     Step(
         "number of a store or terminal, and the place after it",
-        r" (?:STORE |TERMINAL |NO\.? )?\d{3,}\b.*$| # ?\d+\b.*$",
+        r" (?:STORE |TERMINAL |NO\.? )?\d{3,}\b.*$| #(?: ?\d+\b.*| .*)?$"
+        rf"| (?:(?:STORE |TERMINAL |NO\.? |# ?)\d+|\d{{3,}})[A-Z]{{3}}[A-Z .]* (?:{_STATES})$",
         "",
         (
             ("STAPLES #0412", "STAPLES"),
             ("BLUE BOTTLE 1234 SF CA", "BLUE BOTTLE"),
             ("BLUE BOTTLE STORE 123", "BLUE BOTTLE"),
             ("UPS STORE #3735", "UPS STORE"),
+            ("BLUE BOTTLE COFFEE 0412OAKLAND CA", "BLUE BOTTLE COFFEE"),
+            ("BLUE BOTTLE COFFEE BA # OAKLAND CA", "BLUE BOTTLE COFFEE BA"),
             ("FOREVER 21", "FOREVER 21"),
         ),
     ),
     Step(
         "code of letters and digits, and the text after it",
-        r" (?:[A-Z]{1,3}\d{3,}[A-Z0-9]*|[A-Z]{0,3}\d+[A-Z]+\d[A-Z0-9]*|[A-Z]{1,2}\d{2,}[A-Z]+)\b.*$",
+        r" (?:[A-Z]{1,3}\d{3,}[A-Z0-9]*|[A-Z]{0,3}\d+[A-Z]+\d[A-Z0-9]*|[A-Z]{1,2}\d{2,}[A-Z]+"
+        r"|[A-Z]{1,3}-(?:[A-Z0-9]{3,}\d[A-Z0-9]*|[A-Z0-9]*\d[A-Z0-9]{3,}))\b.*$",
         "",
         (
             ("PELOTON MEMBERSHIP 7AB42K", "PELOTON MEMBERSHIP"),
             ("UBER *TRIP M508U HELP.UBER.COM", "UBER *TRIP"),
+            ("STRIPE TRANSFER ST-K4H8E2P9", "STRIPE TRANSFER"),
             ("FIVE 9 SOFTWARE", "FIVE 9 SOFTWARE"),
         ),
     ),
@@ -174,16 +208,22 @@ def merchants(descriptions: Iterable[str]) -> list[str]:
     Returns
     -------
     list of str
-        One name per description; the description in upper case with single spaces where no letter would remain.
+        One name per description; the description in upper case with single spaces where no letter would remain, and
+        for a check.
     """
-    upper = pc.utf8_upper(pa.array(descriptions, pa.large_string()))
-    texts = pc.utf8_trim_whitespace(pc.replace_substring_regex(upper, r"\s+", " "))
-    names = texts
-    for step in STEPS:
+    upper = pc.utf8_trim_whitespace(pc.utf8_upper(pa.array(descriptions, pa.large_string())))
+    texts = _single_spaces(upper)
+    in_columns, *others = STEPS
+    names = _single_spaces(apply_step(in_columns, upper))
+    for step in others:
         names = apply_step(step, names)
-    has_letters = pc.match_substring_regex(names, r"\pL")
-    found: list[str] = pc.if_else(has_letters, names, texts).to_pylist()
+    is_name = pc.and_not(pc.match_substring_regex(names, r"\pL"), pc.match_substring_regex(texts, _CHECK))
+    found: list[str] = pc.if_else(is_name, names, texts).to_pylist()
     return found
+
+
+def _single_spaces(texts: pa.Array) -> pa.Array:
+    return pc.utf8_trim_whitespace(pc.replace_substring_regex(texts, r"\s+", " "))
 
 
 def apply_step(step: Step, texts: pa.Array) -> pa.Array:

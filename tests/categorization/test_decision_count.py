@@ -36,7 +36,7 @@ def test_merchants_are_others_than_those_of_the_steps(company_books, known_merch
 
 def assert_groups_save_decisions(measured, factor):
     """Check that no group has merchants of several categories, and that groups need fewer decisions than rows."""
-    assert measured.wrong_merges.keys() <= {"check-f68975"}  # a check shows its number only
+    assert measured.wrong_merges == {}
     assert measured.missed_transfers == 0
     assert measured.false_transfers <= 2  # one pair of payments that happen to be equal and opposite
     for share, by_row in measured.by_row.items():
@@ -47,7 +47,7 @@ def test_groups_save_decisions(company_books, decision_count, load_queue):
     """Deciding the largest groups clears the share of the money that was counted, with hardly any of it wrong."""
     books, ledgers, queue = load_queue(1, 1_000)
     measured = decision_count.measure(queue, books)
-    assert_groups_save_decisions(measured, 1.7)
+    assert_groups_save_decisions(measured, 3.2)
     share = decision_count.SHARES[0]
     categories = decision_count.right_decisions(measured, share)
     decided = aa.decide(queue, {one: company_books.ledger_id(name) for one, name in categories.items()}, ledgers)
@@ -66,4 +66,4 @@ def test_groups_save_decisions(company_books, decision_count, load_queue):
 def test_groups_save_decisions_of_a_whole_year(decision_count, load_queue, soak_count):
     """The more transactions a merchant has, the more a decision clears: 5,000 of them in `make soak`."""
     books, _, queue = load_queue(2, soak_count(5_000))
-    assert_groups_save_decisions(decision_count.measure(queue, books), 1.3 if soak_count(10) == 1 else 4)
+    assert_groups_save_decisions(decision_count.measure(queue, books), 2 if soak_count(10) == 1 else 8)
