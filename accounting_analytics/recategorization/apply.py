@@ -9,6 +9,7 @@ sending a change again that the books do not show changes a transaction at most 
 from __future__ import annotations
 
 import datetime as dt
+from collections import defaultdict
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -43,7 +44,7 @@ from accounting_analytics.recategorization.plan import require_plan
 from accounting_analytics.recategorization.split_joins import joining_items, refuse_joins
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -145,7 +146,7 @@ def apply_plan(
         open_journal(journal, plan.plan_id, instance_id=client.instance_id, base_url=client.base_url) as opened,
         progress_bar(progress, total=len(items), desc="recategorize", unit=" items") as bar,
     ):
-        run = _Run(client, opened, modified_by, guards, names)
+        run = _Run(client, opened, modified_by, guards, names, items=items)
         for batch in _batches(items):
             run.apply_batch(batch)
             bar.update(len(batch))
@@ -182,6 +183,8 @@ class _Run:
         What refuses an item before it is sent.
     names : mapping of str to str
         Names of the categories that are replaced, for the journal.
+    items : list of PlanItem
+        All items of the plan.
     """
 
     def __init__(
@@ -191,8 +194,13 @@ class _Run:
         modified_by: str | None,
         guards: _Guards,
         names: Mapping[str, str],
+        *,
+        items: Sequence[PlanItem],
     ) -> None:
         self._client = client
+        self._parts: dict[str, list[PlanItem]] = defaultdict(list)
+        for item in items:
+            self._parts[item.journal_entry_id].append(item)
         self._journal = journal
         self._modified_by = modified_by
         self._guards = guards
@@ -265,7 +273,7 @@ class _Run:
     def _classify(self, items: Sequence[PlanItem]) -> dict[PlanItem, Outcome]:
         """Classify a batch before it is sent, considering what earlier runs with this journal did."""
         self._categories = self._read_categories(items)
-        found = classify_outcomes(items, self._categories)
+        found = classify_outcomes(items, self._categories, self._done(items))
         found |= {
             item: _AFTER_DONE[result.outcome]
             for item, result in found.items()
@@ -274,6 +282,11 @@ class _Run:
         found = self._guards.refuse(found, self._categories)
         self._pending |= {item for item, result in found.items() if result.outcome == "would_change"}
         return found | {item: self._known(item, found[item]) for item in items if found[item].outcome == "refused"}
+
+    def _done(self, items: Iterable[PlanItem]) -> Iterator[PlanItem]:
+        """Yield the items of the same journal entries that runs with this journal have carried out."""
+        entries = {item.journal_entry_id for item in items}
+        return (part for entry in entries for part in self._parts[entry] if self._journal.attempts.has_done(part))
 
     def _send_some(self, pending: list[PlanItem]) -> dict[PlanItem, Outcome]:
         """Send changes one by one, until too many are lost in a row or one is refused that may be accepted later.
@@ -335,7 +348,7 @@ class _Run:
             found = {item: self._not_read_back(item, response, error) for item, response in responses.items()}
         else:
             self._categories |= categories
-            found = classify_outcomes(responses, categories)
+            found = classify_outcomes(responses, categories, self._done(responses))
             found = {item: self._combine(item, response, found[item]) for item, response in responses.items()}
         for item, outcome in found.items():
             self.outcomes[item] = self._with_earlier_attempt(item, outcome)

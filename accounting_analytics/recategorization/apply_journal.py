@@ -41,8 +41,7 @@ class SentChange(NamedTuple):
     """A change that runs with a journal sent and that the service did not refuse.
 
     `before` are the categories of the transaction when the change was last sent. `category_name` is the name of the
-    category that was replaced; None where the journal, of an earlier version, does not state it. `done` is whether the
-    journal states that the change is in the books.
+    category that was replaced; None where the journal, of an earlier version, does not state it.
     """
 
     transaction_id: str
@@ -53,11 +52,12 @@ class SentChange(NamedTuple):
     datetime: dt.datetime
     before: frozenset[str]
     category_name: str | None
-    done: bool
 
 
 class Attempts:
-    """When each item was sent. An attempt that the service refused does not count: it never changes the books.
+    """When each item was sent, and whether it is done.
+
+    An attempt that the service refused does not count: it never changes the books.
 
     Parameters
     ----------
@@ -67,6 +67,7 @@ class Attempts:
 
     def __init__(self, events: Iterable[Mapping[str, Any]] = ()) -> None:
         self._times: dict[tuple[str, ...], list[dt.datetime]] = {}
+        self._states: dict[tuple[str, ...], str] = {}
         for event in events:
             self.add(event)
 
@@ -78,6 +79,7 @@ class Attempts:
         identity = _event_identity(event)
         if identity is None:
             return
+        self._states[identity] = event.get("outcome", event["event"])
         times = self._times.setdefault(identity, [])
         if event["event"] == "intent":
             times.append(_event_time(event))
@@ -85,6 +87,10 @@ class Attempts:
             times.pop()
         elif times and event["event"] in {"answer", "unknown"}:
             times[-1] = _event_time(event)
+
+    def has_done(self, item: PlanItem | SentChange) -> bool:
+        """Whether the last event or outcome of an item is that it is done."""
+        return self._states.get(_item_identity(item)) in _DONE
 
     def may_change(self, item: PlanItem | SentChange, read_at: dt.datetime) -> bool:
         """Whether an attempt may still be carried out after the books were read at `read_at`."""
@@ -113,14 +119,13 @@ class ApplyJournal:
 
     def __init__(self, file: IO[bytes], path: Path, events: Sequence[Mapping[str, Any]] = ()) -> None:
         self._file = file
-        self._done = _completed(events)
         self.earlier_attempts = Attempts(events)
         self.attempts = Attempts(events)
         self.path = path
 
     def has_done(self, item: PlanItem) -> bool:
         """Whether an earlier run with this journal completed the item."""
-        return _item_identity(item) in self._done
+        return self.earlier_attempts.has_done(item)
 
     def append(self, event: str, item: PlanItem | None = None, **fields: Any) -> None:  # noqa: ANN401 (any JSON value)
         """Append an event; it survives a crash of this program, and after :meth:`sync` a crash of the machine.
@@ -218,13 +223,9 @@ def read_sent_changes(path: str | Path, *, instance_id: str) -> tuple[list[SentC
         content = _read_content(file)
     events = _parse_events(content, file)
     _require_same_instance(events, file, instance_id=instance_id)
-    attempts, done = Attempts(events), _completed(events)
+    attempts = Attempts(events)
     intents = {_event_identity(event): event for event in events if event["event"] == "intent"}
-    changes = [
-        _sent_change(intent, file, done=identity in done)
-        for identity, intent in intents.items()
-        if identity is not None
-    ]
+    changes = [_sent_change(intent, file) for identity, intent in intents.items() if identity is not None]
     return [change for change in changes if change in attempts], attempts
 
 
@@ -322,7 +323,7 @@ def _require_known_format(header: Mapping[str, Any], file: Path) -> None:
         raise PlanError(msg)
 
 
-def _sent_change(intent: Mapping[str, Any], file: Path, *, done: bool) -> SentChange:
+def _sent_change(intent: Mapping[str, Any], file: Path) -> SentChange:
     """Change of an intent; refused where the journal lacks what undoing it needs."""
     identity = {name: str(intent[name]) for name in _IDENTITY}
     try:
@@ -332,7 +333,6 @@ def _sent_change(intent: Mapping[str, Any], file: Path, *, done: bool) -> SentCh
             datetime=as_utc(dt.datetime.fromisoformat(intent["datetime"])),
             before=frozenset(map(str, intent["before"])),
             category_name=intent.get("category_name"),
-            done=done,
         )
     except (KeyError, TypeError, ValueError, OverflowError):
         lacking = join_ids(name for name in _NEEDED_FOR_UNDO if name not in intent) or "valid values"
@@ -341,12 +341,6 @@ def _sent_change(intent: Mapping[str, Any], file: Path, *, done: bool) -> SentCh
             "it may be of an earlier version. Nothing was sent: plan the previous categories with rules or by hand"
         )
         raise PlanError(msg) from None
-
-
-def _completed(events: Iterable[Mapping[str, Any]]) -> set[tuple[str, ...]]:
-    """Items whose last event or outcome in the journal is that they are done."""
-    last = {_event_identity(event): event.get("outcome", event["event"]) for event in events}
-    return {identity for identity, state in last.items() if identity is not None and state in _DONE}
 
 
 def _item_identity(item: PlanItem | SentChange) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
@@ -30,9 +31,22 @@ class Outcome(NamedTuple):
     reason: str = ""
 
 
-def classify_outcomes(items: Iterable[PlanItem], categories: Categories) -> dict[PlanItem, Outcome]:
-    """Classify each item by the categories that its transaction has now."""
-    return {item: classify_outcome(item, categories.get((item.ledger_id, item.transaction_id))) for item in items}
+def classify_outcomes(
+    items: Iterable[PlanItem], categories: Categories, done: Iterable[PlanItem] = ()
+) -> dict[PlanItem, Outcome]:
+    """Classify each item by the categories that its transaction has now.
+
+    `done` are items of the plan that runs with its journal have certainly carried out.
+    """
+    replaced: dict[str, dict[str, str]] = defaultdict(dict)
+    for item in done:
+        replaced[item.journal_entry_id][item.category_ledger_id] = item.updated_category_ledger_id
+    return {
+        item: classify_outcome(
+            item, categories.get((item.ledger_id, item.transaction_id)), replaced.get(item.journal_entry_id, {})
+        )
+        for item in items
+    }
 
 
 def refuse_unusable(outcomes: Mapping[PlanItem, Outcome], unusable: Mapping[PlanItem, str]) -> dict[PlanItem, Outcome]:
@@ -43,8 +57,10 @@ def refuse_unusable(outcomes: Mapping[PlanItem, Outcome], unusable: Mapping[Plan
     }
 
 
-def classify_outcome(item: PlanItem, categories: frozenset[str] | None) -> Outcome:
+def classify_outcome(item: PlanItem, categories: frozenset[str] | None, replaced: Mapping[str, str]) -> Outcome:
     """Classify an item by the opposing ledgers of its transaction; None where the transaction does not exist.
+
+    `replaced` are the categories of its journal entry that this plan has certainly replaced, and their new ones.
 
     The outcome is ``would_change``, ``already_done``, ``changed_elsewhere``, ``refused`` (no such transaction) or, for
     a split whose parts cannot be distinguished, ``unknown``.
@@ -52,7 +68,7 @@ def classify_outcome(item: PlanItem, categories: frozenset[str] | None) -> Outco
     if categories is None:
         return Outcome("refused", no_transaction(item))
     if item.category_ledger_id in categories:
-        if _may_contain_another_part(item, categories):
+        if _may_contain_another_part(item, categories, replaced):
             return Outcome("changed_elsewhere", describe_categories(categories))
         return Outcome("would_change")
     had_category = item.updated_category_ledger_id in item.opposing_ledger_ids
@@ -66,13 +82,14 @@ def classify_outcome(item: PlanItem, categories: frozenset[str] | None) -> Outco
     return Outcome("already_done")
 
 
-def _may_contain_another_part(item: PlanItem, categories: frozenset[str]) -> bool:
+def _may_contain_another_part(item: PlanItem, categories: frozenset[str], replaced: Mapping[str, str]) -> bool:
     """Whether another user may have moved another part of the split into the category that the item replaces.
 
-    Then a part is gone, no other category has appeared instead, and no other item of the plan joins parts.
+    Then a part is gone that this plan has not replaced, no other category has appeared instead, and no other item of
+    the plan joins parts.
     """
-    gone = item.opposing_ledger_ids - categories
-    appeared = categories - item.opposing_ledger_ids
+    gone = item.opposing_ledger_ids - categories - replaced.keys()
+    appeared = categories - item.opposing_ledger_ids - set(replaced.values())
     joined_by_plan = item.opposing_ledger_ids & (item.planned_ledger_ids - {item.updated_category_ledger_id})
     return len(gone) > len(appeared) and not joined_by_plan
 

@@ -181,7 +181,7 @@ class _Run:
         return None if self._is_as_expected(change, now) else Outcome("changed_elsewhere", describe_categories(now))
 
     def _may_still_change(self, change: SentChange) -> bool:
-        return not change.done and self._attempts.may_change(change, self._read_at)
+        return not self._attempts.has_done(change) and self._attempts.may_change(change, self._read_at)
 
     def _joins(self, change: SentChange, now: frozenset[str]) -> bool:
         """Whether the new category of a change was or became that of another part of the split too."""

@@ -64,8 +64,10 @@ def verify_plan(client: LedgerClient, plan: Plan, *, journal: str | Path | None 
     plan.require_instance(client.instance_id)
     _read_attempts(client, plan, journal)  # an unusable journal is refused before the books are read
     items, read_at = plan.items, dt.datetime.now(dt.UTC)
-    found = classify_outcomes(items, read_categories(client, items))
+    categories = read_categories(client, items)
     attempts = _read_attempts(client, plan, journal)  # with those made in the meantime
+    done = [] if attempts is None else [item for item in items if attempts.has_done(item)]
+    found = classify_outcomes(items, categories, done)
     return outcomes_frame(items, {item: _verified(item, found[item], attempts, read_at) for item in items})
 
 

@@ -1,9 +1,12 @@
 """Joining parts of a split is refused, unless it is allowed, because it cannot be undone."""
 
+from decimal import Decimal
+
 import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError
+from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTransaction
 
 
 @pytest.fixture
@@ -68,3 +71,48 @@ def test_books_that_changed_since_the_plan(books, build, plan, tmp_path):
     frame = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
     assert build.outcomes(frame)["txn_split"] == "refused"
     assert [row["transaction_id"] for row in books.audit()].count("txn_split") == 1
+
+
+@pytest.fixture
+def three_parts(books, build):
+    """Post a split of three parts, and return a plan of two items that both join the third."""
+    parts = (books.outflow, books.software, books.rent)
+    lines = [NewLine(one, "debit", Decimal(number)) for number, one in enumerate(parts, start=1)]
+    transaction = NewTransaction("MARKET", id="txn_market")
+    cash = NewLine(books.bank, "credit", Decimal(6), transaction=transaction)
+    books.post(NewJournalEntry(build.NOON, "Market", (cash, *lines)))
+    options = {"opposing": parts, "entry": "market"}
+    return build.plan(
+        books.instance,
+        *(build.item("txn_market", books.bank, one, books.rent, **options) for one in parts[:2]),
+    )
+
+
+def join_first(books, build, plan, journal):
+    """Run a plan that is killed before its second change."""
+    with books.connected(build.Faulty(on_put=build.only(2, "killed"))) as client, pytest.raises(KeyboardInterrupt):
+        aa.apply_plan(client, plan, journal=journal, confirm=True, allow_irreversible=True)
+
+
+def test_joins_of_one_split_are_resumed(books, build, three_parts, tmp_path):
+    """Where a killed run joined one part, the same journal shows that no other user did, and joins the other part."""
+    join_first(books, build, three_parts, tmp_path / "journal")
+    verified = aa.verify_plan(books.client, three_parts, journal=tmp_path / "journal")
+    assert "changed_elsewhere" not in set(verified["outcome"])
+    options = {"journal": tmp_path / "journal", "confirm": True, "allow_irreversible": True}
+    frame = aa.apply_plan(books.client, three_parts, **options)
+    assert sorted(frame["outcome"]) == ["already_done", "done"]
+    assert len(books.audit()) == 2
+
+
+def test_a_part_that_another_user_joined_in_the_meantime(books, build, three_parts, tmp_path):
+    """If another user then moves the joined parts into the part that is left, it is not changed."""
+    join_first(books, build, three_parts, tmp_path / "journal")
+    left = three_parts.items[1].category_ledger_id
+    books.client.recategorize_transaction(
+        books.bank, "txn_market", updated_category_ledger_id=left, category_ledger_id=books.rent
+    )
+    options = {"journal": tmp_path / "journal", "confirm": True, "allow_irreversible": True}
+    frame = aa.apply_plan(books.client, three_parts, **options)
+    assert set(frame["outcome"]) == {"changed_elsewhere"}
+    assert len(books.audit()) == 2
