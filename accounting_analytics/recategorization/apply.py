@@ -274,6 +274,7 @@ class _Run:
         """Classify a batch before it is sent, considering what earlier runs with this journal did."""
         self._categories = self._read_categories(items)
         found = classify_outcomes(items, self._categories, self._done(items))
+        self._journal_completed(found)
         found |= {
             item: _AFTER_DONE[result.outcome]
             for item, result in found.items()
@@ -282,6 +283,17 @@ class _Run:
         found = self._guards.refuse(found, self._categories)
         self._pending |= {item for item, result in found.items() if result.outcome == "would_change"}
         return found | {item: self._known(item, found[item]) for item in items if found[item].outcome == "refused"}
+
+    def _journal_completed(self, found: Mapping[PlanItem, Outcome]) -> None:
+        """Record items that the books show to be done, and that an earlier run sent without recording a response.
+
+        Otherwise they would be sent again after they were undone.
+        """
+        attempts = self._journal.earlier_attempts
+        for item, outcome in found.items():
+            if outcome.outcome == "already_done" and item in attempts and not attempts.has_done(item):
+                self._journal.append("outcome", item, **outcome._asdict())
+        self._journal.sync()
 
     def _done(self, items: Iterable[PlanItem]) -> Iterator[PlanItem]:
         """Yield the items of the same journal entries that runs with this journal have carried out."""

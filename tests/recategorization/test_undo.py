@@ -179,6 +179,30 @@ def test_interrupted_undo_is_resumed(books, build, applied, tmp_path):
     assert sorted(outcomes["outcome"]) == ["already_done", "already_done", "done", "done"]
 
 
+def test_undo_of_a_change_whose_response_was_not_recorded(books, build, many, tmp_path):
+    """A resumed run records that the change of a killed run is done: it can be undone, and is not sent again then."""
+    plan, journal = many(1), tmp_path / "journal"
+
+    def killed():
+        raise KeyboardInterrupt
+
+    transport = build.Faulty(on_put=lambda *_: "lost after", on_get=lambda *_: killed if transport.puts else None)
+    with books.connected(transport) as client, pytest.raises(KeyboardInterrupt):
+        aa.apply_plan(client, plan, journal=journal, confirm=True)
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text(
+        "".join(line for line in lines if '"event": "unknown"' not in line)
+    )  # killed before the response
+    resumed = aa.apply_plan(books.client, plan, journal=journal, confirm=True)
+    assert resumed["outcome"].tolist() == ["already_done"]
+    undo = aa.undo_plan(books.client, journal)
+    aa.apply_plan(books.client, undo, journal=tmp_path / "undo", confirm=True)
+    assert aa.undo_plan(books.client, journal).plan_id == undo.plan_id
+    again = aa.apply_plan(books.client, plan, journal=journal, confirm=True)
+    assert again["outcome"].tolist() == ["changed_elsewhere"]
+    assert len(books.audit()) == 2
+
+
 def test_refused_changes_have_nothing_to_undo(books, build, plan, tmp_path):
     """A change that the service refused is not part of the undo."""
     with books.connected(build.Faulty(on_put=build.only(2, 422))) as client:
