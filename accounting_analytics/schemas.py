@@ -304,6 +304,7 @@ class Queue(Table):
 
     `amount` is positive into cash and negative out of cash; `category_amount` is its uncategorized part, null where
     that is not certain. `opposing_ledger_ids` are all categories of the transaction: several if it is split.
+    `local_date` is that of the line entries, where they have it or the zone of their load is known.
     """
 
     transaction_id: Series[str]
@@ -312,6 +313,7 @@ class Queue(Table):
     line_entry_id: Series[str]
     journal_entry_id: Series[str]
     datetime: Series[Instant]
+    local_date: Series[pd.Timestamp] | None = pandera.Field(nullable=True)
     amount: Series[Any]
     direction: Series[str] = pandera.Field(isin=["inflow", "outflow"])
     description: Series[str]

@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from accounting_analytics.ledger_names import LedgerNames
 
 
-def add_rule(path: str | Path, queue: pd.DataFrame, key: str, category: str, ledgers: pd.DataFrame) -> str:
+def add_rule(
+    path: str | Path,
+    queue: pd.DataFrame,
+    key: str,
+    category: str,
+    ledgers: pd.DataFrame,
+    *,
+    day_of_month: str | None = None,
+) -> str:
     """Append a rule for the merchant, direction and account of a group or a transaction to a rules file.
 
     The file keeps its text, comments included, and is created if missing. The rule is the last of the file, so
@@ -42,6 +50,8 @@ def add_rule(path: str | Path, queue: pd.DataFrame, key: str, category: str, led
         Id, unique name or path of the category.
     ledgers : DataFrame
         :class:`~accounting_analytics.schemas.Ledgers`.
+    day_of_month : str, optional
+        Only these days of each month, such as ``1-5, 15``.
 
     Returns
     -------
@@ -63,12 +73,16 @@ def add_rule(path: str | Path, queue: pd.DataFrame, key: str, category: str, led
         msg = f"{quote(key)} has no description, so no rule can match it; decide it by hand"
         raise InputError(msg)
     account, direction, merchant = (str(row[name]) for name in ("ledger_id", "direction", "merchant"))
+    days = {} if day_of_month is None else {"day_of_month": day_of_month}
     values = {
-        "name": f"{merchant.casefold()}, {direction}, {chart.names.name(account)}",
+        "name": ", ".join(
+            [merchant.casefold(), direction, chart.names.name(account), *(f"day {one}" for one in days.values())]
+        ),
         "merchant": merchant,
         "category": _written(chart.find(category), chart.names),
         "direction": direction,
         "ledger": _written(account, chart.names),
+        **days,
     }
     rule = _toml(values)
     _append(file, rule)

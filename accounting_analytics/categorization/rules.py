@@ -6,17 +6,32 @@ r"""Rules: conditions on a transaction and the category that follows, read from 
     name = "coffee"
     contains = "SQ *"                      # or: regex = '^SQ \*(BLUE|RED)', or: merchant = "Blue Bottle"
     category = "Expenses:Meals"            # a ledger's id, its name where that is unique, or its path
-    direction = "outflow"                  # optional, as are min_amount, max_amount, ledger, tag and comment
-    max_amount = 100.00                    # of the whole transaction, without its sign
+    direction = "outflow"                  # optional, as are all other keys
+    max_amount = 100.00                    # and min_amount: of the whole transaction, without its sign
     ledger = "Operating Account"           # only transactions of this account: id, unique name or path
+    day_of_month = "1-5, 15"               # only on these local days of each month; a single day may be a number
     tag = "tag_17"                         # only transactions with this tag: its id
     comment = "team lunch on Fridays"
     exact = true                           # optional: the command ``categorize`` may apply it without a person
 
-The first matching rule decides, so the order in the file is the priority of the rules, and a rule always stops the
-search: there are no keys for either. ``merchant`` compares the normalized name of
-:mod:`accounting_analytics.categorization.merchants`, which ``group_queue`` shows. ``contains`` and ``regex`` ignore
-case and treat each run of white space as one space.
+The first matching rule decides. The order in the file is the only priority and every match stops the search, so there
+are no keys for either: a rule for a special case is written before the general rule, as in ::
+
+    [[rule]]
+    name = "rent of the shop"              # decides first, on the days it names
+    contains = "GREENPOINT PROPERTIES"
+    day_of_month = "1-5"
+    category = "Rent"
+
+    [[rule]]
+    name = "repairs of the landlord"       # decides what is left
+    contains = "GREENPOINT PROPERTIES"
+    category = "Repairs"
+
+``report_rules`` names each rule that earlier ones leave nothing to decide.
+
+``merchant`` compares the normalized name of :mod:`accounting_analytics.categorization.merchants`, which ``group_queue``
+shows. ``contains`` and ``regex`` ignore case and treat each run of white space as one space.
 Regular expressions are RE2's: without lookaround and backreferences, so that matching time is linear in the text.
 
 Each condition is one entry of ``CONDITIONS``: a function that parses its value and one that matches transactions.
@@ -54,6 +69,8 @@ if TYPE_CHECKING:
 
 _RULE_HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
 _DIRECTIONS = ("inflow", "outflow")
+_DAYS = re.compile(r"(\d{1,2})(?:\s*-\s*(\d{1,2}))?")
+_LAST_DAY = 31
 
 
 class Transactions:
@@ -80,6 +97,25 @@ class Transactions:
     def merchants(self) -> npt.NDArray[np.object_]:
         """Normalized name of each merchant."""
         return np.array(merchants(self._queue["description"]), object)
+
+    @cached_property
+    def days(self) -> npt.NDArray[np.int64]:
+        """Local day of the month of each transaction.
+
+        Raises
+        ------
+        RulesError
+            Local dates are not known.
+        """
+        if "local_date" not in self._queue or self._queue["local_date"].isna().any():
+            msg = (
+                "local dates are not known: the line entries have no column local_date and state no load, or are of "
+                "the zone localtime; load them with time_zone=..., or read them with read_line_entries(path, "
+                "time_zone=...)"
+            )
+            raise RulesError(msg)
+        days: npt.NDArray[np.int64] = self._queue["local_date"].dt.day.to_numpy(np.int64)
+        return days
 
     @cached_property
     def tag_ids(self) -> list[set[str]]:
@@ -155,10 +191,20 @@ class Rule:
         return ", ".join(f"{key} {value}" for key, value in self.conditions.items())
 
     def match(self, transactions: Transactions) -> Matches:
-        """Which transactions meet all conditions."""
+        """Which transactions meet all conditions.
+
+        Raises
+        ------
+        RulesError
+            A condition needs what is not known of the transactions; the message names the rule.
+        """
         matches = np.ones(len(transactions.sizes), np.bool_)
         for key, value in self.conditions.items():
-            matches &= CONDITIONS[key].match(transactions, value)
+            try:
+                matches &= CONDITIONS[key].match(transactions, value)
+            except RulesError as error:
+                msg = f"rule {self.name!r}{_at_line(self.line)}: {key}: {error}"
+                raise RulesError(msg) from None
         return matches
 
 
@@ -350,6 +396,37 @@ def _parse_bound(value: object) -> Decimal:
     return amount
 
 
+class Days(frozenset[int]):
+    """Days of a month."""
+
+    def __str__(self) -> str:
+        """Write them as ``1 or 15``."""
+        return " or ".join(map(str, sorted(self)))
+
+
+def _parse_days(value: object) -> Days:
+    """Days of a number, of text such as ``1-5, 15``, or of a list of both."""
+    parts = value if isinstance(value, list) else [value]
+    texts = [text for part in parts for text in (part.split(",") if isinstance(part, str) else [part])]
+    found = Days(day for text in texts for day in _parse_range(text))
+    if not found:
+        msg = f"must be days such as 1, [1, 15] or '28-31', not {quote(value)}"
+        raise RulesError(msg)
+    return found
+
+
+def _parse_range(value: object) -> range:
+    """Days from the first to the last, inclusive."""
+    text = str(value).strip() if isinstance(value, int | str) and not isinstance(value, bool) else ""
+    match = _DAYS.fullmatch(text)
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+    if not 1 <= first <= last <= _LAST_DAY:
+        wraps = f"; write '{first}-{_LAST_DAY}, 1-{last}'" if 1 <= last < first <= _LAST_DAY else ""
+        msg = f"must be days from 1 to {_LAST_DAY}, such as 1, [1, 15] or '28-31', not {quote(value)}{wraps}"
+        raise RulesError(msg)
+    return range(first, last + 1)
+
+
 def _match_pattern(transactions: Transactions, pattern: str) -> Matches:
     matches = pc.match_substring_regex(transactions.descriptions, pattern, ignore_case=True)
     return np.asarray(matches.to_numpy(zero_copy_only=False), np.bool_)
@@ -369,6 +446,7 @@ CONDITIONS: dict[str, Condition] = {
     "min_amount": Condition(_parse_bound, lambda rows, bound: rows.sizes >= bound),
     "max_amount": Condition(_parse_bound, lambda rows, bound: rows.sizes <= bound),
     "ledger": Condition(_parse_text, lambda rows, text: rows.ledger_ids == rows.account_ids[text]),
+    "day_of_month": Condition(_parse_days, lambda rows, days: np.isin(rows.days, list(days))),
     "tag": Condition(_parse_text, lambda rows, tag: np.array([tag in tags for tags in rows.tag_ids], np.bool_)),
 }
 """Every condition that a rule may state, by its key in the file."""

@@ -10,9 +10,11 @@ from accounting_analytics.arguments import require_type
 from accounting_analytics.categorization.uncategorized_ledgers import uncategorized_ledgers
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import FrameError
-from accounting_analytics.frame_columns import exact_frame, negated, split_lists
+from accounting_analytics.frame_columns import LOCAL_DATE, convert, exact_frame, negated, split_lists
 from accounting_analytics.ledger_names import LedgerNames
+from accounting_analytics.load_metadata import read_load_metadata
 from accounting_analytics.messages import join_ids
+from accounting_analytics.periods import LOCALTIME, zone
 from accounting_analytics.schemas import Ledgers, Queue
 
 if TYPE_CHECKING:
@@ -63,7 +65,7 @@ def uncategorized_queue(
     ledgers = Ledgers.checked(ledgers)
     names = LedgerNames.from_frame(ledgers)
     exact = exact_frame(line_entries, ["signed_amount"])
-    line_entries = exact.frame
+    line_entries = _with_local_dates(exact.frame)
     uncategorized = uncategorized_ledgers(
         ledgers,
         inflow_ledger_id=_find_given(inflow_ledger_id, names),
@@ -80,7 +82,7 @@ def uncategorized_queue(
 
 def categorized_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
     """Transactions that have one category already, with the columns of the queue; amounts are Arrow decimals."""
-    lines = exact_frame(line_entries, ["signed_amount"]).frame
+    lines = _with_local_dates(exact_frame(line_entries, ["signed_amount"]).frame)
     transactions = _cash_transactions(lines, ledgers)
     opposing = split_lists(transactions["opposing_ledger_ids"]).rename("category_ledger_id")
     matching = transactions.join(opposing[~opposing.index.duplicated(keep=False)], how="inner")
@@ -115,6 +117,17 @@ def _with_opposing(transactions: pd.DataFrame, uncategorized: set[str]) -> pd.Da
     return opposing.drop_duplicates(["transaction_id", "category_ledger_id"])
 
 
+def _with_local_dates(line_entries: pd.DataFrame) -> pd.DataFrame:
+    """Line entries with their local dates, where the zone of the load is known."""
+    if "local_date" in line_entries:
+        return line_entries.assign(local_date=convert(line_entries["local_date"], LOCAL_DATE))
+    load = read_load_metadata(line_entries)
+    if load is None or load["time_zone"] == LOCALTIME:
+        return line_entries
+    local = line_entries["datetime"].dt.tz_convert(zone(load["time_zone"])).dt.tz_localize(None)
+    return line_entries.assign(local_date=local.dt.normalize().astype(LOCAL_DATE))
+
+
 def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.DataFrame:
     amount, side = matching["signed_amount"], matching["debit_credit"]
     is_inflow = (amount > 0) | ((amount == 0) & (side == DebitCredit.DEBIT))
@@ -126,6 +139,7 @@ def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.Dat
             "line_entry_id": matching["id"],
             "journal_entry_id": matching["journal_entry_id"],
             "datetime": matching["datetime"],
+            **({"local_date": matching["local_date"]} if "local_date" in matching else {}),
             "amount": amount,
             "direction": pd.Series("inflow", index=matching.index, dtype="str").where(is_inflow, "outflow"),
             "description": _descriptions(matching),

@@ -124,6 +124,9 @@ QueueKey = Annotated[
     str, typer.Argument(metavar="GROUP", help="Group of `queue`, or transaction id.", show_default=False)
 ]
 NewCategory = Annotated[str, typer.Option("--category", help="Category: id, unique name or path.", show_default=False)]
+DayOfMonth = Annotated[
+    str | None, typer.Option("--day-of-month", help="Only on these local days of each month, such as 1-5,15.")
+]
 PlanOutput = Annotated[Path, typer.Option("--output", help="Plan file to write (CSV).")]
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file written by `plan`.", show_default=False)]
 Journal = Annotated[Path, typer.Option("--journal", help="Journal of the run; written before each change.")]

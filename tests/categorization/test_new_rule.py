@@ -43,6 +43,18 @@ def test_rule_is_appended(books, queue, tmp_path, newline):
     assert proposed[columns].to_numpy().tolist() == decided[columns].to_numpy().tolist()
 
 
+def test_rule_of_some_days(books, queue, tmp_path):
+    """The days are part of the rule and of its name; days that cannot be leave the file unchanged."""
+    file = tmp_path / "rules.toml"
+    group = group_queue(queue)["group_id"][0]
+    rule = add_rule(file, queue, group, "meals", books.ledgers, day_of_month="1-5, 15")
+    days = 'day_of_month = "1-5, 15"\n'
+    assert rule == ADDED.replace('Card"\nmerchant', 'Card, day 1-5, 15"\nmerchant') + days
+    with pytest.raises(RulesError, match="day_of_month: must be days from 1 to 31"):
+        add_rule(file, queue, group, "meals", books.ledgers, day_of_month="32")
+    assert file.read_text() == rule
+
+
 def test_rule_of_a_transaction_in_a_new_file(books, queue, tmp_path):
     """A transaction gives the rule of its group, and a missing file is created."""
     file = tmp_path / "rules.toml"

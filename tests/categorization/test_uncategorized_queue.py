@@ -1,13 +1,16 @@
 """The queue: which transactions are uncategorized, their direction and their amount."""
 
+import datetime as dt
 from decimal import Decimal
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from accounting_analytics.categorization import uncategorized_queue
 from accounting_analytics.errors import FrameError, InputError
+from accounting_analytics.load_metadata import attach_load_metadata
 from accounting_analytics.schemas import LineEntries, Queue
 
 
@@ -173,6 +176,21 @@ def test_incomplete_frames_are_refused(books):
         uncategorized_queue(lines.drop(columns="opposing_ledger_ids"), books.ledgers)
     with pytest.raises(FrameError, match="'bank'"):
         uncategorized_queue(lines, books.ledgers[books.ledgers["id"] != "bank"])
+
+
+def test_local_dates(books):
+    """They are those of the line entries, else of the zone of the load; without either they are not a column."""
+    lines = books.lines([("bank", "-1.00"), ("out", "1.00")])
+    assert "local_date" not in uncategorized_queue(lines, books.ledgers)
+    loaded = lines.copy()
+    attach_load_metadata(loaded, {"time_zone": "Pacific/Auckland"})
+    (date,) = uncategorized_queue(loaded, books.ledgers)["local_date"]
+    assert date == pd.Timestamp("2025-03-11")
+    attach_load_metadata(loaded, {"time_zone": "localtime"})
+    assert "local_date" not in uncategorized_queue(loaded, books.ledgers)
+    for own in (pd.Timestamp("2025-03-09"), dt.date(2025, 3, 9)):
+        (date,) = uncategorized_queue(loaded.assign(local_date=own), books.ledgers)["local_date"]
+        assert date == pd.Timestamp("2025-03-09")
 
 
 def test_no_lines_no_queue(books):

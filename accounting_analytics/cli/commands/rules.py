@@ -10,6 +10,7 @@ from accounting_analytics.cli.options import (
     AllRows,
     AsJson,
     Checkpoint,
+    DayOfMonth,
     DryRun,
     EndDate,
     NewCategory,
@@ -78,6 +79,7 @@ def append_rule(
     category: NewCategory,
     start_date: StartDate,
     end_date: EndDate,
+    day_of_month: DayOfMonth = None,
     time_zone: TimeZone = None,
     checkpoint: Checkpoint = None,
     profile: Profile = None,
@@ -93,5 +95,6 @@ def append_rule(
     options = LoadOptions(checkpoint, dry_run=False, as_json=False)
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
         ledgers, uncategorized = load_queue(client, (start_date, end_date, zone), options)
-    typer.echo(add_rule(file, uncategorized, group, category, ledgers), nl=False)
+    rule = add_rule(file, uncategorized, group, category, ledgers, day_of_month=day_of_month)
+    typer.echo(rule, nl=False)
     print_message(f"appended to {file}; try it: accounting-analytics rules test {file}")
