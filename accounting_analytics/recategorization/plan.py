@@ -34,7 +34,7 @@ from accounting_analytics.schemas import PlanItems, PlanPreview
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from accounting_analytics.cash_flow_report import CashFlowReport
@@ -123,10 +123,12 @@ class Plan:
     def items(self) -> list[PlanItem]:
         """The items, in the order of the plan."""
         frame = self._frame
-        planned = frame.groupby("journal_entry_id")["updated_category_ledger_id"].agg(frozenset)
-        columns = {name: frame[name] for name in PlanItem._fields if name in frame}
+        planned: dict[str, set[str]] = defaultdict(set)
+        for entry_id, ledger_id in zip(frame["journal_entry_id"], frame["updated_category_ledger_id"], strict=True):
+            planned[entry_id].add(ledger_id)
+        columns: dict[str, Iterable[Any]] = {name: frame[name] for name in PlanItem._fields if name in frame}
         columns["opposing_ledger_ids"] = frame["opposing_ledger_ids"].map(split_list).map(frozenset)
-        columns["planned_ledger_ids"] = frame["journal_entry_id"].map(planned)
+        columns["planned_ledger_ids"] = [frozenset(planned[entry_id]) for entry_id in frame["journal_entry_id"]]
         return [PlanItem(*row) for row in zip(*columns.values(), strict=True)]
 
     @property
