@@ -80,7 +80,7 @@ def export_csv(
         currency=currency,
         fiscal_year_start_month=fiscal_year_start_month,
     )
-    tables = prepared.tables()
+    tables = prepared.star_schema().tables()
     try:
         with folder.new_version() as version:
             if folder.current:

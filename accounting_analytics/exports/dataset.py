@@ -28,15 +28,17 @@ from accounting_analytics.exports.star_schema.tables import (
     FACT_LINE_ENTRY,
     FACT_PERIOD_BALANCE,
     STAR_SCHEMA,
+    TABLES,
 )
 from accounting_analytics.messages import join_ids
 from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
+    from accounting_analytics.exports.star_schema.build import StarSchema
     from accounting_analytics.exports.star_schema.tables import StarTable
 
 _FIXED_BY_FIRST_EXPORT = ("time_zone", "scale", "currency", "fiscal_year_start_month")
@@ -68,12 +70,11 @@ class Part(NamedTuple):
 
 def write_dataset(
     folder: Path,
-    tables: Mapping[str, pa.Table],
+    star: StarSchema,
     manifest: Manifest,
     previous: Manifest | None = None,
     *,
-    months: Iterable[str],
-    kept: Iterable[ExportedFile] = (),
+    kept: Sequence[ExportedFile] = (),
 ) -> Manifest:
     """Write the files of tables and, last, the manifest; a file that is the same as before is linked, not copied.
 
@@ -81,25 +82,25 @@ def write_dataset(
     ----------
     folder : Path
         An empty folder.
-    tables : mapping of str to pyarrow.Table
-        The tables of the star schema.
+    star : StarSchema
+        Its facts are written month by month; a month without rows gets files too.
     manifest : Manifest
         What the files contain; the list of files is added.
     previous : Manifest, optional
         The current version.
-    months : iterable of str
-        Months to write; a month without rows gets files too.
-    kept : iterable of ExportedFile
+    kept : sequence of ExportedFile
         Files of the current version that stay as they are.
 
     Raises
     ------
+    FrameError
+        An amount of the report, or a sum, has more than 18 digits.
     OSError
         A file cannot be written.
     """
     known = {file.name: file for file in previous.files} if previous else {}
-    loads = {row["month"]: row for row in tables[DIM_LOAD.name].to_pylist()}
-    files = [_write_part(folder, part, _file_metadata(part, manifest, loads)) for part in _parts(tables, months)]
+    loads = {row["month"]: row for row in star.dimensions[DIM_LOAD.name].to_pylist()}
+    files = [_write_part(folder, part, _file_metadata(part, manifest, loads)) for part in _parts(star)]
     same = [file for file in files if known.get(file.name) == file]
     if previous:
         for file in (*same, *kept):
@@ -112,15 +113,11 @@ def write_dataset(
 
 def replace_months(
     folder: Path,
-    tables: Mapping[str, pa.Table],
+    star: StarSchema,
     manifest: Manifest,
     previous: Manifest,
-    *,
-    discovered: Collection[str],
 ) -> Manifest:
-    """Write the files of the months in `tables`, and link those of all other months of the current version.
-
-    `discovered` are the ids of the ledgers whose line entries were loaded.
+    """Write the files of the months in `star`, and link those of all other months of the current version.
 
     Raises
     ------
@@ -132,15 +129,15 @@ def replace_months(
     """
     require_same_settings(previous, **{name: getattr(manifest, name) for name in _FIXED_BY_FIRST_EXPORT})
     old = {table.name: read_table(previous, table) for table in STAR_SCHEMA if not table.is_partitioned}
-    require_whole_months(old[DIM_LOAD.name], tables[DIM_LOAD.name])
-    months = tables[DIM_LOAD.name]["month"].to_pylist()
-    kept = [file for file in previous.files if file.month is not None and file.month not in set(months)]
-    _require_same_ledgers(previous, discovered, set(months))
-    merged = {**tables, **merge_dimensions(old, tables, manifest.fiscal_year_start_month)}
+    require_whole_months(old[DIM_LOAD.name], star.dimensions[DIM_LOAD.name])
+    months = set(star.dimensions[DIM_LOAD.name]["month"].to_pylist())
+    kept = [file for file in previous.files if file.month is not None and file.month not in months]
+    _require_same_ledgers(previous, set(star.books.ledgers["id"]), months)
+    merged = merge_dimensions(old, star.dimensions, manifest.fiscal_year_start_month)
     loads, ledgers = merged[DIM_LOAD.name], merged[DIM_LEDGER.name]
     names = dict(zip(ledgers["ledger_id"].to_pylist(), ledgers["name"].to_pylist(), strict=True))
     balances = read_table(replace(previous, files=tuple(kept)), FACT_PERIOD_BALANCE)
-    new_balances = tables[FACT_PERIOD_BALANCE.name].drop_columns("month")
+    new_balances = star.balances.monthly.drop_columns("month")
     gaps = gaps_between_months(pa.concat_tables([balances, new_balances]), names)
     whole = replace(
         manifest,
@@ -150,7 +147,7 @@ def replace_months(
         verdict=_verdict_of_months(loads),
         notes=(*manifest.notes, *gaps),
     )
-    return write_dataset(folder, merged, whole, previous, months=months, kept=kept)
+    return write_dataset(folder, star._replace(dimensions=merged), whole, previous, kept=kept)
 
 
 def require_same_settings(previous: Manifest, **settings: object) -> None:
@@ -214,16 +211,14 @@ def describe_file(path: Path, part: Part) -> ExportedFile:
     return ExportedFile(part.name, part.table.name, part.month, part.rows.num_rows, control_totals(part.rows), digest)
 
 
-def _parts(tables: Mapping[str, pa.Table], months: Iterable[str]) -> Iterator[Part]:
-    """Divide tables into the rows of files."""
-    listed = list(months)
-    for table in STAR_SCHEMA:
-        rows = tables[table.name]
-        if not table.is_partitioned:
-            yield Part(table, None, rows.sort_by([(name, "ascending") for name in table.key]))
-            continue
-        for month in listed:
-            yield Part(table, month, rows.filter(pc.equal(rows["month"], month)).drop_columns("month"))
+def _parts(star: StarSchema) -> Iterator[Part]:
+    """Divide the tables into the rows of files, those of a month after those of the month before."""
+    for month, facts in star.facts_by_month():
+        for name, rows in facts.items():
+            yield Part(TABLES[name], month, rows.drop_columns("month"))
+    for name, rows in star.dimensions.items():
+        table = TABLES[name]
+        yield Part(table, None, rows.sort_by([(column, "ascending") for column in table.key]))
 
 
 def _write_part(folder: Path, part: Part, metadata: dict[str, str]) -> ExportedFile:

@@ -103,7 +103,7 @@ def export_duckdb(
     prepared = PreparedExport.of_frames(
         path.parent, line_entries, ledgers, report, currency=currency, fiscal_year_start_month=fiscal_year_start_month
     )
-    tables = prepared.tables()
+    tables = prepared.star_schema().tables()
     try:
         digest = _replace_database(path, tables, prepared.books.scale)
     except (OSError, import_extra("duckdb", "scale").Error) as error:

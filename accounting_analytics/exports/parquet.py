@@ -65,7 +65,7 @@ def export_parquet(
         cannot be written, or the months cannot be combined with the earlier export.
     """
     folder = VersionFolder(output)
-    books, manifest = prepared = PreparedExport.of_frames(
+    prepared = PreparedExport.of_frames(
         folder.path / CURRENT,
         line_entries,
         ledgers,
@@ -73,15 +73,15 @@ def export_parquet(
         currency=currency,
         fiscal_year_start_month=fiscal_year_start_month,
     )
-    tables = prepared.tables()
+    manifest, star = prepared.manifest, prepared.star_schema()
     try:
         with folder.new_version() as version:
             previous = None if folder.current is None else Manifest.load(folder.current)
             if previous:
                 require_files_of(previous, ".parquet")
             if replace_months and previous:
-                return replace_months_of(version, tables, manifest, previous, discovered=set(books.ledgers["id"]))
-            return write_dataset(version, tables, manifest, previous, months=tables["dim_load"]["month"].to_pylist())
+                return replace_months_of(version, star, manifest, previous)
+            return write_dataset(version, star, manifest, previous)
     except OSError as error:
         msg = f"the export to {output} failed ({error.strerror or error}); the previous content is unchanged"
         raise InputError(msg) from error

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from accounting_analytics.arguments import to_path
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.manifest import Manifest
-from accounting_analytics.exports.star_schema.build import build_star_schema
+from accounting_analytics.exports.star_schema.build import StarSchema
 from accounting_analytics.exports.star_schema.exported_books import ExportedBooks
 from accounting_analytics.exports.verdict import describe_agreement
 from accounting_analytics.messages import quote
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
     from accounting_analytics.cash_flow_report import CashFlowReport
 
@@ -66,15 +65,15 @@ class PreparedExport(NamedTuple):
         )
         return cls(books, manifest)
 
-    def tables(self) -> dict[str, pa.Table]:
-        """Build the tables of the star schema.
+    def star_schema(self) -> StarSchema:
+        """Build balances and dimensions of the star schema.
 
         Raises
         ------
         FrameError
-            An amount or a sum has more than 18 digits.
+            An amount or a balance has more than 18 digits.
         """
-        return build_star_schema(
+        return StarSchema.from_books(
             self.books,
             verdict=self.manifest.verdict,
             currency=self.manifest.currency,

@@ -16,7 +16,7 @@ from accounting_analytics.arguments import to_path
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.control_totals import control_totals
 from accounting_analytics.exports.manifest import MANIFEST, Manifest
-from accounting_analytics.exports.star_schema.tables import DIM_LOAD, FACT_LINE_ENTRY, KEYS, STAR_SCHEMA
+from accounting_analytics.exports.star_schema.tables import DIM_LOAD, FACT_LINE_ENTRY, KEYS, STAR_SCHEMA, TABLES
 from accounting_analytics.exports.version_folder import CURRENT
 from accounting_analytics.json_text import to_json_text
 from accounting_analytics.messages import fit_terminal, join_ids, printable, shorten
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from accounting_analytics.exports.star_schema.tables import StarTable
 
 _CHECKED = "Checked: every file, its columns, rows, sums and sha256; keys, foreign keys, and the months of dim_load."
-_TABLES = {table.name: table for table in STAR_SCHEMA}
 
 
 class ExportDifference(NamedTuple):
@@ -169,14 +168,14 @@ def _unlisted_files(manifest: Manifest) -> Iterator[ExportDifference]:
 
 
 def _absent_tables(manifest: Manifest) -> Iterator[ExportDifference]:
-    for name in _TABLES.keys() - {file.table for file in manifest.files}:
+    for name in TABLES.keys() - {file.table for file in manifest.files}:
         yield ExportDifference(name, "table", "a file of it in the manifest", "none")
 
 
 def _differences_of_file(manifest: Manifest, file: ExportedFile) -> Iterator[ExportDifference]:
     """Compare a file with the manifest."""
     path = manifest.folder / file.name
-    if file.table not in _TABLES:
+    if file.table not in TABLES:
         yield ExportDifference(file.name, "table", "a table of the star schema", shorten(file.table))
         return
     try:
@@ -189,7 +188,7 @@ def _differences_of_file(manifest: Manifest, file: ExportedFile) -> Iterator[Exp
         yield ExportDifference(file.name, "sha256", file.sha256, digest)
     try:
         with pq.ParquetFile(path) as parquet:
-            yield from _differences_of_content(parquet, file, _schema_of_file(_TABLES[file.table], manifest.scale))
+            yield from _differences_of_content(parquet, file, _schema_of_file(TABLES[file.table], manifest.scale))
     except (pa.ArrowException, OSError, ValueError) as error:
         yield ExportDifference(file.name, "content", "a Parquet file", shorten(f"not readable: {error}", limit=200))
 
@@ -233,7 +232,7 @@ class _ReadTables:
 
     def __init__(self, manifest: Manifest, readable: list[ExportedFile]) -> None:
         self._manifest = manifest
-        self._readable = {name: [file for file in readable if file.table == name] for name in _TABLES}
+        self._readable = {name: [file for file in readable if file.table == name] for name in TABLES}
         self._complete = {
             name
             for name, files in self._readable.items()
@@ -246,7 +245,7 @@ class _ReadTables:
             yield from self._repeated_keys(table)
         for column, target in KEYS.items():
             if column != "month" and target in self._complete:
-                yield from self._orphans(column, _TABLES[target])
+                yield from self._orphans(column, TABLES[target])
         if DIM_LOAD.name in self._complete:
             yield from self._months()
 

@@ -1,8 +1,11 @@
-"""Build all tables of the star schema."""
+"""Build the tables of the star schema: dimensions and balances of the whole period, facts a few months at a time."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from accounting_analytics.exports.star_schema import tables
 from accounting_analytics.exports.star_schema.calendar import date_dimension
@@ -11,45 +14,96 @@ from accounting_analytics.exports.star_schema.cash_movements import CashMovement
 from accounting_analytics.exports.star_schema.dimensions import (
     cash_ledger_dimension,
     ledger_dimension,
+    line_entry_tags,
     load_dimension,
-    tag_tables,
+    tag_dimension,
     transaction_dimension,
 )
+from accounting_analytics.exports.star_schema.exported_books import name_of_month
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from collections.abc import Iterator
 
     from accounting_analytics.exports.star_schema.exported_books import ExportedBooks
 
 _NAMES_IN_LINES = {"line_entry_id": "id", "datetime_utc": "datetime"}
+Tables = dict[str, pa.Table]
 
 
-def build_star_schema(
-    books: ExportedBooks, *, verdict: str, currency: str | None = None, fiscal_year_start_month: int = 1
-) -> dict[str, pa.Table]:
-    """Build the tables of ``STAR_SCHEMA`` by name, in its order.
+class StarSchema(NamedTuple):
+    """The tables of ``STAR_SCHEMA``; facts are built when they are asked for, a few months at a time.
 
-    Raises
-    ------
-    FrameError
-        An amount or a sum has more than 18 digits.
+    Attributes
+    ----------
+    books : ExportedBooks
+        What the facts are built from.
+    balances : CashBalances
+        Of all months, because each begins where the one before ends.
+    dimensions : dict of str to pyarrow.Table
+        By name.
     """
-    lines = {name: books.lines[_NAMES_IN_LINES.get(name, name)] for name in tables.FACT_LINE_ENTRY.columns}
-    line_entries = tables.FACT_LINE_ENTRY.from_columns(lines, books.scale)  # first: refuses amounts of too many digits
-    movements, balances = CashMovements.from_books(books), CashBalances.from_books(books)
-    ledgers = ledger_dimension(books)
-    tags, tagged_lines = tag_tables(books)
-    return {
-        "fact_line_entry": line_entries,
-        "fact_cash_flow_line": movements.flows,
-        "fact_transfer": movements.transfers,
-        "fact_daily_balance": balances.daily,
-        "fact_period_balance": balances.monthly,
-        "bridge_line_entry_tag": tagged_lines,
-        "dim_ledger": ledgers,
-        "dim_cash_ledger": cash_ledger_dimension(ledgers, books.scale),
-        "dim_date": date_dimension(books.period, fiscal_year_start_month),
-        "dim_transaction": transaction_dimension(books),
-        "dim_tag": tags,
-        "dim_load": load_dimension(books, currency=currency, verdict=verdict),
-    }
+
+    books: ExportedBooks
+    balances: CashBalances
+    dimensions: Tables
+
+    @classmethod
+    def from_books(
+        cls, books: ExportedBooks, *, verdict: str, currency: str | None = None, fiscal_year_start_month: int = 1
+    ) -> Self:
+        """Build balances and dimensions.
+
+        Raises
+        ------
+        FrameError
+            An amount or a balance has more than 18 digits.
+        """
+        tables.FACT_LINE_ENTRY.require_digits(books.lines.rename_columns({"id": "line_entry_id"}))
+        balances = CashBalances.from_books(books)
+        ledgers = ledger_dimension(books)
+        dimensions = {
+            "dim_ledger": ledgers,
+            "dim_cash_ledger": cash_ledger_dimension(ledgers, books.scale),
+            "dim_date": date_dimension(books.period, fiscal_year_start_month),
+            "dim_transaction": transaction_dimension(books),
+            "dim_tag": tag_dimension(books),
+            "dim_load": load_dimension(books, currency=currency, verdict=verdict),
+        }
+        return cls(books, balances, dimensions)
+
+    def facts_by_month(self) -> Iterator[tuple[str, Tables]]:
+        """Yield each month of the period, and the facts and the bridge of that month by name.
+
+        Raises
+        ------
+        FrameError
+            An amount of the report, or a sum, has more than 18 digits.
+        """
+        for books in self.books.in_batches():
+            facts = self._facts(books)
+            for month in map(name_of_month, books.period.months()):
+                yield month, {name: rows.filter(pc.equal(rows["month"], month)) for name, rows in facts.items()}
+
+    def _facts(self, books: ExportedBooks) -> Tables:
+        """Facts and bridge of some months; the balances are those of all months."""
+        lines = {name: books.lines[_NAMES_IN_LINES.get(name, name)] for name in tables.FACT_LINE_ENTRY.columns}
+        movements = CashMovements.from_books(books)
+        return {
+            "fact_line_entry": tables.FACT_LINE_ENTRY.from_columns(lines, books.scale),
+            "fact_cash_flow_line": movements.flows,
+            "fact_transfer": movements.transfers,
+            "fact_daily_balance": self.balances.daily,
+            "fact_period_balance": self.balances.monthly,
+            "bridge_line_entry_tag": line_entry_tags(books),
+        }
+
+    def tables(self) -> Tables:
+        """Tables of all months by name, in the order of ``STAR_SCHEMA``.
+
+        Raises
+        ------
+        FrameError
+            An amount of the report, or a sum, has more than 18 digits.
+        """
+        months = [facts for _, facts in self.facts_by_month()]
+        return {name: pa.concat_tables(facts[name] for facts in months) for name in months[0]} | self.dimensions

@@ -74,7 +74,7 @@ class _Account(NamedTuple):
         listed = books.report.starting_balances
         starting = dict(zip(listed["ledger_id"], listed["cash_balance"], strict=True))
         movements: dict[str, dict[dt.date, Decimal]] = {ledger_id: {} for ledger_id in books.cash_ledger_ids}
-        lines = books.lines
+        lines = books.lines.select(["ledger_id", "date", "signed_amount"])
         cash = lines.filter(pc.is_in(lines["ledger_id"], value_set=pa.array(list(movements), lines["ledger_id"].type)))
         for row in cash.group_by(["ledger_id", "date"]).aggregate([("signed_amount", "sum")]).to_pylist():
             movements[row["ledger_id"]][row["date"]] = row["signed_amount_sum"]

@@ -25,6 +25,9 @@ from accounting_analytics.schemas import Ledgers
 from accounting_analytics.version import __version__
 
 if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Iterable
+
     from accounting_analytics.exports.star_schema.exported_books import ExportedBooks
 
 _BALANCE_SHEET = {LedgerType.ASSET, LedgerType.LIABILITY, LedgerType.EQUITY}
@@ -38,9 +41,6 @@ def ledger_dimension(books: ExportedBooks) -> pa.Table:
     by_id = dict(zip(ids, ledgers["name"], strict=True))
     names = LedgerNames.from_frame(ledgers)
     upwards = {ledger_id: [ledger_id, *names.hierarchy.ancestors(ledger_id)] for ledger_id in ids}
-    codes = zip(ledgers["sort_code"], ids, strict=True)
-    ordered = [ledger_id for _, ledger_id in sorted(codes, key=lambda one: display_order(*one))]
-    position = {ledger_id: number for number, ledger_id in enumerate(ordered, start=1)}
     is_transfer = (ledgers["sub_type"] == SubType.TRANSFERS_BETWEEN_ACCOUNTS).fillna(value=False)
     added = {
         "ledger_id": ids,
@@ -51,13 +51,20 @@ def ledger_dimension(books: ExportedBooks) -> pa.Table:
         "parent_name": ledgers["parent_id"].map(by_id),
         "statement": ledgers["type"].map(_statement, na_action="ignore"),
         "statement_section": ledgers["sub_type"].map(_section, na_action="ignore"),
-        "display_order": ids.map(position),
+        "display_order": display_positions(ledgers["sort_code"], ids),
         "is_cash": is_cash,
         "is_transfer": is_transfer,
         "is_uncategorized": ids.isin(uncategorized_ledgers(ledgers)),
         "created_at_utc": ledgers["created_at"],
     }
     return DIM_LEDGER.from_columns({**ledgers, **added}, books.scale)
+
+
+def display_positions(sort_codes: Iterable[str], ledger_ids: Iterable[str]) -> list[int]:
+    """Position of each ledger in display order, from 1."""
+    keys = [display_order(*key) for key in zip(sort_codes, ledger_ids, strict=True)]
+    position = {key: number for number, key in enumerate(sorted(keys), start=1)}
+    return [position[key] for key in keys]
 
 
 def cash_ledger_dimension(ledgers: pa.Table, scale: int) -> pa.Table:
@@ -71,6 +78,15 @@ def cash_ledger_dimension(ledgers: pa.Table, scale: int) -> pa.Table:
 
 def transaction_dimension(books: ExportedBooks) -> pa.Table:
     """``dim_transaction``: transactions of the period; fields that were not expanded are null."""
+    batches = [_transactions(batch, books.period.end_date) for batch in books.in_batches()]
+    ordered = pa.concat_tables(batches).sort_by("transaction_id")  # stable: of several lines the first remains first
+    ids = ordered["transaction_id"]
+    repeated = pa.concat_arrays([pa.array([False] * min(1, len(ids)), pa.bool_()), *pc.equal(ids[1:], ids[:-1]).chunks])
+    return ordered.filter(pc.invert(repeated))
+
+
+def _transactions(books: ExportedBooks, last_day: dt.date) -> pa.Table:
+    """Transactions of a batch, with their age on the last day of the period."""
     lines = _own_lines(books)
     uncategorized = pa.array(list(uncategorized_ledgers(books.ledgers)), books.lines["ledger_id"].type)
     entries = books.lines.filter(pc.is_in(books.lines["ledger_id"], value_set=uncategorized))["journal_entry_id"]
@@ -86,42 +102,43 @@ def transaction_dimension(books: ExportedBooks) -> pa.Table:
         "transaction_amount": amount,
         "direction": pc.if_else(pc.greater_equal(amount, pa.scalar(0, amount.type)), "inflow", "outflow"),
         "is_uncategorized": pc.is_in(lines["journal_entry_id"], value_set=entries.combine_chunks()),
-        "age_in_days": pc.days_between(lines["date"], pa.scalar(books.period.end_date, pa.date32())),
+        "age_in_days": pc.days_between(lines["date"], pa.scalar(last_day, pa.date32())),
         "source_account_id": _column_or_nulls(lines, "source_account_id"),
     }
     columns |= {name: _column_or_nulls(lines, f"transaction_{name}") for name in _OPTIONAL_TRANSACTION_COLUMNS}
     return DIM_TRANSACTION.from_columns(columns, books.scale)
 
 
-def tag_tables(books: ExportedBooks) -> tuple[pa.Table, pa.Table]:
-    """``dim_tag`` and ``bridge_line_entry_tag``, of the tags that lines of the period carry; the latest name counts."""
-    columns = [
-        name for name in ("id", "month", "tag_ids", "tag_names", "tag_group_ids") if name in books.lines.column_names
-    ]
-    lines = books.lines.sort_by([("datetime", "ascending"), ("id", "ascending")]).select(columns).to_pandas()
-    lines = lines[lines["tag_ids"].fillna("") != ""]
-    split = {name: lines[name].str.split(LIST_SEPARATOR) for name in columns if name.startswith("tag_")}
-    tagged = lines.assign(**split).explode([*split]).rename(columns={"id": "line_entry_id", "tag_ids": "tag_id"})
-    tags = tagged.drop_duplicates("tag_id", keep="last").sort_values("tag_id")
+def tag_dimension(books: ExportedBooks) -> pa.Table:
+    """``dim_tag``: the tags that lines of the period carry; the latest name counts."""
+    batches = [_tagged_lines(batch).drop_duplicates("tag_id", keep="last") for batch in books.in_batches()]
+    tags = pd.concat(batches).drop_duplicates("tag_id", keep="last").sort_values("tag_id")
     absent = pd.Series(None, index=tags.index, dtype="object")
     dimension = {
         "tag_id": tags["tag_id"],
         "tag_name": tags.get("tag_names", absent).replace("", None),
         "tag_group_id": tags.get("tag_group_ids", absent).replace("", None),
     }
-    bridge = {name: tagged[name] for name in BRIDGE_LINE_ENTRY_TAG.columns}
-    return DIM_TAG.from_columns(dimension, books.scale), BRIDGE_LINE_ENTRY_TAG.from_columns(bridge, books.scale)
+    return DIM_TAG.from_columns(dimension, books.scale)
+
+
+def line_entry_tags(books: ExportedBooks) -> pa.Table:
+    """``bridge_line_entry_tag``: the tags of each line."""
+    tagged = _tagged_lines(books)
+    return BRIDGE_LINE_ENTRY_TAG.from_columns(
+        {name: tagged[name] for name in BRIDGE_LINE_ENTRY_TAG.columns}, books.scale
+    )
 
 
 def load_dimension(books: ExportedBooks, *, currency: str | None, verdict: str) -> pa.Table:
     """``dim_load``: a row for each calendar month of the period, also for one without lines."""
-    counts = {row["values"]: row["counts"] for row in books.lines["month"].value_counts().to_pylist()}
-    months = [month.start_date.isoformat()[:7] for month in books.period.months()]
+    counts = books.lines_by_month()
+    months = list(counts)
     columns = {
         "month": months,
         "start_date": [month.start_date for month in books.period.months()],
         "end_date": [month.end_date for month in books.period.months()],
-        "line_entries": [counts.get(month, 0) for month in months],
+        "line_entries": list(counts.values()),
     }
     same = {
         "time_zone": books.period.time_zone,
@@ -152,6 +169,17 @@ def _all_ledgers(books: ExportedBooks) -> pd.DataFrame:
     columns["report_cash_flow"] = [ledger_id in books.cash_ledger_ids for ledger_id in others]
     rows = Ledgers.from_columns({name: columns[name] for name in Ledgers.dtypes() if name in columns})
     return pd.concat([books.ledgers, rows], ignore_index=True)
+
+
+def _tagged_lines(books: ExportedBooks) -> pd.DataFrame:
+    """Return a row for each tag of each line, by (datetime, id) of the lines."""
+    columns = [
+        name for name in ("id", "month", "tag_ids", "tag_names", "tag_group_ids") if name in books.lines.column_names
+    ]
+    lines = books.lines.filter(pc.not_equal(pc.fill_null(books.lines["tag_ids"], ""), ""))
+    frame: pd.DataFrame = lines.sort_by([("datetime", "ascending"), ("id", "ascending")]).select(columns).to_pandas()
+    split = {name: frame[name].str.split(LIST_SEPARATOR) for name in columns if name.startswith("tag_")}
+    return frame.assign(**split).explode([*split]).rename(columns={"id": "line_entry_id", "tag_ids": "tag_id"})
 
 
 def _own_lines(books: ExportedBooks) -> pa.Table:

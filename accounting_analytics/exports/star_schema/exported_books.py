@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import pandas as pd
@@ -13,13 +14,12 @@ from accounting_analytics.cash_flow_report import CashFlowReport, require_report
 from accounting_analytics.errors import FrameError, InputError
 from accounting_analytics.load_metadata import missing_reasons
 from accounting_analytics.messages import join_ids
-from accounting_analytics.periods import zone
+from accounting_analytics.periods import Period, zone
 from accounting_analytics.schemas import Ledgers, LineEntries
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
-
-    from accounting_analytics.periods import Period
 
 
 class ExportedBooks(NamedTuple):
@@ -70,6 +70,34 @@ class ExportedBooks(NamedTuple):
             missing=missing_reasons(line_entries, report.period),
         )
 
+    def in_batches(self, least_lines: int = 50_000) -> Iterator[Self]:
+        """Split the books into batches of whole months, in order, so that tables made of them fit into memory.
+
+        Months are joined until a batch has `least_lines`, because each batch takes time of its own. A journal entry has
+        one datetime, so all its lines are in one batch.
+        """
+        days = local_dates(pa.chunked_array([self.report.lines["datetime"]]), self.period.time_zone)
+        for period in self._periods_of_batches(least_lines):
+            inside = _are_within(days, period).to_numpy(zero_copy_only=False)
+            report = replace(self.report, period=period, lines=self.report.lines[inside])
+            yield self._replace(lines=_within(self.lines, period), report=report)
+
+    def _periods_of_batches(self, least_lines: int) -> Iterator[Period]:
+        counts = self.lines_by_month()
+        first, rows = None, 0
+        for month in self.period.months():
+            rows += counts[name_of_month(month)]
+            first = first or month.start_date
+            if rows >= least_lines or month.end_date == self.period.end_date:
+                yield Period(first, month.end_date, self.period.time_zone)
+                first, rows = None, 0
+
+    def lines_by_month(self) -> dict[str, int]:
+        """Count the lines of each month of the period, also of those without any."""
+        counts = {row["values"]: row["counts"] for row in self.lines["month"].value_counts().to_pylist()}
+        names = map(name_of_month, self.period.months())
+        return {name: counts.get(name, 0) for name in names}
+
     @property
     def scale(self) -> int:
         """Fraction digits of the amounts."""
@@ -110,6 +138,11 @@ def with_dates(table: pa.Table, period: Period) -> pa.Table:
     return table.append_column("date", dates).append_column("month", months)
 
 
+def name_of_month(month: Period) -> str:
+    """Year and month as text: ``2026-01``."""
+    return month.start_date.isoformat()[:7]
+
+
 def local_dates(instants: pa.ChunkedArray, time_zone: str) -> pa.Array:
     """Local calendar date of each instant."""
     return pc.floor_temporal(local_times(instants, time_zone), unit="day").cast(pa.date32())
@@ -122,5 +155,10 @@ def local_times(instants: pa.ChunkedArray, time_zone: str) -> pa.Array:
 
 
 def _within(lines: pa.Table, period: Period) -> pa.Table:
+    inside = _are_within(lines["date"], period)
+    return lines if pc.all(inside).as_py() else lines.filter(inside)  # a filter copies all columns
+
+
+def _are_within(days: pa.Array | pa.ChunkedArray, period: Period) -> pa.Array | pa.ChunkedArray:
     start, end = (pa.scalar(day, pa.date32()) for day in (period.start_date, period.end_date))
-    return lines.filter(pc.and_(pc.greater_equal(lines["date"], start), pc.less_equal(lines["date"], end)))
+    return pc.and_(pc.greater_equal(days, start), pc.less_equal(days, end))

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.chart_of_accounts import display_order
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.star_schema.calendar import date_dimension
-from accounting_analytics.exports.star_schema.dimensions import cash_ledger_dimension
+from accounting_analytics.exports.star_schema.dimensions import cash_ledger_dimension, display_positions
 from accounting_analytics.exports.star_schema.tables import DIM_LEDGER, DIM_LOAD, DIM_TAG, DIM_TRANSACTION
 from accounting_analytics.periods import Period
 
@@ -47,7 +46,9 @@ def merge_dimensions(old: Mapping[str, pa.Table], new: Mapping[str, pa.Table], f
     loads = _merge(DIM_LOAD, old, new).sort_by("month")
     zone, scale = (loads[name][0].as_py() for name in ("time_zone", "scale"))
     start, end = pc.min(loads["start_date"]).as_py(), pc.max(loads["end_date"]).as_py()
-    ledgers = _with_positions(_merge(DIM_LEDGER, old, new))
+    ledgers = _merge(DIM_LEDGER, old, new)
+    positions = display_positions(ledgers["sort_code"].to_pylist(), ledgers["ledger_id"].to_pylist())
+    ledgers = _replace(ledgers, "display_order", positions)
     return {
         DIM_LEDGER.name: ledgers,
         "dim_cash_ledger": cash_ledger_dimension(ledgers, scale),
@@ -77,13 +78,6 @@ def _merge(table: StarTable, old: Mapping[str, pa.Table], new: Mapping[str, pa.T
     added, before = new[table.name], old[table.name].cast(new[table.name].schema)
     absent = pc.invert(pc.is_in(before[key], value_set=added[key].combine_chunks()))
     return pa.concat_tables([added, before.filter(absent)])
-
-
-def _with_positions(ledgers: pa.Table) -> pa.Table:
-    rows = ledgers.select(["sort_code", "ledger_id"]).to_pylist()
-    order = sorted(range(len(rows)), key=lambda row: display_order(rows[row]["sort_code"], rows[row]["ledger_id"]))
-    position = {row: number for number, row in enumerate(order, start=1)}
-    return _replace(ledgers, "display_order", [position[row] for row in range(len(rows))])
 
 
 def _with_ages(transactions: pa.Table, last_day: object) -> pa.Table:

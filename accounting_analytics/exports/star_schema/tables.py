@@ -82,9 +82,19 @@ class StarTable(NamedTuple):
         """
         schema = self.schema(scale)
         given = pa.table({name: pa.chunked_array(_chunks(columns[name])) for name in schema.names})
-        for name in [field.name for field in schema if pa.types.is_decimal(field.type)]:
-            self._require_digits(given, name)
+        self.require_digits(given)
         return given.cast(schema)
+
+    def require_digits(self, rows: pa.Table) -> None:
+        """Refuse rows with amounts of more than 18 digits; the message names them by the key.
+
+        Raises
+        ------
+        FrameError
+            There are some.
+        """
+        for name in [name for name, dtype in self.columns.items() if dtype == AMOUNT]:
+            self._require_digits(rows, name)
 
     def _require_digits(self, table: pa.Table, name: str) -> None:
         values = table[name]
@@ -308,3 +318,6 @@ STAR_SCHEMA = (
     DIM_LOAD,
 )
 """All tables: facts, the bridge, dimensions."""
+
+TABLES = {table.name: table for table in STAR_SCHEMA}
+"""All tables by name."""

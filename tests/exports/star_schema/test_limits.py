@@ -10,7 +10,7 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.errors import FrameError, InputError
 from accounting_analytics.exports import verify_export
-from accounting_analytics.exports.star_schema.build import build_star_schema
+from accounting_analytics.exports.star_schema.build import StarSchema
 from accounting_analytics.exports.star_schema.exported_books import ExportedBooks
 from accounting_analytics.schemas import Ledgers, LineEntries
 
@@ -113,7 +113,7 @@ def test_anchored_reports():
     frames = (books["line_entries"], books["ledgers"])
     report = aa.recompute_cash_flow(*frames, *DAYS, starting_balances=starting)
     assert report.anchored
-    tables = build_star_schema(ExportedBooks.from_frames(*frames, report), verdict="")
+    tables = StarSchema.from_books(ExportedBooks.from_frames(*frames, report), verdict="").tables()
     balances = tables["fact_daily_balance"]["closing_balance"]
     assert (pc.min(balances).as_py(), pc.max(balances).as_py()) == (Decimal("100.00"), Decimal("101.50"))
 

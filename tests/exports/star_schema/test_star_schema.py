@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from accounting_analytics.errors import FrameError
-from accounting_analytics.exports.star_schema.build import build_star_schema
+from accounting_analytics.exports.star_schema.build import StarSchema
 from accounting_analytics.exports.star_schema.exported_books import ExportedBooks
 from accounting_analytics.exports.star_schema.tables import KEYS, STAR_SCHEMA
 from accounting_analytics.money import pandas_dtype
@@ -18,7 +18,7 @@ TABLES = {table.name: table for table in STAR_SCHEMA}
 @pytest.fixture(scope="module")
 def database(frames):
     """Return a DuckDB connection with the tables of the demo's first quarter."""
-    tables = build_star_schema(ExportedBooks.from_frames(**frames), verdict="agrees", currency="USD")
+    tables = StarSchema.from_books(ExportedBooks.from_frames(**frames), verdict="agrees", currency="USD").tables()
     with duckdb.connect() as connection:
         for name, table in tables.items():
             connection.register(name, table)
@@ -118,7 +118,7 @@ def test_a_ledger_outside_the_chart_of_accounts_gets_a_row(frames):
     ledgers = frames["ledgers"]
     removed = frames["report"].ledgers["ledger_id"].iloc[-1]
     books = ExportedBooks.from_frames(frames["line_entries"], ledgers[ledgers["id"] != removed], frames["report"])
-    dimension = build_star_schema(books, verdict="")["dim_ledger"].to_pylist()
+    dimension = StarSchema.from_books(books, verdict="").dimensions["dim_ledger"].to_pylist()
     (row,) = [row for row in dimension if row["ledger_id"] == removed]
     assert (row["name"], row["level"], row["type"]) == (frames["report"].ledgers["name"].iloc[-1], 1, None)
 
@@ -179,4 +179,4 @@ def test_amounts_of_more_than_18_digits_are_refused(frames):
     with pytest.raises(
         FrameError, match=rf"fact_line_entry: 2 amount value\(s\) have more than 18 .*{lines['id'].iloc[0]}"
     ):
-        build_star_schema(with_amount("10000000000000000.00"), verdict="")
+        StarSchema.from_books(with_amount("10000000000000000.00"), verdict="")
