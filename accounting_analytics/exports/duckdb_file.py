@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
+import shutil
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from accounting_analytics.atomic_files import TEMPORARY_SUFFIX, remove_temporary_files, sync_folder
+from accounting_analytics.atomic_files import TEMPORARY_SUFFIX, sync_folder
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.control_totals import control_totals
+from accounting_analytics.exports.export_lock import export_lock
 from accounting_analytics.exports.manifest import ExportedFile, Manifest
 from accounting_analytics.exports.prepared_export import PreparedExport, file_path, import_extra, require_whole
 from accounting_analytics.exports.questions import QUESTIONS, Question
@@ -36,7 +38,8 @@ _TYPES = {
     pa.int64(): "bigint",
     pa.bool_(): "boolean",
 }
-_ABANDONED_AFTER = 3600.0
+_LOCK = ".lock"
+_MAX_REASON = 300
 VIEWS = {
     "line_entries": (
         "Line entries with the names of their ledgers and transactions; one row is one line entry of the period.",
@@ -96,7 +99,8 @@ def export_duckdb(
     FrameError
         A table is not valid, the scales differ, or an amount or a balance has more than 18 digits.
     InputError
-        An argument is not valid, duckdb is not installed, or the file cannot be written.
+        An argument is not valid, duckdb is not installed, another export to the file is running, or it cannot be
+        written.
     """
     require_whole(replace_months, "duckdb")
     path = duckdb_path(output)
@@ -107,7 +111,7 @@ def export_duckdb(
     try:
         digest = _replace_database(path, tables, prepared.books.scale)
     except (OSError, import_extra("duckdb", "scale").Error) as error:
-        reason = getattr(error, "strerror", None) or shorten(str(error))
+        reason = getattr(error, "strerror", None) or shorten(str(error), limit=_MAX_REASON)
         msg = f"the export to {path} failed ({reason}); the previous content is unchanged"
         raise InputError(msg) from error
     files = tuple(
@@ -130,21 +134,33 @@ def duckdb_path(output: str | Path) -> Path:
 
 
 def _replace_database(path: Path, tables: Mapping[str, pa.Table], scale: int) -> str:
-    """Write a temporary file, sync it to disk and rename it; return its digest."""
-    remove_temporary_files(path, older_than=_ABANDONED_AFTER)
-    temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
-    try:
-        with import_extra("duckdb", "scale").connect(str(temporary)) as database:
+    """Write a database under another name, sync it to disk and rename it; return its digest."""
+    with _unfinished_folder(path) as folder:
+        unfinished = folder / path.name
+        with import_extra("duckdb", "scale").connect(str(unfinished)) as database:
             _write_tables(database, tables, scale)
-        with temporary.open("rb+") as file:
+            database.execute("checkpoint")  # closing writes the file too, but reports no error if the disk is full
+        with unfinished.open("rb+") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             os.fsync(file.fileno())
-        temporary.replace(path)
+        unfinished.replace(path)
         sync_folder(path.parent)
-    finally:
-        for leftover in (temporary, temporary.with_name(f"{temporary.name}.wal")):
-            leftover.unlink(missing_ok=True)
     return digest
+
+
+@contextmanager
+def _unfinished_folder(path: Path) -> Iterator[Path]:
+    """Empty folder for a database and the files that DuckDB writes beside it; what a killed export left is removed."""
+    folder = path.with_name(f"{path.name}{TEMPORARY_SUFFIX}")
+    folder.mkdir(exist_ok=True)
+    with export_lock(folder / _LOCK, path):
+        try:
+            for leftover in folder.iterdir():
+                if leftover.name != _LOCK:
+                    shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _write_tables(database: Any, tables: Mapping[str, pa.Table], scale: int) -> None:  # noqa: ANN401 (a connection)

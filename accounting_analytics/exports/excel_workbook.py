@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import io
+import tempfile
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -96,8 +97,8 @@ def export_excel(
     sheets = _sheets(books, manifest)
     for sheet in sheets:
         _require_fits(sheet)
-    content = _workbook(sheets, books.scale, currency)
     try:
+        content = _workbook(sheets, books.scale, currency)
         replace_file(path, lambda file: file.write(content))
     except OSError as error:
         msg = f"the export to {path} failed ({error.strerror or error}); the previous content is unchanged"
@@ -199,12 +200,17 @@ def _require_digits(sheet: Sheet, name: str) -> None:
 
 
 def _workbook(sheets: tuple[Sheet, ...], scale: int, currency: str | None) -> bytes:
-    file = io.BytesIO()
+    file, xlsxwriter = io.BytesIO(), import_extra("xlsxwriter", "excel")
     as_text = {"strings_to_formulas": False, "strings_to_numbers": False, "strings_to_urls": False}
-    with import_extra("xlsxwriter", "excel").Workbook(file, as_text) as workbook:
-        formats = _Formats.of_workbook(workbook, scale, currency)
-        for sheet in sheets:
-            _write_sheet(workbook.add_worksheet(sheet.name), sheet, formats)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            with xlsxwriter.Workbook(file, {**as_text, "tmpdir": folder}) as workbook:
+                formats = _Formats.of_workbook(workbook, scale, currency)
+                for sheet in sheets:
+                    _write_sheet(workbook.add_worksheet(sheet.name), sheet, formats)
+        except xlsxwriter.exceptions.FileCreateError as error:
+            msg = f"temporary files of the workbook in {folder}: {error}"
+            raise OSError(msg) from error
     return file.getvalue()
 
 

@@ -18,11 +18,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from filelock import FileLock, Timeout
-
 from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import TEMPORARY_SUFFIX, sync_folder
 from accounting_analytics.errors import InputError
+from accounting_analytics.exports.export_lock import export_lock
 from accounting_analytics.messages import join_ids
 
 if TYPE_CHECKING:
@@ -90,13 +89,7 @@ class VersionFolder:
             The folder cannot be written; the current version is unchanged.
         """
         (self.path / _VERSIONS).mkdir(parents=True, exist_ok=True)
-        lock = FileLock(self.path / _LOCK, timeout=0)
-        try:
-            lock.acquire()
-        except Timeout:
-            msg = f"another export to {self.path} is running; wait for it; nothing was written"
-            raise InputError(msg) from None
-        try:
+        with export_lock(self.path / _LOCK, self.path):
             complete = self.path / _VERSIONS / str(self._last_number() + 1)
             unfinished = complete.with_name(f"{complete.name}{TEMPORARY_SUFFIX}")
             self._remove_versions(keep=self.current)
@@ -107,8 +100,6 @@ class VersionFolder:
             except BaseException:  # also when interrupted: nothing unfinished stays
                 shutil.rmtree(unfinished, ignore_errors=True)
                 raise
-        finally:
-            lock.release()
 
     def _make_current(self, unfinished: Path, complete: Path) -> None:
         for folder in (unfinished, *(one for one in unfinished.rglob("*") if one.is_dir())):

@@ -7,6 +7,7 @@ import pytest
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports import QUESTIONS, Question, export_duckdb
+from accounting_analytics.exports.export_lock import export_lock
 from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA
 
 
@@ -73,7 +74,9 @@ def test_views_have_names(database):
 
 def test_failed_exports_leave_the_previous_file(frames, tmp_path):
     """Books whose relations are broken are refused by the database; the file before stays, and nothing else."""
-    path = tmp_path / "books.duckdb"
+    path, leftovers = tmp_path / "books.duckdb", tmp_path / "books.duckdb.unfinished"
+    (leftovers / "books.duckdb.tmp").mkdir(parents=True)
+    (leftovers / "books.duckdb.wal").write_bytes(b"of a killed export")
     export_duckdb(path, **frames)
     before = path.read_bytes()
     lines = frames["line_entries"]
@@ -82,3 +85,17 @@ def test_failed_exports_leave_the_previous_file(frames, tmp_path):
         export_duckdb(path, **frames | {"line_entries": twice})
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_one_export_at_a_time(frames, tmp_path):
+    """An export is refused while another one to the same file is running, whose files stay."""
+    path, unfinished = tmp_path / "books.duckdb", tmp_path / "books.duckdb.unfinished"
+    unfinished.mkdir()
+    (unfinished / "books.duckdb").write_bytes(b"of the other export")
+    with (
+        export_lock(unfinished / ".lock", path),
+        pytest.raises(InputError, match=r"another export to .*books\.duckdb is running; wait for it; nothing was"),
+    ):
+        export_duckdb(path, **frames)
+    assert (unfinished / "books.duckdb").read_bytes() == b"of the other export"
+    assert list(tmp_path.iterdir()) == [unfinished]

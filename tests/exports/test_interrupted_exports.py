@@ -6,25 +6,26 @@ import random
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+import zipfile
 
+import duckdb
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.exports import Manifest, verify_export
+from accounting_analytics.exports import Manifest, find_export, verify_export
 
 ZONE = "America/New_York"
 PROGRAM = """
 import json, os, pickle, resource, sys
-import pandas, pyarrow.parquet
+import duckdb, pandas, pyarrow.parquet, xlsxwriter
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports.parquet import export_parquet
+from accounting_analytics.exports import find_export
 
-path, out = sys.argv[1:]
 for line in sys.stdin:
-    limit, count = json.loads(line)
+    export_format, out, limit, count = json.loads(line)
+    export = find_export(export_format)
     if (child := os.fork()) == 0:
-        with open(path, "rb") as file:
+        with open(sys.argv[1], "rb") as file:
             whole, march = pickle.load(file)
         if limit:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
@@ -33,7 +34,7 @@ for line in sys.stdin:
         try:
             for number in range(count):
                 frames = march if number % 2 else whole
-                export_parquet(out, **frames, replace_months=frames is march)
+                export(out, **frames, replace_months=export_format == "parquet" and frames is march)
         except InputError as error:
             problem = f"{error.exit_code} {error}"
         print(json.dumps(problem), flush=True)
@@ -49,9 +50,9 @@ class Exporter:
     def __init__(self, process):
         self._process = process
 
-    def start(self, *, count, limit=0):
+    def start(self, out, *, count=1, limit=0, export_format="parquet"):
         """Export so many times, the whole and its last month in turn; the files have at most `limit` bytes."""
-        print(json.dumps([limit, count]), file=self._process.stdin, flush=True)
+        print(json.dumps([export_format, str(out), limit, count]), file=self._process.stdin, flush=True)
         return int(self._process.stdout.readline())
 
     def wait(self):
@@ -65,15 +66,6 @@ class Exporter:
         subprocess.run(["/bin/kill", "-9", str(pid)], check=False, capture_output=True)  # noqa: S603
         while self._process.stdout.readline() != "ended\n":
             pass
-
-
-@contextmanager
-def exporter(path, out):
-    """Run the program."""
-    command = [sys.executable, "-c", PROGRAM, str(path), str(out)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
-        yield Exporter(process)
-        process.stdin.close()
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +82,15 @@ def pickled(frames, demo_company, tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="module")
+def program(pickled):
+    """Return a running process that exports the pickled frames."""
+    command = [sys.executable, "-c", PROGRAM, str(pickled)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
+        yield Exporter(process)
+        process.stdin.close()
+
+
 def digests(manifest):
     """Return the digest of each file."""
     return {file.name: file.sha256 for file in manifest.files}
@@ -101,54 +102,115 @@ def content(folder):
 
 
 @pytest.mark.soak
-def test_killed_exports(pickled, frames, tmp_path, soak_count):
+def test_killed_exports(program, frames, tmp_path, soak_count):
     """A killed export leaves the former or the new one, whole; the next export removes what it left."""
     out, chance = tmp_path / "out", random.Random(15)  # noqa: S311 (not for secrets)
     expected = digests(aa.export_parquet(out, **frames))
-    with exporter(pickled, out) as program:
-        for _ in range(soak_count(50)):
-            pid = program.start(count=1000)
-            time.sleep(chance.uniform(0, 2))
-            program.kill(pid)
-            result = verify_export(out)
-            assert result.verified, result.explain()
-            assert digests(Manifest.load(out / "current")) == expected
-        assert program.start(count=1) > 0
-        assert program.wait() == ""
+    for _ in range(soak_count(50)):
+        pid = program.start(out, count=1000)
+        time.sleep(chance.uniform(0, 2))
+        program.kill(pid)
+        result = verify_export(out)
+        assert result.verified, result.explain()
+        assert digests(Manifest.load(out / "current")) == expected
+    assert program.start(out) > 0
+    assert program.wait() == ""
     assert all(name.isdigit() for name in content(out))
     assert len(content(out)) == 2
 
 
 @pytest.mark.soak
-def test_exports_without_space(pickled, frames, tmp_path, soak_count):
+def test_exports_without_space(program, frames, tmp_path, soak_count):
     """An export of which a file does not fit, whichever it is, is an error, and the former export stays alone."""
     out = tmp_path / "out"
     manifest = aa.export_parquet(out, **frames)
     sizes = sorted({(out / "current" / file.name).stat().st_size for file in manifest.files})
     before = content(out)
-    with exporter(pickled, out) as program:
-        for size in sizes[:: max(1, len(sizes) // soak_count(len(sizes) or 1))]:
-            assert program.start(count=1, limit=size - 1) > 0
-            problem = program.wait()
-            assert problem.startswith("2 the export to "), problem
-            assert "(File too large); the previous content is unchanged" in problem
-            assert content(out) == before
-            assert verify_export(out).verified
-        assert program.start(count=1) > 0
-        assert program.wait() == ""
+    for size in sizes[:: max(1, len(sizes) // soak_count(len(sizes) or 1))]:
+        assert program.start(out, limit=size - 1) > 0
+        problem = program.wait()
+        assert problem.startswith("2 the export to "), problem
+        assert "(File too large); the previous content is unchanged" in problem
+        assert content(out) == before
+        assert verify_export(out).verified
+    assert program.start(out) > 0
+    assert program.wait() == ""
 
 
 @pytest.mark.soak
-def test_a_reader_during_exports(pickled, frames, tmp_path, soak_count):
+def test_a_reader_during_exports(program, frames, tmp_path, soak_count):
     """A reader that resolves the link once reads a whole export while the next one replaces it."""
     out = tmp_path / "out"
     expected = digests(aa.export_parquet(out, **frames))
-    with exporter(pickled, out) as program:
-        for _ in range(soak_count(100)):
-            version = (out / "current").resolve()
-            assert program.start(count=1) > 0
-            result = verify_export(version)
-            assert result.verified, result.explain()
-            assert digests(Manifest.load(version)) == expected
-            assert program.wait() == ""
+    for _ in range(soak_count(100)):
+        version = (out / "current").resolve()
+        assert program.start(out) > 0
+        result = verify_export(version)
+        assert result.verified, result.explain()
+        assert digests(Manifest.load(version)) == expected
+        assert program.wait() == ""
     assert (out / "current").resolve().name == str(soak_count(100) + 1)
+
+
+def duckdb_rows(path):
+    """Return the rows of each table as a count and a sum of hashes."""
+    with duckdb.connect(str(path), read_only=True) as database:
+        tables = [name for (name,) in database.sql("select table_name from duckdb_tables()").fetchall()]
+        query = "select count(*), sum(hash(one)) from {} as one"
+        return {name: database.sql(query.format(name)).fetchall() for name in tables}
+
+
+def excel_sheets(path):
+    """Return the content of each file of the workbook, except the time of the export."""
+    with zipfile.ZipFile(path) as workbook:
+        return {name: workbook.read(name) for name in workbook.namelist() if name != "docProps/core.xml"}
+
+
+def csv_files(path):
+    """Return the content of each file."""
+    return {file.name: file.read_bytes() for file in (path / "current").resolve().iterdir()}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[("duckdb", "out.duckdb", duckdb_rows), ("excel", "out.xlsx", excel_sheets), ("csv", "out", csv_files)],
+    ids=["duckdb", "excel", "csv"],
+)
+def whole(request, pickled, tmp_path_factory):
+    """Return a format that is written as a whole, an output, what reads it, and its content after both exports."""
+    export_format, name, read = request.param
+    out, contents = tmp_path_factory.mktemp(export_format) / name, []
+    for frames in pickle.loads(pickled.read_bytes()):  # noqa: S301 (our own file)
+        find_export(export_format)(out, **frames)
+        contents.append(read(out))
+    assert contents[0] != contents[1]
+    return export_format, out, read, contents
+
+
+@pytest.mark.soak
+def test_killed_whole_exports(program, whole, soak_count):
+    """A killed export leaves all of the former books or all of the others; the next one removes what it left."""
+    (export_format, out, read, contents), chance = whole, random.Random(16)  # noqa: S311 (not for secrets)
+    for _ in range(soak_count(20)):
+        pid = program.start(out, count=1000, export_format=export_format)
+        time.sleep(chance.uniform(0, 1))
+        program.kill(pid)
+        assert read(out) in contents
+    assert program.start(out, export_format=export_format) > 0
+    assert program.wait() == ""
+    assert read(out) == contents[0]
+    assert [path for path in out.parent.iterdir() if path != out] == []
+
+
+def test_whole_exports_without_space(program, whole):
+    """An export that does not fit at its start or at its end is an error; the former one stays, and no other file."""
+    export_format, out, read, _ = whole
+    size = max(file.stat().st_size for file in out.parent.rglob("*") if file.is_file())
+    before = read(out)
+    for limit in (10, size // 2):
+        assert program.start(out, limit=limit, export_format=export_format) > 0
+        problem = program.wait()
+        assert problem.startswith(f"2 the export to {out} failed ("), problem
+        assert "File too large); the previous content is unchanged" in problem
+        assert read(out) == before
+        assert not list(out.parent.rglob("*.unfinished*"))
