@@ -99,8 +99,8 @@ def export_duckdb(
     FrameError
         A table is not valid, the scales differ, or an amount or a balance has more than 18 digits.
     InputError
-        An argument is not valid, duckdb is not installed, another export to the file is running, or it cannot be
-        written.
+        An argument is not valid, duckdb is not installed, another export to the file is running, another program has
+        unsaved changes of it, or it cannot be written.
     """
     require_whole(replace_months, "duckdb")
     path = duckdb_path(output)
@@ -127,10 +127,24 @@ def duckdb_path(output: str | Path) -> Path:
     Raises
     ------
     InputError
-        It is not the path of a ``.duckdb`` file in an existing folder, or duckdb is not installed.
+        It is not the path of a ``.duckdb`` file in an existing folder, another program has unsaved changes of the file,
+        or duckdb is not installed.
     """
     import_extra("duckdb", "scale")
-    return file_path(output, SUFFIX)
+    path = file_path(output, SUFFIX)
+    _require_no_unsaved_changes(path)
+    return path
+
+
+def _require_no_unsaved_changes(path: Path) -> None:
+    """Refuse to replace a database beside whose changes, in a ``.wal`` file, DuckDB could not open the new one."""
+    changes = path.with_name(f"{path.name}.wal")
+    if changes.exists():
+        msg = (
+            f"{changes} has changes of another program that are not in {path} yet; close that program, or remove "
+            f"{changes.name} if no program has the file open, or name another file; nothing was written"
+        )
+        raise InputError(msg)
 
 
 def _replace_database(path: Path, tables: Mapping[str, pa.Table], scale: int) -> str:
@@ -143,6 +157,7 @@ def _replace_database(path: Path, tables: Mapping[str, pa.Table], scale: int) ->
         with unfinished.open("rb+") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             os.fsync(file.fileno())
+        _require_no_unsaved_changes(path)
         unfinished.replace(path)
         sync_folder(path.parent)
     return digest

@@ -1,12 +1,15 @@
 """The DuckDB file: tables with types, keys, relations and comments; views; replaced in one step."""
 
+import subprocess
+import sys
 from decimal import Decimal
+from functools import partial
 
 import duckdb
 import pytest
 
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports import QUESTIONS, Question, export_duckdb
+from accounting_analytics.exports import QUESTIONS, Question, check_output, export_duckdb
 from accounting_analytics.exports.export_lock import export_lock
 from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA
 
@@ -99,3 +102,27 @@ def test_one_export_at_a_time(frames, tmp_path):
         export_duckdb(path, **frames)
     assert (unfinished / "books.duckdb").read_bytes() == b"of the other export"
     assert list(tmp_path.iterdir()) == [unfinished]
+
+
+WRITER = """
+import os, sys
+import duckdb
+
+database = duckdb.connect(sys.argv[1])
+database.execute("create table mine (number integer)")
+os._exit(1)
+"""
+
+
+def test_unsaved_changes_of_other_programs(frames, tmp_path):
+    """A database with changes in a `.wal` file is not replaced, because the new one could not be opened with them."""
+    path, changes = tmp_path / "books.duckdb", tmp_path / "books.duckdb.wal"
+    subprocess.run([sys.executable, "-c", WRITER, str(path)], check=False)  # noqa: S603 (our own program)
+    assert changes.stat().st_size > 0
+    for refused in (partial(check_output, "duckdb", path), partial(export_duckdb, path, **frames)):
+        with pytest.raises(InputError, match=r"duckdb\.wal has changes of another program .*; nothing was written"):
+            refused()
+    changes.unlink()
+    assert export_duckdb(path, **frames).tables["fact_line_entry"] == len(frames["line_entries"])
+    with duckdb.connect(str(path), read_only=True) as opened:
+        assert ("mine",) not in opened.sql("select table_name from duckdb_tables()").fetchall()
