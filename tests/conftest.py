@@ -5,8 +5,11 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
@@ -89,6 +92,51 @@ def program_path():
 def soak_count():
     """Return a function that scales a long count of a `soak` test: a tenth of it, or all of it in `make soak`."""
     return lambda long: max(1, long * SOAK // 10)
+
+
+class ForkServer:
+    """A process that has imported the package, and runs programs in forks of itself.
+
+    A program is a process of its own, with its own environment, output and exit code, but starts in milliseconds.
+    """
+
+    def __init__(self, folder):
+        self._output = [folder / "stdout", folder / "stderr"]
+        self._server = subprocess.Popen(  # noqa: S603 (our own program)
+            [sys.executable, Path(__file__).with_name("fork_server.py")],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+
+    def start(self, code, *arguments, folder, environment=None, seconds=120):
+        """Start a program like ``python -c``, which is killed after so many seconds, and return its process id."""
+        program = {"code": code, "arguments": [*map(str, arguments)], "folder": str(folder), "seconds": seconds}
+        program |= {"environment": environment or dict(os.environ), "output": [*map(str, self._output)]}
+        print(json.dumps(program), file=self._server.stdin, flush=True)
+        return int(self._server.stdout.readline())
+
+    def wait(self):
+        """Wait for the end of the program; return its exit code and output."""
+        code = os.waitstatus_to_exitcode(int(self._server.stdout.readline()))
+        return subprocess.CompletedProcess((), code, *(path.read_text(encoding="utf-8") for path in self._output))
+
+    def kill(self, process_id):
+        """Kill the program with SIGKILL, and wait for its end."""
+        with suppress(ProcessLookupError):  # it may have ended
+            os.kill(process_id, signal.SIGKILL)
+        return self.wait()
+
+    def close(self):
+        """End the server."""
+        with self._server:
+            self._server.stdin.close()
+
+
+@pytest.fixture(scope="session")
+def fork_server(tmp_path_factory):
+    """Return a process that runs programs with the imports done, until the tests end."""
+    server = ForkServer(tmp_path_factory.mktemp("output"))
+    yield server
+    server.close()
 
 
 @pytest.fixture

@@ -1,27 +1,21 @@
-"""The command line run as a process in an empty folder."""
+"""The command line run as a process in an empty folder; tests of the READMEs start it as a user does."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 
+MAIN = "from accounting_analytics.cli import main; main()"
+
 
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path, fork_server):
     """Return a function that runs the command line in an empty folder with only the given configuration."""
 
     def run(*arguments, **environment):
         clean = {name: value for name, value in os.environ.items() if not name.startswith("ACCOUNTING_ANALYTICS_")}
-        return subprocess.run(  # noqa: S603 (our own program)
-            [sys.executable, "-m", "accounting_analytics", *map(str, arguments)],
-            cwd=tmp_path,
-            env=clean | {"XDG_CONFIG_HOME": str(tmp_path / "config")} | environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        environment = clean | {"XDG_CONFIG_HOME": str(tmp_path / "config")} | environment
+        fork_server.start(MAIN, *arguments, folder=tmp_path, environment=environment)
+        return fork_server.wait()
 
     return run
 

@@ -5,8 +5,6 @@ import hashlib
 import shutil
 import sqlite3
 import stat
-import subprocess
-import sys
 import threading
 import time
 from contextlib import closing
@@ -150,14 +148,14 @@ def test_a_journal_of_a_damaged_database_is_not_applied(path, tmp_path):
     assert instances_of(path) == {"books", "others"}
 
 
-def test_a_database_that_is_migrated_is_not_replaced(path, tmp_path):
+def test_a_database_that_is_migrated_is_not_replaced(path, tmp_path, run):
     """While another program has the file exclusively and writes a transaction, a restore is refused."""
     back_up(str(path), tmp_path / "backup")
     with exclusive_access(path) as connection:
         connection.execute("BEGIN")
         connection.execute("PRAGMA cache_size = 1")
         connection.execute("CREATE TABLE added (x)")
-        refused = run("restore", path, tmp_path / "backup")
+        refused = run(RESTORE, path, tmp_path / "backup")
     assert "is in use by another program" in refused.stderr
     assert instances_of(path) == {"books", "others"}
     assert files(tmp_path) == {"books.db", "backup"}
@@ -240,47 +238,57 @@ def test_a_check_of_a_file_that_changes_is_refused(path):
             store.instances()
 
 
-RUNNING = """
+BACKUP = """
 import sys
 from pathlib import Path
-from accounting_analytics.service.backup import back_up, restore
-print("ready", flush=True)
-if sys.argv[1] == "backup":
-    back_up(sys.argv[2], Path(sys.argv[3]))
-else:
-    restore(Path(sys.argv[3]), sys.argv[2])
+from accounting_analytics.service.backup import back_up
+back_up(sys.argv[1], Path(sys.argv[2]))
+"""
+RESTORE = """
+import sys
+from pathlib import Path
+from accounting_analytics.service.backup import restore
+restore(Path(sys.argv[2]), sys.argv[1])
 """
 
 
-def run(*arguments):
-    """Run a backup or restore to its end."""
-    command = [sys.executable, "-c", RUNNING, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own)
+@pytest.fixture
+def run(fork_server, tmp_path):
+    """Return a function that runs a backup or restore to its end."""
+
+    def run(*program):
+        fork_server.start(*program, folder=tmp_path)
+        return fork_server.wait()
+
+    return run
 
 
-def kill_after(seconds, *arguments):
-    """Kill a backup or restore so many seconds after it began."""
-    command = [sys.executable, "-c", RUNNING, *map(str, arguments)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 (our own)
-        assert process.stdout.readline() == "ready\n"
+@pytest.fixture
+def kill_after(fork_server, tmp_path):
+    """Return a function that kills a backup or restore so many seconds after it began."""
+
+    def kill_after(seconds, *program):
+        pid = fork_server.start(*program, folder=tmp_path)
         time.sleep(seconds)
-        process.kill()
+        fork_server.kill(pid)
+
+    return kill_after
 
 
 @pytest.mark.soak
-def test_killed_during_a_backup(path, tmp_path, soak_count):
+def test_killed_during_a_backup(path, tmp_path, kill_after, soak_count):
     """A killed backup leaves no file of that name, or a complete one; the database stays whole."""
     for number in range(soak_count(50)):
         target = tmp_path / "backup"
         target.unlink(missing_ok=True)
-        kill_after(0.01 * (number % 25), "backup", path, target)
+        kill_after(0.01 * (number % 25), BACKUP, path, target)
         if target.exists():
             assert instances_of(target) == {"books", "others"}
         assert instances_of(path) == {"books", "others"}
 
 
 @pytest.mark.soak
-def test_killed_during_a_restore(path, tmp_path, soak_count):
+def test_killed_during_a_restore(path, tmp_path, kill_after, soak_count):
     """A killed restore leaves the former database or the restored one, and the backup as it was."""
     backup = tmp_path / "backup"
     back_up(str(path), backup)
@@ -290,6 +298,6 @@ def test_killed_during_a_restore(path, tmp_path, soak_count):
     former = path.read_bytes()
     for number in range(soak_count(50)):
         path.write_bytes(former)
-        kill_after(0.02 * (number % 25), "restore", path, backup)
+        kill_after(0.02 * (number % 25), RESTORE, path, backup)
         assert instances_of(path) in ({"books", "others"}, {"books", "others", "later"})
         assert backup.read_bytes() == content

@@ -224,22 +224,12 @@ def write_rows(connection):
 
 path = Path(sys.argv[1])
 steps = [write_rows] * (version_of_file(path) + 2 - OLDEST_VERSION)
-print("ready", flush=True)
 migrate_file(path, steps)
-print("done", flush=True)
 """
 
 
-def kill_after(command, seconds):
-    """Kill a program so many seconds after it is ready; without any effect if it has ended."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 (our own)
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(seconds)
-        process.kill()
-
-
 @pytest.mark.soak
-def test_killed_during_a_migration(old_file, soak_count):
+def test_killed_during_a_migration(old_file, fork_server, soak_count):
     """A program that is killed during a migration leaves the old version or the new one, with all books."""
     old, content = version_of_file(old_file), old_file.read_bytes()
     found = set()
@@ -247,7 +237,9 @@ def test_killed_during_a_migration(old_file, soak_count):
         for leftover in old_file.parent.glob("books.db*"):
             leftover.unlink()
         old_file.write_bytes(content)
-        kill_after([sys.executable, "-c", MIGRATING, old_file], 0.02 * (number % 25))
+        migrating = fork_server.start(MIGRATING, old_file, folder=old_file.parent)
+        time.sleep(0.02 * (number % 25))
+        fork_server.kill(migrating)
         version = version_of_file(old_file)
         found.add(version)
         assert version in {old, old + 2}
