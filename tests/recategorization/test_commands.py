@@ -3,14 +3,22 @@
 import collections
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
+import random
+import signal
+import time
+from contextlib import suppress
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
+from typer.testing import CliRunner
 
 import accounting_analytics as aa
+from accounting_analytics.cli.program import app
+from accounting_analytics.errors import PlanError
+from accounting_analytics.recategorization.apply_journal import open_journal
+from accounting_analytics.service.web.server import running
+from accounting_analytics.service.web.service_options import ServiceOptions
 
 YEAR = ("2025-03-01", "2025-12-31")
 COUNT = 8
@@ -19,52 +27,52 @@ CATEGORIZE = (
     "categorize", "--start-date", YEAR[0], "--end-date", YEAR[1], "--rules", "rules.toml", "--max-amount", "16",
     "--modified-by", "job",
 )  # fmt: skip
+LOST = "lost_answer:p=0.1,drop_connection:p=0.1:on=recategorize_transaction"
+MAIN = "from accounting_analytics.cli import main; main()"
+LIMITED = f"""
+import resource, sys
+most = int(sys.argv.pop(1))
+resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+{MAIN}
+"""
 TERMINAL = {"COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "dumb"}
 
 
-@pytest.fixture(scope="module")
-def program():
-    """Return the program that forks for each command."""
-    path = Path(__file__).with_name("forked_commands.py")
-    with subprocess.Popen(  # noqa: S603 (our own program)
-        [sys.executable, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as program:
-        yield program
-        program.stdin.close()
+@pytest.fixture
+def environment(books, tmp_path):
+    """Return a function that returns the environment of a command on the books, perhaps through another address."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("ACCOUNTING_ANALYTICS_")}
+
+    def environment_of(base_url=books.base_url):
+        settings = {"BASE_URL": base_url, "TOKEN": books.token, "INSTANCE_ID": books.instance, "TIME_ZONE": "UTC"}
+        service = {f"ACCOUNTING_ANALYTICS_{name}": text for name, text in settings.items()}
+        return clean | TERMINAL | service | {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+
+    return environment_of
 
 
 @pytest.fixture
-def commands(program, books, many, tmp_path):
-    """Return functions that start, wait for and run a command on books with purchases that a rule decides."""
+def commands(fork_server, environment, many, tmp_path):
+    """Return functions that start a command, and run it to its end, on books with purchases that a rule decides."""
     many(COUNT)
     (tmp_path / "rules.toml").write_text(RULES, encoding="utf-8")
-    outputs = {}
 
-    def send(order):
-        program.stdin.write(f"{json.dumps(order)}\n")
-        program.stdin.flush()
-        return int(program.stdout.readline())
+    def start(*arguments, limit=None, base_url=None):
+        code, words = (MAIN, arguments) if limit is None else (LIMITED, (limit, *arguments))
+        settings = environment(base_url) if base_url else environment()
+        return fork_server.start(code, *words, folder=tmp_path, environment=settings)
 
-    def start(*arguments, base_url=books.base_url, limit=None):
-        settings = {"BASE_URL": base_url, "TOKEN": books.token, "INSTANCE_ID": books.instance, "TIME_ZONE": "UTC"}
-        order = {
-            "folder": str(tmp_path),
-            "output": f"output-{len(outputs)}",
-            "environment": TERMINAL | {f"ACCOUNTING_ANALYTICS_{name}": text for name, text in settings.items()},
-            "arguments": list(arguments),
-            "limit": limit,
-        }
-        pid = send(order)
-        outputs[pid] = tmp_path / order["output"]
-        return pid
+    def run(*arguments, **options):
+        start(*arguments, **options)
+        return checked(fork_server.wait())
 
-    def wait(pid):
-        status = os.waitstatus_to_exitcode(send(pid))
-        stdout, stderr = (outputs[pid].with_suffix(f".{name}").read_text() for name in ("stdout", "stderr"))
-        assert "Traceback" not in stderr
-        return SimpleNamespace(code=status, stdout=stdout, stderr=stderr)
+    return SimpleNamespace(start=start, run=run)
 
-    return SimpleNamespace(start=start, wait=wait, run=lambda *words, **options: wait(start(*words, **options)))
+
+def checked(finished):
+    """Return a process that has ended, without a traceback."""
+    assert "Traceback" not in finished.stderr
+    return finished
 
 
 def snapshot(books):
@@ -75,9 +83,9 @@ def snapshot(books):
     return [frame.to_csv() for frame in (lines, report.ledgers, report.lines)]
 
 
-def changes(books, user="job"):
-    """Return how often a user changed each transaction, by the audit log in the database."""
-    return collections.Counter(row["transaction_id"] for row in books.audit() if row["modified_by"] == user)
+def changes(books, user="job", since=0):
+    """Return how often a user changed each transaction, by the audit log in the database from some row on."""
+    return collections.Counter(row["transaction_id"] for row in books.audit()[since:] if row["modified_by"] == user)
 
 
 def move(books, transaction_id, category, updated):
@@ -101,7 +109,7 @@ def test_categorize_and_undo(books, commands, tmp_path):
     """A dry run sends nothing; a confirmed one changes what is within the limit, lists the rest, and can be undone."""
     before = snapshot(books)
     dry = commands.run(*CATEGORIZE, "--dry-run")
-    assert dry.code == 0, dry.stderr
+    assert dry.returncode == 0, dry.stderr
     assert "dry run, nothing was sent: 6 would_change" in dry.stderr
     assert dry.stdout.startswith(
         "7 of 13 uncategorized transaction(s) are left for a person\n5 no rule, 2 above the limit\n"
@@ -109,35 +117,110 @@ def test_categorize_and_undo(books, commands, tmp_path):
     assert max(map(len, dry.stdout.splitlines())) <= 80
     assert (books.audit(), list(tmp_path.glob("categorize-*"))) == ([], [])
     confirmed = commands.run(*CATEGORIZE, "--confirm", "--json")
-    assert (confirmed.code, outcomes(confirmed)) == (0, dict.fromkeys(WITHIN, "done"))
+    assert (confirmed.returncode, outcomes(confirmed)) == (0, dict.fromkeys(WITHIN, "done"))
     left = {row["transaction_id"]: row["reason"] for row in json.loads(confirmed.stdout)["transactions"]}
     assert left == {f"txn_{number}": "no rule" for number in range(4)} | {
         "txn_split": "no rule", "txn_16": "above the limit", "txn_17": "above the limit",
     }  # fmt: skip
     groups = json.loads(confirmed.stdout)["groups"]
-    assert {(group["merchant"], group["reason"]) for group in groups} >= {("CHECK", "no rule")}
+    assert {(group["description"], group["reason"]) for group in groups} >= {("CHECK 1043", "no rule")}
     assert changes(books) == dict.fromkeys(WITHIN, 1)
     again = commands.run(*CATEGORIZE, "--confirm", "--json")
-    assert (again.code, outcomes(again)) == (0, {})
+    assert (again.returncode, outcomes(again)) == (0, {})
     assert "exact rules decide no transaction within the limit; nothing was sent" in again.stderr
     (journal,) = (path.name for path in tmp_path.glob("categorize-*.journal"))
     assert f"undo {journal}" in confirmed.stderr
-    assert commands.run("undo", journal, "--journal", "undo", "--confirm").code == 0
+    assert commands.run("undo", journal, "--journal", "undo", "--confirm").returncode == 0
     assert snapshot(books) == before
 
 
 def test_full_disk_and_changes_by_another_user(books, commands):
-    """On a full disk the run stops; the same journal completes its plan, and leaves what another user changed since."""
+    """On a full disk a run stops; the same journal completes its plan, and leaves what another user changed since."""
+    before = snapshot(books)
     command = (*CATEGORIZE, "--confirm", "--journal", "job.journal", "--json")
     stopped = commands.run(*command, limit=3000)
-    assert (stopped.code, stopped.stdout) == (2, "")
+    assert (stopped.returncode, stopped.stdout) == (2, "")
     assert "job.journal cannot be written (File too large); the run stopped before the next change" in stopped.stderr
     done = set(changes(books))
     assert 0 < len(done) < len(WITHIN)
     theirs = min(WITHIN - done)
     move(books, theirs, books.outflow, books.rent)
     resumed = commands.run(*command)
-    assert resumed.code == 6, resumed.stderr
+    assert resumed.returncode == 6, resumed.stderr
     assert {one for one, outcome in outcomes(resumed).items() if outcome == "changed_elsewhere"} == {theirs}
     assert changes(books) == dict.fromkeys(WITHIN - {theirs}, 1)
     assert changes(books, "another user") == {theirs: 1}
+    undo = ("undo", "job.journal", "--journal", "undo.journal", "--confirm", "--modified-by", "undo")
+    stopped = commands.run(*undo, limit=3000)
+    assert stopped.returncode == 2
+    assert "undo.journal cannot be written (File too large)" in stopped.stderr
+    assert 0 < len(changes(books, "undo")) < len(WITHIN) - 1
+    assert commands.run(*undo).returncode == 0
+    assert changes(books, "undo") == dict.fromkeys(WITHIN - {theirs}, 1)
+    move(books, theirs, books.rent, books.outflow)
+    assert snapshot(books) == before
+
+
+def test_two_runs_at_once(books, commands, environment, fork_server, tmp_path):
+    """With two journals both runs are right, and no change is made twice; with one journal the second is refused."""
+    command = [*CATEGORIZE, "--confirm", "--json", "--journal"]
+    command[command.index("rules.toml")] = str(tmp_path / "rules.toml")
+    with running(books.database, ServiceOptions(faults="latency:ms=200:on=recategorize_transaction")) as slow:
+        commands.start(*command, "one", base_url=slow.base_url)
+        while not books.audit():
+            time.sleep(0.01)
+        second = CliRunner().invoke(app, [*command, str(tmp_path / "two")], env=environment())
+        first = checked(fork_server.wait())
+    assert (first.returncode, second.exit_code) == (0, 0), first.stderr
+    assert outcomes(first).keys() == WITHIN
+    assert {*outcomes(first).values(), *outcomes(second).values()} <= {"done", "already_done"}
+    assert changes(books) == dict.fromkeys(WITHIN, 1)
+    plan = aa.Plan.load(tmp_path / "one.csv")
+    with open_journal(tmp_path / "one", plan.plan_id, instance_id=books.instance, base_url=slow.base_url):
+        refused = CliRunner().invoke(app, [*command, str(tmp_path / "one")], env=environment())
+    assert type(refused.exception) is PlanError
+    assert "another run uses the journal" in str(refused.exception)
+
+
+def run_killed(start, fork_server, chance, journal):
+    """Start a command and kill it when its journal has some length, until one completes; return it and the kills."""
+    for kills in range(20):
+        length, pid = chance.choice([*range(3 * COUNT), None, None]), start()
+        finished = fork_server.wait() if length is None else kill_at(fork_server, pid, journal, length)
+        assert finished.returncode in {0, 6, -signal.SIGKILL}, finished.stderr
+        if finished.returncode == 0 or "1 change(s) of the run are not undone" in finished.stderr:
+            return kills
+    return pytest.fail("the run never completed")
+
+
+def kill_at(fork_server, pid, journal, length):
+    """Kill a process when the journal has so many lines more, unless it ends before."""
+    length += journal.read_bytes().count(b"\n") if journal.exists() else 0
+    with suppress(ProcessLookupError):
+        while not journal.exists() or journal.read_bytes().count(b"\n") <= length:
+            os.kill(pid, 0)  # until it ends
+            time.sleep(0.001)
+        return fork_server.kill(pid)
+    return fork_server.wait()
+
+
+@pytest.mark.soak
+def test_killed_runs_with_lost_responses(books, commands, fork_server, tmp_path, soak_count):
+    """Killed anywhere, with a fifth of the responses lost, runs complete with their journals, and undo restores all."""
+    before, kills = snapshot(books), 0
+    for seed in range(soak_count(soak_count(100))):  # a hundredth here, because each seed runs many commands
+        chance, first = random.Random(seed), len(books.audit())  # noqa: S311 (a reproducible test)
+        done, undone = tmp_path / f"{seed}.journal", tmp_path / f"{seed}.undo"
+        theirs = chance.choice(sorted(WITHIN))
+        with running(books.database, ServiceOptions(faults=LOST, fault_seed=seed)) as service:
+            start = partial(commands.start, base_url=service.base_url)
+            categorize = partial(start, *CATEGORIZE, "--confirm", "--journal", done)
+            kills += run_killed(categorize, fork_server, chance, done)
+            assert changes(books, since=first) == dict.fromkeys(WITHIN, 1), seed
+            move(books, theirs, books.meals, books.rent)
+            undo = partial(start, "undo", done, "--journal", undone, "--confirm", "--modified-by", "undo")
+            kills += run_killed(undo, fork_server, chance, undone)
+        assert changes(books, "undo", since=first) == dict.fromkeys(WITHIN - {theirs}, 1), seed
+        move(books, theirs, books.rent, books.outflow)
+        assert snapshot(books) == before, seed
+    assert kills

@@ -162,5 +162,6 @@ def _saved_plan(plan: Plan, journal: Path, *, confirm: bool) -> Plan:
         return saved
     if confirm and len(plan):
         plan.save(file)
-        print_message(f"the plan is {file}, the journal {journal}; take it back: accounting-analytics undo {journal}")
+        print_message(f"the plan is {file}, the journal {journal}")
+        print_message(f"to take it back: accounting-analytics undo {journal} --journal NEW")
     return plan
