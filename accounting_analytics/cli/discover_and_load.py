@@ -75,7 +75,7 @@ def load_cash_lines(
     client: LedgerClient, days: tuple[str, str, str], options: LoadOptions, *, only: list[str] | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Chart of accounts, and the lines of its cash and required ledgers or of those named in `only`."""
-    ledgers = _discover_with_history(client, *days)
+    ledgers = discover_with_history(client, *days)
     cash = ledgers.loc[ledgers["report_cash_flow"] | ledgers["is_required"], "id"]
     return ledgers, load_lines(client, _find_ledgers(ledgers, only) if only else cash, days, options)
 
@@ -131,7 +131,7 @@ def load_lines(
         )
 
 
-def _discover_with_history(client: LedgerClient, start_date: str, end_date: str, time_zone: str) -> pd.DataFrame:
+def discover_with_history(client: LedgerClient, start_date: str, end_date: str, time_zone: str) -> pd.DataFrame:
     """Discover ledgers of the year before too, so that categories without lines in the period are known."""
     from accounting_analytics.periods import parse_date
 

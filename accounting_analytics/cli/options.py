@@ -127,8 +127,10 @@ NewCategory = Annotated[str, typer.Option("--category", help="Category: id, uniq
 DayOfMonth = Annotated[
     str | None, typer.Option("--day-of-month", help="Only on these local days of each month, such as 1-5,15.")
 ]
-PlanOutput = Annotated[Path, typer.Option("--output", help="Plan file to write (CSV).")]
-PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file written by `plan`.", show_default=False)]
+PlanOutput = Annotated[Path, typer.Option("--output", help="Plan file to write: .xlsx for Excel, else CSV.")]
+PlanPath = Annotated[
+    Path, typer.Argument(metavar="PLAN", help="Plan file of `plan`, edited or not.", show_default=False)
+]
 Journal = Annotated[Path, typer.Option("--journal", help="Journal of the run; written before each change.")]
 NewJournal = Annotated[
     Path | None,

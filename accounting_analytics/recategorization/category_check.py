@@ -10,14 +10,14 @@ from accounting_analytics.errors import InputError, InvalidRequestError, NotFoun
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import quote
 from accounting_analytics.periods import as_utc
-from accounting_analytics.recategorization.new_categories import differently_named, refuse_items
+from accounting_analytics.recategorization.new_categories import differently_named
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.recategorization.current_categories import BookedTransaction
-    from accounting_analytics.recategorization.plan import Plan, PlanItem
+    from accounting_analytics.recategorization.plan import PlanItem
 
 _HISTORY = dt.timedelta(days=366)
 """How long before the plan a line is looked for that shows the name of a category."""
@@ -57,29 +57,37 @@ def category_names(
     return names
 
 
-def require_usable_categories(client: LedgerClient, plan: Plan) -> None:
-    """Refuse a plan with a new category that does not exist in the books, or has another name there.
+def names_of_existing(
+    client: LedgerClient, ledger_ids: Iterable[str], days: tuple[dt.date, dt.date]
+) -> dict[str, str | None]:
+    """Names of those ledgers that exist in the books; None for one without a line in the days or the year before.
 
     Raises
     ------
-    PlanError
-        Names the first transaction, and how many items are affected.
     ServiceError
         The service cannot be read.
     """
-    refuse_items(unusable_categories(client, plan.items), len(plan))
+    ledger_ids = dict.fromkeys(ledger_ids)
+    names, missing = _find_ledgers_of_days(client, ledger_ids, days)
+    return {ledger_id: names.get(ledger_id) for ledger_id in ledger_ids if ledger_id not in missing}
 
 
 def _find_ledgers(
     client: LedgerClient, ledger_ids: Iterable[str], transactions: Collection[BookedTransaction]
 ) -> tuple[dict[str, str], dict[str, str]]:
+    days = [as_utc(transaction.datetime).date() for transaction in transactions]
+    return _find_ledgers_of_days(client, ledger_ids, (min(days), max(days))) if days else ({}, {})
+
+
+def _find_ledgers_of_days(
+    client: LedgerClient, ledger_ids: Iterable[str], days: tuple[dt.date, dt.date]
+) -> tuple[dict[str, str], dict[str, str]]:
     """Names of ledgers, where their lines show them, and the error for each ledger that does not exist."""
     names: dict[str, str] = {}
     missing: dict[str, str] = {}
-    days = [as_utc(transaction.datetime).date() for transaction in transactions]
     for ledger_id in dict.fromkeys(ledger_ids):
         try:
-            name = _name_in_books(client, ledger_id, min(days), max(days))
+            name = _name_in_books(client, ledger_id, *days)
         except (NotFoundError, InvalidRequestError, InputError) as error:
             missing[ledger_id] = str(error)
         else:

@@ -36,11 +36,16 @@ class DiscoveredCategory:
     ----------
     ledgers : DataFrame
         :class:`~accounting_analytics.schemas.Ledgers`.
+    others : mapping of str to str, optional
+        Name of each further ledger that exists, by id.
     """
 
-    def __init__(self, ledgers: pd.DataFrame) -> None:
+    def __init__(self, ledgers: pd.DataFrame, others: Mapping[str, str] | None = None) -> None:
         ledgers = Ledgers.checked(ledgers)
-        self._names = LedgerNames.from_frame(ledgers)
+        hierarchy = LedgerNames.from_frame(ledgers).hierarchy
+        self._names = LedgerNames(
+            dict(zip(ledgers["id"], ledgers["name"], strict=True)) | dict(others or {}), hierarchy
+        )
         self._cash = set(ledgers.loc[ledgers["report_cash_flow"], "id"])
 
     def find(self, ledger_id: str, name: str, where: str) -> tuple[str, str]:

@@ -28,7 +28,7 @@ from accounting_analytics.recategorization.new_categories import (
     resolved_proposals,
 )
 from accounting_analytics.recategorization.plan_conflicts import find_conflicts
-from accounting_analytics.recategorization.plan_file import PlanFile, write_items
+from accounting_analytics.recategorization.plan_file import PlanFile, require_same_instance, write_items
 from accounting_analytics.recategorization.split_joins import joining_items
 from accounting_analytics.schemas import PlanItems, PlanPreview
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.recategorization.new_categories import NewCategory
 
 
 class PlanItem(NamedTuple):
@@ -139,9 +140,7 @@ class Plan:
 
     def require_instance(self, instance_id: str) -> None:
         """Refuse an instance that the plan was not made for; a plan without instance is valid for any."""
-        if self.instance_id not in {None, instance_id}:
-            msg = f"the plan is for instance {self.instance_id!r}, not {instance_id!r}; nothing was sent"
-            raise PlanError(msg)
+        require_same_instance(self.instance_id, instance_id)
 
     def preview(self, report: CashFlowReport) -> pd.DataFrame:
         """Predict how the plan changes the net cash flow of each ledger of a report.
@@ -231,12 +230,12 @@ class Plan:
         PlanError
             The file is not a plan, or rows are invalid; the message has the row, the column and the reason of each.
         """
-        return cls.from_file(PlanFile.read(path), ledgers=ledgers)
+        category = WrittenCategory() if ledgers is None else DiscoveredCategory(ledgers)
+        return cls.from_file(PlanFile.read(path), category)
 
     @classmethod
-    def from_file(cls, file: PlanFile, *, ledgers: pd.DataFrame | None = None) -> Self:
-        """Plan of a file that was read; `ledgers` as in :meth:`load`."""
-        category = WrittenCategory() if ledgers is None else DiscoveredCategory(ledgers)
+    def from_file(cls, file: PlanFile, category: NewCategory) -> Self:
+        """Plan of a file that was read, with the new categories that `category` determines."""
         return cls(file.items(category), instance_id=file.instance_id, notes=file.notes)
 
     def _require_categories_of(self, report: CashFlowReport) -> None:

@@ -107,10 +107,13 @@ class PlanFile(NamedTuple):
         return (min(days), max(days)) if days else None
 
     @property
-    def has_one_name_for_each_id(self) -> bool:
-        """Whether each new category has its id and its name, the same in all rows."""
-        categories = set(zip(self.columns[ID_COLUMN], self.columns[NAME_COLUMN], strict=True))
-        return all(map(all, categories)) and len(categories) == len({ledger_id for ledger_id, _ in categories})
+    def categories(self) -> list[tuple[str, str]]:
+        """The different new categories, as they are written: id and name, of which one may be empty."""
+        return list(dict.fromkeys(zip(self.columns[ID_COLUMN], self.columns[NAME_COLUMN], strict=True)))
+
+    def require_instance(self, instance_id: str) -> None:
+        """Refuse an instance that the plan was not made for; a plan without instance is valid for any."""
+        require_same_instance(self.instance_id, instance_id)
 
     def items(self, category: NewCategory) -> pd.DataFrame:
         """Plan items with the new categories that `category` determines.
@@ -121,13 +124,13 @@ class PlanFile(NamedTuple):
             Categories cannot be determined, or items contradict each other; with the rows and the reason of each.
         """
         found: list[tuple[str, str]] = []
-        problems: list[Problem] = []
+        refused: dict[str, list[int]] = {}
         for row, ledger_id, name in zip(self.rows, self.columns[ID_COLUMN], self.columns[NAME_COLUMN], strict=True):
             try:
                 found.append(category.find(ledger_id, name, f"row {row}"))
             except PlanError as error:
-                problems.append(Problem((row,), str(error).removeprefix(f"row {row}: ")))
-        _refuse(self.file, problems)
+                refused.setdefault(str(error).removeprefix(f"row {row}: "), []).append(row)
+        _refuse(self.file, _problems(refused))
         ids, names = zip(*found, strict=True) if found else ((), ())
         frame = _to_frame({**self.columns, ID_COLUMN: list(ids), NAME_COLUMN: list(names)})
         conflicts = find_conflicts(frame)
@@ -195,7 +198,7 @@ class _Table(NamedTuple):
             if _is_foreign(columns[_CATEGORY][position], columns[_OPPOSING][position]):
                 reason = f"{_CATEGORY} is not in {_OPPOSING}; do not edit these two columns"
                 found.setdefault(reason, []).append(number)
-        return [Problem(tuple(rows), reason) for reason, rows in found.items()]
+        return _problems(found)
 
     def notes(self, sheet: Sheet) -> tuple[str, ...]:
         """Sentences about what was ignored or assumed."""
@@ -208,6 +211,13 @@ class _Table(NamedTuple):
         if sheet.hidden:
             notes.append(f"{sheet.hidden:,} hidden row(s) of the plan file are part of the plan.")
         return tuple(notes)
+
+
+def require_same_instance(planned: str | None, instance_id: str) -> None:
+    """Refuse an instance that is not the one a plan was made for, if the plan states one."""
+    if planned not in {None, instance_id}:
+        msg = f"the plan is for instance {planned!r}, not {instance_id!r}; nothing was sent"
+        raise PlanError(msg)
 
 
 def write_items(frame: pd.DataFrame, path: str | Path, *, instance_id: str | None) -> None:
@@ -231,6 +241,11 @@ def _csv_text(frame: pd.DataFrame) -> str:
     for row in frame.itertuples(index=False, name=None):
         writer.writerow([_format_cell(name, value) for name, value in zip(frame.columns, row, strict=True)])
     return text.getvalue()
+
+
+def _problems(reasons: Mapping[str, Sequence[int]]) -> list[Problem]:
+    """Problems of the rows with the same reason, in the order found."""
+    return [Problem(tuple(rows), reason) for reason, rows in reasons.items()]
 
 
 def _refuse(file: Path, problems: Sequence[Problem]) -> None:

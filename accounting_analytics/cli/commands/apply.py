@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import accounting_analytics as aa
+from accounting_analytics.cli.edited_plan import resolve_plan
 from accounting_analytics.cli.options import (
     AllowIrreversible,
     AllRows,
@@ -10,7 +10,7 @@ from accounting_analytics.cli.options import (
     Confirm,
     Journal,
     ModifiedBy,
-    PlanFile,
+    PlanPath,
     Profile,
     RowLimit,
     UseDemo,
@@ -22,7 +22,7 @@ from accounting_analytics.errors import PlanError
 
 
 def apply(
-    plan: PlanFile,
+    plan: PlanPath,
     journal: Journal,
     modified_by: ModifiedBy = None,
     profile: Profile = None,
@@ -39,10 +39,13 @@ def apply(
     The same journal resumes an interrupted run. After a confirmed run the report of the days of the plan is shown
     before and after, and must have changed exactly as planned.
     """
-    planned = aa.Plan.load(plan)
-    if not len(planned):
+    from accounting_analytics.recategorization.plan_file import PlanFile
+
+    file = PlanFile.read(plan)
+    if not file.rows:
         msg = "the plan has no items"
         raise PlanError(msg)
     with connect_service(profile, use_demo=use_demo) as (client, zone):
+        planned = resolve_plan(client, file, zone)
         run = run_plan(client, planned, RunOptions(journal, modified_by, zone, confirm, allow_irreversible))
     print_run(run, limit=None if all_rows else limit, as_json=as_json)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import typer
 
 import accounting_analytics as aa
+from accounting_analytics.cli.edited_plan import resolve_plan
 from accounting_analytics.cli.options import (
     AllRows,
     AsJson,
     EndDate,
-    PlanFile,
+    PlanPath,
     Profile,
     RowLimit,
     StartDate,
@@ -29,7 +30,7 @@ _COLUMNS = {
 
 
 def preview(
-    plan: PlanFile,
+    plan: PlanPath,
     start_date: StartDate,
     end_date: EndDate,
     time_zone: TimeZone = None,
@@ -44,12 +45,11 @@ def preview(
 
     Nothing is written.
     """
-    from accounting_analytics.recategorization.category_check import require_usable_categories
+    from accounting_analytics.recategorization.plan_file import PlanFile
 
-    planned = aa.Plan.load(plan)
+    file = PlanFile.read(plan)
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
-        planned.require_instance(client.instance_id)
-        require_usable_categories(client, planned)
+        planned = resolve_plan(client, file, zone)
         reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=zone)
     previewed = planned.preview(reported)
     print_notes(previewed)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import accounting_analytics as aa
-from accounting_analytics.cli.options import AllRows, AppliedJournal, AsJson, PlanFile, Profile, RowLimit, UseDemo
+from accounting_analytics.cli.edited_plan import resolve_plan
+from accounting_analytics.cli.options import AllRows, AppliedJournal, AsJson, PlanPath, Profile, RowLimit, UseDemo
 from accounting_analytics.cli.output import MAX_ROWS, print_frame
 from accounting_analytics.cli.plan_outcomes import print_outcomes, require_done
 from accounting_analytics.cli.service_connection import connect_service
 
 
 def verify(
-    plan: PlanFile,
+    plan: PlanPath,
     journal: AppliedJournal = None,
     profile: Profile = None,
     limit: RowLimit = MAX_ROWS,
@@ -25,8 +26,11 @@ def verify(
     sent at least 60 seconds ago; until then, and without the journal, it is unknown. Exit code 6 if some items are not
     done or unknown.
     """
-    planned = aa.Plan.load(plan)
+    from accounting_analytics.recategorization.plan_file import PlanFile
+
+    file = PlanFile.read(plan)
     with connect_service(profile, use_demo=use_demo) as (client, zone):
+        planned = resolve_plan(client, file, zone)
         outcomes = aa.verify_plan(client, planned, journal=journal)
     if as_json:
         print_frame(outcomes, as_json=True)

@@ -63,7 +63,7 @@ def test_preview_of_another_instance(run, assert_refused, tmp_path, demo_company
 
 
 def test_edited_category_that_contradicts_the_books(run, assert_refused, tmp_path, demo_company):
-    """A preview refuses a new category that does not exist, and one whose id and name are of different ledgers."""
+    """A preview accepts a new category by name, and refuses one that does not exist or contradicts the other column."""
     environment = demo_company.environment()
     planned = run("plan", *PERIOD, *RULES, "--output", "plan.csv", "--json", **environment)
     assert planned.returncode == 0, planned.stderr
@@ -72,6 +72,10 @@ def test_edited_category_that_contradicts_the_books(run, assert_refused, tmp_pat
     plan = tmp_path / "plan.csv"
     written = plan.read_text()
     plan.write_text(written.replace(ledger_id, "nowhere"))
-    assert_refused(run("preview", "plan.csv", *PERIOD, **environment), 2, "the books have no ledger 'nowhere'")
+    assert_refused(run("preview", "plan.csv", *PERIOD, **environment), 2, "no discovered ledger matches 'nowhere'")
     plan.write_text(written.replace(f",{name},", ",Zeppelin,"))
-    assert_refused(run("preview", "plan.csv", *PERIOD, **environment), 2, f"is named '{name}' in the books")
+    assert_refused(run("preview", "plan.csv", *PERIOD, **environment), 2, "no discovered ledger matches 'Zeppelin'")
+    plan.write_text(written.replace(ledger_id, ""))
+    previewed = run("preview", "plan.csv", *PERIOD, "--json", **environment)
+    assert previewed.returncode == 0, previewed.stderr
+    assert ledger_id in {row["ledger_id"] for row in json.loads(previewed.stdout)}
