@@ -2,6 +2,8 @@
 
 from decimal import Decimal
 
+import openpyxl
+import pandas as pd
 import pytest
 
 import accounting_analytics as aa
@@ -51,16 +53,36 @@ def test_two_parts_with_one_new_category(books, build, tmp_path):
     assert books.audit() == []
 
 
-def test_edited_file(books, build, plan, tmp_path):
-    """A category edited in the file to one that the split already has is refused."""
-    plan.save(tmp_path / "plan.csv")
-    lines = (tmp_path / "plan.csv").read_text(encoding="utf-8-sig").splitlines()
-    edited = [
-        line.replace(f"{books.meals},Meals", f"{books.rent},Rent") if "txn_split" in line else line for line in lines
-    ]
-    (tmp_path / "plan.csv").write_text("\n".join(edited), encoding="utf-8")
-    frame = aa.apply_plan(books.client, aa.Plan.load(tmp_path / "plan.csv"), journal=tmp_path / "journal")
-    assert build.outcomes(frame)["txn_split"] == "refused"
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
+def test_edited_file(books, build, plan, tmp_path, suffix):
+    """A category edited in the file to one that the split already has is listed, and refused unless allowed."""
+    file = tmp_path / f"plan{suffix}"
+    plan.save(file)
+    _edit(file, "txn_split", {"updated_category_ledger_id": "", "updated_category_ledger_name": "Rent"})
+    ledgers, _ = books.load()
+    edited = aa.Plan.load(file, ledgers=ledgers)
+    assert "1 of 4 item(s) join a part of a split" in edited.preview(books.report()).attrs["notes"][-1]
+    journal = tmp_path / "journal"
+    assert build.outcomes(aa.apply_plan(books.client, edited, journal=journal))["txn_split"] == "refused"
+    allowed = aa.apply_plan(books.client, edited, journal=journal, allow_irreversible=True)
+    assert build.outcomes(allowed)["txn_split"] == "would_change"
+
+
+def _edit(file, transaction_id, cells):
+    """Change cells of the row of a transaction in a plan file."""
+    if file.suffix == ".xlsx":
+        workbook = openpyxl.load_workbook(file)
+        sheet = workbook["plan"]
+        header = [cell.value for cell in sheet[1]]
+        (row,) = (row for row in sheet.iter_rows() if row[0].value == transaction_id)
+        for name, text in cells.items():
+            row[header.index(name)].value = text or None
+        workbook.save(file)
+        return
+    frame = pd.read_csv(file, dtype="str", keep_default_na=False)
+    for name, text in cells.items():
+        frame.loc[frame["transaction_id"] == transaction_id, name] = text
+    frame.to_csv(file, index=False)
 
 
 def test_books_that_changed_since_the_plan(books, build, plan, tmp_path):
