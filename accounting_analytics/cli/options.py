@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -71,6 +71,20 @@ Profile = Annotated[str | None, typer.Option("--profile", help="Profile of the c
 UseDemo = Annotated[bool, typer.Option("--demo", help="Use the demo company, served for this command only.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; amounts are text, so that no digit is lost.")]
 RowLimit = Annotated[int, typer.Option("--limit", min=1, help="Print at most this many rows; --json prints all.")]
+PreviewBy = Annotated[
+    Literal["ledger", "category", "rule"],
+    typer.Option("--by", help="What a row is: a ledger of the report, or the items of a new category or a rule."),
+]
+RunBy = Annotated[
+    Literal["category", "rule", "item", "ledger"],
+    typer.Option(
+        "--by", help="What a row is: the items of a new category or rule, an item, or a ledger of the report."
+    ),
+]
+OutcomesBy = Annotated[
+    Literal["category", "rule", "item"],
+    typer.Option("--by", help="What a row is: the items of a new category or a rule, or an item."),
+]
 AllRows = Annotated[bool, typer.Option("--all", help="Print every row.")]
 _OUTPUTS = ", ".join(f"{name} ({one.output})" for name, one in FORMATS.items())
 ExportFormat = Annotated[str, typer.Option("--format", help=f"Format, and what --output is then: {_OUTPUTS}.")]

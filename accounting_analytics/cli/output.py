@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 20
 """Rows that a command prints by default."""
+SCREEN_ROWS = 10
+"""Rows of a summary that fits a terminal of 24 lines, with its heading and messages."""
 
 
 def print_frame(frame: pd.DataFrame, *, as_json: bool, title: str = "", columns: list[str] | None = None) -> None:

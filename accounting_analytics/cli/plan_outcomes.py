@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from accounting_analytics.cli.output import print_message
+from accounting_analytics.cli.plan_tables import print_totals
 from accounting_analytics.cli.transaction_tables import print_transactions
 from accounting_analytics.errors import RecategorizationIncompleteError
 
@@ -24,18 +25,37 @@ _COLUMNS = {
     "transaction_id": "transaction_id",
 }
 _REASON_COLUMNS = ("transaction_id", "outcome", "reason")
-_EXPECTED = ["would_change", "done", "already_done"]
+_MAX_REASONS = 3
 
 
-def print_outcomes(plan: Plan, outcomes: pd.DataFrame, *, time_zone: str, limit: int | None) -> None:
-    """Print the count of each outcome, and the first items with their reasons: those that failed come first."""
+def print_outcomes(plan: Plan, outcomes: pd.DataFrame, *, by: str, time_zone: str, limit: int | None) -> None:
+    """Print the count of each outcome; the items, or their sums by new category or rule; and the reasons.
+
+    What failed comes first.
+    """
+    import accounting_analytics as aa
+
+    if by == "item":
+        _print_items(plan, outcomes, time_zone=time_zone, limit=limit)
+    else:
+        summary = aa.summarize_plan(plan, outcomes)
+        typer.echo(summary.summary())
+        print_totals(summary, by, limit)
+    _print_reasons(outcomes, limit if by == "item" else limit and _MAX_REASONS)
+
+
+def _print_items(plan: Plan, outcomes: pd.DataFrame, *, time_zone: str, limit: int | None) -> None:
+    rows = plan.frame.assign(outcome=outcomes["outcome"].to_numpy())
+    summary = f"{plan.summary()}: {summarize(outcomes)}"
+    print_transactions(_failed_first(rows), _COLUMNS, summary=summary, time_zone=time_zone, limit=limit)
+
+
+def _print_reasons(outcomes: pd.DataFrame, limit: int | None) -> None:
+    """Print each reason once, with its first transactions."""
     from accounting_analytics.messages import join_ids, printable
 
-    rows = plan.frame.assign(outcome=outcomes["outcome"].to_numpy(), reason=outcomes["reason"].to_numpy())
-    rows = rows.assign(expected=rows["outcome"].isin(_EXPECTED)).sort_values("expected", kind="stable")
-    summary = f"{plan.summary()}: {summarize(outcomes)}"
-    print_transactions(rows, _COLUMNS, summary=summary, time_zone=time_zone, limit=limit)
     reasons: dict[tuple[str, str], list[str]] = {}
+    rows = _failed_first(outcomes)
     for transaction_id, outcome, reason in zip(*(rows[name] for name in _REASON_COLUMNS), strict=True):
         if reason:
             reasons.setdefault((outcome, reason), []).append(transaction_id)
@@ -43,6 +63,12 @@ def print_outcomes(plan: Plan, outcomes: pd.DataFrame, *, time_zone: str, limit:
         typer.echo(printable(f"{outcome} ({join_ids(ids, limit=3)}): {reason}"))
     if limit is not None and limit < len(reasons):
         typer.echo(f"{limit:,} of {len(reasons):,} reasons; --all prints every one")
+
+
+def _failed_first(rows: pd.DataFrame) -> pd.DataFrame:
+    from accounting_analytics.recategorization.outcomes import EXPECTED_OUTCOMES
+
+    return rows.assign(expected=rows["outcome"].isin(EXPECTED_OUTCOMES)).sort_values("expected", kind="stable")
 
 
 def summarize(outcomes: pd.DataFrame) -> str:

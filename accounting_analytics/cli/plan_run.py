@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import accounting_analytics as aa
-from accounting_analytics.cli.output import print_first_rows, print_mapping, print_message
+from accounting_analytics.cli.output import print_mapping, print_message
 from accounting_analytics.cli.plan_outcomes import print_outcomes, require_done, summarize
+from accounting_analytics.cli.plan_tables import print_ledgers, print_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,15 +22,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.recategorization import Plan
-
-_CHANGE_COLUMNS = {
-    "name": "ledger",
-    "before": "before",
-    "predicted": "predicted",
-    "after": "after",
-    "ledger_id": "ledger_id",
-}
+    from accounting_analytics.recategorization import Plan, ReportChange
 
 
 @dataclass(frozen=True)
@@ -74,7 +67,9 @@ def run_plan(client: LedgerClient, plan: Plan, options: RunOptions) -> PlanRun:
     return PlanRun(plan, options, outcomes, before, after)
 
 
-def print_run(run: PlanRun, *, limit: int | None, as_json: bool, others: Mapping[str, Any] | None = None) -> None:
+def print_run(
+    run: PlanRun, *, limit: int | None, as_json: bool, by: str = "category", others: Mapping[str, Any] | None = None
+) -> None:
     """Print a run, and with JSON the `others`; a confirmed run must have changed the report exactly as planned.
 
     Raises
@@ -84,19 +79,43 @@ def print_run(run: PlanRun, *, limit: int | None, as_json: bool, others: Mapping
     RecategorizationIncompleteError
         Some items are not done or unknown.
     """
+    change = aa.compare_report_change(run.plan, run.before, run.after, outcomes=run.outcomes)
     if as_json:
-        frames = {"outcomes": run.outcomes, "before": run.before.ledgers, "after": run.after.ledgers}
-        print_mapping({**frames, **(others or {})}, as_json=True)
+        print_mapping({**_to_json(run, change), **(others or {})}, as_json=True)
     else:
-        print_outcomes(run.plan, run.outcomes, time_zone=run.options.time_zone, limit=limit)
+        _print_tables(run, change, by, limit)
     if not run.options.confirm:
         print_message(f"dry run, nothing was sent: {summarize(run.outcomes)}; add --confirm to change the books")
         return
-    changed = aa.verify_report_change(run.plan, run.before, run.after, outcomes=run.outcomes)
-    if not as_json:
-        typer.echo(f"Net cash flow, {run.before.period}, before and after: {len(changed):,} ledger(s) changed")
-        print_first_rows(changed, _CHANGE_COLUMNS, limit)
+    aa.verify_report_change(run.plan, run.before, run.after, outcomes=run.outcomes)
     require_done(run.outcomes)
+
+
+def _print_tables(run: PlanRun, change: ReportChange, by: str, limit: int | None) -> None:
+    """Print the outcomes, or the ledgers of the report, and after a confirmed run whether it is as predicted."""
+    confirmed = run.options.confirm
+    if by == "ledger":
+        summary = aa.summarize_plan(run.plan, run.outcomes).summary()
+        typer.echo(f"{summary}; net cash flow, {run.before.period}")
+        print_ledgers(change.frame if confirmed else change.frame.drop(columns="after"), limit)
+    else:
+        print_outcomes(run.plan, run.outcomes, by=by, time_zone=run.options.time_zone, limit=limit)
+    if confirmed:
+        print_verdict(change, limit)
+
+
+def _to_json(run: PlanRun, change: ReportChange) -> dict[str, Any]:
+    """Every table of a run; what differs from the prediction only after a confirmed one."""
+    summary = aa.summarize_plan(run.plan, run.outcomes)
+    tables = {
+        "outcomes": run.outcomes,
+        "by_category": summary.by_category,
+        "by_rule": summary.by_rule,
+        "before": run.before.ledgers,
+        "after": run.after.ledgers,
+        "changes": change.changes,
+    }
+    return {**tables, "differences": change.differences} if run.options.confirm else tables
 
 
 def _transaction_days(plan: Plan) -> tuple[date, date]:

@@ -40,7 +40,7 @@ def test_items_that_are_not_done_come_first(capsys, plan):
     """They are among the first rows wherever they are in the plan, and equal reasons are printed once."""
     lost = {f"txn_{number}": ("unknown", "no answer\x1b") for number in (25, 26, 27, 28)}
     refused = {"txn_29": ("refused", "no such ledger")}
-    print_outcomes(plan, outcomes(plan, **lost, **refused), time_zone="UTC", limit=6)
+    print_outcomes(plan, outcomes(plan, **lost, **refused), by="item", time_zone="UTC", limit=6)
     first, *lines = capsys.readouterr().out.splitlines()
     assert first.endswith(": 30 item(s): 25 done, 4 unknown, 1 refused; times are UTC")
     cells = [line.split() for line in lines if line.startswith(" 2025-")]
@@ -52,12 +52,28 @@ def test_items_that_are_not_done_come_first(capsys, plan):
     ]
 
 
+def test_sums_by_category_and_rule(capsys, plan):
+    """Instead of items the sums of each outcome are printed, with at most three reasons."""
+    refused = {f"txn_{number:02d}": ("refused", f"reason {number}") for number in range(4)}
+    print_outcomes(plan, outcomes(plan, **refused), by="category", time_zone="UTC", limit=10)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith(": 30 item(s): 26 done, 4 refused")
+    cells = [line.split() for line in lines if "-" in line]
+    assert ["Meals", "refused", "4", "-6.00", "meals"] in cells
+    assert ["Meals", "done", "26", "-39.00", "meals"] in cells
+    assert lines[-1] == "3 of 4 reasons; --all prints every one"
+    print_outcomes(plan, outcomes(plan, **refused), by="rule", time_zone="UTC", limit=None)
+    printed = capsys.readouterr().out
+    assert [line.split() for line in printed.splitlines() if "done" in line][1] == ["x", "done", "26", "-39.00"]
+    assert printed.count("): reason ") == 4
+
+
 def test_reasons_are_counted(capsys, plan):
     """Reasons beyond the limit are counted; without a limit every one is printed."""
     refused = {f"txn_{number:02d}": ("refused", f"reason {number}") for number in range(30)}
-    print_outcomes(plan, outcomes(plan, **refused), time_zone="UTC", limit=2)
+    print_outcomes(plan, outcomes(plan, **refused), by="item", time_zone="UTC", limit=2)
     assert capsys.readouterr().out.splitlines()[-1] == "2 of 30 reasons; --all prints every one"
-    print_outcomes(plan, outcomes(plan, **refused), time_zone="UTC", limit=None)
+    print_outcomes(plan, outcomes(plan, **refused), by="item", time_zone="UTC", limit=None)
     assert capsys.readouterr().out.count("): reason ") == 30
 
 

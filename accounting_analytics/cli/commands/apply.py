@@ -13,9 +13,10 @@ from accounting_analytics.cli.options import (
     PlanPath,
     Profile,
     RowLimit,
+    RunBy,
     UseDemo,
 )
-from accounting_analytics.cli.output import MAX_ROWS
+from accounting_analytics.cli.output import SCREEN_ROWS
 from accounting_analytics.cli.plan_run import RunOptions, print_run, run_plan
 from accounting_analytics.cli.service_connection import connect_service
 from accounting_analytics.errors import PlanError
@@ -26,7 +27,8 @@ def apply(
     journal: Journal,
     modified_by: ModifiedBy = None,
     profile: Profile = None,
-    limit: RowLimit = MAX_ROWS,
+    limit: RowLimit = SCREEN_ROWS,
+    by: RunBy = "category",
     *,
     all_rows: AllRows = False,
     confirm: Confirm = False,
@@ -48,4 +50,4 @@ def apply(
     with connect_service(profile, use_demo=use_demo) as (client, zone):
         planned = resolve_plan(client, file, zone)
         run = run_plan(client, planned, RunOptions(journal, modified_by, zone, confirm, allow_irreversible))
-    print_run(run, limit=None if all_rows else limit, as_json=as_json)
+    print_run(run, limit=None if all_rows else limit, as_json=as_json, by=by)

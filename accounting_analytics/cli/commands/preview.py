@@ -11,22 +11,16 @@ from accounting_analytics.cli.options import (
     AsJson,
     EndDate,
     PlanPath,
+    PreviewBy,
     Profile,
     RowLimit,
     StartDate,
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import MAX_ROWS, print_first_rows, print_frame, print_notes
+from accounting_analytics.cli.output import SCREEN_ROWS, print_mapping, print_notes
+from accounting_analytics.cli.plan_tables import print_ledgers, print_totals
 from accounting_analytics.cli.service_connection import connect_service
-
-_COLUMNS = {
-    "name": "ledger",
-    "net_cash_flow": "net cash flow",
-    "change": "change",
-    "net_cash_flow_after": "net cash flow after",
-    "ledger_id": "ledger_id",
-}
 
 
 def preview(
@@ -35,7 +29,8 @@ def preview(
     end_date: EndDate,
     time_zone: TimeZone = None,
     profile: Profile = None,
-    limit: RowLimit = MAX_ROWS,
+    limit: RowLimit = SCREEN_ROWS,
+    by: PreviewBy = "ledger",
     *,
     all_rows: AllRows = False,
     use_demo: UseDemo = False,
@@ -51,10 +46,15 @@ def preview(
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
         planned = resolve_plan(client, file, zone)
         reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=zone)
-    previewed = planned.preview(reported)
+    previewed, summary = planned.preview(reported), aa.summarize_plan(planned)
     print_notes(previewed)
+    rows = None if all_rows else limit
     if as_json:
-        print_frame(previewed, as_json=True)
-        return
-    typer.echo(f"{planned.summary()}; it changes {len(previewed):,} ledger(s) of the report of {reported.period}")
-    print_first_rows(previewed, _COLUMNS, None if all_rows else limit)
+        tables = {"ledgers": previewed, "by_category": summary.by_category, "by_rule": summary.by_rule}
+        print_mapping(tables, as_json=True)
+    elif by == "ledger":
+        typer.echo(f"{planned.summary()}; it changes {len(previewed):,} ledger(s) of the report of {reported.period}")
+        print_ledgers(previewed, rows)
+    else:
+        typer.echo(summary.summary())
+        print_totals(summary, by, rows)

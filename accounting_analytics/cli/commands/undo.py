@@ -14,11 +14,12 @@ from accounting_analytics.cli.options import (
     ModifiedBy,
     Profile,
     RowLimit,
+    RunBy,
     UndoJournal,
     UndoneJournal,
     UseDemo,
 )
-from accounting_analytics.cli.output import MAX_ROWS, print_first_rows, print_mapping, print_message
+from accounting_analytics.cli.output import SCREEN_ROWS, print_first_rows, print_mapping, print_message
 from accounting_analytics.cli.plan_run import RunOptions, print_run, run_plan
 from accounting_analytics.cli.service_connection import connect_service
 from accounting_analytics.errors import RecategorizationIncompleteError
@@ -35,7 +36,8 @@ def undo(
     journal: UndoJournal,
     modified_by: ModifiedBy = None,
     profile: Profile = None,
-    limit: RowLimit = MAX_ROWS,
+    limit: RowLimit = SCREEN_ROWS,
+    by: RunBy = "category",
     *,
     all_rows: AllRows = False,
     confirm: Confirm = False,
@@ -57,7 +59,7 @@ def undo(
             _print_left_out(left_out, rows)
         completed = run_plan(client, planned, RunOptions(journal, modified_by, zone, confirm)) if len(planned) else None
     if completed is not None:
-        print_run(completed, limit=rows, as_json=as_json, others={"left_out": left_out})
+        print_run(completed, limit=rows, as_json=as_json, by=by, others={"left_out": left_out})
     else:
         print_message("the journal has no change that can be undone; nothing was sent")
         if as_json:

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import accounting_analytics as aa
 from accounting_analytics.cli.edited_plan import resolve_plan
-from accounting_analytics.cli.options import AllRows, AppliedJournal, AsJson, PlanPath, Profile, RowLimit, UseDemo
-from accounting_analytics.cli.output import MAX_ROWS, print_frame
+from accounting_analytics.cli.options import (
+    AllRows,
+    AppliedJournal,
+    AsJson,
+    OutcomesBy,
+    PlanPath,
+    Profile,
+    RowLimit,
+    UseDemo,
+)
+from accounting_analytics.cli.output import SCREEN_ROWS, print_mapping
 from accounting_analytics.cli.plan_outcomes import print_outcomes, require_done
 from accounting_analytics.cli.service_connection import connect_service
 
@@ -14,7 +23,8 @@ def verify(
     plan: PlanPath,
     journal: AppliedJournal = None,
     profile: Profile = None,
-    limit: RowLimit = MAX_ROWS,
+    limit: RowLimit = SCREEN_ROWS,
+    by: OutcomesBy = "category",
     *,
     all_rows: AllRows = False,
     use_demo: UseDemo = False,
@@ -33,7 +43,9 @@ def verify(
         planned = resolve_plan(client, file, zone)
         outcomes = aa.verify_plan(client, planned, journal=journal)
     if as_json:
-        print_frame(outcomes, as_json=True)
+        summary = aa.summarize_plan(planned, outcomes)
+        tables = {"outcomes": outcomes, "by_category": summary.by_category, "by_rule": summary.by_rule}
+        print_mapping(tables, as_json=True)
     else:
-        print_outcomes(planned, outcomes, time_zone=zone, limit=None if all_rows else limit)
+        print_outcomes(planned, outcomes, by=by, time_zone=zone, limit=None if all_rows else limit)
     require_done(outcomes)

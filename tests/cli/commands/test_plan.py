@@ -19,13 +19,17 @@ def test_plan_preview_apply_verify(run):
         assert planned.returncode == 0, planned.stderr
         items = json.loads(planned.stdout)
         previewed = run("preview", "plan.csv", *PERIOD, "--json", **environment)
-        changes = [Decimal(row["change"]) for row in json.loads(previewed.stdout)]
+        preview = json.loads(previewed.stdout)
+        changes = [Decimal(row["change"]) for row in preview["ledgers"]]
         assert sum(changes) == 0 < len(changes)
+        assert sum(row["item_count"] for row in preview["by_rule"]) == len(items)
+        amounts = sum(Decimal(row["amount"]) for row in preview["by_category"])
+        assert amounts == sum(Decimal(item["category_amount"]) for item in items)
         apply = ("apply", "plan.csv", "--journal", "journal")
         dry = run(*apply, **environment).stderr
         assert "dry run, nothing was sent" in dry
         assert dry.startswith(f"at least {len(items)} request(s) and 0.1 minute(s)")
-        unverified = run("verify", "plan.csv", "--limit", "2", **environment)
+        unverified = run("verify", "plan.csv", "--by", "item", "--limit", "2", **environment)
         assert unverified.returncode == 6, unverified.stderr
         assert f"2 of {len(items)} rows; --all prints every row" in unverified.stdout
         assert "whether a change was sent is not known without the journal" in unverified.stdout
@@ -34,7 +38,12 @@ def test_plan_preview_apply_verify(run):
         result = json.loads(applied.stdout)
         assert [row["outcome"] for row in result["outcomes"]] == ["done"] * len(items)
         assert result["before"] != result["after"]
-        assert run("verify", "plan.csv", "--journal", "journal", **environment).returncode == 0
+        assert result["differences"] == []
+        assert all(row["predicted"] == row["after"] != row["before"] for row in result["changes"])
+        assert [row["outcome"] for row in result["by_rule"]] == ["done"] * len(preview["by_rule"])
+        verified = run("verify", "plan.csv", "--journal", "journal", **environment)
+        assert verified.returncode == 0
+        assert f"{len(items)} item(s): {len(items)} done" in verified.stdout
 
 
 def test_a_plan_works_with_the_next_demo(run):
@@ -43,9 +52,9 @@ def test_a_plan_works_with_the_next_demo(run):
     assert planned.returncode == 0, planned.stderr
     next_command = re.search(r"accounting-analytics (preview .*)", planned.stderr).group(1)
     previewed = run(*next_command.split(), "--json")
-    assert sum(Decimal(row["change"]) for row in json.loads(previewed.stdout)) == 0
+    assert sum(Decimal(row["change"]) for row in json.loads(previewed.stdout)["ledgers"]) == 0
     assert "change nothing" not in previewed.stderr
-    assert json.loads(previewed.stdout)
+    assert json.loads(previewed.stdout)["by_rule"]
 
 
 def test_preview_of_another_instance(run, assert_refused, tmp_path, demo_company):

@@ -1,0 +1,86 @@
+"""Tables about a plan: its items by rule or new category, and the report before, predicted and after."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from accounting_analytics.cli.output import print_first_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from accounting_analytics.recategorization import PlanSummary, ReportChange
+
+_TOTALS_COLUMNS = {
+    "rule": "rule",
+    "updated_category_ledger_name": "new category",
+    "outcome": "outcome",
+    "item_count": "items",
+    "amount": "amount",
+    "updated_category_ledger_id": "ledger_id",
+}
+_LEDGER_COLUMNS = {
+    "name": "ledger",
+    "net_cash_flow": "before",
+    "before": "before",
+    "change": "change",
+    "predicted": "predicted",
+    "net_cash_flow_after": "predicted",
+    "after": "after",
+    "ledger_id": "ledger_id",
+}
+_NAME_WIDTH = 28
+_MAX_REASONS = 3
+
+
+def print_totals(summary: PlanSummary, by: str, limit: int | None) -> None:
+    """Print the items by rule or by new category: their number, their exact sum and, where known, their outcome."""
+    table = summary.by_rule if by == "rule" else summary.by_category
+    _print_named(table, _TOTALS_COLUMNS, limit)
+
+
+def print_ledgers(table: pd.DataFrame, limit: int | None) -> None:
+    """Print the ledgers of a preview, or of a report that changed: before, as predicted and after.
+
+    The largest predicted changes come first.
+    """
+    _print_named(_largest_first(table), _LEDGER_COLUMNS, limit)
+
+
+def print_verdict(change: ReportChange, limit: int | None) -> None:
+    """Print whether the report is as predicted, and the first causes of what differs."""
+    from accounting_analytics.messages import printable
+
+    typer.echo(change.summary())
+    reasons = change.reasons()
+    shown = reasons if limit is None else reasons[:_MAX_REASONS]
+    for reason in shown:
+        typer.echo(printable(f"- {reason}"))
+    if len(shown) < len(reasons):
+        typer.echo(f"{len(shown):,} of {len(reasons):,} causes; --all prints every one")
+
+
+def _largest_first(table: pd.DataFrame) -> pd.DataFrame:
+    """Sort ledgers by the size of their predicted change."""
+    from decimal import localcontext
+
+    from accounting_analytics.frame_columns import exact_floats
+    from accounting_analytics.money import EXACT
+
+    before, predicted = ("net_cash_flow", "net_cash_flow_after") if "change" in table else ("before", "predicted")
+    exact = exact_floats(table)
+    with localcontext(EXACT):
+        sizes = [(new - old).copy_abs() for old, new in zip(exact[before], exact[predicted], strict=True)]
+    return table.iloc[sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True)]
+
+
+def _print_named(table: pd.DataFrame, columns: dict[str, str], limit: int | None) -> None:
+    """Print the first rows of a table, with its names shortened where they are long."""
+    from accounting_analytics.messages import shorten
+
+    present = {name: heading for name, heading in columns.items() if name in table}
+    first = next(iter(present))
+    names = table[first].map(lambda name: shorten(name, limit=_NAME_WIDTH)).astype("str")
+    print_first_rows(table.assign(**{first: names}), present, limit)

@@ -1,0 +1,97 @@
+"""Tables about a plan in a terminal of 80 columns and 24 lines, whatever the number of items."""
+
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.cli.output import SCREEN_ROWS
+from accounting_analytics.cli.plan_tables import print_ledgers, print_totals, print_verdict
+from accounting_analytics.periods import Period
+from accounting_analytics.schemas import PlanItems, PlanPreview, ReportChanges, ReportDifferences
+
+NAME = "Professional services, legal and accounting, outside the country"
+COUNT = 5_000
+LEDGERS = 40
+
+
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch):
+    """Print to a terminal of 80 columns."""
+    for name, value in {"COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "dumb"}.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(scope="module")
+def summary():
+    """Return the summary of 5,000 items of 40 rules in 40 categories, one of which is not done."""
+    numbers = range(COUNT)
+    columns = dict.fromkeys(PlanItems.dtypes(), ["x"] * COUNT) | {
+        "transaction_id": [f"t{number}" for number in numbers],
+        "journal_entry_id": [f"e{number}" for number in numbers],
+        "datetime": [pd.Timestamp("2025-07-01T12:00:00Z")] * COUNT,
+        "amount": [Decimal("-1234567.89")] * COUNT,
+        "category_amount": [None] * COUNT,
+        "updated_category_ledger_id": [f"ledger-{number % LEDGERS:032}" for number in numbers],
+        "updated_category_ledger_name": [f"{number % LEDGERS} {NAME}" for number in numbers],
+        "rule": [f"{number % LEDGERS} {NAME}" for number in numbers],
+        "opposing_ledger_ids": ["x"] * COUNT,
+    }
+    plan = aa.Plan(PlanItems.from_columns(columns))
+    keys = ["transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id"]
+    return aa.summarize_plan(plan, plan.frame[keys].assign(outcome=["unknown", *["done"] * (COUNT - 1)], reason=""))
+
+
+@pytest.mark.parametrize("by", ["category", "rule"])
+def test_totals_fit_a_screen(capsys, summary, by):
+    """The items are summed in a table that leaves lines for messages; what is not done comes first."""
+    print_totals(summary, by, SCREEN_ROWS)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) <= 16
+    rows = [line for line in lines if "-" in line and line.lstrip()[0].isdigit()]
+    assert [line.split()[-3:] for line in rows[:1]] == [["unknown", "1", "-1,234,567.89"]]
+    assert "10 of 41 rows; --all prints every row" in lines
+
+
+def test_ledgers_with_the_largest_changes_come_first(capsys):
+    """The ledgers are sorted by the size of the change, the source of all items first."""
+    changes = [Decimal(-number) for number in range(1, LEDGERS)]
+    changes.append(-sum(changes))
+    preview = PlanPreview.from_columns(
+        {
+            "ledger_id": [f"ledger-{number:032}" for number in range(LEDGERS)],
+            "name": [f"{number} {NAME}" for number in range(LEDGERS)],
+            "net_cash_flow": [Decimal(0)] * LEDGERS,
+            "change": changes,
+            "net_cash_flow_after": changes,
+        }
+    )
+    print_ledgers(preview, SCREEN_ROWS)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) <= 16
+    rows = [line.split() for line in lines if line.strip()[:1].isdigit()]
+    assert [row[-1] for row in rows[:3]] == ["780.00", "-39.00", "-38.00"]
+
+
+def test_verdict(capsys):
+    """The first causes are printed, without control characters, and how many there are."""
+    period = Period.of("2025-03-01", "2025-03-31", "UTC")
+    columns = {name: ["x"] * 5 for name in ReportDifferences.dtypes()} | {
+        "what": ["net_cash_flow"] * 5,
+        "ledger_id": list("abcde"),
+        "ledger_name": ["Rent\x1b"] * 5,
+        "cause": ["new_entry"] * 5,
+        "difference": [Decimal(1)] * 5,
+    }
+    change = aa.ReportChange(period, ReportChanges.without_rows(), ReportDifferences.from_columns(columns))
+    print_verdict(change, SCREEN_ROWS)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith(": 0 ledger(s) changed; 5 figure(s) differ from the prediction.")
+    cause = "1.00 more than predicted: 1 new journal entry(ies) (x)"
+    assert lines[1] == f"- net cash flow of Rent\N{REPLACEMENT CHARACTER}: {cause}"
+    assert lines[4:] == ["3 of 5 causes; --all prints every one"]
+    print_verdict(change, None)
+    assert len(capsys.readouterr().out.splitlines()) == 6
