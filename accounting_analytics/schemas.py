@@ -335,7 +335,8 @@ class Proposals(Queue):
 class QueueGroups(Table):
     """Groups of the queue, one row per merchant, direction and account; transfers and splits are groups of their own.
 
-    `amount` is the exact sum of what is uncategorized. `share` and `cumulative_share` are between 0 and 1.
+    `age_days` and `newest_age_days` are the days since the first and the last transaction. `amount` is the exact sum of
+    what is uncategorized. `share` and `cumulative_share` are between 0 and 1.
     """
 
     group_id: Series[str] = pandera.Field(unique=True)
@@ -352,6 +353,7 @@ class QueueGroups(Table):
     first_datetime: Series[Instant]
     last_datetime: Series[Instant]
     age_days: Series[int]
+    newest_age_days: Series[int]
     description: Series[str]
 
 

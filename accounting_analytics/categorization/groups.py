@@ -76,7 +76,8 @@ def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.Dat
     groups = _sums(with_groups(exact.frame))
     newest = exact.frame["datetime"].dt.normalize().max()
     day = newest if as_of is None else pd.Timestamp(parse_date(as_of, "as_of"), tz="UTC")
-    groups["age_days"] = (day - groups["first_datetime"].dt.normalize()).dt.days.astype("int64")
+    for age, instant in (("age_days", "first_datetime"), ("newest_age_days", "last_datetime")):
+        groups[age] = (day - groups[instant].dt.normalize()).dt.days.astype("int64")
     columns = list(QueueGroups.to_schema().columns)
     table = QueueGroups.from_exact(_with_shares(groups)[columns], exact.scale, as_decimals=exact.as_decimals)
     table.attrs["notes"] = (*exact.notes, *_notes(table))

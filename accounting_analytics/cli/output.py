@@ -29,7 +29,12 @@ def print_frame(frame: pd.DataFrame, *, as_json: bool, title: str = "", columns:
 
 
 def print_first_rows(
-    frame: pd.DataFrame, columns: dict[str, str], limit: int | None, *, rest: str = "rows; --all prints every row"
+    frame: pd.DataFrame,
+    columns: dict[str, str],
+    limit: int | None,
+    *,
+    rest: str = "rows; --all prints every row",
+    optional: Sequence[str] = (),
 ) -> None:
     """Print the first rows of a table that may be long, and how many were left out.
 
@@ -43,6 +48,8 @@ def print_first_rows(
         Number of rows; None prints all.
     rest : str
         What the rows are, and how to print those that were left out.
+    optional : sequence of str
+        Headings that are left out like ids where the terminal is too narrow.
     """
     from accounting_analytics.cli.result_printing import print_table
 
@@ -50,7 +57,7 @@ def print_first_rows(
         return
     first = frame[list(columns)] if limit is None else frame[list(columns)].head(limit)
     ids = [heading for heading in columns.values() if heading.endswith("_id")]
-    left_out = print_table(first.rename(columns=columns), optional=ids)
+    left_out = print_table(first.rename(columns=columns), optional=[*ids, *optional])
     if len(first) < len(frame):
         typer.echo(f"{len(first):,} of {len(frame):,} {rest}")
     if left_out:

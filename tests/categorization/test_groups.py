@@ -122,7 +122,7 @@ def test_ages(queue_of):
     """The age of a group is counted from its first transaction to the newest of the queue, or to a given day."""
     queue = queue_of(("bank", "-9.00", "RENT", 0), ("bank", "-8.00", "RENT", 5), ("bank", "-7.00", "FEE", 9))
     groups = group_queue(queue)
-    assert shown(groups, "merchant", "age_days") == [("RENT", 9), ("FEE", 0)]
+    assert shown(groups, "merchant", "age_days", "newest_age_days") == [("RENT", 9, 4), ("FEE", 0, 0)]
     assert groups["first_datetime"][0] == NOON
     assert groups["last_datetime"][0] == NOON + pd.Timedelta(days=5)
     assert group_queue(queue, as_of="2025-03-31")["age_days"].tolist() == [21, 12]

@@ -38,6 +38,7 @@ _GROUP_COLUMNS = {
     "transaction_count": "count",
     "amount": "uncategorized",
     "cumulative_share": "cleared",
+    "age": "days old",
 }
 _ACCOUNT_WIDTH = 16
 _COLUMNS = {
@@ -113,10 +114,20 @@ def _print_groups(groups: pd.DataFrame, transaction_count: int, limit: int) -> N
     oldest = f"; the oldest is {groups['age_days'].max():,} days old" if len(groups) else ""
     typer.echo(f"{summary}{oldest}")
     accounts = groups["ledger_name"].fillna("(no name)").map(lambda name: shorten(name, limit=_ACCOUNT_WIDTH))
-    table = groups.assign(ledger_name=accounts, cumulative_share=groups["cumulative_share"].map(_percent))
-    print_first_rows(table, _GROUP_COLUMNS, limit, rest="groups; --limit N prints more, --all every transaction")
+    table = groups.assign(
+        ledger_name=accounts,
+        cumulative_share=groups["cumulative_share"].map(_percent),
+        age=[_age(*days) for days in zip(groups["age_days"], groups["newest_age_days"], strict=True)],
+    )
+    rest = "groups; --limit N prints more, --all every transaction"
+    print_first_rows(table, _GROUP_COLUMNS, limit, rest=rest, optional=("account",))
     for note in aa.notes(groups):
         typer.echo(note)
+
+
+def _age(first: int, last: int) -> str:
+    """Days since the first and the last transaction: ``480-12``."""
+    return f"{first}" if first == last else f"{first}-{last}"
 
 
 def _percent(share: float) -> str:

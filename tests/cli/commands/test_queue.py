@@ -47,6 +47,10 @@ def test_groups_and_rows(run, demo_company):
     assert f"3 of {len(groups)} groups; --limit N prints more, --all every transaction\n" in shown
     assert shown.index(groups[0]["group_id"]) < shown.index(groups[1]["group_id"])
     assert " decision(s) clear 8" in shown
+    for group in groups[:3]:
+        first, last = group["age_days"], group["newest_age_days"]
+        cells = next(line.split() for line in shown.splitlines() if group["group_id"] in line)
+        assert cells[-1] == (f"{first}" if first == last else f"{first}-{last}")
     everything = run("queue", *PERIOD, "--all", **demo_company.environment()).stdout
     assert everything.startswith(f"{len(rows)} uncategorized transaction(s), largest first: ")
     assert all(row["transaction_id"] in everything for row in rows)
