@@ -7,7 +7,6 @@ the row of a transaction has precedence over that of its group. All other column
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 from collections.abc import Iterator, Mapping
@@ -21,6 +20,7 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.messages import fit_terminal, join_ids, printable, quote
 from accounting_analytics.periods import LOCALTIME, zone
 from accounting_analytics.schemas import Queue, QueueGroups
+from accounting_analytics.sheets import SheetRow, read_sheet
 from accounting_analytics.spreadsheet_cells import BYTE_ORDER_MARK, guard, unguard
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
+
+    from accounting_analytics.sheets import Cell
 
 CATEGORY, GROUP, TRANSACTION, AMOUNT = "category", "group_id", "transaction_id", "amount"
 _GROUP_COLUMNS = (
@@ -54,9 +56,7 @@ _TRANSACTION_COLUMNS = (
     GROUP,
     TRANSACTION,
 )
-_SEPARATORS = (",", ";", "\t")
-_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_WORKBOOK = b"PK\x03\x04"
+_SUFFIX = ".csv"
 _MAX_LISTED = 20
 
 
@@ -116,8 +116,8 @@ def load_decisions(path: str | Path) -> Decisions:
     Parameters
     ----------
     path : path
-        A CSV file with the columns ``category`` and ``group_id`` or ``transaction_id``; others are not needed.
-        Commas, semicolons or tabs may separate them.
+        A CSV file, or an Excel workbook with the extra ``excel``, with the columns ``category`` and ``group_id`` or
+        ``transaction_id``; others are not needed.
 
     Raises
     ------
@@ -132,12 +132,11 @@ def load_decisions(path: str | Path) -> Decisions:
         proposals = combine_proposals(propose(queue, rules, ledgers), decided)
     """
     file = to_path(path, "path")
-    header, rows = _read_rows(file)
+    rows = _read_rows(file)
     groups: dict[str, Decision] = {}
     transactions: dict[str, Decision] = {}
     problems = []
-    for number, cells in rows:
-        row = dict(zip(header, cells, strict=False))
+    for number, row in rows:
         category, transaction, group = (unguard(row.get(name, "")) for name in (CATEGORY, TRANSACTION, GROUP))
         if not category.strip():
             continue
@@ -150,7 +149,7 @@ def load_decisions(path: str | Path) -> Decisions:
     if not groups and not transactions:
         msg = (
             f"{file} has no decision: the column {CATEGORY} is empty; write the id, unique name or path of a ledger "
-            "there, and save the file as CSV"
+            "there, and save the file"
         )
         raise InputError(msg)
     return Decisions({**groups, **transactions}, str(file))
@@ -158,25 +157,27 @@ def load_decisions(path: str | Path) -> Decisions:
 
 def refuse(problems: Sequence[str], source: str = "") -> None:
     """Raise one InputError for all problems, if there are any."""
-    listed = [f"({number}) {problem}" for number, problem in enumerate(problems[:_MAX_LISTED], start=1)]
-    more = len(problems) - len(listed)
-    where = f"{source}: " if source else ""
-    if len(problems) > 1:
-        msg = f"{where}{len(problems)} decisions cannot be used: {'; '.join(listed)}{f'; and {more} more' * (more > 0)}"
+    if len(problems) == 1:
+        msg = f"{source}, {problems[0]}" if source else problems[0]
         raise InputError(msg)
-    for problem in problems:
-        msg = f"{where}{problem}"
-        raise InputError(msg)
+    if problems:
+        listed = problems[:_MAX_LISTED]
+        more = len(problems) - len(listed)
+        head = f"{source or 'the decisions'} cannot be used; correct these {len(problems):,} problems:"
+        raise InputError("\n".join([head, *listed, *([f"and {more:,} more"] if more else [])]))
 
 
 def require_new_file(path: Path) -> None:
-    """Refuse a file that exists, since it may hold decisions, or whose folder does not exist.
+    """Refuse a file that exists, since it may hold decisions, that is not CSV, or whose folder does not exist.
 
     Raises
     ------
     InputError
-        It exists, or cannot be created.
+        It cannot be created.
     """
+    if path.suffix.lower() != _SUFFIX:
+        msg = f"{path} would be a CSV file, which spreadsheets open too; give it a name that ends in {_SUFFIX}"
+        raise InputError(msg)
     if path.exists():
         msg = f"{path} exists and may hold decisions, so it is not replaced; give another name, or move it"
         raise InputError(msg)
@@ -245,49 +246,22 @@ def _cell(value: object, *, is_text: bool) -> str:
     return guard(value) if is_text else value
 
 
-def _read_rows(file: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Names of the columns, and the other rows with their numbers."""
-    text = _read_text(file)
-    separator = max(_SEPARATORS, key=lambda one: CATEGORY in _first_row(text, one))
-    header = _first_row(text, separator)
+def _read_rows(file: Path) -> list[tuple[int, dict[str, str]]]:
+    """Texts of each row by the names of the columns, and the number of the row."""
+    first, *others = [*read_sheet(file, (CATEGORY, GROUP, TRANSACTION)).rows, SheetRow(0, [])]
+    header = [_text(cell).strip().casefold() for cell in first.cells]
     if CATEGORY not in header or not {GROUP, TRANSACTION}.intersection(header):
         msg = (
             f"{file} is not a file of decisions: its first row needs the columns {CATEGORY} and {GROUP} or "
-            f"{TRANSACTION}, and has {join_ids(map(quote, header)) or 'none'}"
+            f"{TRANSACTION}, and has {join_ids(map(quote, filter(None, header))) or 'none'}"
         )
         raise InputError(msg)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    rows: list[list[str]] = []
-    try:
-        rows.extend(reader)
-    except csv.Error as error:
-        msg = f"{file}, row {len(rows) + 1} cannot be read: {error}"
-        raise InputError(msg) from error
-    return header, list(enumerate(rows, start=1))[1:]
+    return [(row.number, dict(zip(header, map(_text, row.cells), strict=False))) for row in others]
 
 
-def _read_text(file: Path) -> str:
-    """Text of a file in UTF-8, or in UTF-16 as spreadsheets write "Unicode text"."""
-    try:
-        content = file.read_bytes()
-        if content.startswith(_WORKBOOK):
-            msg = f"{file} is a workbook; save it as CSV in UTF-8"
-            raise InputError(msg)
-        return content.decode("utf-16" if content.startswith(_UTF_16) else "utf-8-sig")
-    except OSError as error:
-        msg = f"{file} cannot be read: {error.strerror}"
-        raise InputError(msg) from error
-    except UnicodeDecodeError as error:
-        msg = f"{file} is not UTF-8 text; save it as CSV in UTF-8"
-        raise InputError(msg) from error
-
-
-def _first_row(text: str, separator: str) -> list[str]:
-    """Names of the columns, in lower case; none where the text is not CSV."""
-    try:
-        return [name.strip().casefold() for name in next(csv.reader(io.StringIO(text), delimiter=separator), [])]
-    except csv.Error:
-        return []
+def _text(cell: Cell) -> str:
+    """Text of a cell; a number without exponent."""
+    return f"{cell:f}" if isinstance(cell, Decimal) else str(cell)
 
 
 def _problem(decisions: Mapping[str, Decision], key: str, decision: Decision) -> str:

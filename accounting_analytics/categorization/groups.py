@@ -7,7 +7,10 @@ A group is of one kind:
   another account, within 7 days.
 - ``split``: transactions with several categories, of which one is an uncategorized ledger.
 
-The id of a group depends only on these, so it is the same for another period, and after others were categorized.
+The id of a group depends only on these, so it is the same for another period, and after others were categorized. A
+new transaction joins the group that its merchant, direction and account have already. A transaction leaves its group
+for one of transfers once its other side is loaded too: because that was booked later, is in the longer period, or is on
+an account that was left out.
 """
 
 from __future__ import annotations

@@ -17,10 +17,10 @@ from accounting_analytics.messages import join_ids, quote
 from accounting_analytics.money import DEFAULT_SCALE, fits_float
 from accounting_analytics.recategorization.new_categories import ID_COLUMN, NAME_COLUMN
 from accounting_analytics.recategorization.plan_conflicts import find_conflicts
-from accounting_analytics.recategorization.plan_workbook import write_workbook
+from accounting_analytics.recategorization.plan_workbook import SHEET_NAME, write_workbook
 from accounting_analytics.recategorization.sheet_values import Invalid, decimal_marks, read_amount, read_instants
-from accounting_analytics.recategorization.sheets import Cell, Sheet, read_sheet, separator_name
 from accounting_analytics.schemas import PlanItems
+from accounting_analytics.sheets import Cell, Sheet, read_sheet, separator_name
 from accounting_analytics.spreadsheet_cells import BYTE_ORDER_MARK, guard, is_converted, unguard
 
 if TYPE_CHECKING:
@@ -90,7 +90,11 @@ class PlanFile(NamedTuple):
         """
         file = to_path(path, "path")
         names = [*PlanItems.to_schema().columns, _INSTANCE]
-        sheet = read_sheet(file, names)
+        try:
+            sheet = read_sheet(file, names, name=SHEET_NAME)
+        except InputError as error:
+            msg = f"the plan {error}"
+            raise PlanError(msg) from error
         table = _Table.from_sheet(sheet, names, file)
         columns = table.values()
         _refuse(file, table.problems(columns))

@@ -14,12 +14,13 @@ from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import quote
 from accounting_analytics.money import MAX_UNITS, to_minor_units
-from accounting_analytics.recategorization.sheets import INSTALL, SHEET_NAME
+from accounting_analytics.sheets import INSTALL
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
+SHEET_NAME = "plan"
 _TEXT_ONLY = {"strings_to_formulas": False, "strings_to_numbers": False, "strings_to_urls": False}
 _MAX_ROWS, _MAX_TEXT = 1_048_576, 32_767
 _NOT_IN_WORKBOOKS = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|x005F_")

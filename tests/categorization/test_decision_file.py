@@ -4,6 +4,7 @@ import csv
 import io
 from decimal import Decimal
 
+import pandas as pd
 import pytest
 
 from accounting_analytics.categorization import decide, group_queue, load_decisions, uncategorized_queue
@@ -95,6 +96,19 @@ def test_filled_in_groups_are_decided(books, queue, file, separator, encoding):
     assert set(decided["rule"]) == {f"decided by hand: {one}" for one in load_decisions(file)}
 
 
+def test_a_workbook_is_read(books, queue, file):
+    """A file that was saved as an Excel workbook means the same, with amounts as numbers."""
+    write_groups(queue, file, time_zone="UTC")
+    fill_in(file, {"BLUE BOTTLE": "Meals"})
+    rows = [{**row, "amount": float(row["amount"])} for row in cells_of(file)]
+    workbook = file.with_suffix(".xlsx")
+    pd.DataFrame(rows).to_excel(workbook, index=False)
+    assert dict(load_decisions(workbook)) == dict(load_decisions(file))
+    decided = decide(queue, load_decisions(workbook), books.ledgers)
+    assert categories(decided) == {"txn-0-0": "meals", "txn-1-0": "meals"}
+    assert len(decided.attrs["notes"]) == 1
+
+
 def test_transactions_have_precedence_over_their_group(books, queue, file, tmp_path):
     """The row of a transaction decides it, also where the row of its group comes later."""
     write_transactions(queue, file, time_zone="UTC")
@@ -127,18 +141,33 @@ def test_decisions_of_another_day(books, lines, queue, file):
     assert unchanged.attrs["notes"] == ("4 of 6 transaction(s) are not decided by hand.",)
 
 
+def test_a_decided_transaction_becomes_a_transfer(books, queue, file):
+    """Once its other side is booked, a transaction is a likely transfer, and the decision of its merchant is noted."""
+    monday = queue[queue["transaction_id"] != "txn-6-0"]
+    write_groups(monday, file, time_zone="UTC")
+    fill_in(file, {"TRANSFER": "Meals"})
+    assert categories(decide(monday, load_decisions(file), books.ledgers)) == {"txn-5-0": "meals"}
+    tuesday = decide(queue, load_decisions(file), books.ledgers)
+    assert tuesday.empty
+    assert "became likely transfers or splits: 'transfer-" in tuesday.attrs["notes"][1]
+
+
 def test_every_unusable_row_is_named(books, queue, file):
     """All problems of a file are in one message, each with its row and the nearest name."""
     write_groups(queue, file, time_zone="UTC")
     fill_in(file, {"BLUE BOTTLE": "Meels", "STAPLES": "Bank", "TRANSFER": "Software"})
     with pytest.raises(InputError) as caught:
         decide(queue, load_decisions(file), books.ledgers)
-    message = str(caught.value)
-    assert message.startswith(f"{file}: 3 decisions cannot be used: (1) row 2: decision 'transfer-transfer-")
-    assert "several ledgers match 'Software'" in message
-    assert "; (2) row 5: decision 'staples-" in message
-    assert "'Bank' reports cash flow and cannot be a category; (3) row 6: decision 'blue-bottle-" in message
-    assert message.endswith("no discovered ledger matches 'Meels'; did you mean 'Meals'?")
+    head, *problems = str(caught.value).splitlines()
+    assert head == f"{file} cannot be used; correct these 3 problems:"
+    expected = [
+        ("row 2: decision 'transfer-transfer-", "several ledgers match 'Software'"),
+        ("row 5: decision 'staples-", "'Bank' reports cash flow and cannot be a category"),
+        ("row 6: decision 'blue-bottle-", "no discovered ledger matches 'Meels'; did you mean 'Meals'?"),
+    ]
+    for problem, (start, text) in zip(problems, expected, strict=True):
+        assert problem.startswith(start)
+        assert text in problem
 
 
 @pytest.mark.parametrize(
@@ -149,9 +178,9 @@ def test_every_unusable_row_is_named(books, queue, file):
         ("", "its first row needs the columns category"),
         ("category,group_id\nMeals,\n", "row 2 has a category, but neither group_id nor transaction_id"),
         ("category,group_id\nMeals,a\nSales,a\n", "row 3 gives 'a' the category 'Sales', but row 2 'Meals'"),
-        ('category,group_id\nMeals,"a\n', "row 2 cannot be read"),
-        ("PK\x03\x04", "is a workbook; save it as CSV"),
-        (b"category,group_id\nCaf\xe9,a\n", "is not UTF-8 text"),
+        ('category,group_id\nMeals,"a\n', "row 2 is not a row of CSV"),
+        ("PK\x03\x04", "is not an Excel workbook, or damaged"),
+        (b"category,group_id\nCaf\xe9,a\n", "it is not UTF-8 text"),
         (None, "cannot be read: No such file"),
     ],
 )
@@ -173,10 +202,12 @@ def test_the_same_decision_may_be_repeated(file):
 
 
 def test_a_file_is_not_replaced(queue, file):
-    """A file that exists may hold decisions; one in a folder that does not exist cannot be written."""
+    """A file that exists may hold decisions; a workbook, or a file in no folder, cannot be written."""
     write_groups(queue, file, time_zone="localtime")
     with pytest.raises(InputError, match="exists and may hold decisions"):
         write_groups(queue, file, time_zone="UTC")
+    with pytest.raises(InputError, match="would be a CSV file"):
+        write_groups(queue, file.with_suffix(".xlsx"), time_zone="UTC")
     with pytest.raises(InputError, match=r"folder .* does not exist"):
         write_groups(queue, file.parent / "missing" / "a.csv", time_zone="UTC")
 

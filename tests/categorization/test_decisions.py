@@ -90,6 +90,14 @@ def test_unusable_decision_is_refused(books, queue, key, category, message):
     assert message in str(caught.value)
 
 
+def test_every_unusable_decision_is_named(books, queue):
+    """All problems are in one message, the first twenty of many."""
+    with pytest.raises(InputError, match=r"^the decisions cannot be used; correct these 22 problems:") as caught:
+        decide(queue, {**{f"a{number}": "Meals" for number in range(21)}, "txn-0-0": "Meels"}, books.ledgers)
+    assert len(str(caught.value).splitlines()) == 22
+    assert str(caught.value).endswith("\nand 2 more")
+
+
 def test_split_group_is_refused(books, queue, groups):
     """A group of split transactions is refused like a split transaction."""
     with pytest.raises(InputError, match="is split"):

@@ -135,7 +135,7 @@ def edited(build, tmp_path):
         (lambda text: text.replace("instance_id", "instance_id,rule", 1), "a column appears twice"),
         (lambda text: f'"{text.replace(chr(13) + chr(10), chr(34) + chr(10) + chr(34))}"', "all columns are in one"),
         (lambda _: "PK\x03\x04\0\0", "it is not an Excel workbook, or damaged"),
-        (lambda _: "[" * 200_000, "row 1 is not a row of a plan: field larger than field limit"),
+        (lambda _: "[" * 200_000, "row 1 is not a row of CSV: field larger than field limit"),
         (lambda text: text.replace("2025-03-10", "10.03.2025", 1), "row 2: datetime: '10.03.2025T12:00:00+00"),
         (lambda text: text.replace("2025-03-10T12:00:00+00:00", "######"), "rows 2, 3: datetime: the column was too"),
         (lambda text: text.replace(",out,inst", ",out|,inst", 1), "row 2: opposing_ledger_ids: this is not a list"),

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree.ElementTree import ParseError
 from zipfile import BadZipFile
 
-from accounting_analytics.errors import PlanError
+from accounting_analytics.errors import InputError
 from accounting_analytics.messages import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-SHEET_NAME = "plan"
 INSTALL = "pip install 'accounting-analytics[excel]'"
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -57,7 +56,7 @@ class Sheet(NamedTuple):
     hidden: int = 0
 
 
-def read_sheet(file: Path, columns: Collection[str]) -> Sheet:
+def read_sheet(file: Path, columns: Collection[str], *, name: str | None = None) -> Sheet:
     """Read a CSV file or an Excel workbook, whichever the content is.
 
     Parameters
@@ -66,21 +65,23 @@ def read_sheet(file: Path, columns: Collection[str]) -> Sheet:
         The file.
     columns : collection of str
         The columns that are expected, by which the separator is recognised.
+    name : str, optional
+        The sheet of a workbook to read, if it has it; else the first is read.
 
     Raises
     ------
-    PlanError
+    InputError
         The file cannot be read.
     """
     try:
         content = file.read_bytes()
     except OSError as error:
-        msg = f"the plan {file} cannot be read: {error.strerror}"
-        raise PlanError(msg) from error
+        msg = f"{file} cannot be read: {error.strerror}"
+        raise InputError(msg) from error
     if content.startswith(_OLD_WORKBOOK):
-        msg = f"the plan {file} is an Excel workbook of the old format (.xls): save it as .xlsx or as CSV in UTF-8"
-        raise PlanError(msg)
-    return _read_workbook(content, file) if content.startswith(_WORKBOOK) else _read_csv(content, file, columns)
+        msg = f"{file} is an Excel workbook of the old format (.xls): save it as .xlsx or as CSV in UTF-8"
+        raise InputError(msg)
+    return _read_workbook(content, file, name) if content.startswith(_WORKBOOK) else _read_csv(content, file, columns)
 
 
 def _read_csv(content: bytes, file: Path, columns: Collection[str]) -> Sheet:
@@ -89,16 +90,16 @@ def _read_csv(content: bytes, file: Path, columns: Collection[str]) -> Sheet:
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:
-        msg = f"the plan {file} cannot be read: it is not UTF-8 text; save it as CSV in UTF-8, or as .xlsx"
-        raise PlanError(msg) from error
+        msg = f"{file} cannot be read: it is not UTF-8 text; save it as CSV in UTF-8, or as .xlsx"
+        raise InputError(msg) from error
     separator = max(_SEPARATORS, key=lambda one: len(set(_first_cells(text, one)) & set(columns)))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     rows: list[SheetRow] = []
     try:
         rows.extend(SheetRow(number, list(cells)) for number, cells in enumerate(reader, start=1))
     except csv.Error as error:
-        msg = f"{file}, row {len(rows) + 1} is not a row of a plan: {error}"
-        raise PlanError(msg) from error
+        msg = f"{file}, row {len(rows) + 1} is not a row of CSV: {error}"
+        raise InputError(msg) from error
     return Sheet(rows, separator)
 
 
@@ -110,21 +111,21 @@ def _first_cells(text: str, separator: str) -> list[str]:
         return []
 
 
-def _read_workbook(content: bytes, file: Path) -> Sheet:
-    """Read the sheet of the plan, or the first; a formula has the result that the spreadsheet stored."""
+def _read_workbook(content: bytes, file: Path, name: str | None) -> Sheet:
+    """Read the sheet of this name, or the first; a formula has the result that the spreadsheet stored."""
     try:
         import openpyxl  # noqa: PLC0415 (an extra)
     except ImportError:
-        msg = f"{file}: Excel workbooks need openpyxl: {INSTALL}"
-        raise PlanError(msg) from None
+        msg = f"{file} is an Excel workbook, which needs openpyxl: {INSTALL}"
+        raise InputError(msg) from None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about styles and validations, which are not read
             workbook = openpyxl.load_workbook(io.BytesIO(content), data_only=True)
     except (BadZipFile, KeyError, ValueError, TypeError, IndexError, EOFError, OSError, ParseError) as error:
-        msg = f"the plan {file} cannot be read: it is not an Excel workbook, or damaged ({shorten(str(error))})"
-        raise PlanError(msg) from error
-    sheet = workbook[SHEET_NAME] if SHEET_NAME in workbook.sheetnames else workbook.worksheets[0]
+        msg = f"{file} cannot be read: it is not an Excel workbook, or damaged ({shorten(str(error))})"
+        raise InputError(msg) from error
+    sheet = workbook[name] if name in workbook.sheetnames else workbook.worksheets[0]
     rows = [SheetRow(number, [_cell(one) for one in cells]) for number, cells in enumerate(sheet.iter_rows(), start=1)]
     return Sheet(rows, None, sum(row.hidden for row in sheet.row_dimensions.values()))
 
