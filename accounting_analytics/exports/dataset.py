@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.control_totals import control_totals
-from accounting_analytics.exports.manifest import MANIFEST, ExportedFile, Manifest
+from accounting_analytics.exports.manifest import MANIFEST, ExportedFile, Manifest, require_files_of
 from accounting_analytics.exports.star_schema.merged_months import (
     gaps_between_months,
     merge_dimensions,
@@ -30,7 +30,7 @@ from accounting_analytics.exports.star_schema.tables import (
     STAR_SCHEMA,
     TABLES,
 )
-from accounting_analytics.messages import join_ids
+from accounting_analytics.messages import join_ids, shorten
 from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from accounting_analytics.exports.star_schema.build import StarSchema
     from accounting_analytics.exports.star_schema.tables import StarTable
 
+SUFFIX = ".parquet"
 _FIXED_BY_FIRST_EXPORT = ("time_zone", "scale", "currency", "fiscal_year_start_month")
 
 
@@ -64,7 +65,7 @@ class Part(NamedTuple):
     @property
     def name(self) -> str:
         """Path of the file in its folder: ``fact_transfer/month=2026-01/fact_transfer.parquet``."""
-        file = f"{self.table.name}.parquet"
+        file = f"{self.table.name}{SUFFIX}"
         return file if self.month is None else f"{self.table.name}/month={self.month}/{file}"
 
 
@@ -129,7 +130,7 @@ def replace_months(
     """
     require_same_settings(previous, **{name: getattr(manifest, name) for name in _FIXED_BY_FIRST_EXPORT})
     old = {table.name: read_table(previous, table) for table in STAR_SCHEMA if not table.is_partitioned}
-    require_whole_months(old[DIM_LOAD.name], star.dimensions[DIM_LOAD.name])
+    require_whole_months(old[DIM_LOAD.name], star.books.period)
     months = set(star.dimensions[DIM_LOAD.name]["month"].to_pylist())
     kept = [file for file in previous.files if file.month is not None and file.month not in months]
     _require_same_ledgers(previous, set(star.books.ledgers["id"]), months)
@@ -145,7 +146,7 @@ def replace_months(
         end_date=str(pc.max(loads["end_date"])),
         partial=pc.any(loads["is_partial"]).as_py(),
         verdict=_verdict_of_months(loads),
-        notes=(*manifest.notes, *gaps),
+        notes=(*_notes_of_months(loads), *gaps),
     )
     return write_dataset(folder, star._replace(dimensions=merged), whole, previous, kept=kept)
 
@@ -186,21 +187,37 @@ def period_with(previous: Manifest, period: Period) -> Period:
     Raises
     ------
     InputError
-        The period has another time zone.
+        The period has another time zone, or fewer days of a month than are exported; or the export is of another
+        format, or damaged.
     """
+    require_files_of(previous, SUFFIX)
     require_same_settings(previous, time_zone=period.time_zone)
+    require_whole_months(read_table(previous, DIM_LOAD), period)
     exported = Period(previous.start_date, previous.end_date, previous.time_zone)
     first, last = min(exported.start_date, period.start_date), max(exported.end_date, period.end_date)
     return Period(first, last, period.time_zone)
 
 
 def read_table(manifest: Manifest, table: StarTable) -> pa.Table:
-    """Rows of a table of an export, without the column ``month`` if it is in the paths."""
+    """Rows of a table of an export, without the column ``month`` if it is in the paths.
+
+    Raises
+    ------
+    InputError
+        A file is absent or damaged.
+    """
     schema = table.schema(manifest.scale)
     if table.is_partitioned:
         schema = schema.remove(schema.get_field_index("month"))
     files = [file for file in manifest.files if file.table == table.name]
-    read = [pq.ParquetFile(manifest.folder / file.name).read().cast(schema) for file in files]
+    try:
+        read = [pq.ParquetFile(manifest.folder / file.name).read().cast(schema) for file in files]
+    except (OSError, ValueError, pa.ArrowException) as error:
+        msg = (
+            f"{table.name} of the export in {manifest.folder} cannot be read ({shorten(str(error))}); verify-export "
+            "names what is damaged; export all months to a new folder; nothing was written"
+        )
+        raise InputError(msg) from error
     return pa.concat_tables(read) if read else schema.empty_table()
 
 
@@ -269,6 +286,16 @@ def _verdict_of_months(loads: pa.Table) -> str:
     if len(first) == 1:
         return next(iter(first))
     return " ".join(f"From {month}: {verdict}" for verdict, month in first.items())
+
+
+def _notes_of_months(loads: pa.Table) -> Iterator[str]:
+    """Yield the notes of the months, each with its months unless all have it."""
+    months: dict[str, list[str]] = {}
+    for load in loads.to_pylist():
+        months.setdefault(load["notes"] or "", []).append(load["month"])
+    for note, noted in months.items():
+        if note:
+            yield note if len(noted) == loads.num_rows else f"{join_ids(noted)}: {note}"
 
 
 def _link(existing: Path, path: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accounting_analytics.errors import InputError
+from accounting_analytics.exports.dataset import SUFFIX, write_dataset
 from accounting_analytics.exports.dataset import replace_months as replace_months_of
-from accounting_analytics.exports.dataset import write_dataset
 from accounting_analytics.exports.manifest import Manifest, require_files_of
 from accounting_analytics.exports.prepared_export import PreparedExport
 from accounting_analytics.exports.version_folder import CURRENT, VersionFolder
@@ -78,7 +78,7 @@ def export_parquet(
         with folder.new_version() as version:
             previous = None if folder.current is None else Manifest.load(folder.current)
             if previous:
-                require_files_of(previous, ".parquet")
+                require_files_of(previous, SUFFIX)
             if replace_months and previous:
                 return replace_months_of(version, star, manifest, previous)
             return write_dataset(version, star, manifest, previous)

@@ -61,7 +61,7 @@ class PreparedExport(NamedTuple):
             partial=books.is_partial,
             verdict=describe_agreement(report, line_entries, ledgers),
             files=(),
-            notes=tuple(f"{reason[0].upper()}{reason[1:]}." for reason in books.missing),
+            notes=books.notes,
         )
         return cls(books, manifest)
 

@@ -193,6 +193,31 @@ def test_months_that_do_not_agree_are_stated(frames, demo_company, tmp_path):
     assert b" difference" in verdicts["2025-03"]
 
 
+def test_notes_of_kept_months_stay(frames, demo_company, tmp_path):
+    """A replaced month does not remove what was noted about the others; a note states its months."""
+    earlier = of_months(frames, "2025-01-01", "2025-02-28", demo_company)
+    aa.export_parquet(tmp_path / "out", **earlier | {"line_entries": earlier["line_entries"].iloc[1:]})
+    march = of_months(frames, "2025-03-01", "2025-03-31", demo_company)
+    merged = aa.export_parquet(tmp_path / "out", **march, replace_months=True)
+    assert merged.partial
+    note = merged.notes[0]
+    assert note.startswith("2025-01, 2025-02: 1 lines were removed after the load of ")
+    loads = pq.read_table(tmp_path / "out" / "current" / "dim_load.parquet")
+    text = note.partition(": ")[2]
+    assert loads["notes"].to_pylist() == [text, text, None]
+
+
+def test_damaged_exports_are_not_combined(frames, demo_company, tmp_path):
+    """A month is not added to files that cannot be read; the message says how to find them, and nothing changes."""
+    aa.export_parquet(tmp_path / "out", **frames)
+    current = (tmp_path / "out" / "current").resolve()
+    (current / "dim_load.parquet").write_bytes(b"PAR1")
+    march = of_months(frames, "2025-03-01", "2025-03-31", demo_company)
+    with pytest.raises(InputError, match=r"dim_load of the export in .* cannot be read .*verify-export"):
+        aa.export_parquet(tmp_path / "out", **march, replace_months=True)
+    assert (tmp_path / "out" / "current").resolve() == current
+
+
 def test_missing_lines_are_stated(frames, tmp_path):
     """The manifest and every month of an incomplete load say so, with the reason."""
     report = dataclasses.replace(frames["report"], partial=True)

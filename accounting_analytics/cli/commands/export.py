@@ -52,7 +52,7 @@ def export(
     Facts are line entries, cash flow lines, transfers between own accounts, and balances of every day and month;
     dimensions are ledgers, days, transactions, tags and loads. A folder has the export in DIR/current, and is replaced
     in one step; `verify-export DIR` checks it. With --replace-months (Parquet) only the months of the period are loaded
-    and written; all others stay as they are.
+    and written; all others stay as they are, and days are counted in the time zone of the export.
     """
     from accounting_analytics.exports import Manifest, VersionFolder, check_output, find_export
     from accounting_analytics.exports.dataset import keep_settings, period_with
@@ -65,7 +65,8 @@ def export(
     settings: dict[str, Any] = {"currency": currency, "fiscal_year_start_month": fiscal_year_start_month}
     if earlier is not None:
         settings = keep_settings(earlier, settings)
-    with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
+    zone_of_export = time_zone if earlier is None else time_zone or earlier.time_zone
+    with connect_service(profile, zone_of_export, use_demo=use_demo) as (client, zone):
         period = Period.of(start_date, end_date, zone)
         options = LoadOptions(checkpoint, dry_run, as_json, allow_partial, parents)
         discovered = period if earlier is None else period_with(earlier, period)

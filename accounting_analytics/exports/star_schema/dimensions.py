@@ -146,6 +146,7 @@ def load_dimension(books: ExportedBooks, *, currency: str | None, verdict: str) 
         "scale": books.scale,
         "is_partial": books.is_partial,
         "verdict": verdict,
+        "notes": " ".join(books.notes) or None,
         "package_version": __version__,
     }
     return DIM_LOAD.from_columns(columns | {name: [value] * len(months) for name, value in same.items()}, books.scale)

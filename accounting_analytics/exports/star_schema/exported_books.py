@@ -109,6 +109,11 @@ class ExportedBooks(NamedTuple):
         return self.report.period
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """Reasons why lines are missing, each as a sentence."""
+        return tuple(f"{reason[0].upper()}{reason[1:]}." for reason in self.missing)
+
+    @property
     def is_partial(self) -> bool:
         """Whether lines of the period are known to be missing."""
         return self.report.partial or bool(self.missing)

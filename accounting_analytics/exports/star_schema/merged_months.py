@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.star_schema.calendar import date_dimension
 from accounting_analytics.exports.star_schema.dimensions import cash_ledger_dimension, display_positions
+from accounting_analytics.exports.star_schema.exported_books import name_of_month
 from accounting_analytics.exports.star_schema.tables import DIM_LEDGER, DIM_LOAD, DIM_TAG, DIM_TRANSACTION
 from accounting_analytics.periods import Period
 
@@ -22,21 +23,21 @@ if TYPE_CHECKING:
 Tables = dict[str, pa.Table]
 
 
-def require_whole_months(old_loads: pa.Table, new_loads: pa.Table) -> None:
+def require_whole_months(old_loads: pa.Table, period: Period) -> None:
     """Refuse to replace a month by fewer of its days.
 
     Raises
     ------
     InputError
-        A month of the new export does not have all exported days of the old one.
+        A month of the period does not have all days of it that are exported.
     """
     old = {row["month"]: row for row in old_loads.to_pylist()}
-    for new in new_loads.to_pylist():
-        before = old.get(new["month"], new)
-        if new["start_date"] > before["start_date"] or new["end_date"] < before["end_date"]:
+    for month in period.months():
+        before = old.get(name_of_month(month))
+        if before and (month.start_date > before["start_date"] or month.end_date < before["end_date"]):
             msg = (
-                f"{new['month']} is exported from {before['start_date']} to {before['end_date']}; replacing it with "
-                f"{new['start_date']} to {new['end_date']} would lose days; export the whole month, nothing was written"
+                f"{before['month']} is exported from {before['start_date']} to {before['end_date']}; replacing it with "
+                f"{month.start_date} to {month.end_date} would lose days; export the whole month, nothing was written"
             )
             raise InputError(msg)
 

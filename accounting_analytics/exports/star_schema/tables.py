@@ -299,6 +299,7 @@ DIM_LOAD = StarTable(
         "line_entries": pa.int64(),
         "is_partial": FLAG,
         "verdict": TEXT,
+        "notes": TEXT,
         "package_version": TEXT,
     },
 )

@@ -34,7 +34,7 @@ def test_export(run, demo_company, tmp_path):
 
 
 def test_settings_of_replaced_months(run, assert_refused, demo_company):
-    """Another currency, fiscal year or time zone than that of the export is refused before a line is loaded."""
+    """Another currency, fiscal year, time zone or part of a month is refused before a line is loaded."""
     environment = demo_company.environment()
     assert run("export", *MARCH[:4], "--output", "out", *NEW_YORK, **environment).returncode == 0
     replace = ("export", *MARCH, "--output", "out")
@@ -43,3 +43,6 @@ def test_settings_of_replaced_months(run, assert_refused, demo_company):
     assert_refused(july, 2, "has fiscal_year_start_month 1, not 7")
     utc = run(*replace, "--time-zone", "UTC", **environment)
     assert_refused(utc, 2, "has time_zone 'America/New_York', not 'UTC'", "nothing was written")
+    elsewhere = {"ACCOUNTING_ANALYTICS_BASE_URL": "http://127.0.0.1:9", "ACCOUNTING_ANALYTICS_TIME_ZONE": "UTC"}
+    part = run("export", "--start-date", "2025-03-02", *MARCH[2:], "--output", "out", **environment | elsewhere)
+    assert_refused(part, 2, "2025-03 is exported from 2025-03-01 to 2025-03-31; replacing it with 2025-03-02")
