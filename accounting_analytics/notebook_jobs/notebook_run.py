@@ -41,6 +41,12 @@ _TOKEN = "ACCOUNTING_ANALYTICS_TOKEN"  # noqa: S105 (the name of a variable)
 _PERIOD = ("start_date", "end_date")
 _MASK = "***"
 _MAX_MESSAGE_LENGTH = 500
+_PAPERMILL = """
+import sys
+sys.modules["rfc3987_syntax"] = None  # jsonschema would build its grammar for a second; notebooks have no IRIs
+from papermill.cli import papermill
+papermill()
+"""
 
 
 @dataclass(frozen=True)
@@ -223,8 +229,8 @@ def _execute(
     values.write_text(json.dumps(dict(parameters)), encoding="utf-8")  # JSON is YAML
     command = [
         sys.executable,
-        "-m",
-        "papermill",
+        "-c",
+        _PAPERMILL,
         str(source),
         str(executed),
         "--kernel",

@@ -1,12 +1,15 @@
 """Notebook runs: parameters are checked, failures are raised, charts are in the page."""
 
 import re
+import subprocess
+import sys
 
 import nbformat
 import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError, JobTimedOutError, NotebookFailedError, NotebookParametersError
+from accounting_analytics.notebook_jobs import notebook_run
 
 CHART = """
 import plotly.graph_objects as go
@@ -25,6 +28,14 @@ def test_runs_with_parameters_and_saves_both_files(notebook, tmp_path):
     assert "from 2026-02-03" in executed.cells[-1].outputs[0].text
     assert "from 2026-02-03" in run.html.read_text(encoding="utf-8")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["job.html", "job.ipynb"]
+
+
+def test_no_grammar_is_built_for_a_run():
+    """Papermill starts without the parser of a check that notebooks do not need."""
+    command = [sys.executable, "-X", "importtime", "-c", notebook_run._PAPERMILL, "--version"]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stderr  # noqa: S603 (our own program)
+    assert "nbformat" in loaded
+    assert "lark" not in loaded
 
 
 PERIOD = 'start_date = "2026-06-01"\nend_date: str = "2026-06-30"\nfail = False'
