@@ -11,7 +11,7 @@ demo: $(VENV)/ready
 	$(BIN)/accounting-analytics demo --output $(OUTPUT)
 
 test: $(VENV)/ready
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 soak: $(VENV)/ready
 	ACCOUNTING_ANALYTICS_SOAK=10 $(BIN)/python -m pytest -m soak -n 2 --dist worksteal --timeout 7200 --durations 0
