@@ -194,6 +194,27 @@ def demo_company():
         yield company
 
 
+@pytest.fixture(scope="session")
+def spark_session():
+    """Return a local Spark session with little overhead."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415 (skipped where PySpark is missing)
+
+    settings = {
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "1g",
+    }
+    builder = SparkSession.builder.master("local[2]").appName("tests")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    yield session
+    session.stop()
+
+
 class ServedBooks(NamedTuple):
     """Imported books, served on loopback."""
 

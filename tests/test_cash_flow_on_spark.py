@@ -19,27 +19,6 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")
-def session():
-    """Return a local Spark session with little overhead."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415 (skipped where PySpark is missing)
-
-    settings = {
-        "spark.sql.shuffle.partitions": "2",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.memory": "1g",
-    }
-    builder = SparkSession.builder.master("local[2]").appName("tests")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    yield session
-    session.stop()
-
-
-@pytest.fixture(scope="module")
 def books(tmp_path_factory):
     """Return the paths of books with decimals and with floats, and the chart of accounts."""
     folder = tmp_path_factory.mktemp("books")
@@ -62,11 +41,11 @@ def books(tmp_path_factory):
         ("floats", "UTC", False),
     ],
 )
-def test_spark_makes_the_report_of_pandas(session, books, amounts, session_zone, lines):
+def test_spark_makes_the_report_of_pandas(spark_session, books, amounts, session_zone, lines):
     """Every table and total is the same, in any time zone of the session; without lines only their table is empty."""
     paths, ledgers = books
-    session.conf.set("spark.sql.session.timeZone", session_zone)
-    on_spark = session.read.parquet(str(paths[amounts]))
+    spark_session.conf.set("spark.sql.session.timeZone", session_zone)
+    on_spark = spark_session.read.parquet(str(paths[amounts]))
     table = pq.read_table(paths[amounts])
     report = recompute_cash_flow(on_spark, ledgers, *MARCH, time_zone=ZONE, lines=lines, scale=2).checked()
     expected = recompute_cash_flow(table, ledgers, *MARCH, time_zone=ZONE, scale=2)
