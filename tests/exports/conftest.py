@@ -8,6 +8,7 @@ import beancount.core.convert
 import beancount.core.data
 import beancount.loader
 import pytest
+from beancount.core import realization
 
 import accounting_analytics as aa
 from accounting_analytics.service.auth.access_tokens import issue_token
@@ -82,12 +83,23 @@ class GeneratedBooks:
             ";".join(f"trip={tag}" for tag in sorted(entry.tags)),
         )
 
+    def balances(self, start_date, end_date):
+        """Return the USD that beancount has on each account after the transactions of a period."""
+        entries = [entry for entry in self.entries if start_date <= entry.date <= end_date]
+        accounts = realization.iter_children(realization.realize(entries))
+        return {one.account: one.balance.get_currency_units("USD").number for one in accounts}
+
 
 @pytest.fixture(scope="session")
-def generated_frames(tmp_path_factory):
-    """Return a generated year of a person: line entries, ledgers, report; with tags and uncategorized lines."""
-    folder = tmp_path_factory.mktemp("generated")
-    books = GeneratedBooks(folder / "books.bean")
+def generated_books(tmp_path_factory):
+    """Return a generated year of a person."""
+    return GeneratedBooks(tmp_path_factory.mktemp("generated_books") / "books.bean")
+
+
+@pytest.fixture(scope="session")
+def generated_frames(generated_books, tmp_path_factory):
+    """Return the generated year: line entries, ledgers, report; with tags and uncategorized lines."""
+    folder, books = tmp_path_factory.mktemp("generated"), generated_books
     with (folder / "lines.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(books.columns)

@@ -1,5 +1,6 @@
 """The questions: each answer of DuckDB equals a figure of the package, or one counted from the line entries."""
 
+import datetime as dt
 from collections import Counter, defaultdict
 from decimal import Decimal
 from pathlib import Path
@@ -256,3 +257,23 @@ def test_entries_of_category(answers):
         assert sum(row["signed_amount"] for row in rows) == 0
         whole = answers.lines["journal_entry_id"].isin(entries[ledger_id, month])
         assert {row["line_entry_id"] for row in rows} == set(answers.lines.loc[whole, "id"])
+
+
+@pytest.mark.parametrize("answers", ["generated_frames"], indirect=True)
+def test_answers_are_the_figures_of_beancount(answers, generated_books):
+    """Balances at the end of each month, and the cost of each group of expenses, are those of beancount itself."""
+    period = answers.report.period
+    rows = {(row["date"], row["cash_ledger_name"]): row["closing_balance"] for row in answers("balance_by_day")}
+    totals = [row["ending_cash"] for row in answers("cash_by_month")]
+    for month, total in zip(period.months(), totals, strict=True):
+        balances = generated_books.balances(dt.date.min, month.end_date)
+        expected = {account.rpartition(":")[2]: balances.get(account, NOTHING) for account in generated_books.cash}
+        assert {name: rows[month.end_date, name] for name in expected} == expected
+        assert total == sum(expected.values())
+    costs = defaultdict(Decimal)
+    for account, balance in generated_books.balances(period.start_date, period.end_date).items():
+        if account.startswith("Expenses:") and account not in generated_books.uncategorized:
+            costs[account.split(":")[-2]] += balance
+    expected = {name: cost for name, cost in costs.items() if cost}
+    assert {row["parent_name"]: row["cost"] for row in answers("top_expenses_by_parent")} == expected
+    assert len(expected) == len(answers("top_expenses_by_parent")) > 5
