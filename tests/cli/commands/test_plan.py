@@ -87,4 +87,4 @@ def test_edited_category_that_contradicts_the_books(run, assert_refused, tmp_pat
     plan.write_text(written.replace(ledger_id, ""))
     previewed = run("preview", "plan.csv", *PERIOD, "--json", **environment)
     assert previewed.returncode == 0, previewed.stderr
-    assert ledger_id in {row["ledger_id"] for row in json.loads(previewed.stdout)}
+    assert ledger_id in {row["ledger_id"] for row in json.loads(previewed.stdout)["ledgers"]}
