@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import accounting_analytics as aa
 from accounting_analytics.cli.program import app
-from accounting_analytics.errors import PlanError
+from accounting_analytics.errors import PlanError, RecategorizationIncompleteError
 from accounting_analytics.recategorization.apply_journal import open_journal
 from accounting_analytics.service.web.server import running
 from accounting_analytics.service.web.service_options import ServiceOptions
@@ -180,6 +180,19 @@ def test_two_runs_at_once(books, commands, environment, fork_server, tmp_path):
         refused = CliRunner().invoke(app, [*command, str(tmp_path / "one")], env=environment())
     assert type(refused.exception) is PlanError
     assert "another run uses the journal" in str(refused.exception)
+
+
+@pytest.mark.usefixtures("commands")
+def test_transactions_added_since_the_plan_that_is_resumed(books, build, environment, tmp_path):
+    """A job that always uses one journal fails when there is something new, instead of never changing it."""
+    command = [*CATEGORIZE, "--confirm", "--journal", str(tmp_path / "job")]
+    command[command.index("rules.toml")] = str(tmp_path / "rules.toml")
+    assert CliRunner().invoke(app, command, env=environment()).exit_code == 0
+    books.post(build.purchase(9, "SHOP 9", "9.01", books.bank, books.outflow))
+    again = CliRunner().invoke(app, command, env=environment())
+    assert type(again.exception) is RecategorizationIncompleteError
+    assert "1 transaction(s) that exact rules decide are not in the plan that was resumed" in str(again.exception)
+    assert changes(books) == dict.fromkeys(WITHIN, 1)
 
 
 def run_killed(start, fork_server, chance, journal):
