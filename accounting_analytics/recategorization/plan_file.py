@@ -17,7 +17,7 @@ from accounting_analytics.messages import join_ids, quote
 from accounting_analytics.money import DEFAULT_SCALE, fits_float
 from accounting_analytics.recategorization.new_categories import ID_COLUMN, NAME_COLUMN
 from accounting_analytics.recategorization.plan_conflicts import find_conflicts
-from accounting_analytics.recategorization.plan_workbook import SHEET_NAME, write_workbook
+from accounting_analytics.recategorization.plan_workbook import SHEET_NAME, require_xlsxwriter, write_workbook
 from accounting_analytics.recategorization.sheet_values import Invalid, decimal_marks, read_amount, read_instants
 from accounting_analytics.schemas import PlanItems
 from accounting_analytics.sheets import Cell, Sheet, read_sheet, separator_name
@@ -222,6 +222,16 @@ def require_same_instance(planned: str | None, instance_id: str) -> None:
     if planned not in {None, instance_id}:
         msg = f"the plan is for instance {planned!r}, not {instance_id!r}; nothing was sent"
         raise PlanError(msg)
+
+
+def require_writable_format(file: Path) -> None:
+    """Refuse a file that is a workbook by its name, if workbooks cannot be written."""
+    if file.suffix.lower() == _WORKBOOK_SUFFIX:
+        try:
+            require_xlsxwriter()
+        except InputError as error:
+            msg = f"the plan was not saved: {error}"
+            raise PlanError(msg) from error
 
 
 def write_items(frame: pd.DataFrame, path: str | Path, *, instance_id: str | None) -> None:

@@ -60,11 +60,7 @@ def write_workbook(frame: pd.DataFrame, file: Path, *, ids: Collection[str], edi
     InputError
         xlsxwriter is not installed, a workbook cannot hold the plan, or the file cannot be written.
     """
-    try:
-        import xlsxwriter  # noqa: PLC0415 (an extra)
-    except ImportError:
-        msg = f"an Excel workbook needs xlsxwriter: {INSTALL}; or save the plan as .csv"
-        raise InputError(msg) from None
+    xlsxwriter = require_xlsxwriter()
     _require_fits(frame, file, ids)
     content = io.BytesIO()
     with xlsxwriter.Workbook(content, _TEXT_ONLY) as workbook:
@@ -81,6 +77,22 @@ def write_workbook(frame: pd.DataFrame, file: Path, *, ids: Collection[str], edi
     except OSError as error:
         msg = f"{file} cannot be written: {error.strerror}; the previous content is unchanged"
         raise InputError(msg) from error
+
+
+def require_xlsxwriter() -> Any:  # noqa: ANN401 (a module)
+    """Import the package that writes workbooks.
+
+    Raises
+    ------
+    InputError
+        It is not installed.
+    """
+    try:
+        import xlsxwriter  # noqa: PLC0415 (an extra)
+    except ImportError:
+        msg = f"an Excel workbook needs xlsxwriter: {INSTALL}; or save the plan as .csv"
+        raise InputError(msg) from None
+    return xlsxwriter
 
 
 def _require_fits(frame: pd.DataFrame, file: Path, ids: Collection[str]) -> None:

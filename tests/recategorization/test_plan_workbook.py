@@ -4,6 +4,7 @@ import csv
 import datetime as dt
 import sys
 from decimal import Decimal
+from pathlib import Path
 
 import openpyxl
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import PlanError
+from accounting_analytics.recategorization.plan_file import require_writable_format
 from accounting_analytics.schemas import PlanItems
 
 
@@ -134,3 +136,11 @@ def test_missing_extra(file, monkeypatch, module, run):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(PlanError, match=rf"{module}: pip install 'accounting-analytics\[excel\]'"):
         getattr(plan, run)(file)
+
+
+def test_missing_extra_is_known_before_a_plan_is_made(monkeypatch):
+    """Whether a plan can be saved is known from the name of its file."""
+    monkeypatch.setitem(sys.modules, "xlsxwriter", None)
+    require_writable_format(Path("plan.csv"))
+    with pytest.raises(PlanError, match=r"the plan was not saved: an Excel workbook needs xlsxwriter"):
+        require_writable_format(Path("plan.XLSX"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import typer
+
 import accounting_analytics as aa
 from accounting_analytics.arguments import to_path
 from accounting_analytics.cli.discover_and_load import LoadOptions, load_queue
@@ -20,16 +22,23 @@ from accounting_analytics.cli.options import (
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import MAX_ROWS, print_frame, print_message, print_notes
+from accounting_analytics.cli.output import print_first_rows, print_frame, print_message, print_notes
 from accounting_analytics.cli.proposal_sources import ProposalSources
 from accounting_analytics.cli.service_connection import connect_service
 from accounting_analytics.cli.transaction_tables import (
     PROPOSAL_COLUMNS,
-    count_names,
     print_transactions,
     with_short_reasons,
 )
 from accounting_analytics.errors import PlanError
+
+_COLUMNS = {
+    "updated_category_ledger_name": "new category",
+    "item_count": "items",
+    "amount": "amount",
+    "updated_category_ledger_id": "ledger_id",
+}
+_MAX_CATEGORIES = 12
 
 
 def plan(
@@ -41,7 +50,7 @@ def plan(
     time_zone: TimeZone = None,
     checkpoint: Checkpoint = None,
     profile: Profile = None,
-    limit: RowLimit = MAX_ROWS,
+    limit: RowLimit = _MAX_CATEGORIES,
     *,
     all_rows: AllRows = False,
     dry_run: DryRun = False,
@@ -52,7 +61,9 @@ def plan(
 
     The books do not change.
     """
-    to_path(output, "--output")
+    from accounting_analytics.recategorization.plan_file import require_writable_format
+
+    require_writable_format(to_path(output, "--output"))
     if not dry_run and not output.absolute().parent.is_dir():
         msg = f"folder {output.absolute().parent} for the plan does not exist; nothing was loaded"
         raise PlanError(msg)
@@ -69,14 +80,20 @@ def plan(
     planned.save(output)
     next_command = f"preview {output} --start-date {start_date} --end-date {end_date}{' --demo' if use_demo else ''}"
     print_message(
-        f"{len(planned.frame)} items written to {output}; check it, then: accounting-analytics {next_command}"
+        f"{len(planned):,} items written to {output}; at least {len(planned):,} request(s) and {planned.minutes:.1f} "
+        f"minute(s) to apply; check it, then: accounting-analytics {next_command}"
     )
-    items = planned.frame
     if as_json:
-        print_frame(items, as_json=True)
-        return
-    summary = planned.summary()
-    if len(items):
-        summary = f"{summary}: {count_names(items['updated_category_ledger_name'])}"
-    rows = with_short_reasons(items)
-    print_transactions(rows, PROPOSAL_COLUMNS, summary=summary, time_zone=zone, limit=None if all_rows else limit)
+        print_frame(planned.frame, as_json=True)
+    elif all_rows:
+        rows = with_short_reasons(planned.frame)
+        print_transactions(rows, PROPOSAL_COLUMNS, summary=planned.summary(), time_zone=zone, limit=None)
+    else:
+        _print_categories(planned, limit)
+
+
+def _print_categories(planned: aa.Plan, limit: int) -> None:
+    """Print the number and the sum of the items of each new category, the largest sum first."""
+    typer.echo(planned.summary())
+    totals = aa.summarize_plan(planned).by_category
+    print_first_rows(totals, _COLUMNS, limit, rest="new categories; --limit N prints more, --all every item")

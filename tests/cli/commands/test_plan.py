@@ -25,6 +25,7 @@ def test_plan_preview_apply_verify(run):
         assert sum(row["item_count"] for row in preview["by_rule"]) == len(items)
         amounts = sum(Decimal(row["amount"]) for row in preview["by_category"])
         assert amounts == sum(Decimal(item["category_amount"]) for item in items)
+        assert f"at least {len(items)} request(s) and 0.1 minute(s) to apply" in planned.stderr
         apply = ("apply", "plan.csv", "--journal", "journal")
         dry = run(*apply, **environment).stderr
         assert "dry run, nothing was sent" in dry
@@ -63,6 +64,8 @@ def test_preview_of_another_instance(run, assert_refused, tmp_path, demo_company
     environment = demo_company.environment()
     planned = run("plan", *march, *RULES, "--output", "plan.csv", **environment)
     assert planned.returncode == 0, planned.stderr
+    assert re.search(r"new category +items +amount +ledger_id", planned.stdout)
+    assert len(planned.stdout.splitlines()) < 20
     other_days = run("preview", "plan.csv", "--start-date", "2026-01-01", "--end-date", "2026-01-31", **environment)
     assert other_days.returncode == 0, other_days.stderr
     assert "change nothing in the report" in other_days.stderr
