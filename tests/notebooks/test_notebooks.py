@@ -30,9 +30,9 @@ def outputs(path):
     return "\n".join(str(output) for cell in cells for output in cell.get("outputs", ()))
 
 
-def check_run(path, company):
+def check_run(path, company, **parameters):
     """Run a notebook and check that every cell ran, charts are in the page, and the token is in no file."""
-    run = aa.run_notebook(path, path.parent / "out", parameters=MONTH, environment=company.environment())
+    run = aa.run_notebook(path, path.parent / "out", parameters=MONTH | parameters, environment=company.environment())
     page = run.html.read_text(encoding="utf-8")
     charts = sum("aa.charts." in cell.source for cell in nbformat.read(run.notebook, as_version=4).cells)
     assert page.count("Plotly.newPlot(") >= charts
@@ -46,33 +46,34 @@ def test_runs_top_to_bottom(notebook, checkout, demo_company):
     check_run(checkout / "notebooks" / notebook, demo_company)
 
 
+def uncategorized(client):
+    """Return the ids of the uncategorized transactions of the month."""
+    ledgers = aa.discover_ledgers(client, MONTH["start_date"], MONTH["end_date"])
+    lines = aa.load_line_entries(client, ledgers["id"], MONTH["start_date"], MONTH["end_date"])
+    return set(aa.uncategorized_queue(lines, ledgers)["transaction_id"])
+
+
 def test_run_all_changes_nothing(checkout, demo_company):
-    """The recategorization notebook as committed runs, and changes no category."""
-    client = demo_company.client
-
-    def uncategorized():
-        ledgers = aa.discover_ledgers(client, MONTH["start_date"], MONTH["end_date"])
-        lines = aa.load_line_entries(client, ledgers["id"], MONTH["start_date"], MONTH["end_date"])
-        return set(aa.uncategorized_queue(lines, ledgers)["transaction_id"])
-
-    before = uncategorized()
+    """The recategorization notebook as committed runs, changes no category and writes no journal."""
+    before = uncategorized(demo_company.client)
     assert before
-    assert "would_change" in check_run(checkout / "notebooks" / RECATEGORIZE, demo_company)
-    assert uncategorized() == before
+    text = check_run(checkout / "notebooks" / RECATEGORIZE, demo_company)
+    assert "would_change" in text
+    assert "There is no journal yet" in text
+    assert "transactions are decided by hand" in text
+    assert uncategorized(demo_company.client) == before
+    assert [path.name for path in (checkout / "notebooks").iterdir() if "journal" in path.name] == []
 
 
-def test_confirmed_recategorization_changes_as_previewed(checkout, tmp_path):
-    """With confirm set, the notebook applies the plan and shows the report before and after."""
+def test_confirmed_recategorization_changes_as_previewed_and_is_taken_back(checkout):
+    """With confirm the notebook applies the plan and compares the reports; with confirm_undo it takes that back."""
     with aa.demo() as company:
-        run = aa.run_notebook(
-            checkout / "notebooks" / RECATEGORIZE,
-            tmp_path / "out",
-            parameters=MONTH | {"confirm": True},
-            environment=company.environment(),
-        )
-    text = outputs(run.notebook)
-    assert re.search(r"\bdone\b", text)
-    assert "predicted" in text
+        before = uncategorized(company.client)
+        text = check_run(checkout / "notebooks" / RECATEGORIZE, company, confirm=True, confirm_undo=True)
+        assert uncategorized(company.client) == before
+    assert "every figure is as predicted, to the last digit" in text
+    assert re.search(r"\d+ done", text)
+    assert "Taken back." in text
 
 
 def test_missing_configuration(checkout, tmp_path, monkeypatch):
