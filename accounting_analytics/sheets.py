@@ -56,7 +56,7 @@ class Sheet(NamedTuple):
     hidden: int = 0
 
 
-def read_sheet(file: Path, columns: Collection[str], *, name: str | None = None) -> Sheet:
+def read_sheet(file: Path, columns: Collection[str]) -> Sheet:
     """Read a CSV file or an Excel workbook, whichever the content is.
 
     Parameters
@@ -64,9 +64,7 @@ def read_sheet(file: Path, columns: Collection[str], *, name: str | None = None)
     file : Path
         The file.
     columns : collection of str
-        The columns that are expected, by which the separator is recognised.
-    name : str, optional
-        The sheet of a workbook to read, if it has it; else the first is read.
+        The columns that are expected, by which the separator, or the sheet of a workbook, is recognised.
 
     Raises
     ------
@@ -81,7 +79,8 @@ def read_sheet(file: Path, columns: Collection[str], *, name: str | None = None)
     if content.startswith(_OLD_WORKBOOK):
         msg = f"{file} is an Excel workbook of the old format (.xls): save it as .xlsx or as CSV in UTF-8"
         raise InputError(msg)
-    return _read_workbook(content, file, name) if content.startswith(_WORKBOOK) else _read_csv(content, file, columns)
+    read = _read_workbook if content.startswith(_WORKBOOK) else _read_csv
+    return read(content, file, columns)
 
 
 def _read_csv(content: bytes, file: Path, columns: Collection[str]) -> Sheet:
@@ -111,8 +110,8 @@ def _first_cells(text: str, separator: str) -> list[str]:
         return []
 
 
-def _read_workbook(content: bytes, file: Path, name: str | None) -> Sheet:
-    """Read the sheet of this name, or the first; a formula has the result that the spreadsheet stored."""
+def _read_workbook(content: bytes, file: Path, columns: Collection[str]) -> Sheet:
+    """Read the sheet whose first row has the columns; a formula has the result that the spreadsheet stored."""
     try:
         import openpyxl  # noqa: PLC0415 (an extra)
     except ImportError:
@@ -125,7 +124,7 @@ def _read_workbook(content: bytes, file: Path, name: str | None) -> Sheet:
     except (BadZipFile, KeyError, ValueError, TypeError, IndexError, EOFError, OSError, ParseError) as error:
         msg = f"{file} cannot be read: it is not an Excel workbook, or damaged ({shorten(str(error))})"
         raise InputError(msg) from error
-    sheet = workbook[name] if name in workbook.sheetnames else workbook.worksheets[0]
+    sheet = max(workbook.worksheets, key=lambda one: len({cell.value for cell in one[1]} & set(columns)))
     rows = [SheetRow(number, [_cell(one) for one in cells]) for number, cells in enumerate(sheet.iter_rows(), start=1)]
     return Sheet(rows, None, sum(row.hidden for row in sheet.row_dimensions.values()))
 

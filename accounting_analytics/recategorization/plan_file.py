@@ -17,8 +17,8 @@ from accounting_analytics.messages import join_ids, quote
 from accounting_analytics.money import DEFAULT_SCALE, fits_float
 from accounting_analytics.recategorization.new_categories import ID_COLUMN, NAME_COLUMN
 from accounting_analytics.recategorization.plan_conflicts import find_conflicts
-from accounting_analytics.recategorization.plan_workbook import SHEET_NAME, require_xlsxwriter, write_workbook
-from accounting_analytics.recategorization.sheet_values import Invalid, decimal_marks, read_amount, read_instants
+from accounting_analytics.recategorization.plan_workbook import require_xlsxwriter, write_workbook
+from accounting_analytics.recategorization.sheet_values import EMPTY, Invalid, decimal_marks, read_amount, read_instants
 from accounting_analytics.schemas import PlanItems
 from accounting_analytics.sheets import Cell, Sheet, read_sheet, separator_name
 from accounting_analytics.spreadsheet_cells import BYTE_ORDER_MARK, guard, is_converted, unguard
@@ -38,6 +38,8 @@ _OPPOSING = "opposing_ledger_ids"
 _CATEGORY = "category_ledger_id"
 _IDS = ("transaction_id", "ledger_id", "journal_entry_id", _CATEGORY, _OPPOSING, _INSTANCE)
 _MAY_BE_EMPTY = frozenset({"description", "category_amount", ID_COLUMN, NAME_COLUMN, _INSTANCE})
+_ERRORS = frozenset({"#N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!"})
+"""What spreadsheets show for formulas without a result."""
 _MAX_PROBLEMS, _MAX_ROWS = 20, 3
 
 Value = Any
@@ -91,7 +93,7 @@ class PlanFile(NamedTuple):
         file = to_path(path, "path")
         names = [*PlanItems.to_schema().columns, _INSTANCE]
         try:
-            sheet = read_sheet(file, names, name=SHEET_NAME)
+            sheet = read_sheet(file, names)
         except InputError as error:
             msg = f"the plan {error}"
             raise PlanError(msg) from error
@@ -185,7 +187,7 @@ class _Table(NamedTuple):
     def _read_id(self, cell: Cell) -> str | Invalid:
         """Id of a cell; a number, date or boolean may have lost digits of it, and so may text that is not guarded."""
         may_be_changed = self.separator is not None and is_converted(_text(cell))
-        if isinstance(cell, str) and not may_be_changed:
+        if isinstance(cell, str) and not may_be_changed and cell not in _ERRORS:
             return unguard(cell)
         return Invalid(
             f"a spreadsheet changed the id to {quote(_text(cell))}, and characters of it may be lost; make the plan "
@@ -196,8 +198,11 @@ class _Table(NamedTuple):
         """Cells that are empty or not valid, in the order of the rows; equal ones together."""
         found: dict[str, list[int]] = {}
         for position, number in enumerate(self.numbers):
-            for name, values in columns.items():
-                if reason := _problem(name, values[position]):
+            reasons = [(name, _problem(name, values[position])) for name, values in columns.items()]
+            if empty := [name for name, reason in reasons if reason == EMPTY]:
+                found.setdefault(f"{join_ids(empty)}: {EMPTY}", []).append(number)
+            for name, reason in reasons:
+                if reason and reason != EMPTY:
                     found.setdefault(f"{name}: {reason}", []).append(number)
             if _is_foreign(columns[_CATEGORY][position], columns[_OPPOSING][position]):
                 reason = f"{_CATEGORY} is not in {_OPPOSING}; do not edit these two columns"
@@ -299,7 +304,7 @@ def _require_columns(header: list[str], names: Sequence[str], file: Path) -> Non
 def _describe_header(header: list[str], names: Sequence[str]) -> str:
     """Describe what is wrong with the first row of a file, and what to do."""
     if not any(header):
-        return "its first row is empty; make the plan again"
+        return "its first row is empty, not the names of the columns; make the plan again"
     if all(name in header[0] for name in names):
         return "all columns are in one: a spreadsheet did not split them at the commas; save the plan as .xlsx instead"
     missing = [name for name in names if name not in header]
@@ -330,7 +335,7 @@ def _problem(name: str, value: Value) -> str | None:
     if isinstance(value, Invalid):
         return value.reason
     if value in {"", None}:
-        return None if name in _MAY_BE_EMPTY else "the cell is empty"
+        return None if name in _MAY_BE_EMPTY else EMPTY
     return _list_problem(value) if name == _OPPOSING else None
 
 

@@ -35,6 +35,7 @@ _SERIAL_START = dt.datetime(1899, 12, 30, tzinfo=dt.UTC)
 _YEAR_FIRST = re.compile(r"(\d{4})([./])(\d{1,2})\2(\d{1,2})(\D.*)?")
 _YEAR_LAST = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|(?<!-)\d{2})(\D.*)?")  # 26-01-15 may start with the year
 _TIME = re.compile(r",?\s*(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?(?:\s*([ap])m)?", re.IGNORECASE)
+EMPTY = "the cell is empty"
 _CENTURY = 2000
 _MONTHS = 12
 _AS_WRITTEN = (
@@ -117,7 +118,7 @@ def _read_instant(cell: Cell, orders: frozenset[str]) -> dt.datetime | Invalid:
     if not isinstance(cell, bool) and _SERIAL.fullmatch(text):
         return _from_serial(text)
     found = _from_iso(text) or _year_first(text) or _year_last(text, orders)
-    return found or Invalid(f"{quote(text)} {_AS_WRITTEN}" if text else "the cell is empty")
+    return found or Invalid(f"{quote(text)} {_AS_WRITTEN}" if text else EMPTY)
 
 
 def _to_second(instant: dt.datetime) -> dt.datetime:

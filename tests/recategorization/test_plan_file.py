@@ -127,6 +127,11 @@ def edited(build, tmp_path):
         (lambda text: text.replace("-1.50", "-1.2E+15", 1), "row 2: amount: '-1.2E+15' lacks digits"),
         (lambda text: text.replace("by hand", "", 1), "row 2: rule: the cell is empty"),
         (lambda text: text.replace("txn_1", "1.2E+15"), "row 3: transaction_id: a spreadsheet changed the id to '1.2E"),
+        (
+            lambda text: text + "Total,,,,,-3.00,,,,,,,\r\n",
+            "row 4: category_ledger_id, datetime, journal_entry_id, ledger_id",
+        ),
+        (lambda text: text.replace("txn_1", "#N/A"), "row 3: transaction_id: a spreadsheet changed the id to '#N/A'"),
         (lambda text: text.replace("bank", "123"), "rows 2, 3: ledger_id: a spreadsheet changed the id to '123'"),
         (lambda text: text.replace(",out,inst", ",TRUE,inst", 1), "row 2: opposing_ledger_ids: a spreadsheet changed"),
         (lambda text: text.replace("transaction_id", "id"), "is not a plan"),
@@ -155,7 +160,7 @@ def edited(build, tmp_path):
         (lambda text: text.replace(",meals,Name of", ",out,Name of", 1), "row 2: transaction txn_0 already has its"),
         (lambda text: text.replace(",inst\r", ",other\r", 1), "different instances"),
         (lambda text: text + '"', "row 4"),
-        (lambda _: "", "is not a plan: its first row is empty; make the plan again"),
+        (lambda _: "", "is not a plan: its first row is empty, not the names"),
         (lambda _: "Dear diary", "is not a plan"),
     ],
 )
@@ -183,8 +188,8 @@ def test_all_problems_are_listed(build, tmp_path):
     first, *lines = str(caught.value).splitlines()
     assert first == f"{file} cannot be used, and nothing was sent; correct these 31 problems:"
     assert lines[:2] == [
-        "row 2: amount: 'x0' is not an amount; write it like 1234.50",
         "rows 2, 3, 4 and 27 more: rule: the cell is empty",
+        "row 2: amount: 'x0' is not an amount; write it like 1234.50",
     ]
     assert len(lines) == 21
     assert lines[-1] == "and 11 more"

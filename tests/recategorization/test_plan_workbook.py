@@ -81,6 +81,15 @@ def test_edits_are_accepted(file):
     assert "my comment" in plan._repr_html_()
 
 
+def test_the_sheet_is_found_by_its_columns(file):
+    """Other sheets may be added before that of the plan, and it may be renamed."""
+    workbook = openpyxl.load_workbook(file)
+    workbook["plan"].title = "Sheet1"
+    workbook.create_sheet("my notes", 0)["A1"] = "ask Eva"
+    workbook.save(file)
+    assert len(aa.Plan.load(file)) == 3
+
+
 @pytest.mark.parametrize(
     ("cell", "value", "message"),
     [
