@@ -422,6 +422,16 @@ class PlanPreview(Table):
     net_cash_flow_after: Series[Any]
 
 
+class RootTotals(Table):
+    """How a plan changes the total net cash flow of the roots of the chart of accounts, descendants included."""
+
+    ledger_id: Series[str] = pandera.Field(unique=True)
+    name: Series[str]
+    total_net_cash_flow: Series[Any]
+    change: Series[Any]
+    total_net_cash_flow_after: Series[Any]
+
+
 class ReportChanges(Table):
     """Net cash flow of each ledger that a run changed: before, as predicted, and after."""
 

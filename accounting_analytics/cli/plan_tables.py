@@ -31,6 +31,7 @@ _LEDGER_COLUMNS = {
     "after": "after",
     "ledger_id": "ledger_id",
 }
+_TOTAL = "total "
 _NAME_WIDTH = 28
 _MAX_REASONS = 3
 
@@ -41,8 +42,25 @@ def print_totals(summary: PlanSummary, by: str, limit: int | None) -> None:
     _print_named(table, _TOTALS_COLUMNS, limit)
 
 
+def print_preview(preview: pd.DataFrame, totals: pd.DataFrame, limit: int | None) -> None:
+    """Print each ledger that a plan changes, before and as predicted, below the totals of the roots above them.
+
+    A root without other ledgers is printed once.
+    """
+    import pandas as pd
+
+    from accounting_analytics.frame_columns import exact_floats
+
+    columns = {"total_net_cash_flow": "net_cash_flow", "total_net_cash_flow_after": "net_cash_flow_after"}
+    roots = totals.rename(columns=columns)[list(preview.columns)]
+    own = set(exact_floats(preview).itertuples(index=False, name=None))
+    differs = [row not in own for row in exact_floats(roots).itertuples(index=False, name=None)]
+    named = roots.assign(name=_TOTAL + roots["name"])[differs]
+    _print_named(pd.concat([_largest_first(table) for table in (named, preview)]), _LEDGER_COLUMNS, limit)
+
+
 def print_ledgers(table: pd.DataFrame, limit: int | None) -> None:
-    """Print the ledgers of a preview, or of a report that changed: before, as predicted and after.
+    """Print the ledgers of a report that changed: before, as predicted and after.
 
     The largest predicted changes come first.
     """

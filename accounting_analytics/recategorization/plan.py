@@ -29,6 +29,7 @@ from accounting_analytics.recategorization.new_categories import (
 )
 from accounting_analytics.recategorization.plan_conflicts import find_conflicts
 from accounting_analytics.recategorization.plan_file import PlanFile, require_same_instance, write_items
+from accounting_analytics.recategorization.root_totals import predict_root_totals
 from accounting_analytics.recategorization.split_joins import joining_items
 from accounting_analytics.schemas import PlanItems, PlanPreview
 
@@ -164,10 +165,7 @@ class Plan:
         PlanError
             A new category is a cash ledger of the report, or has another name there than in the plan.
         """
-        require_report(report, "report")
-        if report.tag_ids:
-            msg = "a report filtered by tags does not contain all lines; preview the plan on the untagged report"
-            raise InputError(msg)
+        _require_untagged(report)
         self._require_categories_of(report)
         as_decimals, report = report.as_decimals, report.exact()
         moves = self._moved_lines(report)
@@ -175,6 +173,31 @@ class Plan:
         preview = PlanPreview.from_columns(columns, report.scale, as_decimals=as_decimals)
         preview.attrs["notes"] = tuple(self._preview_notes(report, moves))
         return preview
+
+    def preview_root_totals(self, report: CashFlowReport, ledgers: pd.DataFrame) -> pd.DataFrame:
+        """Predict the totals of a report at the roots of the chart of accounts, such as all expenses.
+
+        Parameters
+        ----------
+        report : CashFlowReport
+            The report before the plan is applied; untagged.
+        ledgers : DataFrame
+            :class:`~accounting_analytics.schemas.Ledgers`, which state the parents.
+
+        Returns
+        -------
+        DataFrame
+            :class:`~accounting_analytics.schemas.RootTotals`, one row per root above the ledgers that change.
+            ``attrs["notes"]`` names ledgers whose parents are not known.
+
+        Raises
+        ------
+        InputError
+            An argument is of another type, or the report is filtered by tags.
+        """
+        _require_untagged(report)
+        require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
+        return predict_root_totals(self.predicted_changes(report.exact()), report, ledgers)
 
     def predicted_changes(self, report: CashFlowReport) -> dict[str, Decimal]:
         """Change of the net cash flow of each ledger that the plan moves lines from or to.
@@ -346,6 +369,14 @@ def _sum_changes(moves: pd.DataFrame, scale: int) -> dict[str, Decimal]:
             changes[category] -= amount
             changes[updated] += amount
     return changes
+
+
+def _require_untagged(report: CashFlowReport) -> None:
+    """Refuse what is not a report, and a report that is filtered by tags."""
+    require_report(report, "report")
+    if report.tag_ids:
+        msg = "a report filtered by tags does not contain all lines; preview the plan on the untagged report"
+        raise InputError(msg)
 
 
 def require_plan(value: object) -> None:

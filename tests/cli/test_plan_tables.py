@@ -7,9 +7,9 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.cli.output import SCREEN_ROWS
-from accounting_analytics.cli.plan_tables import print_ledgers, print_totals, print_verdict
+from accounting_analytics.cli.plan_tables import print_preview, print_totals, print_verdict
 from accounting_analytics.periods import Period
-from accounting_analytics.schemas import PlanItems, PlanPreview, ReportChanges, ReportDifferences
+from accounting_analytics.schemas import PlanItems, PlanPreview, ReportChanges, ReportDifferences, RootTotals
 
 NAME = "Professional services, legal and accounting, outside the country"
 COUNT = 5_000
@@ -56,24 +56,35 @@ def test_totals_fit_a_screen(capsys, summary, by):
 
 
 def test_ledgers_with_the_largest_changes_come_first(capsys):
-    """The ledgers are sorted by the size of the change, the source of all items first."""
+    """Totals come first, then the ledgers by the size of the change; a root without other ledgers is printed once."""
     changes = [Decimal(-number) for number in range(1, LEDGERS)]
     changes.append(-sum(changes))
-    preview = PlanPreview.from_columns(
+    ids = [f"ledger-{number:032}" for number in range(LEDGERS)]
+    columns = {
+        "ledger_id": ids,
+        "name": [f"{number} {NAME}" for number in range(LEDGERS)],
+        "net_cash_flow": [Decimal(0)] * LEDGERS,
+        "change": changes,
+        "net_cash_flow_after": changes,
+    }
+    moved = [-changes[-1], changes[-1]]
+    totals = RootTotals.from_columns(
         {
-            "ledger_id": [f"ledger-{number:032}" for number in range(LEDGERS)],
-            "name": [f"{number} {NAME}" for number in range(LEDGERS)],
-            "net_cash_flow": [Decimal(0)] * LEDGERS,
-            "change": changes,
-            "net_cash_flow_after": changes,
+            "ledger_id": ["expenses", ids[-1]],
+            "name": ["expenses", columns["name"][-1]],
+            "total_net_cash_flow": [Decimal(0)] * 2,
+            "change": moved,
+            "total_net_cash_flow_after": moved,
         }
     )
-    print_ledgers(preview, SCREEN_ROWS)
+    print_preview(PlanPreview.from_columns(columns), totals, SCREEN_ROWS)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert len(lines) <= 16
-    rows = [line.split() for line in lines if line.strip()[:1].isdigit()]
-    assert [row[-1] for row in rows[:3]] == ["780.00", "-39.00", "-38.00"]
+    rows = [line.split() for line in lines if line.endswith("0 ")]
+    assert [row[-1] for row in rows[:4]] == ["-780.00", "780.00", "-39.00", "-38.00"]
+    assert rows[0][:2] == ["total", "expenses"]
+    assert "10 of 41 rows; --all prints every row" in lines
 
 
 def test_verdict(capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 import accounting_analytics as aa
+from accounting_analytics.cli.discover_and_load import discover_with_history
 from accounting_analytics.cli.edited_plan import resolve_plan
 from accounting_analytics.cli.options import (
     AllRows,
@@ -19,7 +20,7 @@ from accounting_analytics.cli.options import (
     UseDemo,
 )
 from accounting_analytics.cli.output import SCREEN_ROWS, print_mapping, print_notes
-from accounting_analytics.cli.plan_tables import print_ledgers, print_totals
+from accounting_analytics.cli.plan_tables import print_preview, print_totals
 from accounting_analytics.cli.service_connection import connect_service
 
 
@@ -46,15 +47,18 @@ def preview(
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
         planned = resolve_plan(client, file, zone)
         reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=zone)
+        ledgers = discover_with_history(client, start_date, end_date, zone)
     previewed, summary = planned.preview(reported), aa.summarize_plan(planned)
-    print_notes(previewed)
+    totals = planned.preview_root_totals(reported, ledgers)
+    for table in (previewed, totals):
+        print_notes(table)
     rows = None if all_rows else limit
     if as_json:
-        tables = {"ledgers": previewed, "by_category": summary.by_category, "by_rule": summary.by_rule}
-        print_mapping(tables, as_json=True)
+        tables = {"ledgers": previewed, "root_totals": totals}
+        print_mapping({**tables, "by_category": summary.by_category, "by_rule": summary.by_rule}, as_json=True)
     elif by == "ledger":
         typer.echo(f"{planned.summary()}; it changes {len(previewed):,} ledger(s) of the report of {reported.period}")
-        print_ledgers(previewed, rows)
+        print_preview(previewed, totals, rows)
     else:
         typer.echo(summary.summary())
         print_totals(summary, by, rows)

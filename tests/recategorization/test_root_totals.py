@@ -1,0 +1,98 @@
+"""Totals of the roots of the chart of accounts, before and as predicted."""
+
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import InputError
+from accounting_analytics.periods import Period
+from accounting_analytics.recategorization.root_totals import predict_root_totals
+from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, Ledgers, RootTotals
+
+FLOWS = [
+    ("expenses", "-1.10", "-6.10"),
+    ("food", "-2.00", "-5.00"),
+    ("meals", "-3.00", "-3.00"),
+    ("out", "-9.20", "-9.20"),
+]
+PARENTS = {"expenses": None, "food": "expenses", "meals": "food", "travel": "expenses", "out": None}
+CHANGES = {"out": Decimal("9.20"), "meals": Decimal("-7.00"), "travel": Decimal("-2.20")}
+
+
+def report_of(*flows):
+    """Return a report of these ledgers, net cash flows and totals."""
+    ids, own, totals = zip(*flows, strict=True)
+    return aa.CashFlowReport(
+        period=Period.of("2025-03-01", "2025-03-31", "UTC"),
+        ledgers=CashFlowLedgers.from_columns(
+            {
+                "ledger_id": ids,
+                "name": ids,
+                "net_cash_flow": [Decimal(amount) for amount in own],
+                "total_net_cash_flow": [None if amount is None else Decimal(amount) for amount in totals],
+            }
+        ),
+        lines=CashFlowLines.without_rows(),
+        starting_balances=CashBalances.without_rows(),
+        ending_balances=CashBalances.without_rows(),
+        starting_cash_balance=Decimal(0),
+        ending_cash_balance=Decimal(0),
+    )
+
+
+def ledgers_of(parents, **known):
+    """Return a chart of accounts with these parents; those in `known` state whether their parent is known."""
+    columns = dict.fromkeys(Ledgers.dtypes(), [None] * len(parents)) | {
+        "id": list(parents),
+        "name": [f"the {name}" for name in parents],
+        "report_cash_flow": [False] * len(parents),
+        "parent_id": list(parents.values()),
+        "sort_code": list(parents),
+        "parent_known": [known.get(name, True) for name in parents],
+    }
+    return Ledgers.from_columns(columns)
+
+
+def rows(totals):
+    """Return id, total before, change and predicted total of each root."""
+    exact = RootTotals.exact(totals).frame
+    return [tuple(map(str, row)) for row in exact.drop(columns="name").itertuples(index=False, name=None)]
+
+
+@pytest.mark.parametrize("stated", ["-6.10", None])
+def test_totals_of_roots(stated):
+    """Changes at any depth are in the total of the root, which is summed where the report does not state it."""
+    flows = [("expenses", "-1.10", stated), *FLOWS[1:]]
+    totals = predict_root_totals(CHANGES, report_of(*flows), ledgers_of(PARENTS))
+    assert rows(totals) == [("expenses", "-6.10", "-9.20", "-15.30"), ("out", "-9.20", "9.20", "0.00")]
+    assert totals["name"].tolist() == ["the expenses", "the out"]
+    assert totals.attrs["notes"] == ()
+
+
+def test_a_root_that_the_report_does_not_list():
+    """A root without lines in the period starts at the sum of its ledgers, or at zero."""
+    totals = predict_root_totals(CHANGES, report_of(*FLOWS[2:]), ledgers_of(PARENTS))
+    assert rows(totals)[0] == ("expenses", "-3.00", "-9.20", "-12.20")
+    totals = predict_root_totals(CHANGES, report_of(FLOWS[3]), ledgers_of(PARENTS))
+    assert rows(totals)[0] == ("expenses", "0.00", "-9.20", "-9.20")
+
+
+def test_unknown_parents_are_noted():
+    """A ledger whose parent is not known, or that is not in the chart, is a total of its own, and is named."""
+    ledgers = ledgers_of(PARENTS | {"food": None}, food=False)
+    totals = predict_root_totals(CHANGES | {"gone": Decimal("0.00")}, report_of(*FLOWS), ledgers)
+    assert [row[0] for row in rows(totals)] == ["food", "expenses", "gone", "out"]
+    assert "parents of 2 ledger(s) that change are not known" in totals.attrs["notes"][0]
+    assert totals.attrs["notes"][0].endswith(": gone, the meals.")
+
+
+def test_plan_and_arguments(build):
+    """A plan predicts the totals of its own changes; a chart of accounts of another type is refused."""
+    plan = build.plan(None, build.item("t", "bank", "out", "meals"))
+    assert plan.preview_root_totals(report_of(*FLOWS), ledgers_of(PARENTS)).empty
+    with pytest.raises(InputError, match="ledgers is of type dict"):
+        plan.preview_root_totals(report_of(*FLOWS), PARENTS)
+    with pytest.raises(InputError, match="report is of type DataFrame"):
+        plan.preview_root_totals(pd.DataFrame(), ledgers_of(PARENTS))
