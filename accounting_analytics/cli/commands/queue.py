@@ -78,6 +78,8 @@ def queue(
         _, uncategorized = load_queue(client, (start_date, end_date, zone), options, only=ledger)
     groups = aa.group_queue(uncategorized, as_of=end_date)
     print_notes(uncategorized)
+    if ledger:
+        print_message("likely transfers between accounts are recognized only where both accounts are listed")
     if as_json:
         print_mapping(queue_tables(groups, uncategorized), as_json=True)
     elif all_rows:
