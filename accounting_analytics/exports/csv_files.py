@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
@@ -13,8 +12,7 @@ from pyarrow import csv as arrow_csv
 
 from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports.control_totals import control_totals
-from accounting_analytics.exports.manifest import MANIFEST, ExportedFile, Manifest, require_files_of
+from accounting_analytics.exports.manifest import MANIFEST, ExportedFile, Manifest, file_sha256, require_files_of
 from accounting_analytics.exports.prepared_export import PreparedExport, require_whole
 from accounting_analytics.exports.star_schema.exported_books import local_times
 from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA
@@ -113,9 +111,7 @@ def _write_table(folder: Path, name: str, rows: pa.Table, prepared: PreparedExpo
     path = folder / f"{name}{SUFFIX}"
     text = for_people(rows, prepared.manifest.time_zone)
     replace_file(path, partial(_write_csv, text), remove_leftovers=False)
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return ExportedFile(path.name, name, None, rows.num_rows, control_totals(rows), digest)
+    return ExportedFile.of_rows(path.name, name, rows, file_sha256(path))
 
 
 def _write_csv(rows: pa.Table, file: BinaryIO) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from dataclasses import replace
@@ -16,7 +15,7 @@ import pyarrow.parquet as pq
 from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.control_totals import control_totals
-from accounting_analytics.exports.manifest import MANIFEST, ExportedFile, Manifest, require_files_of
+from accounting_analytics.exports.manifest import MANIFEST, ExportedFile, Manifest, file_sha256, require_files_of
 from accounting_analytics.exports.star_schema.merged_months import (
     gaps_between_months,
     merge_dimensions,
@@ -221,13 +220,6 @@ def read_table(manifest: Manifest, table: StarTable) -> pa.Table:
     return pa.concat_tables(read) if read else schema.empty_table()
 
 
-def describe_file(path: Path, part: Part) -> ExportedFile:
-    """Rows, exact sums and digest of a file."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return ExportedFile(part.name, part.table.name, part.month, part.rows.num_rows, control_totals(part.rows), digest)
-
-
 def _parts(star: StarSchema) -> Iterator[Part]:
     """Divide the tables into the rows of files, those of a month after those of the month before."""
     for month, facts in star.facts_by_month():
@@ -242,7 +234,7 @@ def _write_part(folder: Path, part: Part, metadata: dict[str, str]) -> ExportedF
     path = folder / part.name
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, partial(_write_parquet, part.rows, metadata), remove_leftovers=False)
-    return describe_file(path, part)
+    return ExportedFile.of_rows(part.name, part.table.name, part.rows, file_sha256(path), month=part.month)
 
 
 def _write_parquet(rows: pa.Table, metadata: dict[str, str], file: BinaryIO) -> None:

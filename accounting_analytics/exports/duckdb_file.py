@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from contextlib import contextmanager
@@ -13,9 +12,8 @@ import pyarrow as pa
 
 from accounting_analytics.atomic_files import TEMPORARY_SUFFIX, sync_folder
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports.control_totals import control_totals
 from accounting_analytics.exports.export_lock import export_lock
-from accounting_analytics.exports.manifest import ExportedFile, Manifest
+from accounting_analytics.exports.manifest import ExportedFile, Manifest, file_sha256
 from accounting_analytics.exports.prepared_export import PreparedExport, file_path, import_extra, require_whole
 from accounting_analytics.exports.questions import QUESTIONS, Question
 from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA, StarTable
@@ -114,10 +112,7 @@ def export_duckdb(
         reason = getattr(error, "strerror", None) or shorten(str(error), limit=_MAX_REASON)
         msg = f"the export to {path} failed ({reason}); the previous content is unchanged"
         raise InputError(msg) from error
-    files = tuple(
-        ExportedFile(path.name, table.name, None, rows.num_rows, control_totals(rows), digest)
-        for table, rows in ((table, tables[table.name]) for table in STAR_SCHEMA)
-    )
+    files = tuple(ExportedFile.of_rows(path.name, name, rows, digest) for name, rows in tables.items())
     return replace(prepared.manifest, files=files)
 
 
@@ -154,8 +149,8 @@ def _replace_database(path: Path, tables: Mapping[str, pa.Table], scale: int) ->
         with import_extra("duckdb", "scale").connect(str(unfinished)) as database:
             _write_tables(database, tables, scale)
             database.execute("checkpoint")  # closing writes the file too, but reports no error if the disk is full
+        digest = file_sha256(unfinished)
         with unfinished.open("rb+") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
             os.fsync(file.fileno())
         _require_no_unsaved_changes(path)
         unfinished.replace(path)

@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports.control_totals import control_totals
 from accounting_analytics.exports.manifest import ExportedFile, Manifest
 from accounting_analytics.exports.prepared_export import PreparedExport, file_path, import_extra, require_whole
 from accounting_analytics.exports.star_schema.dimensions import ledger_dimension
@@ -104,13 +103,8 @@ def export_excel(
         msg = f"the export to {path} failed ({error.strerror or error}); the previous content is unchanged"
         raise InputError(msg) from error
     digest = hashlib.sha256(content).hexdigest()
-    return replace(
-        manifest,
-        files=tuple(
-            ExportedFile(path.name, sheet.name, None, sheet.rows.num_rows, control_totals(sheet.rows), digest)
-            for sheet in sheets
-        ),
-    )
+    files = tuple(ExportedFile.of_rows(path.name, sheet.name, sheet.rows, digest) for sheet in sheets)
+    return replace(manifest, files=files)
 
 
 def excel_path(output: str | Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
 import json
 from dataclasses import asdict, dataclass
@@ -10,11 +11,14 @@ from typing import TYPE_CHECKING, Any, Self
 import pandas as pd
 
 from accounting_analytics.errors import InputError
+from accounting_analytics.exports.control_totals import control_totals
 from accounting_analytics.json_text import to_json_text
 from accounting_analytics.messages import fit_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pyarrow as pa
 
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 3
@@ -46,6 +50,11 @@ class ExportedFile:
     rows: int
     sums: dict[str, str]
     sha256: str
+
+    @classmethod
+    def of_rows(cls, name: str, table: str, rows: pa.Table, sha256: str, *, month: str | None = None) -> Self:
+        """Describe a file that has these rows."""
+        return cls(name, table, month, rows.num_rows, control_totals(rows), sha256)
 
 
 @dataclass(frozen=True, repr=False)
@@ -155,6 +164,18 @@ class Manifest:
     def _repr_html_(self) -> str:
         table = pd.DataFrame(list(self.tables.items()), columns=["table", "rows"])
         return f"<p>{html.escape(self.summary())}</p>{table.to_html(index=False, escape=True)}"
+
+
+def file_sha256(path: Path) -> str:
+    """Digest of a file.
+
+    Raises
+    ------
+    OSError
+        The file cannot be read.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def require_files_of(manifest: Manifest, suffix: str) -> None:

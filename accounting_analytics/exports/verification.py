@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import html
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,7 +14,7 @@ import pyarrow.parquet as pq
 from accounting_analytics.arguments import to_path
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.control_totals import control_totals
-from accounting_analytics.exports.manifest import MANIFEST, Manifest
+from accounting_analytics.exports.manifest import MANIFEST, Manifest, file_sha256
 from accounting_analytics.exports.star_schema.tables import DIM_LOAD, FACT_LINE_ENTRY, KEYS, STAR_SCHEMA, TABLES
 from accounting_analytics.exports.version_folder import CURRENT
 from accounting_analytics.json_text import to_json_text
@@ -179,8 +178,7 @@ def _differences_of_file(manifest: Manifest, file: ExportedFile) -> Iterator[Exp
         yield ExportDifference(file.name, "table", "a table of the star schema", shorten(file.table))
         return
     try:
-        with path.open("rb") as opened:
-            digest = hashlib.file_digest(opened, "sha256").hexdigest()
+        digest = file_sha256(path)
     except OSError as error:
         yield ExportDifference(file.name, "file", "a file", error.strerror or str(error))
         return
