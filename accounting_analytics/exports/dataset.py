@@ -246,7 +246,7 @@ def _write_parquet(rows: pa.Table, metadata: dict[str, str], file: BinaryIO) -> 
         store_schema=False,  # readers other than Arrow do not know it
         store_decimal_as_integer=True,
     ) as writer:
-        writer.write_table(rows)
+        writer.write_table(rows.combine_chunks())  # the writer ends pages where chunks end
         writer.add_key_value_metadata(metadata)
 
 

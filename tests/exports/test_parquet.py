@@ -114,6 +114,16 @@ def test_unchanged_books_give_the_same_files(frames, tmp_path):
     assert (tmp_path / "out" / "current").resolve() == versions / "3"
 
 
+def test_files_do_not_depend_on_how_lines_were_loaded(frames, tmp_path):
+    """Columns in many pieces, as loads leave them, give the same bytes, also where a column has several pages."""
+    lines = frames["line_entries"]
+    lines = lines.assign(description=lines["id"].str.repeat(250))
+    pieces = pd.concat([lines.iloc[first : first + 7] for first in range(0, len(lines), 7)])
+    pieces.attrs = lines.attrs
+    whole = aa.export_parquet(tmp_path / "whole", **frames | {"line_entries": lines})
+    assert digests(aa.export_parquet(tmp_path / "pieces", **frames | {"line_entries": pieces})) == digests(whole)
+
+
 def of_months(frames, start_date, end_date, company):
     """Return the frames of a part of the period, with all ledgers."""
     days = (start_date, end_date)
