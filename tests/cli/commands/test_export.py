@@ -4,6 +4,9 @@ import json
 
 import pyarrow.parquet as pq
 
+from accounting_analytics.exports import verify_export
+from accounting_analytics.exports.export_lock import export_lock
+
 DAYS = ("--start-date", "2025-02-01", "--end-date", "2025-03-31")
 MARCH = ("--start-date", "2025-03-01", "--end-date", "2025-03-31", "--replace-months")
 NEW_YORK = ("--time-zone", "America/New_York")
@@ -46,3 +49,16 @@ def test_settings_of_replaced_months(run, assert_refused, demo_company):
     elsewhere = {"ACCOUNTING_ANALYTICS_BASE_URL": "http://127.0.0.1:9", "ACCOUNTING_ANALYTICS_TIME_ZONE": "UTC"}
     part = run("export", "--start-date", "2025-03-02", *MARCH[2:], "--output", "out", **environment | elsewhere)
     assert_refused(part, 2, "2025-03 is exported from 2025-03-01 to 2025-03-31; replacing it with 2025-03-02")
+
+
+def test_two_exports_at_once(run, assert_refused, demo_company, tmp_path):
+    """A process is refused while another one writes an export to the same folder, and succeeds afterwards."""
+    environment, out = demo_company.environment(), tmp_path / "out"
+    export = ("export", *MARCH[:4], "--output", "out", *NEW_YORK)
+    out.mkdir()
+    with export_lock(out / ".lock", out):
+        refused = run(*export, **environment)
+    assert_refused(refused, 2, "another export to out is running; wait for it; nothing was written")
+    assert run(*export, **environment).returncode == 0
+    assert [path.name for path in (out / "versions").iterdir()] == ["1"]
+    assert verify_export(out).verified
