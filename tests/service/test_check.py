@@ -3,8 +3,6 @@
 import datetime as dt
 import json
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from decimal import Decimal
 
@@ -164,13 +162,19 @@ def test_a_damaged_page_is_a_finding(path):
     assert {one.invariant for one in found} == {"the file is not damaged"}
 
 
-def check(path, *options):
-    """Run the command."""
-    command = [sys.executable, "-m", "accounting_analytics", "serve", "--check", "--database", str(path), *options]
-    return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own)
+@pytest.fixture
+def check(fork_server, tmp_path):
+    """Return a function that runs the command."""
+    main = "from accounting_analytics.cli import main; main()"
+
+    def check(path, *options):
+        fork_server.start(main, "serve", "--check", "--database", path, *options, folder=tmp_path)
+        return fork_server.wait()
+
+    return check
 
 
-def test_the_command(path):
+def test_the_command(path, check):
     """Intact books exit with 0 and counts; broken ones with 3 and the findings as a table or JSON."""
     intact = check(path)
     assert (intact.returncode, intact.stdout) == (0, "")
