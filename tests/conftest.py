@@ -60,8 +60,10 @@ def pytest_configure():
         pytest.exit(f"everything is required here, but these programs are missing: {needs}", returncode=1)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Skip tests whose program is missing."""
+    """Skip tests whose program is missing; those on Spark come first, so that one worker has them all."""
+    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
     for marker, (program, install) in missing_programs().items():
         for item in items:
             if item.get_closest_marker(marker):
