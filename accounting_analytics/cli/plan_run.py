@@ -11,7 +11,7 @@ import typer
 import accounting_analytics as aa
 from accounting_analytics.cli.output import print_mapping, print_message
 from accounting_analytics.cli.plan_outcomes import print_outcomes, require_done, summarize
-from accounting_analytics.cli.plan_tables import print_ledgers, print_verdict
+from accounting_analytics.cli.plan_tables import print_cost, print_ledgers, print_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,10 +49,7 @@ class PlanRun:
 
 def run_plan(client: LedgerClient, plan: Plan, options: RunOptions) -> PlanRun:
     """Run a plan that has items, between two reports of its days."""
-    print_message(
-        f"at least {len(plan):,} request(s) and {plan.minutes:.1f} minute(s) to change every item "
-        "at the documented rate limit"
-    )
+    print_cost(plan)
     days, zone = _transaction_days(plan), options.time_zone
     before = aa.load_cash_flow_report(client, *days, time_zone=zone)
     outcomes = aa.apply_plan(

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from accounting_analytics.cli.output import print_first_rows
+from accounting_analytics.cli.output import print_first_rows, print_message
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from accounting_analytics.recategorization import PlanSummary, ReportChange
+    from accounting_analytics.recategorization import Plan, PlanSummary, ReportChange
 
 _TOTALS_COLUMNS = {
     "rule": "rule",
@@ -34,6 +34,14 @@ _LEDGER_COLUMNS = {
 _TOTAL = "total "
 _NAME_WIDTH = 28
 _MAX_REASONS = 3
+
+
+def print_cost(plan: Plan) -> None:
+    """Print how many requests and minutes applying a plan takes."""
+    print_message(
+        f"at least {len(plan):,} request(s) and {plan.minutes:.1f} minute(s) to change every item "
+        "at the documented rate limit"
+    )
 
 
 def print_totals(summary: PlanSummary, by: str, limit: int | None) -> None:

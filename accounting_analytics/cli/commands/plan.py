@@ -22,7 +22,8 @@ from accounting_analytics.cli.options import (
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import print_first_rows, print_frame, print_message, print_notes
+from accounting_analytics.cli.output import SCREEN_ROWS, print_frame, print_message, print_notes
+from accounting_analytics.cli.plan_tables import print_cost, print_totals
 from accounting_analytics.cli.proposal_sources import ProposalSources
 from accounting_analytics.cli.service_connection import connect_service
 from accounting_analytics.cli.transaction_tables import (
@@ -31,14 +32,6 @@ from accounting_analytics.cli.transaction_tables import (
     with_short_reasons,
 )
 from accounting_analytics.errors import PlanError
-
-_COLUMNS = {
-    "updated_category_ledger_name": "new category",
-    "item_count": "items",
-    "amount": "amount",
-    "updated_category_ledger_id": "ledger_id",
-}
-_MAX_CATEGORIES = 12
 
 
 def plan(
@@ -50,7 +43,7 @@ def plan(
     time_zone: TimeZone = None,
     checkpoint: Checkpoint = None,
     profile: Profile = None,
-    limit: RowLimit = _MAX_CATEGORIES,
+    limit: RowLimit = SCREEN_ROWS,
     *,
     all_rows: AllRows = False,
     dry_run: DryRun = False,
@@ -79,21 +72,13 @@ def plan(
     print_notes(proposals)
     planned.save(output)
     next_command = f"preview {output} --start-date {start_date} --end-date {end_date}{' --demo' if use_demo else ''}"
-    print_message(
-        f"{len(planned):,} items written to {output}; at least {len(planned):,} request(s) and {planned.minutes:.1f} "
-        f"minute(s) to apply; check it, then: accounting-analytics {next_command}"
-    )
+    print_cost(planned)
+    print_message(f"{len(planned):,} items written to {output}; check it, then: accounting-analytics {next_command}")
     if as_json:
         print_frame(planned.frame, as_json=True)
     elif all_rows:
         rows = with_short_reasons(planned.frame)
         print_transactions(rows, PROPOSAL_COLUMNS, summary=planned.summary(), time_zone=zone, limit=None)
     else:
-        _print_categories(planned, limit)
-
-
-def _print_categories(planned: aa.Plan, limit: int) -> None:
-    """Print the number and the sum of the items of each new category, the largest sum first."""
-    typer.echo(planned.summary())
-    totals = aa.summarize_plan(planned).by_category
-    print_first_rows(totals, _COLUMNS, limit, rest="new categories; --limit N prints more, --all every item")
+        typer.echo(planned.summary())
+        print_totals(aa.summarize_plan(planned), "category", limit)

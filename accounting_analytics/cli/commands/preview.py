@@ -20,7 +20,7 @@ from accounting_analytics.cli.options import (
     UseDemo,
 )
 from accounting_analytics.cli.output import SCREEN_ROWS, print_mapping, print_notes
-from accounting_analytics.cli.plan_tables import print_preview, print_totals
+from accounting_analytics.cli.plan_tables import print_cost, print_preview, print_totals
 from accounting_analytics.cli.service_connection import connect_service
 
 
@@ -50,6 +50,7 @@ def preview(
         ledgers = discover_with_history(client, start_date, end_date, zone)
     previewed, summary = planned.preview(reported), aa.summarize_plan(planned)
     totals = planned.preview_root_totals(reported, ledgers)
+    print_cost(planned)
     for table in (previewed, totals):
         print_notes(table)
     rows = None if all_rows else limit
