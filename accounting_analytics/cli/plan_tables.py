@@ -63,7 +63,7 @@ def print_preview(preview: pd.DataFrame, totals: pd.DataFrame, limit: int | None
     roots = totals.rename(columns=columns)[list(preview.columns)]
     own = set(exact_floats(preview).itertuples(index=False, name=None))
     differs = [row not in own for row in exact_floats(roots).itertuples(index=False, name=None)]
-    named = roots.assign(name=_TOTAL + roots["name"])[differs]
+    named = roots.assign(name=_TOTAL + roots["name"]).loc[differs]
     _print_named(pd.concat([_largest_first(table) for table in (named, preview)]), _LEDGER_COLUMNS, limit)
 
 

@@ -87,6 +87,12 @@ def test_ledgers_with_the_largest_changes_come_first(capsys):
     assert "10 of 41 rows; --all prints every row" in lines
 
 
+def test_a_plan_that_changes_nothing(capsys):
+    """A preview without rows prints no table."""
+    print_preview(PlanPreview.without_rows(), RootTotals.without_rows(), SCREEN_ROWS)
+    assert capsys.readouterr().out == ""
+
+
 def test_verdict(capsys):
     """The first causes are printed, without control characters, and how many there are."""
     period = Period.of("2025-03-01", "2025-03-31", "UTC")
