@@ -15,7 +15,7 @@ from rich.text import Text
 
 from accounting_analytics.frame_columns import exact_floats
 from accounting_analytics.json_text import to_json_text
-from accounting_analytics.messages import printable
+from accounting_analytics.messages import printable, shorten
 from accounting_analytics.money import format_amount
 
 if TYPE_CHECKING:
@@ -26,23 +26,40 @@ if TYPE_CHECKING:
 _PIPED_WIDTH = 400
 _READABLE_WIDTH = 120
 _WIDEST = 10_000
+_DESCRIPTION = "description"
 _VERDICT_STYLES = {"ok": "green", "warning": "bold yellow", "failed": "bold red", "not checked": "dim"}
 
 
 def print_table(frame: pd.DataFrame, *, title: str = "", optional: Sequence[str] = ()) -> list[str]:
     """Print a table for people: numbers right-aligned, missing values empty.
 
-    The `optional` columns are left out where the table is wider than the terminal; returns those that were.
+    Where the table is wider than the terminal, the `optional` columns are left out, and descriptions are cut so that a
+    row is one line. Returns the columns that were left out.
     """
     console = Console(file=sys.stdout, highlight=False, markup=False)
     if not console.is_terminal:
         console = Console(file=sys.stdout, highlight=False, markup=False, width=_PIPED_WIDTH)
     frame = exact_floats(frame)
-    table = _table(frame, title)
-    natural_width = console.measure(table, options=console.options.update(max_width=_WIDEST)).maximum
-    left_out = list(optional) if natural_width > console.width else []
-    console.print(_table(frame.drop(columns=left_out), title) if left_out else table)
+    left_out = list(optional) if _excess_width(frame, console, title) > 0 else []
+    shown = frame.drop(columns=left_out)
+    excess = _excess_width(shown, console, title)
+    if excess > 0 and console.is_terminal and _DESCRIPTION in shown:
+        shown = shown.assign(**{_DESCRIPTION: _cut(shown[_DESCRIPTION], excess)})
+    console.print(_table(shown, title))
     return left_out
+
+
+def _excess_width(frame: pd.DataFrame, console: Console, title: str) -> int:
+    """Columns of the terminal that a table lacks for one line per row; negative if it fits."""
+    options = console.options.update(max_width=_WIDEST)
+    return console.measure(_table(frame, title), options=options).maximum - console.width
+
+
+def _cut(texts: pd.Series[str], excess: int) -> pd.Series[str]:
+    """Descriptions that need `excess` less width, but never less than their heading has."""
+    cells = texts.map(_cell)
+    limit = max(len(_DESCRIPTION), int(cells.map(len).max()) - excess)
+    return cells.map(lambda text: shorten(text, limit=limit))
 
 
 def _table(frame: pd.DataFrame, title: str) -> Table:

@@ -54,7 +54,7 @@ def test_no_rows(capsys, rows):
 
 
 def test_a_narrow_terminal(capsys, rows, monkeypatch):
-    """In a terminal of 80 columns the table fits, ids are left out, and a line says so; amounts are whole."""
+    """In a terminal of 80 columns a row is one line: ids are left out, descriptions cut, amounts whole."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setenv("COLUMNS", "80")
@@ -62,6 +62,10 @@ def test_a_narrow_terminal(capsys, rows, monkeypatch):
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= 80
     assert shown.count("-1,234,567.89") == 3
+    cut = [line for line in shown.splitlines() if "CARD PURCHASE" in line]
+    assert len(cut) == sum("2025-" in line for line in cut) == 3
+    assert all("..." in line and "-1,234,567.89" in line for line in cut)
+    assert shown.count("NEW YORK") == sum(line.count("NEW YORK") for line in cut)
     assert "446655440000" not in shown
     assert shown.endswith("without transaction_id: the terminal is too narrow; --json prints every column\n")
 
