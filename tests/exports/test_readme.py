@@ -31,7 +31,9 @@ def test_examples_run(frames, tmp_path, monkeypatch):
     assert names["answer"].num_rows == 3
 
 
-@pytest.mark.parametrize("tool", ["Power BI", "Tableau", "DuckDB", "Spark", "Snowflake", "BigQuery", "pandas"])
+@pytest.mark.parametrize(
+    "tool", ["Power BI", "Tableau", "DuckDB", "Spark", "Snowflake", "BigQuery", "Superset", "pandas"]
+)
 def test_every_tool_has_a_section(tool):
     """Each tool that an export is made for has its settings."""
     assert f"### {tool}\n" in README
