@@ -12,10 +12,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-MAX_ROWS = 20
-"""Rows that a command prints by default."""
-SCREEN_ROWS = 10
-"""Rows of a summary that fits a terminal of 24 lines, with its heading and messages."""
+MAX_ROWS = 10
+"""Rows that a command prints by default: with heading and messages they fit a terminal of 24 lines."""
 
 
 def print_frame(frame: pd.DataFrame, *, as_json: bool, title: str = "", columns: list[str] | None = None) -> None:

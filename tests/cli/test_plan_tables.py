@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.cli.output import SCREEN_ROWS
+from accounting_analytics.cli.output import MAX_ROWS
 from accounting_analytics.cli.plan_tables import print_preview, print_totals, print_verdict
 from accounting_analytics.periods import Period
 from accounting_analytics.schemas import PlanItems, PlanPreview, ReportChanges, ReportDifferences, RootTotals
@@ -46,7 +46,7 @@ def summary():
 @pytest.mark.parametrize("by", ["category", "rule"])
 def test_totals_fit_a_screen(capsys, summary, by):
     """The items are summed in a table that leaves lines for messages; what is not done comes first."""
-    print_totals(summary, by, SCREEN_ROWS)
+    print_totals(summary, by, MAX_ROWS)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert len(lines) <= 16
@@ -77,7 +77,7 @@ def test_ledgers_with_the_largest_changes_come_first(capsys):
             "total_net_cash_flow_after": moved,
         }
     )
-    print_preview(PlanPreview.from_columns(columns), totals, SCREEN_ROWS)
+    print_preview(PlanPreview.from_columns(columns), totals, MAX_ROWS)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert len(lines) <= 16
@@ -89,7 +89,7 @@ def test_ledgers_with_the_largest_changes_come_first(capsys):
 
 def test_a_plan_that_changes_nothing(capsys):
     """A preview without rows prints no table."""
-    print_preview(PlanPreview.without_rows(), RootTotals.without_rows(), SCREEN_ROWS)
+    print_preview(PlanPreview.without_rows(), RootTotals.without_rows(), MAX_ROWS)
     assert capsys.readouterr().out == ""
 
 
@@ -104,7 +104,7 @@ def test_verdict(capsys):
         "difference": [Decimal(1)] * 5,
     }
     change = aa.ReportChange(period, ReportChanges.without_rows(), ReportDifferences.from_columns(columns))
-    print_verdict(change, SCREEN_ROWS)
+    print_verdict(change, MAX_ROWS)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith(": 0 ledger(s) changed; 5 figure(s) differ from the prediction.")
     cause = "1.00 more than predicted: 1 new journal entry(ies) (x)"

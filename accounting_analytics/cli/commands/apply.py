@@ -16,7 +16,7 @@ from accounting_analytics.cli.options import (
     RunBy,
     UseDemo,
 )
-from accounting_analytics.cli.output import SCREEN_ROWS
+from accounting_analytics.cli.output import MAX_ROWS
 from accounting_analytics.cli.plan_run import RunOptions, print_run, run_plan
 from accounting_analytics.cli.service_connection import connect_service
 from accounting_analytics.errors import PlanError
@@ -27,7 +27,7 @@ def apply(
     journal: Journal,
     modified_by: ModifiedBy = None,
     profile: Profile = None,
-    limit: RowLimit = SCREEN_ROWS,
+    limit: RowLimit = MAX_ROWS,
     by: RunBy = "category",
     *,
     all_rows: AllRows = False,

@@ -22,7 +22,7 @@ from accounting_analytics.cli.options import (
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import SCREEN_ROWS, print_frame, print_message, print_notes
+from accounting_analytics.cli.output import MAX_ROWS, print_frame, print_message, print_notes
 from accounting_analytics.cli.plan_tables import print_cost, print_totals
 from accounting_analytics.cli.proposal_sources import ProposalSources
 from accounting_analytics.cli.service_connection import connect_service
@@ -43,7 +43,7 @@ def plan(
     time_zone: TimeZone = None,
     checkpoint: Checkpoint = None,
     profile: Profile = None,
-    limit: RowLimit = SCREEN_ROWS,
+    limit: RowLimit = MAX_ROWS,
     *,
     all_rows: AllRows = False,
     dry_run: DryRun = False,

@@ -19,7 +19,7 @@ from accounting_analytics.cli.options import (
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import SCREEN_ROWS, print_mapping, print_notes
+from accounting_analytics.cli.output import MAX_ROWS, print_mapping, print_notes
 from accounting_analytics.cli.plan_tables import print_cost, print_preview, print_totals
 from accounting_analytics.cli.service_connection import connect_service
 
@@ -30,7 +30,7 @@ def preview(
     end_date: EndDate,
     time_zone: TimeZone = None,
     profile: Profile = None,
-    limit: RowLimit = SCREEN_ROWS,
+    limit: RowLimit = MAX_ROWS,
     by: PreviewBy = "ledger",
     *,
     all_rows: AllRows = False,

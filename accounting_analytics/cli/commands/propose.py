@@ -17,7 +17,7 @@ from accounting_analytics.cli.options import (
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import SCREEN_ROWS, print_frame, print_notes
+from accounting_analytics.cli.output import MAX_ROWS, print_frame, print_notes
 from accounting_analytics.cli.proposal_sources import ProposalSources
 from accounting_analytics.cli.service_connection import connect_service
 from accounting_analytics.cli.transaction_tables import (
@@ -36,7 +36,7 @@ def propose(
     time_zone: TimeZone = None,
     checkpoint: Checkpoint = None,
     profile: Profile = None,
-    limit: RowLimit = SCREEN_ROWS,
+    limit: RowLimit = MAX_ROWS,
     *,
     all_rows: AllRows = False,
     dry_run: DryRun = False,

@@ -22,7 +22,7 @@ from accounting_analytics.cli.options import (
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import SCREEN_ROWS, print_first_rows, print_mapping, print_message, print_notes
+from accounting_analytics.cli.output import MAX_ROWS, print_first_rows, print_mapping, print_message, print_notes
 from accounting_analytics.cli.service_connection import connect_service
 from accounting_analytics.cli.transaction_tables import count_names, print_transactions, queue_tables
 from accounting_analytics.messages import shorten
@@ -58,7 +58,7 @@ def queue(
     output: QueueOutput = None,
     checkpoint: Checkpoint = None,
     profile: Profile = None,
-    limit: RowLimit = SCREEN_ROWS,
+    limit: RowLimit = MAX_ROWS,
     *,
     all_rows: AllRows = False,
     dry_run: DryRun = False,

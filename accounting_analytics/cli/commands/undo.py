@@ -19,7 +19,7 @@ from accounting_analytics.cli.options import (
     UndoneJournal,
     UseDemo,
 )
-from accounting_analytics.cli.output import SCREEN_ROWS, print_first_rows, print_mapping, print_message
+from accounting_analytics.cli.output import MAX_ROWS, print_first_rows, print_mapping, print_message
 from accounting_analytics.cli.plan_run import RunOptions, print_run, run_plan
 from accounting_analytics.cli.service_connection import connect_service
 from accounting_analytics.errors import RecategorizationIncompleteError
@@ -36,7 +36,7 @@ def undo(
     journal: UndoJournal,
     modified_by: ModifiedBy = None,
     profile: Profile = None,
-    limit: RowLimit = SCREEN_ROWS,
+    limit: RowLimit = MAX_ROWS,
     by: RunBy = "category",
     *,
     all_rows: AllRows = False,

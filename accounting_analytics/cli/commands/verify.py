@@ -14,7 +14,7 @@ from accounting_analytics.cli.options import (
     RowLimit,
     UseDemo,
 )
-from accounting_analytics.cli.output import SCREEN_ROWS, print_mapping
+from accounting_analytics.cli.output import MAX_ROWS, print_mapping
 from accounting_analytics.cli.plan_outcomes import print_outcomes, require_done
 from accounting_analytics.cli.service_connection import connect_service
 
@@ -23,7 +23,7 @@ def verify(
     plan: PlanPath,
     journal: AppliedJournal = None,
     profile: Profile = None,
-    limit: RowLimit = SCREEN_ROWS,
+    limit: RowLimit = MAX_ROWS,
     by: OutcomesBy = "category",
     *,
     all_rows: AllRows = False,
