@@ -105,14 +105,20 @@ class Table(pandera.DataFrameModel):
         AmountError
             An amount is not a whole number of minor units.
         """
+        exact = cls.checked_exact(frame, scale=scale)
+        table = cls.from_exact(exact.frame, exact.scale, as_decimals=exact.as_decimals)
+        table.attrs |= frame.attrs | {"notes": (*frame.attrs.get("notes", ()), *exact.notes)}
+        return table
+
+    @classmethod
+    def checked_exact(cls, frame: pd.DataFrame, *, scale: int | None = None) -> ExactFrame:
+        """Convert a frame for calculations as :meth:`exact`; an unknown column is refused too."""
         exact = cls.exact(frame, scale=scale)
         unknown = [name for name in frame.columns if name not in exact.frame]
         if unknown:
             msg = f"{cls.__name__} is not valid: {join_ids(unknown)}: column is not part of this table"
             raise FrameError(msg)
-        table = cls.from_exact(exact.frame, exact.scale, as_decimals=exact.as_decimals)
-        table.attrs |= frame.attrs | {"notes": (*frame.attrs.get("notes", ()), *exact.notes)}
-        return table
+        return exact
 
     @classmethod
     def exact(cls, frame: pd.DataFrame, *, scale: int | None = None) -> ExactFrame:

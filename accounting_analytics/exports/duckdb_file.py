@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from accounting_analytics.atomic_files import TEMPORARY_SUFFIX, sync_folder
+from accounting_analytics.atomic_files import sync_folder
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports.export_lock import export_lock
+from accounting_analytics.exports.export_lock import unfinished_folder
 from accounting_analytics.exports.manifest import ExportedFile, Manifest, file_sha256
 from accounting_analytics.exports.prepared_export import PreparedExport, file_path, import_extra, require_whole
 from accounting_analytics.exports.questions import QUESTIONS, Question
@@ -36,7 +34,6 @@ _TYPES = {
     pa.int64(): "bigint",
     pa.bool_(): "boolean",
 }
-_LOCK = ".lock"
 _MAX_REASON = 300
 VIEWS = {
     "line_entries": (
@@ -144,7 +141,7 @@ def _require_no_unsaved_changes(path: Path) -> None:
 
 def _replace_database(path: Path, tables: Mapping[str, pa.Table], scale: int) -> str:
     """Write a database under another name, sync it to disk and rename it; return its digest."""
-    with _unfinished_folder(path) as folder:
+    with unfinished_folder(path) as folder:
         unfinished = folder / path.name
         with import_extra("duckdb", "scale").connect(str(unfinished)) as database:
             _write_tables(database, tables, scale)
@@ -156,21 +153,6 @@ def _replace_database(path: Path, tables: Mapping[str, pa.Table], scale: int) ->
         unfinished.replace(path)
         sync_folder(path.parent)
     return digest
-
-
-@contextmanager
-def _unfinished_folder(path: Path) -> Iterator[Path]:
-    """Empty folder for a database and the files that DuckDB writes beside it; what a killed export left is removed."""
-    folder = path.with_name(f"{path.name}{TEMPORARY_SUFFIX}")
-    folder.mkdir(exist_ok=True)
-    with export_lock(folder / _LOCK, path):
-        try:
-            for leftover in folder.iterdir():
-                if leftover.name != _LOCK:
-                    shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _write_tables(database: Any, tables: Mapping[str, pa.Table], scale: int) -> None:  # noqa: ANN401 (a connection)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import io
-import tempfile
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +13,7 @@ import pyarrow as pa
 
 from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
+from accounting_analytics.exports.export_lock import unfinished_folder
 from accounting_analytics.exports.manifest import ExportedFile, Manifest
 from accounting_analytics.exports.prepared_export import PreparedExport, file_path, import_extra, require_whole
 from accounting_analytics.exports.star_schema.dimensions import ledger_dimension
@@ -97,8 +97,9 @@ def export_excel(
     for sheet in sheets:
         _require_fits(sheet)
     try:
-        content = _workbook(sheets, books.scale, currency)
-        replace_file(path, lambda file: file.write(content))
+        with unfinished_folder(path) as folder:
+            content = _workbook(sheets, books.scale, currency, folder)
+            replace_file(path, lambda file: file.write(content))
     except OSError as error:
         msg = f"the export to {path} failed ({error.strerror or error}); the previous content is unchanged"
         raise InputError(msg) from error
@@ -193,18 +194,18 @@ def _require_digits(sheet: Sheet, name: str) -> None:
             raise InputError(msg)
 
 
-def _workbook(sheets: tuple[Sheet, ...], scale: int, currency: str | None) -> bytes:
+def _workbook(sheets: tuple[Sheet, ...], scale: int, currency: str | None, folder: Path) -> bytes:
+    """Content of the workbook; its temporary files are in the folder."""
     file, xlsxwriter = io.BytesIO(), import_extra("xlsxwriter", "excel")
     as_text = {"strings_to_formulas": False, "strings_to_numbers": False, "strings_to_urls": False}
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            with xlsxwriter.Workbook(file, {**as_text, "tmpdir": folder}) as workbook:
-                formats = _Formats.of_workbook(workbook, scale, currency)
-                for sheet in sheets:
-                    _write_sheet(workbook.add_worksheet(sheet.name), sheet, formats)
-        except xlsxwriter.exceptions.FileCreateError as error:
-            msg = f"temporary files of the workbook in {folder}: {error}"
-            raise OSError(msg) from error
+    try:
+        with xlsxwriter.Workbook(file, {**as_text, "tmpdir": str(folder)}) as workbook:
+            formats = _Formats.of_workbook(workbook, scale, currency)
+            for sheet in sheets:
+                _write_sheet(workbook.add_worksheet(sheet.name), sheet, formats)
+    except xlsxwriter.exceptions.FileCreateError as error:
+        msg = f"temporary files of the workbook in {folder}: {error}"
+        raise OSError(msg) from error
     return file.getvalue()
 
 

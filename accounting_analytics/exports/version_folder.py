@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import TEMPORARY_SUFFIX, sync_folder
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports.export_lock import export_lock
+from accounting_analytics.exports.export_lock import LOCK_NAME, export_lock
 from accounting_analytics.messages import join_ids
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 CURRENT = "current"
 _VERSIONS = "versions"
-_LOCK = ".lock"
 _NEXT_LINK = f"{CURRENT}{TEMPORARY_SUFFIX}"
 _FILES_OF_EARLIER_EXPORTS = {"manifest.json", "fact_line_entry.parquet"}
 _NUMBER = re.compile(r"[1-9][0-9]*")
@@ -63,7 +62,7 @@ class VersionFolder:
                 "new folder, and remove this one when nothing reads it; nothing was written"
             )
             raise InputError(msg)
-        others = names - {CURRENT, _VERSIONS, _LOCK, _NEXT_LINK}
+        others = names - {CURRENT, _VERSIONS, LOCK_NAME, _NEXT_LINK}
         if others:
             msg = (
                 f"{self.path} contains files that are not part of an export ({join_ids(others)}); name an empty or new "
@@ -89,7 +88,7 @@ class VersionFolder:
             The folder cannot be written; the current version is unchanged.
         """
         (self.path / _VERSIONS).mkdir(parents=True, exist_ok=True)
-        with export_lock(self.path / _LOCK, self.path):
+        with export_lock(self.path / LOCK_NAME, self.path):
             complete = self.path / _VERSIONS / str(self._last_number() + 1)
             unfinished = complete.with_name(f"{complete.name}{TEMPORARY_SUFFIX}")
             self._remove_versions(keep=self.current)

@@ -1,6 +1,7 @@
 """The Excel workbook: numbers are numbers, times are local, text is text, and what does not fit is refused."""
 
 import dataclasses
+import tempfile
 
 import openpyxl
 import pytest
@@ -48,6 +49,13 @@ def test_report_totals(sheets, frames):
     assert totals["Net cash flow"] == f"=SUM(B2:B{len(figures) + 1})"
     assert totals["Starting cash balance"] == float(report.starting_cash_balance)
     assert totals["Ending cash balance"] == float(report.ending_cash_balance)
+
+
+def test_nothing_is_written_elsewhere(sheets, tmp_path, monkeypatch):
+    """Temporary files with text of the books are beside the workbook, where the next export finds what a kill left."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
+    assert sheets()["lines"].max_row > 1
+    assert [path.name for path in tmp_path.iterdir()] == ["books.xlsx"]
 
 
 @pytest.mark.parametrize("text", ["=1+1", "@SUM(A1)", "https://example.com", "00123", "{=1}"])

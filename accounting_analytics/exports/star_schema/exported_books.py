@@ -58,7 +58,7 @@ class ExportedBooks(NamedTuple):
         require_report(report, "report")
         zone(report.period.time_zone)  # local dates need a zone with a name: refuse "localtime"
         _require_whole_report(report)
-        exact = LineEntries.exact(LineEntries.checked(line_entries))
+        exact = LineEntries.checked_exact(line_entries)
         if exact.scale != report.scale:
             msg = f"line entries have scale {exact.scale}, the report has scale {report.scale}"
             raise FrameError(msg)
