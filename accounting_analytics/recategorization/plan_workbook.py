@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SHEET_NAME = "plan"
-_TEXT_ONLY = {"strings_to_formulas": False, "strings_to_numbers": False, "strings_to_urls": False}
+_OPTIONS = {"strings_to_formulas": False, "strings_to_numbers": False, "strings_to_urls": False, "in_memory": True}
+"""Text stays text, and no text of the plan is in temporary files."""
 _MAX_ROWS, _MAX_TEXT = 1_048_576, 32_767
 _NOT_IN_WORKBOOKS = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|x005F_")
 """Characters that XML does not have, and the code that stands for them in workbooks."""
@@ -63,7 +64,7 @@ def write_workbook(frame: pd.DataFrame, file: Path, *, ids: Collection[str], edi
     xlsxwriter = require_xlsxwriter()
     _require_fits(frame, file, ids)
     content = io.BytesIO()
-    with xlsxwriter.Workbook(content, _TEXT_ONLY) as workbook:
+    with xlsxwriter.Workbook(content, _OPTIONS) as workbook:
         formats = _Formats(
             workbook.add_format({"bold": True, "bottom": 1}),
             workbook.add_format({"bold": True, "bottom": 1, "bg_color": "#FFF2CC"}),

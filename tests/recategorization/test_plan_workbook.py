@@ -3,6 +3,7 @@
 import csv
 import datetime as dt
 import sys
+import tempfile
 from decimal import Decimal
 from pathlib import Path
 
@@ -57,6 +58,13 @@ def test_saved_workbook_loads_unchanged(file, build):
     assert loaded.instance_id == "007"
     edit(file, lambda _sheet: None)
     pd.testing.assert_frame_equal(aa.Plan.load(file).frame, loaded.frame)
+
+
+def test_nothing_is_written_elsewhere(build, tmp_path, monkeypatch):
+    """No temporary file has text of the plan, so none is left by a kill and a full temporary folder is no error."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
+    build.plan("007", build.item("t", "bank", "out", "meals")).save(tmp_path / "plan.xlsx")
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.xlsx"]
 
 
 def test_edits_are_accepted(file):
