@@ -6,12 +6,13 @@ import textwrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _MAX_IDS = 5
 _MAX_LENGTH = 60
 TERMINAL_WIDTH = 80
 _MAX_LINES = 30
+_MAX_LISTED = 20
 
 
 def join_ids(ids: Iterable[object], *, limit: int = _MAX_IDS) -> str:
@@ -19,6 +20,12 @@ def join_ids(ids: Iterable[object], *, limit: int = _MAX_IDS) -> str:
     texts = sorted(map(str, ids))
     more = len(texts) - limit
     return ", ".join(texts[:limit]) + (f" and {more} more" if more > 0 else "")
+
+
+def first_lines(lines: Sequence[str], *, limit: int = _MAX_LISTED) -> list[str]:
+    """First lines of a list, and a last one that counts the others."""
+    more = len(lines) - limit
+    return [*lines[:limit], f"and {more:,} more"] if more > 0 else list(lines)
 
 
 def quote(value: object, *, limit: int = _MAX_LENGTH) -> str:

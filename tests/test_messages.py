@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from accounting_analytics.messages import fit_terminal, join_ids, printable, quote, shorten
+from accounting_analytics.messages import first_lines, fit_terminal, join_ids, printable, quote, shorten
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,12 @@ from accounting_analytics.messages import fit_terminal, join_ids, printable, quo
 def test_join_ids(ids, limit, text):
     """The first ids are sorted, and the others are counted."""
     assert join_ids(ids, limit=limit) == text
+
+
+def test_first_lines():
+    """The first lines stay, and the others are counted."""
+    assert first_lines(["a", "b"], limit=2) == ["a", "b"]
+    assert first_lines(["a", "b", "c", "d"], limit=2) == ["a", "b", "and 2 more"]
 
 
 def test_shorten():

@@ -17,7 +17,7 @@ from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import write_text
 from accounting_analytics.categorization.groups import group_queue, with_groups
 from accounting_analytics.errors import InputError
-from accounting_analytics.messages import fit_terminal, join_ids, printable, quote
+from accounting_analytics.messages import first_lines, fit_terminal, join_ids, printable, quote
 from accounting_analytics.periods import LOCALTIME, zone
 from accounting_analytics.schemas import Queue, QueueGroups
 from accounting_analytics.sheets import SheetRow, read_sheet
@@ -57,7 +57,6 @@ _TRANSACTION_COLUMNS = (
     TRANSACTION,
 )
 _SUFFIX = ".csv"
-_MAX_LISTED = 20
 
 
 class Decision(NamedTuple):
@@ -161,10 +160,8 @@ def refuse(problems: Sequence[str], source: str = "") -> None:
         msg = f"{source}, {problems[0]}" if source else problems[0]
         raise InputError(msg)
     if problems:
-        listed = problems[:_MAX_LISTED]
-        more = len(problems) - len(listed)
         head = f"{source or 'the decisions'} cannot be used; correct these {len(problems):,} problems:"
-        raise InputError("\n".join([head, *listed, *([f"and {more:,} more"] if more else [])]))
+        raise InputError("\n".join([head, *first_lines(problems)]))
 
 
 def require_new_file(path: Path) -> None:

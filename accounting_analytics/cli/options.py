@@ -116,10 +116,9 @@ ExportFolder = Annotated[
 ]
 OutputToCheck = Annotated[Path, typer.Option("--output", help="Folder to check for space and write access.")]
 
-Rules = Annotated[Path, typer.Option("--rules", help="Rules file (TOML): which description means which category.")]
-OptionalRules = Annotated[
-    Path | None, typer.Option("--rules", help="Rules file (TOML): which description means which category.")
-]
+_RULES = typer.Option("--rules", help="Rules file (TOML): which description means which category.")
+Rules = Annotated[Path, _RULES]
+OptionalRules = Annotated[Path | None, _RULES]
 DecisionFiles = Annotated[
     list[Path] | None,
     typer.Option(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from accounting_analytics.cli.output import print_message
-from accounting_analytics.cli.plan_tables import print_totals
+from accounting_analytics.cli.plan_tables import MAX_REASONS, print_totals
 from accounting_analytics.cli.transaction_tables import print_transactions
 from accounting_analytics.errors import RecategorizationIncompleteError
 
@@ -25,7 +25,6 @@ _COLUMNS = {
     "transaction_id": "transaction_id",
 }
 _REASON_COLUMNS = ("transaction_id", "outcome", "reason")
-_MAX_REASONS = 3
 
 
 def print_outcomes(plan: Plan, outcomes: pd.DataFrame, *, by: str, time_zone: str, limit: int | None) -> None:
@@ -41,7 +40,7 @@ def print_outcomes(plan: Plan, outcomes: pd.DataFrame, *, by: str, time_zone: st
         summary = aa.summarize_plan(plan, outcomes)
         typer.echo(summary.summary())
         print_totals(summary, by, limit)
-    _print_reasons(outcomes, limit if by == "item" else limit and _MAX_REASONS)
+    _print_reasons(outcomes, limit if by == "item" else limit and MAX_REASONS)
 
 
 def _print_items(plan: Plan, outcomes: pd.DataFrame, *, time_zone: str, limit: int | None) -> None:

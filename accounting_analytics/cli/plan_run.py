@@ -11,7 +11,7 @@ import typer
 import accounting_analytics as aa
 from accounting_analytics.cli.output import print_mapping, print_message
 from accounting_analytics.cli.plan_outcomes import print_outcomes, require_done, summarize
-from accounting_analytics.cli.plan_tables import print_cost, print_ledgers, print_verdict
+from accounting_analytics.cli.plan_tables import print_cost, print_ledgers, print_verdict, totals_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -103,11 +103,9 @@ def _print_tables(run: PlanRun, change: ReportChange, by: str, limit: int | None
 
 def _to_json(run: PlanRun, change: ReportChange) -> dict[str, Any]:
     """Every table of a run; what differs from the prediction only after a confirmed one."""
-    summary = aa.summarize_plan(run.plan, run.outcomes)
     tables = {
         "outcomes": run.outcomes,
-        "by_category": summary.by_category,
-        "by_rule": summary.by_rule,
+        **totals_tables(aa.summarize_plan(run.plan, run.outcomes)),
         "before": run.before.ledgers,
         "after": run.after.ledgers,
         "changes": change.changes,

@@ -33,7 +33,8 @@ _LEDGER_COLUMNS = {
 }
 _TOTAL = "total "
 _NAME_WIDTH = 28
-_MAX_REASONS = 3
+MAX_REASONS = 3
+"""Reasons that are printed below a table, unless all rows are asked for."""
 
 
 def print_cost(plan: Plan) -> None:
@@ -48,6 +49,11 @@ def print_totals(summary: PlanSummary, by: str, limit: int | None) -> None:
     """Print the items by rule or by new category: their number, their exact sum and, where known, their outcome."""
     table = summary.by_rule if by == "rule" else summary.by_category
     _print_named(table, _TOTALS_COLUMNS, limit)
+
+
+def totals_tables(summary: PlanSummary) -> dict[str, pd.DataFrame]:
+    """Tables of a summary as JSON has them."""
+    return {"by_category": summary.by_category, "by_rule": summary.by_rule}
 
 
 def print_preview(preview: pd.DataFrame, totals: pd.DataFrame, limit: int | None) -> None:
@@ -81,7 +87,7 @@ def print_verdict(change: ReportChange, limit: int | None) -> None:
 
     typer.echo(change.summary())
     reasons = change.reasons()
-    shown = reasons if limit is None else reasons[:_MAX_REASONS]
+    shown = reasons if limit is None else reasons[:MAX_REASONS]
     for reason in shown:
         typer.echo(printable(f"- {reason}"))
     if len(shown) < len(reasons):

@@ -20,6 +20,7 @@ from accounting_analytics.atomic_files import sync_folder
 from accounting_analytics.errors import PlanError
 from accounting_analytics.messages import join_ids
 from accounting_analytics.periods import as_utc
+from accounting_analytics.recategorization.outcomes import IDENTITY, IN_BOOKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,9 +30,8 @@ if TYPE_CHECKING:
 
 _FORMAT = 1
 _HEADER_STARTS = b'{"event": "plan"'
-_DONE = frozenset({"answer", "done", "already_done"})
+_DONE = IN_BOOKS | {"answer"}
 _REFUSED = frozenset({"refused", "not_done"})
-_IDENTITY = ("transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id")
 _NEEDED_FOR_UNDO = ("journal_entry_id", "datetime", "before")
 _SETTLING_TIME = dt.timedelta(seconds=60)
 """How long after an attempt a change may still be carried out, whatever the response was."""
@@ -135,7 +135,7 @@ class ApplyJournal:
         PlanError
             The journal cannot be written; no further change may be sent.
         """
-        identity = {} if item is None else dict(zip(_IDENTITY, _item_identity(item), strict=True))
+        identity = {} if item is None else dict(zip(IDENTITY, _item_identity(item), strict=True))
         content = {"event": event, "at": dt.datetime.now(dt.UTC).isoformat(), **identity, **fields}
         remaining = memoryview(json.dumps(content).encode() + b"\n")
         self.attempts.add(content)
@@ -325,7 +325,7 @@ def _require_known_format(header: Mapping[str, Any], file: Path) -> None:
 
 def _sent_change(intent: Mapping[str, Any], file: Path) -> SentChange:
     """Change of an intent; refused where the journal lacks what undoing it needs."""
-    identity = {name: str(intent[name]) for name in _IDENTITY}
+    identity = {name: str(intent[name]) for name in IDENTITY}
     try:
         return SentChange(
             **identity,
@@ -344,12 +344,12 @@ def _sent_change(intent: Mapping[str, Any], file: Path) -> SentChange:
 
 
 def _item_identity(item: PlanItem | SentChange) -> tuple[str, ...]:
-    return tuple(getattr(item, name) for name in _IDENTITY)
+    return tuple(getattr(item, name) for name in IDENTITY)
 
 
 def _event_identity(event: Mapping[str, Any]) -> tuple[str, ...] | None:
     """Identity of the item of an event; None where it has none."""
-    return tuple(str(event[name]) for name in _IDENTITY) if all(name in event for name in _IDENTITY) else None
+    return tuple(str(event[name]) for name in IDENTITY) if all(name in event for name in IDENTITY) else None
 
 
 def _event_time(event: Mapping[str, Any]) -> dt.datetime:

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from accounting_analytics.recategorization.current_categories import BookedTransaction, Categories
     from accounting_analytics.recategorization.plan import Plan, PlanItem
 
-_IDENTITY = ["transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id"]
-
-EXPECTED_OUTCOMES = ("would_change", "done", "already_done")
+IDENTITY = ("transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id")
+"""Fields that identify an item of a plan."""
+IN_BOOKS = frozenset({"done", "already_done"})
+"""Outcomes of an item that the books have."""
+EXPECTED_OUTCOMES = IN_BOOKS | {"would_change"}
 """Outcomes of an item that needs nothing more from a person."""
 MAY_STILL_CHANGE = "the category is unchanged, but a change sent less than 60 seconds before may still be carried out"
 
@@ -107,8 +109,8 @@ def describe_categories(categories: frozenset[str]) -> str:
 
 def outcomes_frame(items: list[PlanItem], outcomes: Mapping[PlanItem, Outcome]) -> pd.DataFrame:
     """Outcomes as a table, in the order of the plan."""
-    rows = [(*(getattr(item, name) for name in _IDENTITY), *outcomes[item]) for item in items]
-    return Outcomes.require_valid(pd.DataFrame(rows, columns=[*_IDENTITY, *Outcome._fields], dtype="str"))
+    rows = [(*(getattr(item, name) for name in IDENTITY), *outcomes[item]) for item in items]
+    return Outcomes.require_valid(pd.DataFrame(rows, columns=[*IDENTITY, *Outcome._fields], dtype="str"))
 
 
 def require_outcomes_of(plan: Plan, outcomes: pd.DataFrame) -> pd.DataFrame:
@@ -124,7 +126,8 @@ def require_outcomes_of(plan: Plan, outcomes: pd.DataFrame) -> pd.DataFrame:
     hint = "apply_plan(client, plan, ...) and verify_plan(client, plan) return them"
     require_type(outcomes, pd.DataFrame, "outcomes", hint)
     checked = Outcomes.checked(outcomes)
-    if plan.frame[_IDENTITY].to_numpy().tolist() != checked[_IDENTITY].to_numpy().tolist():
+    identity = list(IDENTITY)
+    if plan.frame[identity].to_numpy().tolist() != checked[identity].to_numpy().tolist():
         msg = "the outcomes belong to another plan; pass the result of apply_plan for this plan"
         raise InputError(msg)
     return checked

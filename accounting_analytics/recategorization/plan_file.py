@@ -13,7 +13,7 @@ from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import write_text
 from accounting_analytics.errors import InputError, PlanError
 from accounting_analytics.frame_columns import LIST_SEPARATOR
-from accounting_analytics.messages import join_ids, quote
+from accounting_analytics.messages import first_lines, join_ids, quote
 from accounting_analytics.money import DEFAULT_SCALE, fits_float
 from accounting_analytics.recategorization.new_categories import ID_COLUMN, NAME_COLUMN
 from accounting_analytics.recategorization.plan_conflicts import find_conflicts
@@ -40,7 +40,7 @@ _IDS = ("transaction_id", "ledger_id", "journal_entry_id", _CATEGORY, _OPPOSING,
 _MAY_BE_EMPTY = frozenset({"description", "category_amount", ID_COLUMN, NAME_COLUMN, _INSTANCE})
 _ERRORS = frozenset({"#N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!"})
 """What spreadsheets show for formulas without a result."""
-_MAX_PROBLEMS, _MAX_ROWS = 20, 3
+_MAX_ROWS = 3
 
 Value = Any
 """Value of a cell of a plan: text, an amount, an instant, None or :class:`Invalid`."""
@@ -274,11 +274,8 @@ def _refuse(file: Path, problems: Sequence[Problem]) -> None:
     if len(problems) == 1:
         msg = f"{file}, {problems[0]}; nothing was sent"
         raise PlanError(msg)
-    lines = [str(one) for one in problems[:_MAX_PROBLEMS]]
-    more = len(problems) - len(lines)
-    lines += [f"and {more:,} more"] if more else []
-    msg = "\n".join([f"{file} cannot be used, and nothing was sent; correct these {len(problems):,} problems:", *lines])
-    raise PlanError(msg)
+    head = f"{file} cannot be used, and nothing was sent; correct these {len(problems):,} problems:"
+    raise PlanError("\n".join([head, *first_lines(list(map(str, problems)))]))
 
 
 def _to_frame(columns: Mapping[str, list[Value]]) -> pd.DataFrame:

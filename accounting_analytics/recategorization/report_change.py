@@ -14,7 +14,7 @@ from accounting_analytics.frame_columns import LIST_SEPARATOR, split_lists, tota
 from accounting_analytics.json_text import to_json_text
 from accounting_analytics.messages import fit_terminal, join_ids, printable
 from accounting_analytics.money import EXACT, format_amount
-from accounting_analytics.recategorization.outcomes import require_outcomes_of
+from accounting_analytics.recategorization.outcomes import IN_BOOKS, require_outcomes_of
 from accounting_analytics.recategorization.plan import require_plan
 from accounting_analytics.schemas import ReportChanges, ReportDifferences
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     EntryFlows = Mapping[str, Mapping[str, Decimal]]
 
-IN_BOOKS = frozenset({"done", "already_done"})
 _NOT_SENT = {"would_change": "not_done"}
 _ITEM_CAUSES = frozenset({"not_done", "refused", "unknown"})
 _MAX_ROWS = 50
@@ -231,12 +230,11 @@ class _Entries:
         for item in items:
             self._items[item.journal_entry_id].append(item)
         self._states = {} if states is None else dict(zip(items, states, strict=True))
-        open_items = {item for item, state in self._states.items() if state not in IN_BOOKS}
-        self._open = open_items
+        self._open = {item for item, state in self._states.items() if state not in IN_BOOKS}
         self._before = _entry_flows(before, [])
         self._after = _entry_flows(after, [])
         self._predicted = _entry_flows(before, items)
-        self._completed = _entry_flows(before, [item for item in items if item not in open_items])
+        self._completed = _entry_flows(before, [item for item in items if item not in self._open])
 
     def differences(self) -> Iterator[tuple[str, str, Decimal, str]]:
         """Entry, ledger, difference from the prediction, and cause."""
@@ -312,10 +310,7 @@ def _balance_differences(before: CashFlowReport, after: CashFlowReport) -> Itera
     for what in ("starting_balance", "ending_balance"):
         tables = [getattr(report, f"{what}s") for report in (before, after)]
         was, now = (dict(zip(table["ledger_id"], table["cash_balance"], strict=True)) for table in tables)
-        names = {
-            key: name for table in tables for key, name in zip(table["ledger_id"], table["ledger_name"], strict=True)
-        }
-        for ledger_id, name in names.items():
+        for ledger_id, name in (_names(tables[0], "ledger_name") | _names(tables[1], "ledger_name")).items():
             if difference := _subtract(now.get(ledger_id), was.get(ledger_id)):
                 yield _Difference(what, ledger_id, name, None, None, difference, "balance_changed")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accounting_analytics.errors import BooksDoNotTieError
-from accounting_analytics.recategorization.outcomes import require_outcomes_of
+from accounting_analytics.recategorization.outcomes import IN_BOOKS, require_outcomes_of
 from accounting_analytics.recategorization.plan import Plan, require_plan
-from accounting_analytics.recategorization.report_change import IN_BOOKS, compare_report_change
+from accounting_analytics.recategorization.report_change import compare_report_change
 
 if TYPE_CHECKING:
     import pandas as pd

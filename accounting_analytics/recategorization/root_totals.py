@@ -6,7 +6,7 @@ from collections import defaultdict
 from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, Any
 
-from accounting_analytics.chart_of_accounts import Hierarchy
+from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import EXACT
 from accounting_analytics.schemas import Ledgers, RootTotals
@@ -30,8 +30,7 @@ class Roots:
 
     def __init__(self, ledgers: pd.DataFrame) -> None:
         ledgers = Ledgers.checked(ledgers)
-        parents = ledgers["parent_id"].astype(object).where(ledgers["parent_id"].notna(), None)
-        self._hierarchy = Hierarchy(dict(zip(ledgers["id"], parents, strict=True)))
+        self._hierarchy = LedgerNames.from_frame(ledgers).hierarchy
         self._names: dict[str, str] = dict(zip(ledgers["id"], ledgers["name"], strict=True))
         known = ledgers.get("parent_known", default=True)
         self._known = set(ledgers.loc[ledgers["parent_id"].notna() | known, "id"])

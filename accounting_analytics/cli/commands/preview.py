@@ -20,7 +20,7 @@ from accounting_analytics.cli.options import (
     UseDemo,
 )
 from accounting_analytics.cli.output import MAX_ROWS, print_mapping, print_notes
-from accounting_analytics.cli.plan_tables import print_cost, print_preview, print_totals
+from accounting_analytics.cli.plan_tables import print_cost, print_preview, print_totals, totals_tables
 from accounting_analytics.cli.service_connection import connect_service
 
 
@@ -55,8 +55,7 @@ def preview(
         print_notes(table)
     rows = None if all_rows else limit
     if as_json:
-        tables = {"ledgers": previewed, "root_totals": totals}
-        print_mapping({**tables, "by_category": summary.by_category, "by_rule": summary.by_rule}, as_json=True)
+        print_mapping({"ledgers": previewed, "root_totals": totals, **totals_tables(summary)}, as_json=True)
     elif by == "ledger":
         typer.echo(f"{planned.summary()}; it changes {len(previewed):,} ledger(s) of the report of {reported.period}")
         print_preview(previewed, totals, rows)

@@ -16,6 +16,7 @@ from accounting_analytics.cli.options import (
 )
 from accounting_analytics.cli.output import MAX_ROWS, print_mapping
 from accounting_analytics.cli.plan_outcomes import print_outcomes, require_done
+from accounting_analytics.cli.plan_tables import totals_tables
 from accounting_analytics.cli.service_connection import connect_service
 
 
@@ -43,9 +44,8 @@ def verify(
         planned = resolve_plan(client, file, zone)
         outcomes = aa.verify_plan(client, planned, journal=journal)
     if as_json:
-        summary = aa.summarize_plan(planned, outcomes)
-        tables = {"outcomes": outcomes, "by_category": summary.by_category, "by_rule": summary.by_rule}
-        print_mapping(tables, as_json=True)
+        totals = totals_tables(aa.summarize_plan(planned, outcomes))
+        print_mapping({"outcomes": outcomes, **totals}, as_json=True)
     else:
         print_outcomes(planned, outcomes, by=by, time_zone=zone, limit=None if all_rows else limit)
     require_done(outcomes)
