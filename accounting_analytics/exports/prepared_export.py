@@ -59,7 +59,7 @@ class PreparedExport(NamedTuple):
             currency=currency,
             fiscal_year_start_month=fiscal_year_start_month,
             partial=books.is_partial,
-            verdict=describe_agreement(report, line_entries, ledgers),
+            verdict=describe_agreement(books),
             files=(),
             notes=books.notes,
         )

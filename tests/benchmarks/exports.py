@@ -84,6 +84,7 @@ def read_books(folder: Path) -> tuple:
 def export(folder: Path, step: str, *, profile: bool) -> dict[str, float]:
     """Export, and return what it took."""
     import accounting_analytics as aa  # noqa: PLC0415
+    from accounting_analytics.exports.star_schema.exported_books import ExportedBooks  # noqa: PLC0415
     from accounting_analytics.exports.verdict import describe_agreement  # noqa: PLC0415
 
     lines, ledgers = read_books(folder)
@@ -100,8 +101,9 @@ def export(folder: Path, step: str, *, profile: bool) -> dict[str, float]:
     if profile:
         pstats.Stats(profiler, stream=sys.stderr).sort_stats("cumulative").print_stats(45)
     build, before, added = time.process_time() - began, memory.before, memory.added
+    exported = ExportedBooks.from_frames(lines, ledgers, report)
     memory, began = PeakMemory(), time.process_time()
-    assert describe_agreement(report, lines, ledgers) == manifest.verdict or step == "month"
+    assert describe_agreement(exported) == manifest.verdict or step == "month"
     verdict = time.process_time() - began
     size = sum((manifest.folder / file.name).stat().st_size for file in manifest.files)
     rows = manifest.tables["fact_line_entry"]

@@ -19,7 +19,7 @@ from accounting_analytics.exports.star_schema.dimensions import (
     tag_dimension,
     transaction_dimension,
 )
-from accounting_analytics.exports.star_schema.exported_books import name_of_month
+from accounting_analytics.exports.star_schema.exported_books import LINES_OF_A_BATCH, name_of_month
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +71,7 @@ class StarSchema(NamedTuple):
         }
         return cls(books, balances, dimensions)
 
-    def facts_by_month(self) -> Iterator[tuple[str, Tables]]:
+    def facts_by_month(self, least_lines: int = LINES_OF_A_BATCH) -> Iterator[tuple[str, Tables]]:
         """Yield each month of the period, and the facts and the bridge of that month by name.
 
         Raises
@@ -79,7 +79,7 @@ class StarSchema(NamedTuple):
         FrameError
             An amount of the report, or a sum, has more than 18 digits.
         """
-        for books in self.books.in_batches():
+        for books in self.books.in_batches(least_lines):
             facts = self._facts(books)
             for month in map(name_of_month, books.period.months()):
                 yield month, {name: rows.filter(pc.equal(rows["month"], month)) for name, rows in facts.items()}

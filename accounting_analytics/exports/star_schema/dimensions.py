@@ -78,11 +78,11 @@ def cash_ledger_dimension(ledgers: pa.Table, scale: int) -> pa.Table:
 
 def transaction_dimension(books: ExportedBooks) -> pa.Table:
     """``dim_transaction``: transactions of the period; fields that were not expanded are null."""
-    batches = [_transactions(batch, books.period.end_date) for batch in books.in_batches()]
+    batches = (_transactions(batch, books.period.end_date) for batch in books.in_batches())
     ordered = pa.concat_tables(batches).sort_by("transaction_id")  # stable: of several lines the first remains first
     ids = ordered["transaction_id"]
     repeated = pa.concat_arrays([pa.array([False] * min(1, len(ids)), pa.bool_()), *pc.equal(ids[1:], ids[:-1]).chunks])
-    return ordered.filter(pc.invert(repeated))
+    return ordered.filter(pc.invert(repeated)) if pc.any(repeated).as_py() else ordered  # a filter copies all columns
 
 
 def _transactions(books: ExportedBooks, last_day: dt.date) -> pa.Table:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+LINES_OF_A_BATCH = 50_000
+"""Fewest line entries of a batch of months: each takes time of its own, and this many take little memory."""
+
 
 class ExportedBooks(NamedTuple):
     """Validated line entries, ledgers and report of one period.
@@ -70,7 +73,7 @@ class ExportedBooks(NamedTuple):
             missing=missing_reasons(line_entries, report.period),
         )
 
-    def in_batches(self, least_lines: int = 50_000) -> Iterator[Self]:
+    def in_batches(self, least_lines: int = LINES_OF_A_BATCH) -> Iterator[Self]:
         """Split the books into batches of whole months, in order, so that tables made of them fit into memory.
 
         Months are joined until a batch has `least_lines`, because each batch takes time of its own. A journal entry has
@@ -160,8 +163,11 @@ def local_times(instants: pa.ChunkedArray, time_zone: str) -> pa.Array:
 
 
 def _within(lines: pa.Table, period: Period) -> pa.Table:
+    """Lines of a period; a slice where they follow each other, because a filter copies all columns."""
     inside = _are_within(lines["date"], period)
-    return lines if pc.all(inside).as_py() else lines.filter(inside)  # a filter copies all columns
+    first, count = max(pc.index(inside, True).as_py(), 0), pc.sum(inside).as_py() or 0
+    are_together = pc.all(inside.slice(first, count)).as_py()
+    return lines.slice(first, count) if are_together else lines.filter(inside)
 
 
 def _are_within(days: pa.Array | pa.ChunkedArray, period: Period) -> pa.Array | pa.ChunkedArray:
