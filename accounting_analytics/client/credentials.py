@@ -166,7 +166,7 @@ class ClientCredentials:
         self._token: Secret | None = None
         self._renew_at = self._expires_at = 0.0
         self._secrets: tuple[Secret, ...] = (self._client_secret, self._basic_credentials)
-        self._sender = HttpSender(self._url, transport=transport, secrets=self.secrets)
+        self._sender = HttpSender(self._url, setting="token_url", transport=transport, secrets=self.secrets)
 
     def __repr__(self) -> str:
         return fit_terminal(f"ClientCredentials({self._url!r}, client_id={self._client_id!r}, client_secret='***')")

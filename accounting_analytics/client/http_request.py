@@ -46,6 +46,8 @@ _MAX_TARGET_LENGTH = 65_000
 _JSON = re.compile(r"application/(?:json|[\w.+-]+\+json)\s*(?:;|$)", re.IGNORECASE)
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PORTS = {"http": 80, "https": 443}
+_MAX_PORT = 65_535
+_HTTPS_OR_HTTP = "does it speak HTTPS there, or plain http?"
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,8 @@ class HttpSender:
     ----------
     base_url : str
         Any address of the origin.
+    setting : str
+        Name of the setting that has the address, for messages.
     transport : httpx.BaseTransport, optional
         Replaces the network connection.
     secrets : callable
@@ -112,10 +116,16 @@ class HttpSender:
     """
 
     def __init__(
-        self, base_url: str, *, transport: httpx.BaseTransport | None, secrets: Callable[[], Iterable[Secret]]
+        self,
+        base_url: str,
+        *,
+        setting: str = "base_url",
+        transport: httpx.BaseTransport | None,
+        secrets: Callable[[], Iterable[Secret]],
     ) -> None:
         keep_requests_out_of_http_logs()
         self.origin = httpx.URL(base_url)
+        self._setting = setting
         self._secrets = secrets
         self._has_given_transport = transport is not None
         transport = transport or _transport_to(self.origin)
@@ -205,14 +215,16 @@ class HttpSender:
 
     def _connection_error(self, request: HttpRequest, error: httpx.HTTPError) -> TransportError:
         """Error of a connection that was not made; its text names the address if none was ever made."""
-        if self._has_connected or _tls_error(error) is not None:
+        tls_error = _tls_error(error)
+        if self._has_connected or isinstance(tls_error, ssl.SSLCertVerificationError):
             return self._transport_error(request, error)
         reason = self.masked(str(error))
         if isinstance(error, httpx.ConnectTimeout):
             reason = f"nothing responded within {CONNECT_SECONDS:g} seconds"
+        hint = "and whether the service is running and the network allows the connection"
         return NoConnectionError(
             f"{request.description}: cannot connect to {self._server} ({reason}); nothing was sent: check the address "
-            "(base_url), and whether the service is running and the network allows the connection"
+            f"({self._setting}), {hint if tls_error is None else _HTTPS_OR_HTTP}"
         )
 
     def _transport_error(self, request: HttpRequest, error: httpx.HTTPError) -> TransportError:
@@ -224,7 +236,7 @@ class HttpSender:
                 f"({tls_error.verify_message}); nothing was sent: check the address, or set SSL_CERT_FILE to the "
                 "certificate file of your certificate authority"
             )
-        hint = "is the service running?" if tls_error is None else "does it speak HTTPS there, or plain http?"
+        hint = "is the service running?" if tls_error is None else _HTTPS_OR_HTTP
         reason = self.masked(f"{type(error).__name__}: {error}")
         return TransportError(f"{request.description}: no complete response from {self._server} ({reason}); {hint}")
 
@@ -329,6 +341,9 @@ def check_url(url: str, name: str) -> str:
         raise ConfigurationError(msg)
     if parsed.scheme not in _PORTS or not parsed.host or parsed.query or parsed.fragment:
         msg = f"{name} {url!r} is not an http(s) address like https://ledgers.example.com"
+        raise ConfigurationError(msg)
+    if parsed.port is not None and not 0 < parsed.port <= _MAX_PORT:  # the system would take another port
+        msg = f"{name} {url!r} has port {parsed.port}, which does not exist: ports are 1 to {_MAX_PORT}"
         raise ConfigurationError(msg)
     return str(parsed).rstrip("/")
 

@@ -55,6 +55,8 @@ def status_error(request: object, response: HttpResponse, mask: Callable[[str], 
     text = reason or "the service gave no reason"
     if status in _ADVICE:
         text = f"{_ADVICE[status]}{f' (the service: {reason})' if reason else ''}"
+    if status == HTTPStatus.NOT_FOUND and code is None:  # maybe of a server that does not know the interface
+        text = f"{text}; check the address (base_url) and the ids"
     if 300 <= status < 400:  # noqa: PLR2004 (following it would send the token elsewhere, or a change twice)
         text = "the service redirects; such redirects are not followed: give the final address as base_url"
     message = f"{request}: the service responded with status {status}: {text}"

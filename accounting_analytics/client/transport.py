@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=100)
 CONNECT_SECONDS = 10.0
-"""Longest time to connect; half of it to find the addresses of the host name."""
+"""Longest time to connect, half of it to find the addresses of the host name, and to agree on encryption after it."""
 NOTICE_SECONDS = 10.0
 """After so long without a byte of a response, a terminal or a notebook shows a notice."""
 _HTTP_LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
@@ -175,7 +175,8 @@ class _Stream(httpcore.NetworkStream):
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
-        seconds = _time_left(timeout, httpcore.ConnectTimeout)
+        limit = CONNECT_SECONDS if timeout is None else min(timeout, CONNECT_SECONDS)
+        seconds = _time_left(limit, httpcore.ConnectTimeout)
         return _Stream(self._stream.start_tls(ssl_context, server_hostname, seconds), self._server)
 
     def get_extra_info(self, info: str) -> Any:  # noqa: ANN401 (httpcore's own)

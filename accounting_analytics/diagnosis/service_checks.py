@@ -34,7 +34,8 @@ _DOCUMENTED_RATE = 320
 _UNKNOWN_TAG = "accounting-analytics-doctor"
 _NO_RESPONSE = (TransportError, DeadlineExceededError, ProtocolError, ServerFaultError)
 _CHECK_CONNECTION = (
-    "check the address (ACCOUNTING_ANALYTICS_BASE_URL), the network and its proxy; is the service running?"
+    "check the address (ACCOUNTING_ANALYTICS_BASE_URL, or ACCOUNTING_ANALYTICS_TOKEN_URL of a token), the network and "
+    "its proxy; is the service running?"
 )
 
 

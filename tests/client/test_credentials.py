@@ -11,9 +11,11 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.client import ClientCredentials, TokenFile
+from accounting_analytics.client.transport import Deadline
 from accounting_analytics.errors import (
     AuthenticationError,
     ConfigurationError,
+    NoConnectionError,
     ProtocolError,
     ServerFaultError,
     TransportError,
@@ -191,6 +193,12 @@ def test_unusable_client_credentials_are_refused(url, client_id, secret):
     """An invalid address, a missing id and a missing secret are reported when connecting."""
     with pytest.raises(ConfigurationError):
         ClientCredentials(url, client_id, secret)
+
+
+def test_a_token_endpoint_that_is_never_reached_is_named():
+    """The message names the setting that has the address of the endpoint."""
+    with pytest.raises(NoConnectionError, match=r"check the address \(token_url\)"):
+        ClientCredentials("http://127.0.0.1:1/token", "me", "secret").token(Deadline(20.0))
 
 
 def test_a_nul_in_a_path_is_refused():

@@ -13,10 +13,12 @@ import threading
 import pytest
 
 import accounting_analytics as aa
+from accounting_analytics.client import transport
 from accounting_analytics.client.credentials import ClientCredentials
 from accounting_analytics.errors import (
     CertificateRefusedError,
     ConfigurationError,
+    NoConnectionError,
     ServerFaultError,
     TransportError,
 )
@@ -140,7 +142,7 @@ def certificates(tmp_path_factory, program_path):
 
 def report(base_url, **options):
     """Request a report from a service."""
-    with aa.LedgerClient(base_url, token=TOKEN, instance_id="ins_1", timeout=5.0, **options) as client:
+    with aa.LedgerClient(base_url, token=TOKEN, instance_id="ins_1", **{"timeout": 5.0, **options}) as client:
         return str(client.retrieve_cash_flow_report(*MARCH).starting_cash_balance)
 
 
@@ -180,9 +182,18 @@ def test_certificates_that_cannot_be_read(tmp_path, monkeypatch, name):
 
 
 def test_plain_http_at_an_https_address(serving):
-    """If the service speaks plain HTTP at an https address, the message says so."""
-    with pytest.raises(TransportError, match="does it speak HTTPS there, or plain http"):
-        report(serving().base_url.replace("http:", "https:"), max_attempts=1)
+    """If the service speaks plain HTTP at an https address, the message says so, after two attempts."""
+    with pytest.raises(NoConnectionError, match=r"does it speak HTTPS there, or plain http\?; no success after 2"):
+        report(serving().base_url.replace("http:", "https:"))
+
+
+def test_agreeing_on_encryption_has_its_own_limit(monkeypatch):
+    """A server that accepts the connection and says nothing is given up on long before the deadline of the call."""
+    monkeypatch.setattr(transport, "CONNECT_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"https://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(NoConnectionError, match=r"nothing responded within.*no success after 2 attempts"):
+            report(address, timeout=300.0)
 
 
 @pytest.mark.openssl

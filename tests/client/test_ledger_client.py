@@ -92,7 +92,7 @@ def test_the_reason_of_a_refused_token_is_shown(connected):
 def test_a_refusal_after_temporary_failures_states_the_attempts(connected):
     """The number of attempts is in the message, also where the last one is refused finally."""
     answers = iter([httpx.Response(503), httpx.Response(502), httpx.Response(404, text="gone")])
-    with pytest.raises(NotFoundError, match="gone; no success after 3 attempts"):
+    with pytest.raises(NotFoundError, match=r"gone; check the address \(base_url\) and the ids; no success after 3"):
         connected(lambda _: next(answers)).retrieve_cash_flow_report(*MARCH)
 
 
@@ -284,9 +284,11 @@ def test_tokens_that_do_not_fit_a_header_are_refused(token):
     assert not token.strip() or token not in str(caught.value)
 
 
-@pytest.mark.parametrize("url", ["ledgers.test", "ftp://ledgers.test", "http://", "http://a:b@c", "http://x?y=1"])
+@pytest.mark.parametrize(
+    "url", ["ledgers.test", "ftp://ledgers.test", "http://", "http://a:b@c", "http://x?y=1", "http://x:99999"]
+)
 def test_addresses_are_checked(url):
-    """An address that is not http(s) is refused when connecting."""
+    """An address that is not http(s), or has no possible port, is refused when connecting."""
     with pytest.raises(ConfigurationError, match="base_url"):
         aa.LedgerClient(url, token="t", instance_id="ins_1")
 
