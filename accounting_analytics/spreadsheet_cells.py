@@ -9,10 +9,11 @@ BYTE_ORDER_MARK = "\ufeff"
 
 _GUARD = "'"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", _GUARD)
+_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _CONVERTED = re.compile(
     r"[\d\s.,:/%()$-]*\d[\d\s.,:/%()$-]*(e[+-]?\d+)?"  # 00123, 1e5, 3-4, 12:30
     r"|(true|false)"
-    r"|\d{0,4}[\s./-]*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[\s./-]*\d{0,4}"  # MAR1
+    rf"|\d{{1,4}}[\s./-]*{_MONTH}[\s./-]*\d{{0,4}}|{_MONTH}[\s./-]*\d{{1,4}}"  # 1-Mar, 1 March 2026, MAR1
     r"|\d+(\.\d+)?\s*[ap]m?",
     re.IGNORECASE,
 )
