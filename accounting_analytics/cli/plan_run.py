@@ -76,6 +76,8 @@ def print_run(
     RecategorizationIncompleteError
         Some items are not done or unknown.
     """
+    from accounting_analytics.recategorization.report_change_check import require_planned_change
+
     change = aa.compare_report_change(run.plan, run.before, run.after, outcomes=run.outcomes)
     if as_json:
         print_mapping({**_to_json(run, change), **(others or {})}, as_json=True)
@@ -84,7 +86,7 @@ def print_run(
     if not run.options.confirm:
         print_message(f"dry run, nothing was sent: {summarize(run.outcomes)}; add --confirm to change the books")
         return
-    aa.verify_report_change(run.plan, run.before, run.after, outcomes=run.outcomes)
+    require_planned_change(change, run.outcomes)
     require_done(run.outcomes)
 
 

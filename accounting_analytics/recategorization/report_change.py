@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     EntryFlows = Mapping[str, Mapping[str, Decimal]]
 
-_NOT_SENT = {"would_change": "not_done"}
+_NOT_SENT = {"would_change": "not_done", "changed_elsewhere": "not_done"}
 _ITEM_CAUSES = frozenset({"not_done", "refused", "unknown"})
 _MAX_ROWS = 50
 _MAX_IDS = 3
@@ -80,6 +80,11 @@ class ReportChange:
         """Whether every figure is exactly as predicted."""
         return self.differences.empty
 
+    @property
+    def unexpected(self) -> pd.DataFrame:
+        """The differences that are not items of the plan that are not in the books: what else changed."""
+        return self.differences[~self.differences["cause"].isin(_ITEM_CAUSES)]
+
     def __repr__(self) -> str:
         return fit_terminal(self.explain())
 
@@ -102,9 +107,7 @@ class ReportChange:
 
     def reasons(self) -> list[str]:
         """One sentence for each figure and cause of the differences, balances first."""
-        exact = ReportDifferences.exact(self.differences).frame
-        grouped = exact.fillna({"ledger_id": ""}).groupby(["what", "ledger_id", "cause"], sort=False)
-        return [_reason(rows) for _, rows in grouped]
+        return reasons(self.differences)
 
     def to_json(self) -> str:
         """JSON text of the result; amounts are strings."""
@@ -132,9 +135,15 @@ class ReportChange:
         printed = first.assign(**{name: [format_amount(amount) for amount in first[name]] for name in amounts})
         table = printed[["name", *amounts]].to_html(index=False, escape=True)
         more = f"<p>{len(first):,} of {len(exact):,} ledgers; .frame has all</p>" if len(first) < len(exact) else ""
-        reasons = self.reasons()
-        listed = "".join(f"<li>{escape(printable(reason))}</li>" for reason in reasons[:_MAX_ROWS])
+        listed = "".join(f"<li>{escape(printable(reason))}</li>" for reason in self.reasons()[:_MAX_ROWS])
         return f"<p><strong>{escape(self.summary())}</strong></p>{table}{more}{f'<ul>{listed}</ul>' if listed else ''}"
+
+
+def reasons(differences: pd.DataFrame) -> list[str]:
+    """One sentence for each figure and cause of :class:`~accounting_analytics.schemas.ReportDifferences`."""
+    exact = ReportDifferences.exact(differences).frame
+    grouped = exact.fillna({"ledger_id": ""}).groupby(["what", "ledger_id", "cause"], sort=False)
+    return [_reason(rows) for _, rows in grouped]
 
 
 def compare_report_change(
@@ -155,7 +164,8 @@ def compare_report_change(
     -------
     ReportChange
         ``as_predicted`` if every figure is equal; else ``differences`` has the cause of each: items that are not done,
-        what another user changed, new entries. :func:`verify_report_change` raises for all causes but the outcomes.
+        what another user changed, new entries. ``unexpected`` has those that are not outcomes of items;
+        :func:`verify_report_change` raises for them.
 
     Raises
     ------
