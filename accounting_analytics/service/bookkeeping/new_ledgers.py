@@ -22,7 +22,7 @@ from accounting_analytics.service.bookkeeping.sort_codes import next_sort_code
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import read_instance, read_ledgers
 from accounting_analytics.service.wire.identifiers import check_id, check_text, new_id
-from accounting_analytics.service.wire.stored_values import StoredLedger, now
+from accounting_analytics.service.wire.stored_values import StoredLedger, instant, now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -139,10 +139,11 @@ def add_ledgers(
             raise InputError(msg)
         ids.add(ledger_id)
         parent_pk, fields = complete_fields(new, ledgers)
-        fields |= {"id": ledger_id, "is_required": is_required, "created_at": now()}
+        created = now()
+        fields |= {"id": ledger_id, "is_required": is_required, "created_at": created}
         row = fields | {"instance_pk": instance.pk, "parent_pk": parent_pk}
         pk = connection.execute(insert(tables.ledgers).returning(tables.ledgers.c.pk), row).scalar_one()
-        ledgers.append(StoredLedger.from_row(fields | {"pk": pk, "parent_id": new.parent_id}))
+        ledgers.append(StoredLedger(pk=pk, parent_id=new.parent_id, **fields | {"created_at": instant(created)}))
     return ledgers
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, bindparam
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.store import SELECT_LEDGERS
 from accounting_analytics.service.wire.identifiers import is_valid_id
 from accounting_analytics.service.wire.response_models import NestedLedger
 from accounting_analytics.service.wire.stored_values import StoredLedger
@@ -20,13 +21,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.service.wire.stored_values import Instance
 
-_COLUMNS = [column for column in tables.ledgers.c if column.name not in {"instance_pk", "parent_pk"}]
-_PARENTS = tables.ledgers.alias()
-_BY_ID = (
-    select(*_COLUMNS, _PARENTS.c.id.label("parent_id"))
-    .join_from(tables.ledgers, _PARENTS, tables.ledgers.c.parent_pk == _PARENTS.c.pk, isouter=True)
-    .where(tables.ledgers.c.instance_pk == bindparam("instance"), tables.ledgers.c.id == bindparam("ledger"))
-)
+_BY_ID = SELECT_LEDGERS.where(tables.ledgers.c.id == bindparam("ledger"))
 
 
 def not_found(resource: str) -> OperationRefusedError:
@@ -38,11 +33,11 @@ def not_found(resource: str) -> OperationRefusedError:
 def find_ledger(connection: Connection, instance: Instance, ledger_id: str) -> StoredLedger:
     """Ledger of the instance with this id; 404 if it does not exist."""
     parameters = {"instance": instance.pk, "ledger": ledger_id}
-    row = connection.execute(_BY_ID, parameters).mappings().first() if is_valid_id(ledger_id) else None
+    row = connection.execute(_BY_ID, parameters).first() if is_valid_id(ledger_id) else None
     if row is None:
         resource = "ledger"
         raise not_found(resource)
-    return StoredLedger.from_row(dict(row))
+    return StoredLedger.from_row(row)
 
 
 def expand_parent(

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Connection, func, select, true, union_all
+from sqlalchemy import Connection, func, select, true
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service.operations.cash_flow_lines import CashFlowLineFilter, read_cash_flow_lines
@@ -22,6 +22,8 @@ from accounting_analytics.service.wire.stored_values import MICROSECONDS_PER_DAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from sqlalchemy import Select
 
     from accounting_analytics.service.storage.local_date_boundaries import Boundary
     from accounting_analytics.service.wire.requests import CashFlowReportQuery
@@ -147,18 +149,19 @@ def _balances(connection: Connection, instance: Instance, until: Boundary | None
     """
     days, keys = tables.cash_days.c, _ledger_keys(instance, report_cash_flow=True)
     first = until.transitions[0] // MICROSECONDS_PER_DAY if until else None
-    summed = select(days.ledger_pk, days.high, days.low).where(
-        days.ledger_pk.in_(keys), days.day < first if first is not None else true()
-    )
+    whole_days = _sums(days).where(days.ledger_pk.in_(keys), days.day < first if first is not None else true())
+    sums = connection.execute(whole_days).all()
     if until is not None and first is not None:
-        around = select(_LINES.ledger_pk, _LINES.high, _LINES.low).where(
-            _LINES.ledger_pk.in_(keys), _LINES.datetime >= first * MICROSECONDS_PER_DAY, until.before(_LINES.datetime)
-        )
-        parts = union_all(summed, around).subquery()
-    else:
-        parts = summed.subquery()
-    sums = select(parts.c.ledger_pk, func.sum(parts.c.high), func.sum(parts.c.low)).group_by(parts.c.ledger_pk)
-    return {key: join_units(high, low) for key, high, low in connection.execute(sums)}
+        around = until.before(_LINES.datetime) & (_LINES.datetime >= first * MICROSECONDS_PER_DAY)
+        sums = [*sums, *connection.execute(_sums(_LINES).where(_LINES.ledger_pk.in_(keys), around))]
+    balances: defaultdict[int, int] = defaultdict(int)
+    for key, high, low in sums:
+        balances[key] += join_units(high, low)
+    return balances
+
+
+def _sums(amounts: Any) -> Select[int, int, int]:  # noqa: ANN401 (columns of a table)
+    return select(amounts.ledger_pk, func.sum(amounts.high), func.sum(amounts.low)).group_by(amounts.ledger_pk)
 
 
 def _write_lines(

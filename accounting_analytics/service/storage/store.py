@@ -9,10 +9,11 @@ from __future__ import annotations
 import secrets
 import threading
 from contextlib import contextmanager
+from dataclasses import fields
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Self
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as TooManyConnectionsError
 
@@ -37,6 +38,15 @@ FILE_REMOVED = "database_removed"
 _NOTHING_CHANGED = "nothing was changed"
 _CHANGE_IS_ELSEWHERE = "the change was written into the file that is no longer in place"
 _RETRY = {"retry-after": "1"}
+_PARENTS = tables.ledgers.alias()
+SELECT_LEDGERS = (
+    select(*({**tables.ledgers.c, "parent_id": _PARENTS.c.id}[field.name] for field in fields(StoredLedger)))
+    .join_from(tables.ledgers, _PARENTS, tables.ledgers.c.parent_pk == _PARENTS.c.pk, isouter=True)
+    .where(tables.ledgers.c.instance_pk == bindparam("instance"))
+)
+"""Ledgers of the instance with the key `instance`; :meth:`StoredLedger.from_row` reads a row."""
+
+_SORTED_LEDGERS = SELECT_LEDGERS.order_by(tables.ledgers.c.sort_code, tables.ledgers.c.id)
 _SELECT_PAGE_KEY = select(tables.settings.c.value).where(tables.settings.c.name == _PAGE_KEY)
 
 
@@ -233,15 +243,7 @@ def read_instance(connection: Connection, instance_id: str) -> Instance:
 
 def read_ledgers(connection: Connection, instance: Instance) -> list[StoredLedger]:
     """Ledgers of an instance by (sort_code, id)."""
-    ledgers, parents = tables.ledgers, tables.ledgers.alias()
-    columns = [column for column in ledgers.c if column.name not in {"instance_pk", "parent_pk"}]
-    rows = connection.execute(
-        select(*columns, parents.c.id.label("parent_id"))
-        .join_from(ledgers, parents, ledgers.c.parent_pk == parents.c.pk, isouter=True)
-        .where(ledgers.c.instance_pk == instance.pk)
-        .order_by(ledgers.c.sort_code, ledgers.c.id)
-    )
-    return [StoredLedger.from_row(dict(row)) for row in rows.mappings()]
+    return [StoredLedger.from_row(row) for row in connection.execute(_SORTED_LEDGERS, {"instance": instance.pk})]
 
 
 def _busy() -> OperationRefusedError:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from sqlalchemy import Row
 
@@ -71,9 +71,10 @@ class StoredLedger:
     created_at: dt.datetime
 
     @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> StoredLedger:
-        """Ledger of a row of columns with these names; ``created_at`` in microseconds."""
-        return cls(**{**row, "created_at": instant(row["created_at"])})
+    def from_row(cls, row: Iterable[Any]) -> StoredLedger:
+        """Ledger of a row of its fields in this order; ``created_at`` in microseconds."""
+        *values, created_at = row
+        return cls(*(*values, instant(created_at)))
 
 
 @dataclass(frozen=True)
