@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from accounting_analytics.arguments import to_path
 from accounting_analytics.errors import FrameError, InputError, with_context
+from accounting_analytics.extras import import_extra
 from accounting_analytics.frame_columns import (
     BOOLEAN,
     INSTANT,
@@ -77,9 +78,6 @@ def read_line_entries(path: str | Path, *, scale: int | None = None, time_zone: 
     try:
         frame = _in_floats(read(file), scale)
         return LineEntries.checked(frame if time_zone is None else _with_local_dates(frame, time_zone))
-    except ImportError:
-        msg = f"{file}: Excel files need the extra 'excel': pip install 'accounting-analytics[excel]'"
-        raise InputError(msg) from None
     except OSError as error:
         msg = f"{file} cannot be read ({error.strerror or error})"
         raise InputError(msg) from None
@@ -105,6 +103,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
 
 def _read_excel(path: Path) -> pd.DataFrame:
     """Read the cells of the first sheet as they are: text, numbers, dates; only an empty cell is null."""
+    import_extra("openpyxl", "excel", "an Excel workbook")
     return _parse_cells(pd.read_excel(path, dtype=object, keep_default_na=False, na_values=[""], engine="openpyxl"))
 
 

@@ -14,13 +14,13 @@ from xml.etree.ElementTree import ParseError
 from zipfile import BadZipFile
 
 from accounting_analytics.errors import InputError
+from accounting_analytics.extras import import_extra
 from accounting_analytics.messages import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-INSTALL = "pip install 'accounting-analytics[excel]'"
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _WORKBOOK = b"PK\x03\x04"
@@ -112,11 +112,7 @@ def _first_cells(text: str, separator: str) -> list[str]:
 
 def _read_workbook(content: bytes, file: Path, columns: Collection[str]) -> Sheet:
     """Read the sheet whose first row has the columns; a formula has the result that the spreadsheet stored."""
-    try:
-        import openpyxl  # noqa: PLC0415 (an extra)
-    except ImportError:
-        msg = f"{file} is an Excel workbook, which needs openpyxl: {INSTALL}"
-        raise InputError(msg) from None
+    openpyxl = import_extra("openpyxl", "excel", f"{file} is an Excel workbook, which")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about styles and validations, which are not read

@@ -12,9 +12,10 @@ from accounting_analytics.atomic_files import sync_folder
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.export_lock import unfinished_folder
 from accounting_analytics.exports.manifest import ExportedFile, Manifest, file_sha256
-from accounting_analytics.exports.prepared_export import PreparedExport, file_path, import_extra, require_whole
+from accounting_analytics.exports.prepared_export import PreparedExport, file_path, require_whole
 from accounting_analytics.exports.questions import QUESTIONS, Question
 from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA, StarTable
+from accounting_analytics.extras import import_extra
 from accounting_analytics.messages import shorten
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def export_duckdb(
     tables = prepared.star_schema().tables()
     try:
         digest = _replace_database(path, tables, prepared.books.scale)
-    except (OSError, import_extra("duckdb", "scale").Error) as error:
+    except (OSError, _import_duckdb().Error) as error:
         reason = getattr(error, "strerror", None) or shorten(str(error), limit=_MAX_REASON)
         msg = f"the export to {path} failed ({reason}); the previous content is unchanged"
         raise InputError(msg) from error
@@ -122,10 +123,14 @@ def duckdb_path(output: str | Path) -> Path:
         It is not the path of a ``.duckdb`` file in an existing folder, another program has unsaved changes of the file,
         or duckdb is not installed.
     """
-    import_extra("duckdb", "scale")
+    _import_duckdb()
     path = file_path(output, SUFFIX)
     _require_no_unsaved_changes(path)
     return path
+
+
+def _import_duckdb() -> Any:  # noqa: ANN401 (a module)
+    return import_extra("duckdb", "scale", "a DuckDB file")
 
 
 def _require_no_unsaved_changes(path: Path) -> None:
@@ -143,7 +148,7 @@ def _replace_database(path: Path, tables: Mapping[str, pa.Table], scale: int) ->
     """Write a database under another name, sync it to disk and rename it; return its digest."""
     with unfinished_folder(path) as folder:
         unfinished = folder / path.name
-        with import_extra("duckdb", "scale").connect(str(unfinished)) as database:
+        with _import_duckdb().connect(str(unfinished)) as database:
             _write_tables(database, tables, scale)
             database.execute("checkpoint")  # closing writes the file too, but reports no error if the disk is full
         digest = file_sha256(unfinished)

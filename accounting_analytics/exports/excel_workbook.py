@@ -15,9 +15,10 @@ from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.export_lock import unfinished_folder
 from accounting_analytics.exports.manifest import ExportedFile, Manifest
-from accounting_analytics.exports.prepared_export import PreparedExport, file_path, import_extra, require_whole
+from accounting_analytics.exports.prepared_export import PreparedExport, file_path, require_whole
 from accounting_analytics.exports.star_schema.dimensions import ledger_dimension
 from accounting_analytics.exports.star_schema.exported_books import local_times
+from accounting_analytics.extras import import_extra
 from accounting_analytics.messages import shorten
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def excel_path(output: str | Path) -> Path:
     InputError
         It is not the path of an ``.xlsx`` file in an existing folder, or xlsxwriter is not installed.
     """
-    import_extra("xlsxwriter", "excel")
+    import_extra("xlsxwriter", "excel", "an Excel workbook")
     return file_path(output, SUFFIX)
 
 
@@ -196,7 +197,7 @@ def _require_digits(sheet: Sheet, name: str) -> None:
 
 def _workbook(sheets: tuple[Sheet, ...], scale: int, currency: str | None, folder: Path) -> bytes:
     """Content of the workbook; its temporary files are in the folder."""
-    file, xlsxwriter = io.BytesIO(), import_extra("xlsxwriter", "excel")
+    file, xlsxwriter = io.BytesIO(), import_extra("xlsxwriter", "excel", "an Excel workbook")
     as_text = {"strings_to_formulas": False, "strings_to_numbers": False, "strings_to_urls": False}
     try:
         with xlsxwriter.Workbook(file, {**as_text, "tmpdir": str(folder)}) as workbook:

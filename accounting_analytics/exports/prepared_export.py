@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from accounting_analytics.arguments import to_path
 from accounting_analytics.errors import InputError
@@ -110,18 +109,3 @@ def file_path(output: str | Path, suffix: str) -> Path:
         msg = f"{path.parent} is not a folder; create it, or name a file in another folder; nothing was written"
         raise InputError(msg)
     return path
-
-
-def import_extra(module: str, extra: str) -> Any:  # noqa: ANN401 (any module)
-    """Import a package that an extra installs.
-
-    Raises
-    ------
-    InputError
-        It is not installed.
-    """
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        msg = f"this format needs {module}: pip install 'accounting-analytics[{extra}]'; nothing was written"
-        raise InputError(msg) from None

@@ -235,7 +235,7 @@ def require_writable_format(file: Path) -> None:
         try:
             require_xlsxwriter()
         except InputError as error:
-            msg = f"the plan was not saved: {error}"
+            msg = f"the plan was not saved: {error}; or save it as .csv"
             raise PlanError(msg) from error
 
 

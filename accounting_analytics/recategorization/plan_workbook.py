@@ -12,9 +12,9 @@ import pandas as pd
 
 from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
+from accounting_analytics.extras import import_extra
 from accounting_analytics.messages import quote
 from accounting_analytics.money import MAX_UNITS, to_minor_units
-from accounting_analytics.sheets import INSTALL
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -88,12 +88,7 @@ def require_xlsxwriter() -> Any:  # noqa: ANN401 (a module)
     InputError
         It is not installed.
     """
-    try:
-        import xlsxwriter  # noqa: PLC0415 (an extra)
-    except ImportError:
-        msg = f"an Excel workbook needs xlsxwriter: {INSTALL}; or save the plan as .csv"
-        raise InputError(msg) from None
-    return xlsxwriter
+    return import_extra("xlsxwriter", "excel", "an Excel workbook")
 
 
 def _require_fits(frame: pd.DataFrame, file: Path, ids: Collection[str]) -> None:

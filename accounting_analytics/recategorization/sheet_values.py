@@ -155,7 +155,8 @@ def _year_last(text: str, orders: frozenset[str]) -> dt.datetime | Invalid | Non
     order = own if len(own) == 1 else own & orders
     if len(order) > 1 and first != second:
         return Invalid(
-            "day and month cannot be told apart, here and in the whole column; format it as yyyy-mm-dd hh:mm:ss"
+            "it is not certain which number is the day and which the month, and no other date in the column shows it; "
+            "format the column as yyyy-mm-dd hh:mm:ss"
         )
     if not order:
         return None

@@ -80,7 +80,7 @@ def check_log_belongs(path: Path) -> None:
 
     A log is refused that is beside a file without a log (as `backup` writes it), that has another page size, or whose
     versions of page 1 do not continue the file's: that page counts the transactions that add or free pages. A log
-    without any such transaction cannot be told apart from that of another copy.
+    without any such transaction is accepted, even if it is the log of another copy of the file.
 
     Raises
     ------
