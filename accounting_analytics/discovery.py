@@ -7,6 +7,7 @@ cannot be found; ``attrs["notes"]`` states that.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -127,6 +128,7 @@ class _FoundLedger:
     sort_code: str | None = None
     cash: bool | None = None
     fields: wire.Ledger | None = None
+    type: str | None = None
     parent_id: str | None = None
     parent_known: bool = False
 
@@ -195,7 +197,7 @@ class _LedgerSearch:
         for ledger_id, parent_id in parents.items():
             self.found[ledger_id].parent_id = parent_id
             self.found[ledger_id].parent_known = True
-        Hierarchy({ledger.id: ledger.parent_id for ledger in self.found.values()})
+        self._set_types(Hierarchy({ledger.id: ledger.parent_id for ledger in self.found.values()}))
         ledgers = sorted(self.found.values(), key=lambda ledger: display_order(ledger.sort_code or "", ledger.id))
         dtypes = Ledgers.dtypes()
         rows = pd.DataFrame([_row(ledger) for ledger in ledgers], columns=list(dtypes))
@@ -205,6 +207,19 @@ class _LedgerSearch:
         frame.attrs["required"] = {str(role): required[role] for role in RequiredLedger if role in required}
         frame.attrs["notes"] = tuple(self._notes(required))
         return frame
+
+    def _set_types(self, hierarchy: Hierarchy) -> None:
+        """Give ledgers without a line the type of their tree: a parent and its child have the same type."""
+        types: dict[str, set[str]] = defaultdict(set)
+        for ledger in self.found.values():
+            if ledger.fields is not None:
+                types[hierarchy.root(ledger.id)].add(ledger.fields.type)
+        for ledger in self.found.values():
+            of_tree = types[hierarchy.root(ledger.id)]
+            if ledger.fields is not None:
+                ledger.type = ledger.fields.type
+            elif len(of_tree) == 1:
+                (ledger.type,) = of_tree
 
     def _set_fields(self, ledger: _FoundLedger, fields: wire.Ledger) -> None:
         """Take over the fields of a nested ledger, and add its parent."""
@@ -231,8 +246,8 @@ class _LedgerSearch:
         without_lines = [ledger.name or ledger.id for ledger in self.found.values() if ledger.fields is None]
         if without_lines:
             yield (
-                f"{len(without_lines)} ledger(s) have no line, so type, side and parent are unknown: "
-                f"{join_ids(without_lines)}."
+                f"{len(without_lines)} ledger(s) have no line, so side and sub_type are unknown, and the type where "
+                f"the parents do not show it: {join_ids(without_lines)}."
             )
         unrecognised = [str(role) for role in RequiredLedger if role not in required]
         if unrecognised:
@@ -254,7 +269,7 @@ def _row(ledger: _FoundLedger) -> dict[str, Any]:
     return {
         "id": ledger.id,
         "name": ledger.name or ledger.id,
-        "type": known and known.type,
+        "type": ledger.type,
         "sub_type": known and known.sub_type,
         "debit_credit": known and known.debit_credit,
         "financial_account_type": known and known.financial_account_type,

@@ -255,7 +255,7 @@ class Ledgers(Table):
 
     `parent_id` is null for a root and where the parent is unknown; `parent_known` distinguishes the two (in a frame
     without that column all parents are known). `found_by` names the step of the discovery that found the ledger. A
-    ledger of which the service returns only a balance has no type, side or flags.
+    ledger of which the service shows no line has no side or flags; its type is that of its parents and children.
     """
 
     id: Series[str] = pandera.Field(unique=True)

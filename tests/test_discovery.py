@@ -34,7 +34,7 @@ def deployment(*, parents=True, flows=(), more=0):
         "rent": ledger("rent", "expense"),
         "owed": ledger("owed", "liability"),
     }
-    opposing = {"bank": ["rent"], "rent": ["bank", "owed"], "owed": ["rent"], "expenses": []}
+    opposing = {"bank": ["rent"], "rent": ["bank", "owed"], "owed": ["rent"]}
 
     def answer(request):
         if "reports" in request.url.path:
@@ -60,7 +60,7 @@ def deployment(*, parents=True, flows=(), more=0):
                 "ledger": nested,
                 "opposing_ledger_ids": [other],
             }
-            for at, other in enumerate(opposing[ledger_id] * (1 + more))
+            for at, other in enumerate(opposing.get(ledger_id, []) * (1 + more))
         ]
         if request.url.params.get("is_cashflow") == "false":
             records = [record for record in records if "bank" not in (ledger_id, *record["opposing_ledger_ids"])]
@@ -101,8 +101,19 @@ def test_unknown_parents_are_noted(connected):
         connected(deployment(parents=False)), *MARCH, parents={"rent": "expenses", "bank": None}
     ).set_index("id")
     assert given.loc["rent", "parent_id"] == "expenses"
-    assert given.loc["expenses", ["type", "found_by"]].isna().tolist() == [True, False]
+    assert given.loc["expenses", ["debit_credit", "found_by"]].isna().tolist() == [True, False]
     assert given["parent_known"].to_dict() == {"bank": True, "expenses": False, "owed": False, "rent": True}
+
+
+def test_ledgers_of_one_tree_have_one_type(connected):
+    """Ancestors without a line, which nested ledgers do not reach, have the type of the ledgers below them."""
+    parents = {"rent": "premises", "premises": "operating", "operating": "all costs", "bank": None}
+    given = aa.discover_ledgers(connected(deployment(parents=False)), *MARCH, parents=parents).set_index("id")
+    expense = {"rent": "expense", "premises": "expense", "operating": "expense", "all costs": "expense"}
+    assert given["type"].to_dict() == expense | {"bank": "asset", "owed": "liability"}
+    assert given.loc["all costs", "found_by"] == "given parents"
+    mixed = aa.discover_ledgers(connected(deployment(parents=False)), *MARCH, parents={"rent": "x", "bank": "x"})
+    assert mixed.set_index("id")["type"].isna().to_dict() == {"bank": False, "owed": False, "rent": False, "x": True}
 
 
 def test_a_given_parent_must_exist(connected):
