@@ -38,6 +38,8 @@ _EXACT_BELOW = 10**15
 """Excel calculates with 15 digits."""
 _FIRST_YEAR = 1900
 _MAX_WIDTH = 60
+_MARGIN = 3
+"""Characters for the button of the filter in the header."""
 _MEASURED_ROWS = 200
 
 
@@ -141,6 +143,7 @@ def _report_sheet(books: ExportedBooks, manifest: Manifest, paths: dict[str, str
         {"category": "Starting cash balance", "net_cash_flow": report.starting_cash_balance},
         {"category": "Ending cash balance", "net_cash_flow": report.ending_cash_balance},
         {},
+        {"category": f"{'PARTIAL: ' if manifest.partial else ''}Cash flow, {report.period}"},
         {"category": manifest.verdict},
         *({"category": note} for note in manifest.notes),
     )
@@ -218,17 +221,19 @@ class _Formats(NamedTuple):
     total: Any
     time: Any
     label: Any
+    unit: str
 
     @classmethod
     def of_workbook(cls, workbook: Any, scale: int, currency: str | None) -> _Formats:  # noqa: ANN401
-        unit = "" if not currency else ' "' + currency.replace('"', "") + '"'
-        digits = f"#,##0{'.' if scale else ''}{'0' * scale}{unit}"
+        unit = (currency or "").replace('"', "")
+        digits = f"#,##0{'.' if scale else ''}{'0' * scale}" + (f' "{unit}"' if unit else "")
         return cls(
             workbook.add_format({"bold": True, "bottom": 1}),
             workbook.add_format({"num_format": digits}),
             workbook.add_format({"num_format": digits, "bold": True}),
             workbook.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"}),
             workbook.add_format({"bold": True}),
+            unit,
         )
 
 
@@ -239,7 +244,7 @@ def _write_sheet(worksheet: Any, sheet: Sheet, formats: _Formats) -> None:  # no
     worksheet.autofilter(0, 0, count, len(names) - 1)
     for column, name in enumerate(names):
         values = sheet.rows[name].to_pylist()
-        worksheet.set_column(column, column, _width(name, values))
+        worksheet.set_column(column, column, _width(name, values, formats.unit))
         for row, value in enumerate(values, start=1):
             _write_cell(worksheet, row, column, value, formats)
     for row, column, cell in _total_cells(sheet):
@@ -277,6 +282,10 @@ def _write_cell(worksheet: Any, row: int, column: int, value: Any, formats: _For
         worksheet.write_string(row, column, shorten(str(value), limit=_MAX_TEXT))
 
 
-def _width(name: str, values: list[Any]) -> int:
-    """Width that fits the name and the first values, up to a limit."""
-    return min(_MAX_WIDTH, max(len(name), *(len(str(value)) for value in values[:_MEASURED_ROWS]), 8) + 2)
+def _width(name: str, values: list[Any], unit: str) -> int:
+    """Width of a column: that of its longest amount or total, because Excel shows ``###`` instead; text has a limit."""
+    amounts = [value for value in values if isinstance(value, Decimal)]
+    if amounts:
+        shown = [f"{amount:,f} {unit}" for amount in (min(amounts), max(amounts), sum(amounts, Decimal(0)))]
+        return max(len(text) for text in (name, *shown)) + _MARGIN
+    return min(_MAX_WIDTH, max(len(name), *(len(str(value)) for value in values[:_MEASURED_ROWS]), 8) + _MARGIN)

@@ -1,7 +1,9 @@
 """The Excel workbook: numbers are numbers, times are local, text is text, and what does not fit is refused."""
 
 import dataclasses
+import itertools
 import tempfile
+from decimal import Decimal
 
 import openpyxl
 import pytest
@@ -49,6 +51,7 @@ def test_report_totals(sheets, frames):
     assert totals["Net cash flow"] == f"=SUM(B2:B{len(figures) + 1})"
     assert totals["Starting cash balance"] == float(report.starting_cash_balance)
     assert totals["Ending cash balance"] == float(report.ending_cash_balance)
+    assert "Cash flow, 2025-01-01 to 2025-03-31 (America/New_York)" in totals
 
 
 def test_nothing_is_written_elsewhere(sheets, tmp_path, monkeypatch):
@@ -58,12 +61,30 @@ def test_nothing_is_written_elsewhere(sheets, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["books.xlsx"]
 
 
-@pytest.mark.parametrize("text", ["=1+1", "@SUM(A1)", "https://example.com", "00123", "{=1}"])
-def test_text_stays_text(text, sheets):
+def test_amounts_fit_their_columns(frames, tmp_path):
+    """Columns are as wide as their longest amount, in whichever row, with separators and currency."""
+    exact = aa.schemas.LineEntries.exact(frames["line_entries"]).frame
+    last = exact["datetime"] == exact["datetime"].max()
+    large = exact["amount"].mask(last, Decimal("1234567890.12"))
+    signed = large.where(exact["debit_credit"] == "debit", -large)
+    export_excel(
+        tmp_path / "books.xlsx",
+        **frames | {"line_entries": exact.assign(amount=large, signed_amount=signed)},
+        currency="US dollars",
+    )
+    columns = openpyxl.load_workbook(tmp_path / "books.xlsx")["lines"].column_dimensions
+    assert columns["F"].width > len("1,234,567,890.12 US dollars")
+    assert columns["G"].width > len("-1,234,567,890.12 US dollars")
+
+
+def test_text_stays_text(sheets, frames):
     """Text is no formula, link or number."""
-    sheet = sheets(description=text)["lines"]
-    cell = sheet["D2"]
-    assert (cell.value, cell.data_type, cell.hyperlink) == (text, "s", None)
+    texts = ["=1+1", "+1", "-1", "\t=1", "@SUM(A1)", "https://example.com", "00123", "{=1}"]
+    count = len(frames["line_entries"])
+    sheet = sheets(description=list(itertools.islice(itertools.cycle(texts), count)))["lines"]
+    cells = [row[3] for row in sheet.iter_rows(min_row=2, max_row=count + 1)]
+    assert {cell.value for cell in cells} == set(texts)
+    assert {(cell.data_type, cell.hyperlink) for cell in cells} == {("s", None)}
 
 
 def test_what_does_not_fit_is_refused(frames, tmp_path, monkeypatch):
