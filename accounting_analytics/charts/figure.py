@@ -38,14 +38,15 @@ LABEL_MARGIN = 0.12
 _MAX_LABEL_LENGTH = 28
 
 
-def new_figure(report: CashFlowReport, title: str) -> go.Figure:
-    """Empty figure whose subtitle states the period, the time zone and what limits the report."""
+def new_figure(report: CashFlowReport, title: str, *remarks: str) -> go.Figure:
+    """Empty figure whose subtitle states the period, the time zone, what limits the report, and remarks."""
     subtitle = [
         f"{report.period.start_date} to {report.period.end_date}, days in {report.period.time_zone}",
         *(["PARTIAL: lines are missing"] if report.partial else []),
         "amounts in the currency of the books",
         *(["starting balance supplied, not summed"] if report.anchored else []),
         *([f"only lines tagged {_escape(', '.join(report.tag_ids))}"] if report.tag_ids else []),
+        *remarks,
     ]
     figure = go.Figure()
     figure.update_layout(
@@ -72,6 +73,21 @@ def require_untagged(report: CashFlowReport, chart: str) -> None:
     """
     if report.tag_ids:
         msg = f"a {chart} needs balances, and tags do not filter those; load the report without tag_ids"
+        raise InputError(msg)
+
+
+def require_lines(report: CashFlowReport, chart: str) -> None:
+    """Refuse a report whose ledgers moved cash, but which has no lines, for a chart that draws them.
+
+    Raises
+    ------
+    InputError
+        The report has no lines.
+    """
+    if report.totals_only or (report.lines.empty and (report.ledgers["net_cash_flow"] != 0).any()):
+        msg = f"a {chart} needs the lines of the report, and this one has none; " + (
+            "recompute it with lines=True" if report.origin == "recomputed" else "recompute it from line entries"
+        )
         raise InputError(msg)
 
 

@@ -14,6 +14,7 @@ from accounting_analytics.charts.figure import (
     local_dates,
     mark_sizes,
     new_figure,
+    require_lines,
     sum_by_key,
 )
 
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from accounting_analytics.cash_flow_report import CashFlowReport
 
 _MAX_HORIZONTAL_LABELS = 12
+_GAP = 0.3
+"""Part of a month's place that is left free between bars."""
+_WIDEST_BAR = 0.1
+"""Part of the chart that a bar takes at most, where there are few months."""
 
 
 def inflow_outflow(report: CashFlowReport) -> go.Figure:
@@ -41,11 +46,12 @@ def inflow_outflow(report: CashFlowReport) -> go.Figure:
     Raises
     ------
     InputError
-        `report` is not a report.
+        `report` is not a report, or has no lines although cash moved.
     PeriodError
         The report is in the service's ``localtime``, which is not known here.
     """
     require_report(report, "report")
+    require_lines(report, "chart of months")
     report = report.exact()
     months = [month.start_date for month in report.period.months()]
     month_of_line = local_dates(report).map(lambda day: max(day.replace(day=1), report.period.start_date))
@@ -72,9 +78,11 @@ def inflow_outflow(report: CashFlowReport) -> go.Figure:
         marker={"symbol": "diamond", "size": 8},
         **hover_texts(net),
     )
-    figure.update_layout(barmode="relative", bargap=0.3, hovermode="x unified")
+    gap = max(_GAP, 1 - len(months) * _WIDEST_BAR)
+    figure.update_layout(barmode="relative", bargap=gap, hovermode="x unified")
     figure.update_xaxes(type="category", tickangle=-45 if len(months) > _MAX_HORIZONTAL_LABELS else 0)
     if report.lines.empty:
         text = "No cash moved in this period"
-        figure.add_annotation(text=text, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
+        figure.add_annotation(text=text, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, bgcolor="white")
+        figure.update_yaxes(showticklabels=False)
     return figure

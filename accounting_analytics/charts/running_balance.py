@@ -17,15 +17,20 @@ from accounting_analytics.charts.figure import (
     local_dates,
     mark_sizes,
     new_figure,
+    require_lines,
     require_untagged,
     sum_by_key,
 )
-from accounting_analytics.money import EXACT
+from accounting_analytics.money import EXACT, format_amount
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from accounting_analytics.cash_flow_report import CashFlowReport
+
+
+_DAY_IN_MILLISECONDS = 86_400_000
+_EVERY_DAY_LABELLED = 10
 
 
 def running_balance(report: CashFlowReport) -> go.Figure:
@@ -34,23 +39,27 @@ def running_balance(report: CashFlowReport) -> go.Figure:
     Parameters
     ----------
     report : CashFlowReport
-        A report without tags. Days are local to its time zone.
+        A report without tags. Days are local to its time zone. The line of a report that does not tie need not end at
+        its ending balance, which the subtitle then names.
 
     Raises
     ------
     InputError
-        `report` is not a report, or is filtered by tags.
+        `report` is not a report, is filtered by tags, or has no lines although cash moved.
     PeriodError
         The report is in the service's ``localtime``, which is not known here.
     """
     require_report(report, "report")
     require_untagged(report, "running balance")
+    require_lines(report, "running balance")
     report = report.exact()
     days = [report.period.start_date + dt.timedelta(days=offset) for offset in range(report.period.days)]
     changes = sum_by_key(report.lines["amount"], local_dates(report), days)
     with localcontext(EXACT):
         balances = list(itertools.accumulate(changes, initial=report.starting_cash_balance))[1:]
-    figure = new_figure(report, "Cash balance at the end of each day")
+    ending = format_amount(report.ending_cash_balance)
+    gap = [] if balances[-1] == report.ending_cash_balance else [f"the report ends at {ending}"]
+    figure = new_figure(report, "Cash balance at the end of each day", *gap)
     figure.add_scatter(
         x=days,
         y=mark_sizes(balances),
@@ -63,22 +72,27 @@ def running_balance(report: CashFlowReport) -> go.Figure:
     figure.add_scatter(
         x=[days[lowest], days[-1]],
         y=mark_sizes([balances[lowest], balances[-1]]),
-        mode="markers+text",
+        mode="markers",
         marker={"color": BALANCE, "size": 9, "symbol": ["triangle-down", "circle"]},
-        text=[f"lowest {amount_label(balances[lowest])}", f" end {amount_label(balances[-1])}"],
-        textposition=[f"bottom {_side(lowest / len(days))}", "middle right"],
         cliponaxis=False,
         hoverinfo="skip",
     )
-    figure.update_layout(showlegend=False, margin={"r": 130})
+    lowest_label = {"text": f"lowest {amount_label(balances[lowest])}", "xanchor": _anchor(lowest / len(days))}
+    end_label = {"text": f"end {amount_label(balances[-1])}", "xanchor": "left", "xshift": 8}
+    for at, label in ((lowest, lowest_label | {"yshift": -15}), (len(days) - 1, end_label)):
+        figure.add_annotation(label, x=days[at], y=float(balances[at]), showarrow=False, bgcolor="white", borderpad=0)
+    figure.update_layout(showlegend=False, margin={"r": 130}, hovermode="x unified")
+    figure.update_xaxes(hoverformat="%a %Y-%m-%d")
+    if len(days) <= _EVERY_DAY_LABELLED:
+        figure.update_xaxes(dtick=_DAY_IN_MILLISECONDS, tickformat="%b %-d<br>%Y")  # Plotly would label hours
     bottom, top = mark_sizes([min(balances), max(balances)])
     figure.update_yaxes(autorangeoptions_include=[bottom - (top - bottom) * LABEL_MARGIN])
     figure.add_hline(y=0, line={"color": AXIS, "width": 1})
     return figure
 
 
-def _side(position: float) -> str:
-    """Side of a mark, placed between 0 and 1 on the axis, on which a label overlaps neither the axis nor the end."""
+def _anchor(position: float) -> str:
+    """Side of a label that is at its mark, between 0 and 1 on the axis, so that it overlaps neither axis nor end."""
     if position < LABEL_MARGIN:
-        return "right"
-    return "left" if position > 1 - LABEL_MARGIN else "center"
+        return "left"
+    return "right" if position > 1 - LABEL_MARGIN else "center"

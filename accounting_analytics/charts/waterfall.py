@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.charts.figure import (
-    AXIS,
     BALANCE,
     INFLOW,
     OUTFLOW,
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
 
     from accounting_analytics.cash_flow_report import CashFlowReport
 
+_ZERO_LINE = "#BBBBBB"
+"""Light enough that an amount which crosses it can be read."""
 _LABEL_MARGIN = 0.2
 """Part of the axis left free on each side, enough for an amount in a chart as wide as a sheet of paper."""
 
@@ -88,7 +89,7 @@ def waterfall(report: CashFlowReport, *, largest: int = 10) -> go.Figure:
     figure.update_layout(showlegend=False, waterfallgap=0.3, height=190 + 30 * len(labels), margin={"r": 40})
     figure.update_yaxes(tickvals=positions, ticktext=labels, autorange="reversed", showgrid=False, zeroline=False)
     figure.update_xaxes(
-        tickformat=",", showgrid=True, zeroline=True, zerolinecolor=AXIS, range=_axis_range(amounts[:-1])
+        tickformat=",", showgrid=True, zeroline=True, zerolinecolor=_ZERO_LINE, range=_axis_range(amounts[:-1])
     )
     return figure
 

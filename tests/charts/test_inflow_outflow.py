@@ -15,4 +15,12 @@ def test_months_are_local_and_sums_exact(make_report, lines, hovers):
 
 def test_empty_bars_are_annotated(make_report):
     """Without lines the chart says that no cash moved."""
-    assert "No cash moved" in charts.inflow_outflow(make_report([])).layout.annotations[0].text
+    figure = charts.inflow_outflow(make_report([]))
+    assert "No cash moved" in figure.layout.annotations[0].text
+    assert figure.layout.yaxis.showticklabels is False
+
+
+def test_bars_of_few_months_are_narrow(make_report, lines):
+    """A chart of one month is not one bar as wide as the page."""
+    figure = charts.inflow_outflow(make_report(lines))
+    assert (1 - figure.layout.bargap) / len(figure.data[0].x) <= 0.1 + 1e-9

@@ -1,8 +1,14 @@
 """Step line of the cash balance by day."""
 
+import dataclasses
 import datetime as dt
+from decimal import Decimal
+
+import pytest
 
 from accounting_analytics import charts
+from accounting_analytics.errors import InputError
+from accounting_analytics.periods import Period
 
 
 def test_every_day_has_a_balance(make_report, lines, hovers):
@@ -29,4 +35,47 @@ def test_label_of_an_early_low_is_beside_the_axis(make_report, lines):
     first, last = [("Rent", "-5.00", lines[0][2])], [("Sales", "9.00", lines[0][2]), ("Rent", "-50.00", lines[3][2])]
     early = charts.running_balance(make_report([*first, ("Sales", "9.00", lines[3][2])]))
     late = charts.running_balance(make_report([*last, ("Rent", "-1.00", lines[3][2].replace(day=28))]))
-    assert [figure.data[1].textposition[0] for figure in (early, late)] == ["bottom right", "bottom left"]
+    lows = [figure.layout.annotations[0] for figure in (early, late)]
+    assert [(low.text, low.xanchor) for low in lows] == [
+        ("lowest \N{MINUS SIGN}5", "left"),
+        ("lowest \N{MINUS SIGN}42", "right"),
+    ]
+
+
+def test_labels_are_readable_where_the_zero_line_or_the_balance_crosses_them(make_report, lines):
+    """Labels have a background."""
+    labels = charts.running_balance(make_report(lines)).layout.annotations
+    assert [label.text.split()[0] for label in labels] == ["lowest", "end"]
+    assert {label.bgcolor for label in labels} == {"white"}
+
+
+def test_hover_shows_the_day(make_report, lines):
+    """The hover text starts with the day, wherever in the chart it is above or below the line."""
+    layout = charts.running_balance(make_report(lines)).layout
+    assert (layout.hovermode, layout.xaxis.hoverformat) == ("x unified", "%a %Y-%m-%d")
+
+
+def test_days_of_a_short_period_are_labelled_as_days(make_report, lines):
+    """The axis of one day has one label, not fractions of a second."""
+    one_day = dataclasses.replace(make_report(lines[2:]), period=Period("2025-03-01", "2025-03-01", "UTC"))
+    assert charts.running_balance(one_day).layout.xaxis.dtick == 24 * 60 * 60 * 1000
+    assert charts.running_balance(make_report(lines)).layout.xaxis.dtick is None
+
+
+def test_a_line_that_misses_the_ending_balance_is_stated(make_report, lines):
+    """The subtitle of a report that does not tie names the balance at which the report ends."""
+    report = make_report(lines, start="10.00")
+    assert "the report ends" not in charts.running_balance(report).layout.title.subtitle.text
+    wrong = dataclasses.replace(report, ending_cash_balance=Decimal("7.00"))
+    assert "the report ends at 7.00" in charts.running_balance(wrong).layout.title.subtitle.text
+
+
+@pytest.mark.parametrize("chart", [charts.running_balance, charts.inflow_outflow])
+def test_a_report_without_its_lines_is_refused(make_report, lines, chart):
+    """A report of totals alone, or one whose service sent no lines, would look as if no cash had moved."""
+    report = make_report(lines)
+    without = dataclasses.replace(report, lines=report.lines.head(0), origin="recomputed")
+    with pytest.raises(InputError, match=r"needs the lines of the report.*lines=True"):
+        chart(without)
+    with pytest.raises(InputError, match="recompute it from line entries"):
+        chart(dataclasses.replace(without, origin="loaded"))
