@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from accounting_analytics.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def require_type(value: object, kind: type | tuple[type, ...], name: str, hint: str) -> None:
@@ -31,6 +35,11 @@ def require_type(value: object, kind: type | tuple[type, ...], name: str, hint: 
         expected = " or ".join(one.__name__ for one in kinds)
         msg = f"{name} is of type {type(value).__name__}, not {expected}; {hint}"
         raise InputError(msg)
+
+
+def to_texts(value: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Texts of an argument that is one text or several; empty for None."""
+    return (value,) if isinstance(value, str) else tuple(value or ())
 
 
 def to_path(value: str | Path, name: str) -> Path:

@@ -128,7 +128,7 @@ class CashFlowReport:
         """One line: the period and the three sums."""
         prefix = "PARTIAL: " if self.partial else ""
         sums = ", ".join(f"{name} {format_amount(amount)}" for name, amount in self._sums())
-        return f"{prefix}Cash flow report, {self.period}: {sums}."
+        return f"{prefix}{self._title()}: {sums}."
 
     def explain(self) -> str:
         """Plain text: the summary, the net cash flow of each ledger, the notes."""
@@ -150,6 +150,7 @@ class CashFlowReport:
                 "time_zone": self.period.time_zone,
                 "starting_cash_balance": self.starting_cash_balance,
                 "ending_cash_balance": self.ending_cash_balance,
+                "tag_ids": self.tag_ids,
                 "anchored": self.anchored,
                 "partial": self.partial,
                 "origin": self.origin,
@@ -162,6 +163,10 @@ class CashFlowReport:
                 "notes": self.notes,
             }
         )
+
+    def _title(self) -> str:
+        tags = f"; only lines tagged {', '.join(self.tag_ids)}, balances are not filtered" if self.tag_ids else ""
+        return f"Cash flow report, {self.period}{tags}"
 
     def _sums(self) -> list[tuple[str, Decimal]]:
         return [
@@ -180,7 +185,8 @@ class CashFlowReport:
         formatters = dict.fromkeys(columns[1:], lambda amount: "" if amount is pd.NA else format_amount(amount))
         table = self.exact().ledgers[columns].to_html(index=False, escape=True, formatters=formatters)
         warning = "<strong>PARTIAL</strong> " if self.partial else ""
-        return f"<p>{warning}Cash flow report, {html.escape(str(self.period))}</p>{summary.to_html(escape=True)}{table}"
+        notes = "".join(f"<p>Note: {html.escape(note)}</p>" for note in self.notes)
+        return f"<p>{warning}{html.escape(self._title())}</p>{summary.to_html(escape=True)}{table}{notes}"
 
 
 def require_report(value: object, name: str) -> None:

@@ -174,8 +174,9 @@ class MonthlyReconciliation:
 
     def _repr_html_(self) -> str:
         rows = [row | {name: format_amount(row[name]) for name in _AMOUNTS} for row in self._rows()]
+        hidden = ["anchored", *([] if self.partial else ["partial"])]  # the notes and the summary state them
         notes = "".join(f"<p>Note: {escape(note)}</p>" for note in self.notes)
-        table = pd.DataFrame(rows).to_html(index=False, escape=True)
+        table = pd.DataFrame(rows).drop(columns=hidden).to_html(index=False, escape=True)
         return f"<p><strong>{escape(self.summary())}</strong></p>{table}{notes}"
 
 

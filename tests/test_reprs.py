@@ -205,6 +205,13 @@ def test_reprs_say_what_is_there(demo_company):
     assert "America/New_York" in repr(demo_company)
 
 
+def test_html_of_months_fits_a_page():
+    """The table has no column that the sentences around it state for all months."""
+    shown = make_months()._repr_html_()
+    assert "<th>ending_cash_balance" in shown
+    assert "<th>anchored" not in shown
+
+
 def test_html_has_names_before_ids():
     """In JupyterLab the table of a plan starts with what a person reads."""
     shown = make_plan(1)._repr_html_()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Any
 
+from accounting_analytics.arguments import to_texts
 from accounting_analytics.client.request_validation import (
     path_segment,
     plain,
@@ -119,7 +120,7 @@ def _dates(period: Period) -> dict[str, str]:
 
 def _join_list(texts: Iterable[str], name: str) -> str | None:
     """Comma-separated list, None for an empty one; a comma inside an element would split it."""
-    elements = [texts] if isinstance(texts, str) else list(texts)
+    elements = to_texts(texts)
     for text in elements:
         if "," in query_text(text, f"an element of {name}"):
             msg = f"an element with a comma cannot be sent in a list: {plain(text)}"

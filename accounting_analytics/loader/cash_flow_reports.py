@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from accounting_analytics.arguments import require_type
+from accounting_analytics.arguments import require_type, to_texts
 from accounting_analytics.cash_flow_report import CashFlowReport
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.client.records import flattened
@@ -68,7 +68,7 @@ def load_cash_flow_report(
     require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
     day_zone = choose_zone(time_zone, client.time_zone)
     period = Period(start_date, end_date, day_zone.name)
-    tags = tuple(tag_ids or ())
+    tags = to_texts(tag_ids)
     report = client.retrieve_cash_flow_report(period.start_date, period.end_date, time_zone=day_zone.name, tag_ids=tags)
     amounts = _Amounts(client, f"cash flow report, {period}")
     ledgers = list(flattened(report.cash_flow_ledgers))

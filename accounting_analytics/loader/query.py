@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from accounting_analytics.arguments import require_type
+from accounting_analytics.arguments import require_type, to_texts
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.errors import InputError
 from accounting_analytics.loader.windows import PAGE_SIZE
@@ -66,7 +66,7 @@ class LineEntryQuery:
         return cls(
             ledger_ids=_check_ledger_ids(ledger_ids),
             period=Period(start_date, end_date, day_zone.name),
-            expand=frozenset([expand] if isinstance(expand, str) else expand),
+            expand=frozenset(to_texts(expand)),
             scale=client.scale,
             filters={name: _normalize_filter(value) for name, value in filters.items()},
             notes=day_zone.notes,
@@ -98,9 +98,7 @@ class LineEntryQuery:
 
 def _normalize_filter(value: bool | Iterable[str] | None) -> bool | tuple[str, ...] | None:  # noqa: FBT001 (is_cashflow)
     """Boolean, or the texts of a list; None for an empty list."""
-    if value is None or isinstance(value, bool):
-        return value
-    return ((value,) if isinstance(value, str) else tuple(value)) or None
+    return value if isinstance(value, bool) else to_texts(value) or None
 
 
 def _check_ledger_ids(ledger_ids: Iterable[str]) -> tuple[str, ...]:

@@ -63,6 +63,29 @@ def test_the_zone_of_a_report(connected):
     assert assumed.notes == ("No time zone was given, so the days are those of UTC.",)
 
 
+def test_a_report_filtered_by_tags_says_so(connected):
+    """Its text, page and JSON name the tags: its flows do not lead from one balance to the other."""
+    client = connected(lambda _: httpx.Response(200, json=report()))
+    loaded = aa.load_cash_flow_report(client, *MARCH, tag_ids=["<cafe>", "online"])
+    assert "only lines tagged <cafe>, online, balances are not filtered: starting cash balance" in loaded.summary()
+    assert "only lines tagged &lt;cafe&gt;, online, balances" in loaded._repr_html_()
+    assert json.loads(loaded.to_json())["tag_ids"] == ["<cafe>", "online"]
+    assert "tagged" not in aa.load_cash_flow_report(client, *MARCH).summary()
+
+
+def test_one_tag_may_be_given_as_text(connected):
+    """One text is one tag, not a tag for each of its characters."""
+    client = connected(lambda _: httpx.Response(200, json=report()))
+    assert aa.load_cash_flow_report(client, *MARCH, tag_ids="cafe").tag_ids == ("cafe",)
+    assert client.requests[-1].url.params["tag_ids"] == "cafe"
+
+
+def test_a_notebook_shows_the_notes_of_a_report(connected):
+    """Notes are in the page too."""
+    assumed = aa.load_cash_flow_report(connected(lambda _: httpx.Response(200, json=report()), time_zone=None), *MARCH)
+    assert "<p>Note: No time zone was given, so the days are those of UTC.</p>" in assumed._repr_html_()
+
+
 def with_line(instant):
     """Return a report with one line."""
     line = {"line_id": "lin_9", "amount": "-5.00", "datetime": instant, "journal_entry_id": "ent_9"}
