@@ -16,14 +16,24 @@ MAX_ROWS = 10
 """Rows that a command prints by default: with heading and messages they fit a terminal of 24 lines."""
 
 
-def print_frame(frame: pd.DataFrame, *, as_json: bool, title: str = "", columns: list[str] | None = None) -> None:
-    """Print a table with the given columns, or JSON with all of them."""
-    from accounting_analytics.cli.result_printing import print_json, print_table
+def print_frame(
+    frame: pd.DataFrame,
+    *,
+    as_json: bool,
+    title: str = "",
+    columns: list[str] | None = None,
+    optional: Sequence[str] = (),
+) -> None:
+    """Print a table with the given columns, or JSON with all of them.
+
+    The `optional` columns are left out, in their order, where the terminal is too narrow.
+    """
+    from accounting_analytics.cli.result_printing import print_json
 
     if as_json:
         print_json(frame)
     else:
-        print_table(frame[columns] if columns else frame, title=title)
+        _print_fitting(frame[columns] if columns else frame, optional, title)
 
 
 def print_first_rows(
@@ -47,19 +57,15 @@ def print_first_rows(
     rest : str
         What the rows are, and how to print those that were left out.
     optional : sequence of str
-        Headings that are left out like ids where the terminal is too narrow.
+        Headings that are left out after the ids where the terminal is too narrow.
     """
-    from accounting_analytics.cli.result_printing import print_table
-
     if frame.empty:
         return
     first = frame[list(columns)] if limit is None else frame[list(columns)].head(limit)
     ids = [heading for heading in columns.values() if heading.endswith("_id")]
-    left_out = print_table(first.rename(columns=columns), optional=[*ids, *optional])
+    _print_fitting(first.rename(columns=columns), [*ids, *optional])
     if len(first) < len(frame):
         typer.echo(f"{len(first):,} of {len(frame):,} {rest}")
-    if left_out:
-        typer.echo(f"without {', '.join(left_out)}: the terminal is too narrow; --json prints every column")
 
 
 def print_mapping(mapping: dict[str, Any], *, as_json: bool) -> None:
@@ -87,17 +93,21 @@ def print_message(message: str) -> None:
     typer.echo(printable(message), err=True)
 
 
-def print_rows(rows: Sequence[Any], *, as_json: bool) -> None:
-    """Print dataclasses as a table, without internal keys."""
+def print_rows(rows: Sequence[Any], *, as_json: bool, optional: Sequence[str] = ()) -> None:
+    """Print dataclasses as a table, without internal keys, and `optional` columns where there is width for them."""
     import pandas as pd
-
-    from accounting_analytics.cli.result_printing import print_json, print_table
 
     public = [{field.name: getattr(row, field.name) for field in fields(row) if field.name != "pk"} for row in rows]
     frame = pd.DataFrame(public, dtype=object)
-    if as_json:
-        print_json(frame)
-    elif public:
-        print_table(frame)
+    if public or as_json:
+        print_frame(frame, as_json=as_json, optional=optional)
     else:
         print_message("no entries")
+
+
+def _print_fitting(frame: pd.DataFrame, optional: Sequence[str], title: str = "") -> None:
+    """Print a table, and which optional columns were left out because the terminal is too narrow for them."""
+    from accounting_analytics.cli.result_printing import print_table
+
+    if left_out := print_table(frame, title=title, optional=optional):
+        typer.echo(f"without {', '.join(left_out)}: the terminal is too narrow; --json prints every column")

@@ -33,14 +33,16 @@ _VERDICT_STYLES = {"ok": "green", "warning": "bold yellow", "failed": "bold red"
 def print_table(frame: pd.DataFrame, *, title: str = "", optional: Sequence[str] = ()) -> list[str]:
     """Print a table for people: numbers right-aligned, missing values empty.
 
-    Where the table is wider than the terminal, the `optional` columns are left out, and descriptions are cut so that a
-    row is one line. Returns the columns that were left out.
+    Where the table is wider than the terminal, `optional` columns are left out, in their order, until it fits; then
+    descriptions are cut so that a row is one line. Returns the columns that were left out.
     """
     console = Console(file=sys.stdout, highlight=False, markup=False)
     if not console.is_terminal:
         console = Console(file=sys.stdout, highlight=False, markup=False, width=_PIPED_WIDTH)
     frame = exact_floats(frame)
-    left_out = list(optional) if _excess_width(frame, console, title) > 0 else []
+    left_out: list[str] = []
+    while len(left_out) < len(optional) and _excess_width(frame.drop(columns=left_out), console, title) > 0:
+        left_out.append(optional[len(left_out)])
     shown = frame.drop(columns=left_out)
     excess = _excess_width(shown, console, title)
     if excess > 0 and console.is_terminal and _DESCRIPTION in shown:
@@ -107,7 +109,7 @@ def _cell(value: object) -> str:
     if isinstance(value, Decimal):
         return format_amount(value)
     if isinstance(value, dt.datetime):
-        return value.isoformat(sep=" ", timespec="seconds")
+        return value.isoformat(sep=" ", timespec="seconds").replace("+00:00", "Z")
     if hasattr(value, "tolist"):
         return printable(", ".join(map(str, value.tolist())))
     return printable(str(value))

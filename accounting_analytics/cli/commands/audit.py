@@ -17,6 +17,8 @@ from accounting_analytics.cli.options import (
 )
 from accounting_analytics.cli.output import print_message, print_rows
 
+_OPTIONAL = ["before_ids", "after_ids", "operation", "transaction_id"]
+
 audit = typer.Typer(help="The audit log in a database of the embedded service.", no_args_is_help=True)
 
 
@@ -41,6 +43,6 @@ def list_changes(
     chosen = audit_log.ChangeFilter(transaction, modified_by, start_date, end_date, time_zone or "UTC")
     with Store.open(database, create=False) as store:
         changes, total = audit_log.list_changes(store, choose_instance(store, instance), chosen, limit=limit)
-    print_rows(changes, as_json=as_json)
+    print_rows(changes, as_json=as_json, optional=_OPTIONAL)
     if total > len(changes):
         print_message(f"the newest {len(changes):,} of {total:,} changes; more with --limit {total}")

@@ -7,6 +7,8 @@ import typer
 from accounting_analytics.cli.options import AsJson, ClientId, Database, Instance, Label, SecretFile
 from accounting_analytics.cli.output import print_message, print_rows
 
+_OPTIONAL = ["instance_id", "created_at"]
+
 clients = typer.Typer(help="OAuth clients of the embedded service.", no_args_is_help=True)
 
 
@@ -30,7 +32,7 @@ def list_clients(database: Database, instance: Instance = None, *, as_json: AsJs
     from accounting_analytics.service.storage.store import Store
 
     with Store.open(database, create=False) as store:
-        print_rows(oauth_clients.list_clients(store, instance), as_json=as_json)
+        print_rows(oauth_clients.list_clients(store, instance), as_json=as_json, optional=_OPTIONAL)
 
 
 @clients.command("revoke")

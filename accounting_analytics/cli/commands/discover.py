@@ -9,6 +9,7 @@ from accounting_analytics.cli.parents_file import read_parents
 from accounting_analytics.cli.service_connection import connect_service
 
 _COLUMNS = ["sort_code", "name", "type", "sub_type", "report_cash_flow", "id", "parent_id", "found_by"]
+_OPTIONAL = ["found_by", "parent_id", "sub_type", "sort_code", "report_cash_flow", "type"]
 
 
 def discover(
@@ -26,4 +27,4 @@ def discover(
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
         ledgers = aa.discover_ledgers(client, start_date, end_date, time_zone=zone, parents=given)
     print_notes(ledgers)
-    print_frame(ledgers, as_json=as_json, columns=_COLUMNS)
+    print_frame(ledgers, as_json=as_json, columns=_COLUMNS, optional=_OPTIONAL)

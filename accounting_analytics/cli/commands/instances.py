@@ -66,7 +66,7 @@ def list_instances(database: Database, *, as_json: AsJson = False) -> None:
     from accounting_analytics.service.storage.store import Store
 
     with Store.open(database, create=False) as store:
-        print_rows(store.instances(), as_json=as_json)
+        print_rows(store.instances(), as_json=as_json, optional=["entries_start", "localtime"])
 
 
 @instances.command("set-tier")

@@ -7,6 +7,8 @@ import typer
 from accounting_analytics.cli.options import AsJson, Database, Instance, LedgerToRename, ModifiedBy, NewName
 from accounting_analytics.cli.output import print_message, print_rows
 
+_OPTIONAL = ["name", "is_required", "debit_credit", "sub_type", "sort_code", "report_cash_flow", "type"]
+
 ledgers = typer.Typer(help="Ledgers in a database of the embedded service.", no_args_is_help=True)
 
 
@@ -18,7 +20,8 @@ def list_ledgers(database: Database, instance: Instance = None, *, as_json: AsJs
     from accounting_analytics.service.storage.store import Store
 
     with Store.open(database, create=False) as store:
-        print_rows(ledger_list.list_ledgers(store, choose_instance(store, instance)), as_json=as_json)
+        listed = ledger_list.list_ledgers(store, choose_instance(store, instance))
+    print_rows(listed, as_json=as_json, optional=_OPTIONAL)
 
 
 @ledgers.command("rename")

@@ -109,7 +109,7 @@ def _print_months(months: aa.MonthlyReconciliation, *, as_json: bool) -> None:
     frame = months.frame[["start_date", "end_date", "ties", "anchored", "differences", "not_compared", "partial"]]
     days = {name: frame[name].dt.date for name in ("start_date", "end_date")}
     title = "PARTIAL: lines are missing" if months.partial else ""
-    print_frame(frame.assign(**days), as_json=as_json, title=title)
+    print_frame(frame.assign(**days), as_json=as_json, title=title, optional=["partial", "anchored"])
     if not as_json:
         for month in months.untied:
             typer.echo(month.explain())

@@ -37,7 +37,8 @@ def _print_text(report: CashFlowReport) -> None:
     from accounting_analytics.money import format_amount
 
     columns = ["name", "net_cash_flow", "total_net_cash_flow", "ledger_id"]
-    print_frame(report.ledgers, title=f"Cash flow {report.period}", as_json=False, columns=columns)
+    title = f"Cash flow {report.period}"
+    print_frame(report.ledgers, title=title, as_json=False, columns=columns, optional=["ledger_id"])
     typer.echo(f"starting cash balance {format_amount(report.starting_cash_balance)}")
     typer.echo(f"net cash flow         {format_amount(report.net_cash_flow)}")
     typer.echo(f"ending cash balance   {format_amount(report.ending_cash_balance)}")

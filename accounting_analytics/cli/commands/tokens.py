@@ -7,6 +7,8 @@ import typer
 from accounting_analytics.cli.options import AsJson, Database, Instance, Label, Lifetime, TokenFile, TokenKey
 from accounting_analytics.cli.output import print_message, print_rows
 
+_OPTIONAL = ["client_id", "instance_id", "created_at"]
+
 tokens = typer.Typer(help="Access tokens of the embedded service.", no_args_is_help=True)
 
 
@@ -38,7 +40,7 @@ def list_tokens(database: Database, instance: Instance = None, *, as_json: AsJso
     from accounting_analytics.service.storage.store import Store
 
     with Store.open(database, create=False) as store:
-        print_rows(access_tokens.list_tokens(store, instance), as_json=as_json)
+        print_rows(access_tokens.list_tokens(store, instance), as_json=as_json, optional=_OPTIONAL)
 
 
 @tokens.command("revoke")
