@@ -186,21 +186,21 @@ def _is_readable(path: Path) -> bool:
 
 def _replace(path: Path, staged: Path) -> Path | None:
     """Put the staged file in the place of the database, and return the name under which the former one is kept."""
-    kept = unused_name(path, "before-restore") if path.exists() else None
+    name = unused_name(path, "before-restore")
+    kept = name if path.exists() else None
     with ExitStack() as resources:
+        if kept is not None and _is_readable(path):
+            resources.enter_context(exclusive_access(path))  # all that is committed is in the file itself then
+        else:  # it is missing, or damaged and kept as it is with its log
+            for beside in (wal_path, journal_path):
+                if beside(path).exists():
+                    os.link(beside(path), beside(name))
         if kept is not None:
-            if _is_readable(path):  # otherwise it is damaged, and kept as it is with its log
-                resources.enter_context(exclusive_access(path))
             os.link(path, kept)
-        log, journal = wal_path(path), journal_path(path)
-        name = kept or unused_name(path, "before-restore")
-        for beside in (wal_path, journal_path):
-            if beside(path).exists():
-                os.link(beside(path), beside(name))
         # a journal would be applied to the restored file; a log is not, which a start in between refuses
-        journal.unlink(missing_ok=True)
+        journal_path(path).unlink(missing_ok=True)
         staged.replace(path)
-        for stale in (log, shm_path(path)):
+        for stale in (wal_path(path), shm_path(path)):
             stale.unlink(missing_ok=True)
         sync_folder(path.absolute().parent)
     return kept

@@ -85,6 +85,7 @@ def test_restore_replaces_and_keeps(path, tmp_path):
     restored = restore(tmp_path / "backup", str(path))
     assert restored.kept == tmp_path / "books.db.before-restore"
     assert restored.checked.entries == 24
+    assert files(tmp_path) == {"books.db", "backup", "books.db.before-restore"}
     assert instances_of(path) == {"books", "others"}
     assert instances_of(restored.kept) == {"books", "others", "later"}
     assert restore(tmp_path / "backup", str(path)).kept == tmp_path / "books.db.before-restore.2"
