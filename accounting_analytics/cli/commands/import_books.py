@@ -27,12 +27,11 @@ def import_books(
     as_json: AsJson = False,
 ) -> None:
     """Import books from a file: either all of it or nothing."""
-    from accounting_analytics.service.bookkeeping.instances import choose_or_create_instance
+    from accounting_analytics.service.bookkeeping.instances import instance_to_fill
     from accounting_analytics.service.imports import import_books as imports
     from accounting_analytics.service.storage.store import Store
 
-    with Store.open(database) as store:
-        target = choose_or_create_instance(store, instance)
+    with Store.open(database) as store, instance_to_fill(store, instance) as target:
         summary = imports.import_books(
             store, target, file, time_zone=time_zone or "UTC", cash=cash or (), commodity=commodity
         )

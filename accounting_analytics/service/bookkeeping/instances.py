@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 from sqlalchemy import delete, func, insert, select, update
 
-from accounting_analytics.errors import ConfigurationError, InputError
+from accounting_analytics.errors import AccountingAnalyticsError, ConfigurationError, InputError
 from accounting_analytics.money import DEFAULT_SCALE, check_scale
 from accounting_analytics.periods import LOCALTIME, zone
 from accounting_analytics.service.auth.access_tokens import add_token
@@ -22,7 +23,7 @@ from accounting_analytics.service.wire.stored_values import now
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from sqlalchemy import ColumnElement, Connection, Table
@@ -107,8 +108,11 @@ def create_first_instance(
     return FirstInstance(instance.id, path)
 
 
-def choose_or_create_instance(store: Store, instance_id: str | None = None) -> str:
-    """Id of the given instance, of the only one, or of a new one in a database without any.
+@contextmanager
+def instance_to_fill(store: Store, instance_id: str | None = None) -> Iterator[str]:
+    """Give the id of the given instance, of the only one, or of a new one in a database without any.
+
+    A new one is deleted again, with its token file, if the block fails.
 
     Raises
     ------
@@ -116,7 +120,15 @@ def choose_or_create_instance(store: Store, instance_id: str | None = None) -> s
         The given one does not exist, or none is given and there are several.
     """
     created = create_first_instance(store, instance_id=instance_id)
-    return choose_instance(store, instance_id) if created is None else created.instance_id
+    if created is None:
+        yield choose_instance(store, instance_id)
+        return
+    try:
+        yield created.instance_id
+    except BaseException:
+        with suppress(AccountingAnalyticsError):  # the error of the block is the one to report
+            _delete_unused(store, created)
+        raise
 
 
 def choose_instance(store: Store, instance_id: str | None = None) -> str:
@@ -154,10 +166,8 @@ def set_tier(store: Store, instance_id: str, tier: int) -> None:
 
 def count_entries(store: Store, instance_id: str) -> int:
     """Journal entries of an instance."""
-    entries = tables.journal_entries.c
     with store.reading() as connection:
-        instance = read_instance(connection, instance_id)
-        return connection.execute(select(func.count()).where(entries.instance_pk == instance.pk)).scalar_one()
+        return _count_entries(connection, read_instance(connection, instance_id))
 
 
 def delete_instance(store: Store, instance_id: str) -> None:
@@ -169,10 +179,28 @@ def delete_instance(store: Store, instance_id: str) -> None:
         There is no such instance; nothing was changed.
     """
     with store.writing() as connection:
-        instance = read_instance(connection, instance_id)
-        for table in reversed(tables.metadata.sorted_tables):  # rows before those that they refer to
-            if table is not tables.settings:
-                connection.execute(delete(table).where(_belongs_to(table, instance.pk)))
+        _delete(connection, read_instance(connection, instance_id))
+
+
+def _delete_unused(store: Store, created: FirstInstance) -> None:
+    """Delete a new instance and its token file, unless another program has posted entries meanwhile."""
+    with store.writing() as connection:
+        instance = read_instance(connection, created.instance_id)
+        if _count_entries(connection, instance):
+            return
+        _delete(connection, instance)
+    created.token_file.unlink(missing_ok=True)
+
+
+def _count_entries(connection: Connection, instance: Instance) -> int:
+    query = select(func.count()).where(tables.journal_entries.c.instance_pk == instance.pk)
+    return connection.execute(query).scalar_one()
+
+
+def _delete(connection: Connection, instance: Instance) -> None:
+    for table in reversed(tables.metadata.sorted_tables):  # rows before those that they refer to
+        if table is not tables.settings:
+            connection.execute(delete(table).where(_belongs_to(table, instance.pk)))
 
 
 def _belongs_to(table: Table, instance_pk: int) -> ColumnElement[bool]:

@@ -64,6 +64,16 @@ def test_a_stopped_import_posts_nothing(tmp_path, number):
     assert (checked.entries, checked.findings) == (0, [])
 
 
+def test_a_refused_first_import_can_be_repeated(run, assert_refused, tmp_path):
+    """A new database gets its instance and token file from an import that succeeds: a refused one leaves neither."""
+    lines = PROJECT / "data/sample_lines.csv"
+    assert_refused(run("import", lines, "--database", "books.db"), 2, "declare it as cash")
+    assert not list(tmp_path.glob("*.token"))
+    cash = ("--cash", "assets:bank*", "--cash", "liabilities:card")
+    finished = run("import", lines, "--database", "books.db", "--instance", "acme", *cash, "--json")
+    assert json.loads(finished.stdout)["instance_id"] == "acme", finished.stderr
+
+
 def test_a_missing_file_creates_no_database(tmp_path, run_on_books):
     """A misspelt file is refused before a database is created for it."""
     assert "nofile.csv" in run_on_books("import", "nofile.csv", code=2).stderr
