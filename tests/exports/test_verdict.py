@@ -1,4 +1,4 @@
-"""How a report agrees with its line entries: the same a month at a time as for the whole period, in memory that does not grow."""
+"""How a report agrees with its line entries: month by month as for the whole period, in memory that does not grow."""
 
 from dataclasses import replace
 
