@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from accounting_analytics.cash_flow import recompute_cash_flow
 from accounting_analytics.errors import AccountingAnalyticsError
 from accounting_analytics.exports.star_schema.exported_books import LINES_OF_A_BATCH
-from accounting_analytics.reconciliation import reconcile
+from accounting_analytics.frame_columns import negated
+from accounting_analytics.reconciliation import COMPARED_FIELDS, have_same_lines, reconcile
 from accounting_analytics.schemas import CashFlowLines
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.exports.star_schema.exported_books import ExportedBooks
     from accounting_analytics.reconciliation import Reconciliation
-
-_COMPARED = ["line_id", "ledger_id", "amount", "datetime", "journal_entry_id"]
 
 
 def describe_agreement(books: ExportedBooks, least_lines: int = LINES_OF_A_BATCH) -> str:
@@ -52,12 +51,12 @@ def _compare_in_batches(books: ExportedBooks, least_lines: int) -> Reconciliatio
     with suppress(AccountingAnalyticsError):
         for batch in books.in_batches(least_lines):
             recomputed = _recompute(batch, balances)
-            flows = _lines_by_id(recomputed)
-            if recomputed.partial or not flows.equals(_lines_by_id(batch.report)):
+            flows = CashFlowLines.exact(recomputed.lines, scale=books.scale).frame
+            if recomputed.partial or not have_same_lines(batch.report.lines, flows, COMPARED_FIELDS):
                 return None
             sums.append(_sums_by_ledger(batch, flows))
             balances = recomputed.ending_balances
-            compared += flows.num_rows
+            compared += len(flows)
         whole = _recompute(books._replace(lines=pa.concat_tables(sums)), books.report.starting_balances)
         # the lines were compared above; those of the sums stand for them
         result = reconcile(replace(books.report, lines=whole.lines), whole)
@@ -78,17 +77,11 @@ def _recompute(books: ExportedBooks, starting_balances: pd.DataFrame) -> CashFlo
     )
 
 
-def _lines_by_id(report: CashFlowReport) -> pa.Table:
-    """Lines of a report, with what must be the same on both sides."""
-    lines = CashFlowLines.exact(report.lines, scale=report.scale).frame[_COMPARED]
-    return pa.Table.from_pandas(lines, preserve_index=False).sort_by("line_id")
-
-
-def _sums_by_ledger(books: ExportedBooks, flows: pa.Table) -> pa.Table:
+def _sums_by_ledger(books: ExportedBooks, flows: pd.DataFrame) -> pa.Table:
     """One journal entry with the sum of the lines of each cash ledger, and of the flows of each other ledger."""
     is_cash = pc.is_in(books.lines["ledger_id"], value_set=pa.array(books.cash_ledger_ids, pa.large_string()))
     cash = books.lines.filter(is_cash).select(["ledger_id", "signed_amount"])
-    others = pa.table({"ledger_id": flows["ledger_id"], "signed_amount": pc.negate(flows["amount"])})
+    others = pa.table({"ledger_id": flows["ledger_id"], "signed_amount": pa.array(negated(flows["amount"]))})
     sums = pa.concat_tables([cash, others]).group_by("ledger_id").aggregate([("signed_amount", "sum")])
     entry = pa.repeat(str(books.period.start_date), sums.num_rows)
     instant = pa.scalar(books.period.instants()[0].start, pa.timestamp("us", "UTC"))

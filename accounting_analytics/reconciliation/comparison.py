@@ -37,10 +37,13 @@ from accounting_analytics.reconciliation.result import TITLES, Comparison, Diffe
 from accounting_analytics.schemas import Differences
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.reconciliation.explanations import Amounts, Explain
+
+COMPARED_FIELDS = ("line_id", "ledger_id", "amount", "datetime", "journal_entry_id")
+"""Fields of a line that must be the same on both sides."""
 
 _SECOND = dt.timedelta(seconds=1)
 _IDS = pa.large_string()
@@ -179,6 +182,8 @@ def _compare_lines(
         count = len(reported.lines)
         note = f"The report was recomputed without lines (lines=False): {count} reported lines were not compared."
         return _Compared(Comparison("line", 0, 0, not_compared=count), [], [note])
+    if have_same_lines(reported.lines, recomputed.lines, (*COMPARED_FIELDS, "cash_flow_ledger_name")):
+        return _Compared(Comparison("line", len(reported.lines), 0), [], [])
     key, notes = ["line_id", "ledger_id"], []
     if _has_cash_side_ids(reported.lines, recomputed.lines, line_entries):
         key = ["journal_entry_id", "ledger_id"]
@@ -197,6 +202,15 @@ def _compare_lines(
     explainer = LineExplainer(reported, recomputed, changed, line_entries, names)
     differences = [_line_difference(pair, explainer.explain(pair)) for pair in changed]
     return _Compared(Comparison("line", len(joined), len(differences)), differences, notes)
+
+
+def have_same_lines(reported: pd.DataFrame, recomputed: pd.DataFrame, fields: Sequence[str]) -> bool:
+    """Whether two exact tables of lines are equal in these fields, in any order; a join takes ten times as long."""
+    first, second = (
+        pa.Table.from_pandas(lines[list(fields)], preserve_index=False).sort_by("line_id")
+        for lines in (reported, recomputed)
+    )
+    return bool(first.equals(second))
 
 
 def _has_cash_side_ids(reported: pd.DataFrame, recomputed: pd.DataFrame, line_entries: Any) -> bool:  # noqa: ANN401
