@@ -31,6 +31,13 @@ def connect_service(
             print_message("no time zone is configured, so the days are those of UTC")
 
 
+def configured_zone(time_zone: str | None) -> str:
+    """Zone of --time-zone, else the configured one, else UTC, for commands that open a database."""
+    from accounting_analytics.client.settings import load_settings
+
+    return load_settings(time_zone=time_zone)["time_zone"] or "UTC"
+
+
 @contextmanager
 def notebook_environment(profile: str | None, *, use_demo: bool) -> Iterator[dict[str, str]]:
     """Environment variables that connect a notebook to the configured service, or to the demo company."""

@@ -16,6 +16,7 @@ from accounting_analytics.cli.options import (
     TimeZone,
 )
 from accounting_analytics.cli.output import print_message, print_rows
+from accounting_analytics.cli.service_connection import configured_zone
 
 _OPTIONAL = ["before_ids", "after_ids", "operation", "transaction_id"]
 
@@ -40,7 +41,7 @@ def list_changes(
     from accounting_analytics.service.bookkeeping.instances import choose_instance
     from accounting_analytics.service.storage.store import Store
 
-    chosen = audit_log.ChangeFilter(transaction, modified_by, start_date, end_date, time_zone or "UTC")
+    chosen = audit_log.ChangeFilter(transaction, modified_by, start_date, end_date, configured_zone(time_zone))
     with Store.open(database, create=False) as store:
         changes, total = audit_log.list_changes(store, choose_instance(store, instance), chosen, limit=limit)
     print_rows(changes, as_json=as_json, optional=_OPTIONAL)

@@ -14,6 +14,7 @@ from accounting_analytics.cli.options import (
     TimeZone,
 )
 from accounting_analytics.cli.output import print_mapping, print_message
+from accounting_analytics.cli.service_connection import configured_zone
 
 
 def import_books(
@@ -33,7 +34,7 @@ def import_books(
 
     with Store.open(database) as store, instance_to_fill(store, instance) as target:
         summary = imports.import_books(
-            store, target, file, time_zone=time_zone or "UTC", cash=cash or (), commodity=commodity
+            store, target, file, time_zone=configured_zone(time_zone), cash=cash or (), commodity=commodity
         )
         name = store.name
     for note in summary.notes:

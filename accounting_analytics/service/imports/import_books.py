@@ -10,6 +10,7 @@ import pandas as pd
 from sqlalchemy import select
 
 from accounting_analytics.errors import PostingRefusedError
+from accounting_analytics.periods import local_date, zone
 from accounting_analytics.service.bookkeeping.new_ledgers import add_ledgers
 from accounting_analytics.service.bookkeeping.post_entries import PostedJournal
 from accounting_analytics.service.imports import hledger_csv, line_table
@@ -48,7 +49,7 @@ class ImportSummary:
     cash : tuple of str
         Accounts of the file that report cash flow.
     start_date, end_date : str
-        Days (in UTC) of the first and the last entry.
+        Days of the first and the last entry in the given time zone.
     notes : tuple of str
         What was left out, and why.
     """
@@ -137,6 +138,7 @@ def import_books(
             books = read(current)
         _check_not_imported(connection, instance, books, errors)
         _post(connection, instance, books, errors)
+    instants, local = [entry.datetime for entry in books.entries], zone(time_zone)
     return ImportSummary(
         file=file.name,
         instance_id=instance.id,
@@ -144,8 +146,8 @@ def import_books(
         lines=books.line_count,
         ledgers=len(books.ledgers),
         cash=books.cash,
-        start_date=min(entry.datetime for entry in books.entries).date().isoformat(),
-        end_date=max(entry.datetime for entry in books.entries).date().isoformat(),
+        start_date=local_date(min(instants), local).isoformat(),
+        end_date=local_date(max(instants), local).isoformat(),
         notes=books.notes,
     )
 

@@ -1,5 +1,6 @@
 """Imports of books from the command line."""
 
+import datetime as dt
 import json
 import signal
 import subprocess
@@ -41,6 +42,19 @@ def test_hledger_csv(run, tmp_path):
     (token,) = tmp_path.glob("*.token")
     assert token.stat().st_mode & 0o777 == 0o600
     assert token.read_text().strip() not in finished.stdout + finished.stderr
+
+
+def test_days_are_those_of_the_configured_zone(run, tmp_path):
+    """A bare date is a day of the zone that the environment names, and so are the days that are printed."""
+    rows = "e1,2025-01-02,Sale,assets:bank,debit,1\ne1,2025-01-02,Sale,income:sales,credit,1\n"
+    (tmp_path / "lines.csv").write_text(HEADER + rows)
+    zone = {"ACCOUNTING_ANALYTICS_TIME_ZONE": "Pacific/Auckland"}
+    command = ("import", "lines.csv", "--database", "books.db", "--cash", "assets:bank", "--json")
+    summary = json.loads(run(*command, **zone).stdout)
+    assert (summary["start_date"], summary["end_date"]) == ("2025-01-02", "2025-01-02")
+    with Store.open(tmp_path / "books.db") as store, store.reading() as connection:
+        (instant,) = connection.exec_driver_sql("select datetime from journal_entries").scalars()
+    assert instant == dt.datetime(2025, 1, 1, 23, tzinfo=dt.UTC).timestamp() * 1_000_000
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
