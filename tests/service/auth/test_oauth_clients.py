@@ -2,7 +2,7 @@
 
 import base64
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from urllib.parse import urlencode
 
 import httpx
@@ -165,7 +165,7 @@ def test_waiting_token_requests_do_not_block_changes(tmp_path, monkeypatch):
             tokens = [
                 pool.submit(httpx.post, f"{service.base_url}/oauth/token", data=form, timeout=30) for _ in range(6)
             ]
-            time.sleep(1)
+            assert next(as_completed(tokens)).result().status_code == 503
             change = pool.submit(httpx.post, f"{service.base_url}/v0/ledgers", json=body, headers=headers, timeout=30)
             time.sleep(1)
         assert change.result().status_code == 201
