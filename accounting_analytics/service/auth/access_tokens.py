@@ -10,7 +10,7 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import ColumnElement, Connection, insert, or_, select
+from sqlalchemy import Connection, bindparam, insert, or_, select
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.service.auth.stored_credentials import find_instance, hash_secret, list_rows, revoke
@@ -29,6 +29,16 @@ MAX_LIFETIME = 10 * 365 * 86_400
 
 _MICROSECONDS_PER_SECOND = 1_000_000
 _TOKENS = tables.tokens.c
+
+HAS_NOT_EXPIRED = or_(_TOKENS.expires_at.is_(None), _TOKENS.expires_at > bindparam("now"))
+"""Condition that a token has not expired at the microsecond `now`."""
+
+# built once: every request needs it
+_VALID_TOKEN = (
+    select(*INSTANCE_COLUMNS, _TOKENS.secret_hash)
+    .join_from(tables.tokens, tables.instances)
+    .where(_TOKENS.key == bindparam("key"), _TOKENS.revoked_at.is_(None), HAS_NOT_EXPIRED)
+)
 
 
 @dataclass(frozen=True)
@@ -114,12 +124,7 @@ def instance_of_token(connection: Connection, token: str) -> Instance | None:
     key, _, secret = token.partition(".")
     if not is_valid_id(key):
         return None
-    query = (
-        select(*INSTANCE_COLUMNS, _TOKENS.secret_hash)
-        .join_from(tables.tokens, tables.instances)
-        .where(_TOKENS.key == key, _TOKENS.revoked_at.is_(None), has_not_expired())
-    )
-    return find_instance(connection, query, secret)
+    return find_instance(connection, _VALID_TOKEN, {"key": key, "now": now()}, secret)
 
 
 def add_token(
@@ -158,8 +163,3 @@ def check_lifetime(seconds: float) -> float:
         msg = f"a lifetime is more than 0 and at most {MAX_LIFETIME} seconds, not {seconds}; nothing was issued"
         raise InputError(msg)
     return seconds
-
-
-def has_not_expired() -> ColumnElement[bool]:
-    """Condition that a token has not expired."""
-    return or_(_TOKENS.expires_at.is_(None), _TOKENS.expires_at > now())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import Connection, and_, delete, insert, select, update
 
-from accounting_analytics.service.auth.access_tokens import add_token, has_not_expired
+from accounting_analytics.service.auth.access_tokens import HAS_NOT_EXPIRED, add_token
 from accounting_analytics.service.auth.stored_credentials import find_instance, hash_secret, list_rows, revoke
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import INSTANCE_COLUMNS
@@ -111,7 +111,7 @@ def issue_client_token(connection: Connection, client_id: str, client_secret: st
     instance = _instance_of_client(connection, client_id, client_secret)
     if instance is None:
         return None
-    connection.execute(delete(tables.tokens).where(_TOKENS.client_id == client_id, ~has_not_expired()))
+    connection.execute(delete(tables.tokens).where(_TOKENS.client_id == client_id, ~HAS_NOT_EXPIRED), {"now": now()})
     return add_token(connection, instance.pk, lifetime=lifetime, client_id=client_id)
 
 
@@ -124,4 +124,4 @@ def _instance_of_client(connection: Connection, client_id: str, client_secret: s
         .join_from(tables.clients, tables.instances)
         .where(_CLIENTS.client_id == client_id, _CLIENTS.revoked_at.is_(None))
     )
-    return find_instance(connection, query, client_secret)
+    return find_instance(connection, query, {}, client_secret)

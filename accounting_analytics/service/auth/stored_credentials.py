@@ -13,6 +13,8 @@ from accounting_analytics.service.storage import tables
 from accounting_analytics.service.wire.stored_values import Instance, instant, now
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from accounting_analytics.service.storage.store import Store
 
 _INSTANTS = frozenset({"created_at", "expires_at", "revoked_at"})
@@ -23,9 +25,9 @@ def hash_secret(secret: str) -> bytes:
     return sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
-def find_instance(connection: Connection, query: Any, secret: str) -> Instance | None:  # noqa: ANN401 (a select of any columns)
+def find_instance(connection: Connection, query: Any, parameters: Mapping[str, Any], secret: str) -> Instance | None:  # noqa: ANN401 (a select of any columns)
     """Instance of the row that `query` finds, if the secret matches the row's hash."""
-    found = connection.execute(query).mappings().first()
+    found = connection.execute(query, parameters).mappings().first()
     # compared in constant time, and also when no row was found
     expected = found["secret_hash"] if found else bytes(sha256().digest_size)
     if not hmac.compare_digest(hash_secret(secret), expected) or found is None:

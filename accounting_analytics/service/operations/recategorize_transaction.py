@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from msgspec.structs import asdict
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service.operations.ledger_lookup import find_ledger, not_found
@@ -33,6 +33,36 @@ BY_USER = "user"
 _LINES = tables.line_entries.c
 _ENTRIES = tables.journal_entries.c
 _TRANSACTIONS = tables.transactions.c
+
+# Built once: building a statement takes longer than executing it.
+_OWN_LINE = (
+    select(*COLUMNS)
+    .join_from(tables.transactions, tables.line_entries, _LINES.pk == _TRANSACTIONS.line_entry_pk)
+    .join(tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
+    .where(
+        _TRANSACTIONS.instance_pk == bindparam("instance"),
+        _TRANSACTIONS.id == bindparam("transaction"),
+        _LINES.ledger_pk == bindparam("ledger"),
+    )
+)
+_LINES_OF_ENTRY = (
+    select(
+        _LINES.pk,
+        _LINES.id,
+        _LINES.debit_credit,
+        _LINES.ledger_pk,
+        tables.ledgers.c.id.label("ledger_id"),
+        tables.ledgers.c.name.label("ledger_name"),
+        tables.ledgers.c.report_cash_flow,
+        _TRANSACTIONS.id.label("transaction_id"),
+    )
+    .join_from(tables.line_entries, tables.ledgers, tables.ledgers.c.pk == _LINES.ledger_pk)
+    .outerjoin(tables.transactions, _TRANSACTIONS.line_entry_pk == _LINES.pk)
+    .where(_LINES.journal_entry_pk == bindparam("entry"))
+    .order_by(_LINES.pk)
+)
+_MOVE_LINES = update(tables.line_entries).where(_LINES.pk.in_(bindparam("lines", expanding=True)))
+_SET_METHOD = update(tables.transactions).where(_TRANSACTIONS.line_entry_pk == bindparam("line"))
 
 
 def recategorize_transaction(
@@ -94,17 +124,8 @@ def _recategorized(
 
 
 def _own_line(connection: Connection, instance: Instance, ledger: StoredLedger, transaction_id: str) -> LineEntryRow:
-    query = (
-        select(*COLUMNS)
-        .join_from(tables.transactions, tables.line_entries, _LINES.pk == _TRANSACTIONS.line_entry_pk)
-        .join(tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
-        .where(
-            _TRANSACTIONS.instance_pk == instance.pk,
-            _TRANSACTIONS.id == transaction_id,
-            _LINES.ledger_pk == ledger.pk,
-        )
-    )
-    row = connection.execute(query).first() if is_valid_id(transaction_id) else None
+    parameters = {"instance": instance.pk, "transaction": transaction_id, "ledger": ledger.pk}
+    row = connection.execute(_OWN_LINE, parameters).first() if is_valid_id(transaction_id) else None
     if row is None:
         resource = "transaction"
         raise not_found(resource)
@@ -117,24 +138,7 @@ def _opposing(lines: Sequence[AnyRow], own: LineEntryRow) -> list[AnyRow]:
 
 def _lines(connection: Connection, entry_key: int) -> Sequence[AnyRow]:
     """All lines of an entry, in the order they were posted."""
-    return connection.execute(
-        select(
-            _LINES.pk,
-            _LINES.id,
-            _LINES.debit_credit,
-            _LINES.high,
-            _LINES.low,
-            _LINES.ledger_pk,
-            tables.ledgers.c.id.label("ledger_id"),
-            tables.ledgers.c.name.label("ledger_name"),
-            tables.ledgers.c.report_cash_flow,
-            _TRANSACTIONS.id.label("transaction_id"),
-        )
-        .join_from(tables.line_entries, tables.ledgers, tables.ledgers.c.pk == _LINES.ledger_pk)
-        .outerjoin(tables.transactions, _TRANSACTIONS.line_entry_pk == _LINES.pk)
-        .where(_LINES.journal_entry_pk == entry_key)
-        .order_by(_LINES.pk)
-    ).all()
+    return connection.execute(_LINES_OF_ENTRY, {"entry": entry_key}).all()
 
 
 def _chosen(opposing: list[AnyRow], category_ledger_id: str | None) -> list[AnyRow]:
@@ -167,11 +171,8 @@ def _target(connection: Connection, instance: Instance, target_id: str, lines: S
 
 
 def _move(connection: Connection, own: LineEntryRow, moving: list[AnyRow], target: StoredLedger) -> None:
-    keys = [line.pk for line in moving]
-    connection.execute(update(tables.line_entries).where(_LINES.pk.in_(keys)).values(ledger_pk=target.pk))
-    connection.execute(
-        update(tables.transactions).where(_TRANSACTIONS.line_entry_pk == own.pk).values(categorization_method=BY_USER)
-    )
+    connection.execute(_MOVE_LINES, {"lines": [line.pk for line in moving], "ledger_pk": target.pk})
+    connection.execute(_SET_METHOD, {"line": own.pk, "categorization_method": BY_USER})
 
 
 def _audit_row(
