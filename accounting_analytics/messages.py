@@ -19,7 +19,7 @@ def join_ids(ids: Iterable[object], *, limit: int = _MAX_IDS) -> str:
     """First few ids in sorted order, and how many more there are: ``a, b and 3 more``."""
     texts = sorted(map(str, ids))
     more = len(texts) - limit
-    return ", ".join(texts[:limit]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(texts[:limit]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def first_lines(lines: Sequence[str], *, limit: int = _MAX_LISTED) -> list[str]:

@@ -131,7 +131,7 @@ def combine_proposals(*proposals: pd.DataFrame) -> pd.DataFrame:
     earlier = dict.fromkeys(note for one in proposals for note in notes(one))
     combined.attrs["notes"] = (
         *earlier,
-        *([f"{replaced} proposal(s) were replaced by later ones."] if replaced else []),
+        *([f"{replaced:,} proposal(s) were replaced by later ones."] if replaced else []),
     )
     return combined
 
@@ -216,7 +216,7 @@ def _find(chart: Categories, category: str, key: str) -> str:
 
 def _notes(count: int, decided: int) -> Iterator[str]:
     if count > decided:
-        yield f"{count - decided} of {count} transaction(s) are not decided by hand."
+        yield f"{count - decided:,} of {count:,} transaction(s) are not decided by hand."
 
 
 def _parent_notes(decisions: Mapping[str, str], decidable: Decidable, chart: Categories) -> Iterator[str]:
@@ -254,10 +254,10 @@ def _changed_groups(decisions: Decisions, decidable: Decidable, queue: pd.DataFr
         rows = decidable.groups[key]
         amount = total(parts.loc[rows])
         if amount != before:
-            yield f"{quote(key)} ({len(rows)} transaction(s), {format_amount(amount)}, was {format_amount(before)})"
+            yield f"{quote(key)} ({len(rows):,} transaction(s), {format_amount(amount)}, was {format_amount(before)})"
 
 
 def _first(texts: list[str]) -> str:
     """List the first texts, and count the others."""
     more = len(texts) - _MAX_LISTED
-    return f"{', '.join(texts[:_MAX_LISTED])}{f' and {more} more' if more > 0 else ''}"
+    return f"{', '.join(texts[:_MAX_LISTED])}{f' and {more:,} more' if more > 0 else ''}"

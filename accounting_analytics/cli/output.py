@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import fields
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -91,6 +93,13 @@ def print_message(message: str) -> None:
     from accounting_analytics.messages import printable
 
     typer.echo(printable(message), err=True)
+
+
+def command_line(*words: object, **options: object) -> str:
+    """Write a command to run next, quoted for a shell, with those options that are not None or False."""
+    given = [(f"--{name.replace('_', '-')}", value) for name, value in options.items() if value not in {None, False}]
+    flags = [[name] if value is True else [name, str(value)] for name, value in given]
+    return shlex.join(["accounting-analytics", *map(str, words), *chain(*flags)])
 
 
 def print_rows(rows: Sequence[Any], *, as_json: bool, optional: Sequence[str] = ()) -> None:

@@ -25,6 +25,11 @@ _COLUMNS = {
     "transaction_id": "transaction_id",
 }
 _REASON_COLUMNS = ("transaction_id", "outcome", "reason")
+_NEXT_STEPS = {
+    "unknown": "verify with --journal shows after 60 seconds whether unknown items were carried out",
+    "changed_elsewhere": "applying again does not change items that were changed elsewhere, a new plan does",
+}
+_WORTH_APPLYING_AGAIN = frozenset({"not_done", "unknown", "refused"})
 
 
 def print_outcomes(plan: Plan, outcomes: pd.DataFrame, *, by: str, time_zone: str, limit: int | None) -> None:
@@ -86,9 +91,10 @@ def require_done(outcomes: pd.DataFrame) -> None:
     """
     summary = summarize(outcomes)
     if not outcomes["outcome"].isin(["done", "already_done"]).all():
-        later = ""
-        if (outcomes["outcome"] == "unknown").any():
-            later = "verify with --journal shows after 60 seconds whether unknown items were carried out; "
-        msg = f"not all items are done: {summary}; {later}it is safe to apply the rest again with the same journal"
+        found = set(outcomes["outcome"])
+        steps = [step for outcome, step in _NEXT_STEPS.items() if outcome in found]
+        if not found.isdisjoint(_WORTH_APPLYING_AGAIN):
+            steps.append("it is safe to apply the rest again with the same journal")
+        msg = "; ".join([f"not all items are done: {summary}", *steps])
         raise RecategorizationIncompleteError(msg)
     print_message(summary)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import accounting_analytics as aa
-from accounting_analytics.cli.output import print_mapping, print_message
+from accounting_analytics.cli.output import command_line, print_mapping, print_message
 from accounting_analytics.cli.plan_outcomes import print_outcomes, require_done, summarize
 from accounting_analytics.cli.plan_tables import print_cost, print_ledgers, print_verdict, totals_tables
 
@@ -27,13 +27,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a plan is run: its journal, the name for the audit log, the time zone, and which changes are made."""
+    """How a plan is run: its journal, the name for the audit log, the time zone, which changes are made, and where."""
 
     journal: Path
     modified_by: str | None
     time_zone: str
     confirm: bool
     allow_irreversible: bool = False
+    profile: str | None = None
+    use_demo: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,10 +86,22 @@ def print_run(
     else:
         _print_tables(run, change, by, limit)
     if not run.options.confirm:
-        print_message(f"dry run, nothing was sent: {summarize(run.outcomes)}; add --confirm to change the books")
+        changes = (run.outcomes["outcome"] == "would_change").any()
+        following = "add --confirm to change the books" if changes else "--confirm would change nothing"
+        print_message(f"dry run, nothing was sent: {summarize(run.outcomes)}; {following}")
         return
+    _print_undo(run)
     require_planned_change(change, run.outcomes)
     require_done(run.outcomes)
+
+
+def _print_undo(run: PlanRun) -> None:
+    """Print how to take a run back, unless it changed nothing, or the books end with the command."""
+    options = run.options
+    if not options.use_demo and (run.outcomes["outcome"] == "done").any():
+        journal = options.journal.with_name(f"undo-{options.journal.name}")
+        following = command_line("undo", options.journal, journal=journal, profile=options.profile)
+        print_message(f"to take back what this run changed: {following}")
 
 
 def _print_tables(run: PlanRun, change: ReportChange, by: str, limit: int | None) -> None:

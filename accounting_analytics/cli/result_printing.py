@@ -108,6 +108,8 @@ def _cell(value: object) -> str:
         return ""
     if isinstance(value, Decimal):
         return format_amount(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
     if isinstance(value, dt.datetime):
         return value.isoformat(sep=" ", timespec="seconds").replace("+00:00", "Z")
     if hasattr(value, "tolist"):

@@ -30,7 +30,7 @@ from accounting_analytics.errors import (
     with_context,
 )
 from accounting_analytics.progress import progress_bar
-from accounting_analytics.recategorization.apply_journal import open_journal
+from accounting_analytics.recategorization.apply_journal import open_journal, read_earlier_attempts
 from accounting_analytics.recategorization.category_check import category_names, unusable_categories
 from accounting_analytics.recategorization.current_categories import read_categories, require_no_cash
 from accounting_analytics.recategorization.outcomes import (
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.recategorization.apply_journal import ApplyJournal
+    from accounting_analytics.recategorization.apply_journal import ApplyJournal, Attempts
     from accounting_analytics.recategorization.current_categories import Categories
     from accounting_analytics.recategorization.plan import Plan, PlanItem
 
@@ -58,7 +58,10 @@ _STOPPING = (AuthenticationError, PermissionDeniedError)
 _NOT_CHANGED_STATUSES = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.INSUFFICIENT_STORAGE})
 """Statuses of a service that has certainly changed nothing, and may accept the change later."""
 _AFTER_DONE = {
-    "would_change": Outcome("changed_elsewhere", "done in an earlier run with this journal, and changed back since"),
+    "would_change": Outcome(
+        "changed_elsewhere",
+        "done in an earlier run with this journal, and changed back since; a run with a new journal changes it again",
+    ),
     "unknown": Outcome("already_done"),
 }
 _BATCH_SIZE = 100
@@ -92,7 +95,8 @@ def apply_plan(
         What to change.
     journal : path
         File that records each change before it is sent. The same journal resumes an interrupted run: changes that are
-        done are not sent again, and changes that were reverted are left alone. A dry run does not write it.
+        done are not sent again, and changes that were reverted are left alone. A dry run reads it, and does not write
+        it.
     confirm : bool
         Change the books.
     modified_by : str, optional
@@ -136,11 +140,13 @@ def apply_plan(
     to_path(journal, "journal")
     plan.require_instance(client.instance_id)
     items = plan.items
+    earlier = read_earlier_attempts(journal, plan.plan_id, instance_id=client.instance_id)
     require_no_cash(client, items)
     guards = _Guards(unusable_categories(client, items), None if allow_irreversible else joining_items(items))
     if not confirm or not items:
         categories = read_categories(client, items)
-        return outcomes_frame(items, guards.refuse(classify_outcomes(items, categories), categories))
+        found = classify_outcomes(items, categories, filter(earlier.has_done, items))
+        return outcomes_frame(items, guards.refuse(_after_earlier_runs(found, earlier), categories))
     names = category_names(client, [item.category_ledger_id for item in items], items)
     with (
         open_journal(journal, plan.plan_id, instance_id=client.instance_id, base_url=client.base_url) as opened,
@@ -275,12 +281,7 @@ class _Run:
         self._categories = self._read_categories(items)
         found = classify_outcomes(items, self._categories, self._done(items))
         self._journal_completed(found)
-        found |= {
-            item: _AFTER_DONE[result.outcome]
-            for item, result in found.items()
-            if result.outcome in _AFTER_DONE and self._journal.has_done(item)
-        }
-        found = self._guards.refuse(found, self._categories)
+        found = self._guards.refuse(_after_earlier_runs(found, self._journal.earlier_attempts), self._categories)
         self._pending |= {item for item, result in found.items() if result.outcome == "would_change"}
         return found | {item: self._known(item, found[item]) for item in items if found[item].outcome == "refused"}
 
@@ -392,6 +393,14 @@ class _Run:
         if item not in self._journal.earlier_attempts:
             return outcome
         return outcome._replace(reason="; ".join(filter(None, [_SENT_AGAIN, outcome.reason])))
+
+
+def _after_earlier_runs(found: Mapping[PlanItem, Outcome], earlier: Attempts) -> dict[PlanItem, Outcome]:
+    """Outcomes that consider what earlier runs with the journal have done."""
+    return {
+        item: _AFTER_DONE.get(result.outcome, result) if earlier.has_done(item) else result
+        for item, result in found.items()
+    }
 
 
 def _batches(items: list[PlanItem]) -> Iterator[list[PlanItem]]:

@@ -123,10 +123,6 @@ class ApplyJournal:
         self.attempts = Attempts(events)
         self.path = path
 
-    def has_done(self, item: PlanItem) -> bool:
-        """Whether an earlier run with this journal completed the item."""
-        return self.earlier_attempts.has_done(item)
-
     def append(self, event: str, item: PlanItem | None = None, **fields: Any) -> None:  # noqa: ANN401 (any JSON value)
         """Append an event; it survives a crash of this program, and after :meth:`sync` a crash of the machine.
 
@@ -195,11 +191,22 @@ def read_attempts(path: str | Path, plan_id: str, *, instance_id: str) -> Attemp
         The file does not exist, is not a journal, or belongs to another plan or instance.
     """
     file = to_path(path, "journal")
-    content = _read_content(file)
-    if not content:
+    if not _read_content(file):
         msg = f"the journal {file} does not exist or is empty; pass the journal that the plan was applied with, or none"
         raise PlanError(msg)
-    events = _parse_events(content, file)
+    return read_earlier_attempts(file, plan_id, instance_id=instance_id)
+
+
+def read_earlier_attempts(path: str | Path, plan_id: str, *, instance_id: str) -> Attempts:
+    """Read the attempts of all runs with a journal; there are none if it does not exist yet.
+
+    Raises
+    ------
+    PlanError
+        The file is not a journal, or belongs to another plan or instance.
+    """
+    file = to_path(path, "journal")
+    events = _parse_events(_read_content(file), file)
     _require_same_plan(events, file, plan_id=plan_id, instance_id=instance_id)
     return Attempts(events)
 
@@ -274,7 +281,7 @@ def _parse_events(content: bytes, file: Path) -> list[dict[str, Any]]:
     known = [event for event in events if event is not None]
     if not known:
         if content.strip() and not _HEADER_STARTS.startswith(content.strip()[: len(_HEADER_STARTS)]):
-            msg = f"{file} is not a journal; choose a new file"
+            msg = f"{file} is not a journal of a run; name its journal, or a new file for a first run"
             raise PlanError(msg)
         return []  # new, or truncated before any change was sent
     for number, (line, event) in enumerate(zip(lines, events, strict=True), start=1):
@@ -302,7 +309,10 @@ def _require_same_plan(events: list[dict[str, Any]], file: Path, *, plan_id: str
     header = events[0]
     _require_known_format(header, file)
     if header.get("plan_id") != plan_id:
-        msg = f"the journal {file} belongs to another plan ({header.get('plan_id')}); choose a new file for this plan"
+        msg = (
+            f"the journal {file} belongs to another plan ({header.get('plan_id')}), not to {plan_id}; name the journal "
+            "of this plan, or a new file for its first run"
+        )
         raise PlanError(msg)
     _require_same_instance(events, file, instance_id=instance_id)
 

@@ -304,14 +304,14 @@ class Plan:
         ]
         if absent:
             yield (
-                f"{len(absent)} of {len(self)} item(s) change nothing in the report of {report.period}, because their "
-                f"lines are outside the period or no longer have the expected category: {join_ids(absent)}."
+                f"{len(absent):,} of {len(self):,} item(s) change nothing in the report of {report.period}, because "
+                f"their lines are outside the period or no longer have the expected category: {join_ids(absent)}."
             )
         merging = [item.transaction_id for item in joining_items(self.items)]
         if merging:
             yield (
-                f"{len(merging)} of {len(self)} item(s) join a part of a split with another part; the parts cannot be "
-                f"distinguished afterwards, so this cannot be undone: {join_ids(merging)}. They are refused unless "
+                f"{len(merging):,} of {len(self):,} item(s) join a part of a split with another part; the parts cannot "
+                f"be distinguished afterwards, so this cannot be undone: {join_ids(merging)}. They are refused unless "
                 "allow_irreversible is set (--allow-irreversible)."
             )
 

@@ -252,7 +252,7 @@ def _left_out_notes(left_out: Mapping[SentChange, Outcome], count: int) -> Itera
     for change, reason in left_out.items():
         ids[reason.outcome].append(change.transaction_id)
     for outcome, transactions in ids.items():
-        yield f"{len(transactions)} of {count} change(s) are left out: {_WHY[outcome]}: {join_ids(transactions)}."
+        yield f"{len(transactions):,} of {count:,} change(s) are left out: {_WHY[outcome]}: {join_ids(transactions)}."
 
 
 def _name_notes(undone: Sequence[SentChange], names: Mapping[str, str]) -> Iterator[str]:

@@ -90,3 +90,6 @@ def test_message_of_incomplete_outcomes(capsys, plan):
         RecategorizationIncompleteError, match="1 unknown; verify with --journal shows after 60 seconds"
     ):
         require_done(outcomes(plan, txn_03=("unknown", "")))
+    with pytest.raises(RecategorizationIncompleteError) as caught:
+        require_done(outcomes(plan, txn_03=("changed_elsewhere", "")))
+    assert str(caught.value).endswith("not change items that were changed elsewhere, a new plan does")

@@ -24,6 +24,23 @@ def test_dry_run_sends_nothing(books, build, plan, tmp_path):
     assert books.audit() == []
 
 
+def test_dry_run_considers_the_journal(books, plan, tmp_path):
+    """A dry run predicts what a run with the same journal does: what was undone since is left alone."""
+    journal = tmp_path / "journal"
+    aa.apply_plan(books.client, plan, journal=journal, confirm=True)
+    content = journal.read_bytes()
+    undo = aa.undo_plan(books.client, journal)
+    with pytest.raises(PlanError, match=f"belongs to another plan .{plan.plan_id}., not to {undo.plan_id}"):
+        aa.apply_plan(books.client, undo, journal=journal)
+    aa.apply_plan(books.client, undo, journal=tmp_path / "undo", confirm=True)
+    dry = aa.apply_plan(books.client, plan, journal=journal)
+    assert set(dry["outcome"]) == {"changed_elsewhere"}
+    assert "a run with a new journal" in dry["reason"].iloc[0]
+    assert journal.read_bytes() == content
+    pd.testing.assert_frame_equal(dry, aa.apply_plan(books.client, plan, journal=journal, confirm=True))
+    assert set(aa.apply_plan(books.client, plan, journal=tmp_path / "new")["outcome"]) == {"would_change"}
+
+
 @pytest.mark.parametrize("confirm", ["False", "True", 1, None])
 def test_confirm_must_be_a_boolean(books, plan, tmp_path, confirm):
     """Text such as "False" from a notebook parameter is refused."""

@@ -58,20 +58,20 @@ def test_last_event_decides(tmp_path, item):
     """An item is done if its last event says so; a later "not_done" revokes it."""
     path = tmp_path / "journal"
     with open_journal(path, "p", **SERVICE) as journal:
-        assert not journal.has_done(item)
+        assert not journal.earlier_attempts.has_done(item)
         journal.append("intent", item)
     with open_journal(path, "p", **SERVICE) as journal:
-        assert not journal.has_done(item)
+        assert not journal.earlier_attempts.has_done(item)
         journal.append("answer", item)
     with open_journal(path, "p", **SERVICE) as journal:
-        assert journal.has_done(item)
+        assert journal.earlier_attempts.has_done(item)
         journal.append("outcome", item, outcome="not_done", reason="")
     with open_journal(path, "p", **SERVICE) as journal:
-        assert not journal.has_done(item)
+        assert not journal.earlier_attempts.has_done(item)
         journal.append("outcome", item, outcome="done", reason="")
     with open_journal(path, "p", **SERVICE) as journal:
-        assert journal.has_done(item)
-        assert not journal.has_done(item._replace(updated_category_ledger_id="rent"))
+        assert journal.earlier_attempts.has_done(item)
+        assert not journal.earlier_attempts.has_done(item._replace(updated_category_ledger_id="rent"))
 
 
 @pytest.mark.parametrize("cut", [1, 10, 16, 20, 100])
@@ -97,12 +97,12 @@ def test_truncated_lines_are_skipped(tmp_path, item):
     path = tmp_path / "journal"
     for number in range(3):
         with open_journal(path, "p", **SERVICE) as journal:
-            assert journal.has_done(item) == (number > 0)
+            assert journal.earlier_attempts.has_done(item) == (number > 0)
             journal.append("answer", item)
         with path.open("ab") as file:
             file.write(b'{"event": "int\xff')
     with open_journal(path, "p", **SERVICE) as journal:
-        assert journal.has_done(item)
+        assert journal.earlier_attempts.has_done(item)
     assert path.read_bytes().count(b"\xff") == 3
 
 

@@ -49,5 +49,6 @@ def apply(
         raise PlanError(msg)
     with connect_service(profile, use_demo=use_demo) as (client, zone):
         planned = resolve_plan(client, file, zone)
-        run = run_plan(client, planned, RunOptions(journal, modified_by, zone, confirm, allow_irreversible))
+        options = RunOptions(journal, modified_by, zone, confirm, allow_irreversible, profile, use_demo)
+        run = run_plan(client, planned, options)
     print_run(run, limit=None if all_rows else limit, as_json=as_json, by=by)

@@ -81,7 +81,8 @@ def categorize(
             print_message(note)
         if not as_json:
             left.print(len(queue), rows)
-        run = run_plan(client, plan, RunOptions(file, modified_by, zone, confirm)) if len(plan) else None
+        run_options = RunOptions(file, modified_by, zone, confirm, profile=profile, use_demo=use_demo)
+        run = run_plan(client, plan, run_options) if len(plan) else None
     if run is not None:
         print_run(run, limit=rows, as_json=as_json, others=left.tables)
     else:
@@ -163,5 +164,4 @@ def _saved_plan(plan: Plan, journal: Path, *, confirm: bool) -> Plan:
     if confirm and len(plan):
         plan.save(file)
         print_message(f"the plan is {file}, the journal {journal}")
-        print_message(f"to take it back: accounting-analytics undo {journal} --journal NEW")
     return plan

@@ -22,7 +22,7 @@ from accounting_analytics.cli.options import (
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import MAX_ROWS, print_frame, print_message, print_notes
+from accounting_analytics.cli.output import MAX_ROWS, command_line, print_frame, print_message, print_notes
 from accounting_analytics.cli.plan_tables import print_cost, print_totals
 from accounting_analytics.cli.proposal_sources import ProposalSources
 from accounting_analytics.cli.service_connection import connect_service
@@ -71,9 +71,13 @@ def plan(
         planned = aa.plan_recategorization(proposals, ledgers=ledgers, instance_id=client.instance_id)
     print_notes(proposals)
     planned.save(output)
-    next_command = f"preview {output} --start-date {start_date} --end-date {end_date}{' --demo' if use_demo else ''}"
-    print_cost(planned)
-    print_message(f"{len(planned):,} items written to {output}; check it, then: accounting-analytics {next_command}")
+    if len(planned):
+        print_cost(planned)
+        days = {"start_date": start_date, "end_date": end_date, "time_zone": time_zone}
+        following = command_line("preview", output, **days, profile=profile, demo=use_demo)
+        print_message(f"{len(planned):,} items written to {output}; check it, then: {following}")
+    else:
+        print_message(f"{output} has no items: the rules and decisions fit no uncategorized transaction of the period")
     if as_json:
         print_frame(planned.frame, as_json=True)
     elif all_rows:

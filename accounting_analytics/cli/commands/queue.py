@@ -22,7 +22,14 @@ from accounting_analytics.cli.options import (
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import MAX_ROWS, print_first_rows, print_mapping, print_message, print_notes
+from accounting_analytics.cli.output import (
+    MAX_ROWS,
+    command_line,
+    print_first_rows,
+    print_mapping,
+    print_message,
+    print_notes,
+)
 from accounting_analytics.cli.service_connection import connect_service
 from accounting_analytics.cli.transaction_tables import count_names, print_transactions, queue_tables
 from accounting_analytics.messages import shorten
@@ -88,11 +95,17 @@ def queue(
         _print_groups(groups, len(uncategorized), limit)
     if output is not None:
         _write(uncategorized, output, zone, all_rows=all_rows)
-        days = f"--start-date {start_date} --end-date {end_date}{' --demo' if use_demo else ''}"
-        print_message(
-            f"fill in its column category with ids, unique names or paths of ledgers, then: accounting-analytics plan "
-            f"--decisions {output} {days} --output plan.csv"
+        following = command_line(
+            "plan",
+            decisions=output,
+            output="plan.csv",
+            start_date=start_date,
+            end_date=end_date,
+            time_zone=time_zone,
+            profile=profile,
+            demo=use_demo,
         )
+        print_message(f"fill in its column category with ids, unique names or paths of ledgers, then: {following}")
 
 
 def _write(uncategorized: pd.DataFrame, output: Path, zone: str, *, all_rows: bool) -> None:

@@ -22,7 +22,14 @@ from accounting_analytics.cli.options import (
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import MAX_ROWS, print_first_rows, print_frame, print_message, print_notes
+from accounting_analytics.cli.output import (
+    MAX_ROWS,
+    command_line,
+    print_first_rows,
+    print_frame,
+    print_message,
+    print_notes,
+)
 from accounting_analytics.cli.service_connection import connect_service
 
 _COLUMNS = {
@@ -97,4 +104,6 @@ def append_rule(
         ledgers, uncategorized = load_queue(client, (start_date, end_date, zone), options)
     rule = add_rule(file, uncategorized, group, category, ledgers, day_of_month=day_of_month)
     typer.echo(rule, nl=False)
-    print_message(f"appended to {file}; try it: accounting-analytics rules test {file}")
+    days = {"start_date": start_date, "end_date": end_date, "time_zone": time_zone}
+    following = command_line("rules", "test", file, **days, profile=profile, demo=use_demo)
+    print_message(f"appended to {file}; try it: {following}")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import typer
-
 import accounting_analytics as aa
 from accounting_analytics.cli.options import (
     AllRows,
@@ -56,8 +54,9 @@ def undo(
         for note in planned.notes:
             print_message(note)
         if not as_json:
-            _print_left_out(left_out, rows)
-        completed = run_plan(client, planned, RunOptions(journal, modified_by, zone, confirm)) if len(planned) else None
+            print_first_rows(left_out, _COLUMNS, rows)
+        options = RunOptions(journal, modified_by, zone, confirm, profile=profile, use_demo=use_demo)
+        completed = run_plan(client, planned, options) if len(planned) else None
     if completed is not None:
         print_run(completed, limit=rows, as_json=as_json, by=by, others={"left_out": left_out})
     else:
@@ -66,12 +65,6 @@ def undo(
             print_mapping({"left_out": left_out}, as_json=True)
     if confirm:
         _require_complete(left_out)
-
-
-def _print_left_out(left_out: pd.DataFrame, limit: int | None) -> None:
-    if len(left_out):
-        typer.echo(f"{len(left_out):,} change(s) are left out")
-        print_first_rows(left_out, _COLUMNS, limit)
 
 
 def _require_complete(left_out: pd.DataFrame) -> None:

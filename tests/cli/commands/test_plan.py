@@ -38,6 +38,7 @@ def test_plan_preview_apply_verify(run):
         assert "whether a change was sent is not known without the journal" in unverified.stdout
         applied = run(*apply, "--confirm", "--modified-by", "ana", "--json", **environment)
         assert applied.returncode == 0, applied.stderr
+        assert "this run changed: accounting-analytics undo journal --journal undo-journal\n" in applied.stderr
         result = json.loads(applied.stdout)
         assert [row["outcome"] for row in result["outcomes"]] == ["done"] * len(items)
         assert result["before"] != result["after"]
@@ -51,6 +52,8 @@ def test_plan_preview_apply_verify(run):
         verified = run("verify", "plan.csv", "--journal", "journal", **environment)
         assert verified.returncode == 0
         assert f"{len(items)} item(s): {len(items)} done" in verified.stdout
+        assert "already_done; --confirm would change nothing\n" in run(*apply, **environment).stderr
+        assert "plan.csv has no items" in run("plan", *PERIOD, *RULES, "--output", "plan.csv", **environment).stderr
 
 
 def test_a_plan_works_with_the_next_demo(run):
