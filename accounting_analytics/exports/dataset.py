@@ -16,7 +16,9 @@ from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.control_totals import control_totals
 from accounting_analytics.exports.manifest import MANIFEST, ExportedFile, Manifest, file_sha256, require_files_of
+from accounting_analytics.exports.star_schema.exported_books import name_of_month
 from accounting_analytics.exports.star_schema.merged_months import (
+    days_not_exported,
     gaps_between_months,
     merge_dimensions,
     require_whole_months,
@@ -78,6 +80,8 @@ def write_dataset(
 ) -> Manifest:
     """Write the files of tables and, last, the manifest; a file that is the same as before is linked, not copied.
 
+    A file of the current version that was changed or removed since is written again.
+
     Parameters
     ----------
     folder : Path
@@ -98,7 +102,7 @@ def write_dataset(
     OSError
         A file cannot be written.
     """
-    known = {file.name: file for file in previous.files} if previous else {}
+    known = {file.name: file for file in previous.files if file.is_intact(previous.folder)} if previous else {}
     loads = {row["month"]: row for row in star.dimensions[DIM_LOAD.name].to_pylist()}
     files = [_write_part(folder, part, _file_metadata(part, manifest, loads)) for part in _parts(star)]
     same = [file for file in files if known.get(file.name) == file]
@@ -122,8 +126,8 @@ def replace_months(
     Raises
     ------
     InputError
-        The current version has another time zone, scale or currency, more days of a month, or line entries of a
-        ledger that was not discovered now.
+        The current version has another time zone, scale or currency, more days of a month, line entries of a ledger
+        that was not discovered now, or a damaged file.
     OSError
         A file cannot be written.
     """
@@ -131,7 +135,7 @@ def replace_months(
     old = {table.name: read_table(previous, table) for table in STAR_SCHEMA if not table.is_partitioned}
     require_whole_months(old[DIM_LOAD.name], star.books.period)
     months = set(star.dimensions[DIM_LOAD.name]["month"].to_pylist())
-    kept = [file for file in previous.files if file.month is not None and file.month not in months]
+    kept = _files_of_other_months(previous, months)
     _require_same_ledgers(previous, set(star.books.ledgers["id"]), months)
     merged = merge_dimensions(old, star.dimensions, manifest.fiscal_year_start_month)
     loads, ledgers = merged[DIM_LOAD.name], merged[DIM_LEDGER.name]
@@ -145,7 +149,7 @@ def replace_months(
         end_date=str(pc.max(loads["end_date"])),
         partial=pc.any(loads["is_partial"]).as_py(),
         verdict=_verdict_of_months(loads),
-        notes=(*_notes_of_months(loads), *gaps),
+        notes=(*_notes_of_months(loads), *gaps, *days_not_exported(loads)),
     )
     return write_dataset(folder, star._replace(dimensions=merged), whole, previous, kept=kept)
 
@@ -192,6 +196,7 @@ def period_with(previous: Manifest, period: Period) -> Period:
     require_files_of(previous, SUFFIX)
     require_same_settings(previous, time_zone=period.time_zone)
     require_whole_months(read_table(previous, DIM_LOAD), period)
+    _files_of_other_months(previous, set(map(name_of_month, period.months())))
     exported = Period(previous.start_date, previous.end_date, previous.time_zone)
     first, last = min(exported.start_date, period.start_date), max(exported.end_date, period.end_date)
     return Period(first, last, period.time_zone)
@@ -214,7 +219,7 @@ def read_table(manifest: Manifest, table: StarTable) -> pa.Table:
     except (OSError, ValueError, pa.ArrowException) as error:
         msg = (
             f"{table.name} of the export in {manifest.folder} cannot be read ({shorten(str(error))}); verify-export "
-            "names what is damaged; export all months to a new folder; nothing was written"
+            "names what is damaged; export all months again, without replacing single ones; nothing was written"
         )
         raise InputError(msg) from error
     return pa.concat_tables(read) if read else schema.empty_table()
@@ -298,6 +303,21 @@ def _link(existing: Path, path: Path) -> None:
         os.link(existing, path)
     except OSError:
         shutil.copy2(existing, path)
+
+
+def _files_of_other_months(previous: Manifest, months: Collection[str]) -> list[ExportedFile]:
+    """Files of the months that are not replaced; refuse damaged ones, which the next version would have too."""
+    files = [file for file in previous.files if file.month is not None and file.month not in months]
+    damaged = [file for file in files if not file.is_intact(previous.folder)]
+    if damaged:
+        theirs = join_ids({str(file.month) for file in damaged})
+        msg = (
+            f"{len(damaged)} file(s) of the export in {previous.folder} are damaged or absent: "
+            f"{join_ids(file.name for file in damaged)}; export also {theirs}, or all "
+            "months without replacing single ones; nothing was written"
+        )
+        raise InputError(msg)
+    return files
 
 
 def _require_same_ledgers(previous: Manifest, discovered: Collection[str], months: set[str]) -> None:

@@ -56,6 +56,13 @@ class ExportedFile:
         """Describe a file that has these rows."""
         return cls(name, table, month, rows.num_rows, control_totals(rows), sha256)
 
+    def is_intact(self, folder: Path) -> bool:
+        """Whether the file in the folder of the version is as it was written."""
+        try:
+            return file_sha256(folder / self.name) == self.sha256
+        except OSError:
+            return False
+
 
 @dataclass(frozen=True, repr=False)
 class Manifest:

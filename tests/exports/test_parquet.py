@@ -15,6 +15,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError
+from accounting_analytics.exports import verify_export
 from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA
 
 ZONE = "America/New_York"
@@ -226,6 +227,29 @@ def test_damaged_exports_are_not_combined(frames, demo_company, tmp_path):
     with pytest.raises(InputError, match=r"dim_load of the export in .* cannot be read .*verify-export"):
         aa.export_parquet(tmp_path / "out", **march, replace_months=True)
     assert (tmp_path / "out" / "current").resolve() == current
+
+
+def test_damaged_files_are_written_again(frames, demo_company, tmp_path):
+    """A whole export writes damaged and absent files again; replacing another month names them."""
+    whole, out = aa.export_parquet(tmp_path / "out", **frames), tmp_path / "out"
+
+    (out / "current" / "dim_ledger.parquet").write_bytes(b"PAR1")
+    (out / "current" / LINES.format("2025-01")).unlink()
+    assert digests(aa.export_parquet(out, **frames)) == digests(whole)
+    assert verify_export(out).verified
+    (out / "current" / LINES.format("2025-01")).unlink()
+    march = of_months(frames, "2025-03-01", "2025-03-31", demo_company)
+    absent = rf"1 file\(s\) of the export in .* absent: {LINES.format('2025-01')}; export also 2025-01, or all months"
+    with pytest.raises(InputError, match=absent):
+        aa.export_parquet(out, **march, replace_months=True)
+
+
+def test_months_between_that_are_not_exported_are_noted(frames, demo_company, tmp_path):
+    """The period of an export of January and March is not said to have February."""
+    aa.export_parquet(tmp_path / "out", **of_months(frames, "2025-01-01", "2025-01-31", demo_company))
+    march = of_months(frames, "2025-03-01", "2025-03-31", demo_company)
+    merged = aa.export_parquet(tmp_path / "out", **march, replace_months=True)
+    assert merged.notes[-1] == "2025-02-01 to 2025-02-28 are not exported; the export has days before and after them."
 
 
 def test_missing_lines_are_stated(frames, tmp_path):

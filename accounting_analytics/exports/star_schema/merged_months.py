@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -72,6 +73,14 @@ def gaps_between_months(period_balances: pa.Table, names: Mapping[str, str]) -> 
                 f"the end of {before['date']} but {after['starting_balance']:,f} at the start of "
                 f"{after['start_date']}: the books changed between the two exports; export both months again."
             )
+
+
+def days_not_exported(loads: pa.Table) -> Iterator[str]:
+    """Describe the days between two exported months that no month of the export has."""
+    for before, after in pairwise(loads.to_pylist()):
+        first, last = before["end_date"] + dt.timedelta(1), after["start_date"] - dt.timedelta(1)
+        if first <= last:
+            yield f"{first} to {last} are not exported; the export has days before and after them."
 
 
 def _merge(table: StarTable, old: Mapping[str, pa.Table], new: Mapping[str, pa.Table]) -> pa.Table:
