@@ -29,6 +29,7 @@ from accounting_analytics.errors import (
     NotebookParametersError,
     with_context,
 )
+from accounting_analytics.messages import quote
 from accounting_analytics.notebook_jobs.notebook_html import notebook_html, remove_upload_buttons
 from accounting_analytics.progress import BATCH_VARIABLE
 
@@ -116,13 +117,13 @@ def run_notebook(
     with tempfile.TemporaryDirectory(prefix="notebook-run-") as temporary:
         executed = Path(temporary) / "executed.ipynb"
         code, stderr = _execute(source, executed, values, variables, Path(temporary), timeout=timeout)
-        finished = _read(executed) if executed.exists() else _read(source)
-    failure = _find_failure(source, finished, code, stderr)
+        finished = _masked(_read(executed if executed.exists() else source), tokens)
+    failure = _find_failure(source, finished, code, _mask(stderr, tokens))
     if failure is not None:
-        failed = _save(finished, _marked(files, "failed"), tokens)
+        failed = _save(finished, _marked(files, "failed"))
         remaining = f"; the page of the run before is now {earlier.html}" if earlier.html.exists() else ""
         raise with_context(failure, f"the notebook with all outputs so far is {failed.notebook}{remaining}")
-    _save(finished, files, tokens)
+    _save(finished, files)
     for path in (earlier.notebook, earlier.html):
         path.unlink(missing_ok=True)
     return files
@@ -270,23 +271,25 @@ def _find_failure(notebook: Path, finished: Any, code: int, stderr: str) -> Acco
     """Return the error of a failed run, if it failed; a notebook that ended early has failed too."""
     if code == -signal.SIGKILL:
         return JobTimedOutError(f"{notebook}: {stderr}")
-    for number, cell in enumerate(finished.cells, start=1):
+    for cell in finished.cells:
         for output in cell.get("outputs", ()):
             if output.output_type == "error":
-                msg = f"{notebook}: cell {number} raised {output.ename}: {output.evalue[:_MAX_MESSAGE_LENGTH]}"
+                where = f"In [{cell.execution_count or ' '}] ({_first_line(cell)})"
+                msg = f"{notebook}: {where} raised {output.ename}: {output.evalue[:_MAX_MESSAGE_LENGTH]}"
                 return NotebookFailedError(msg, exit_code=_exit_code(output.ename))
     if code:
         return NotebookFailedError(
             f"{notebook} could not be executed: {(stderr.strip().splitlines() or ['no reason given'])[-1]}"
         )
-    skipped = [
-        number
-        for number, cell in enumerate(finished.cells, start=1)
-        if cell.cell_type == "code" and cell.source.strip() and cell.execution_count is None
-    ]
-    if skipped:
-        return NotebookFailedError(f"{notebook}: the run ended early, cell {skipped[0]} was not executed")
+    for cell in finished.cells:
+        if cell.cell_type == "code" and cell.source.strip() and cell.execution_count is None:
+            return NotebookFailedError(f"{notebook}: the run ended early: {_first_line(cell)} was not executed")
     return None
+
+
+def _first_line(cell: Any) -> str:  # noqa: ANN401 (nbformat's NotebookNode)
+    """First line of a cell, by which a reader finds it: papermill inserts cells, so its number is another one."""
+    return quote(cell.source.strip().partition("\n")[0])
 
 
 def _exit_code(error_name: str) -> int:
@@ -295,19 +298,23 @@ def _exit_code(error_name: str) -> int:
     return kind.exit_code if isinstance(kind, type) and issubclass(kind, AccountingAnalyticsError) else 1
 
 
-def _save(notebook: Any, run: NotebookRun, tokens: set[str]) -> NotebookRun:  # noqa: ANN401
-    """Write notebook and page with tokens masked; each file is written completely or not at all."""
+def _save(notebook: Any, run: NotebookRun) -> NotebookRun:  # noqa: ANN401
+    """Write notebook and page; each file is written completely or not at all."""
     remove_upload_buttons(notebook)
-    page = notebook_html(notebook, title=run.html.stem)
-    for path, text in ((run.notebook, _text(notebook)), (run.html, page)):
-        for token in tokens:
-            text = text.replace(token, _MASK)  # noqa: PLW2901 (the same text, masked)
-        write_text(path, text)
+    write_text(run.notebook, nbformat.writes(notebook))
+    write_text(run.html, notebook_html(notebook, title=run.html.stem))
     return run
 
 
-def _text(notebook: Any) -> str:  # noqa: ANN401 (nbformat's NotebookNode)
-    return str(nbformat.writes(notebook))
+def _masked(notebook: Any, tokens: set[str]) -> Any:  # noqa: ANN401 (nbformat's NotebookNode)
+    """Notebook without tokens, of which its page and messages are made."""
+    return nbformat.reads(_mask(nbformat.writes(notebook), tokens), as_version=4)
+
+
+def _mask(text: str, tokens: set[str]) -> str:
+    for token in tokens:
+        text = text.replace(token, _MASK)
+    return text
 
 
 def _known_tokens(environment: Mapping[str, str]) -> set[str]:

@@ -118,7 +118,7 @@ def test_parameters_are_checked_before_the_run(notebook, tmp_path, parameters, m
 @pytest.mark.parametrize(
     ("cell", "exit_code", "message"),
     [
-        ("1 / 0", 1, "raised ZeroDivisionError"),
+        ("1 / 0", 1, "job.ipynb: In [3] ('1 / 0') raised ZeroDivisionError"),
         ("import sys; sys.exit(0)", 1, "raised SystemExit"),
         ("from accounting_analytics.errors import BooksDoNotTieError as E; raise E('off by 0.01')", 3, "off by 0.01"),
         ("import os; os._exit(0)", 1, "job.ipynb"),
@@ -156,6 +156,17 @@ def test_tokens_are_not_in_the_files(notebook, tmp_path):
         text = path.read_text(encoding="utf-8")
         assert "canary-token" not in text
         assert "*** ***" in text
+
+
+def test_tokens_are_not_in_the_message_of_a_failure(notebook, tmp_path):
+    """A token in the message of an error is masked in what the run raises, which jobs log, and in the files."""
+    cell = "import os; raise ValueError(os.environ['ACCOUNTING_ANALYTICS_TOKEN'] + ' is wrong')"
+    with pytest.raises(NotebookFailedError, match=r"ValueError: \*\*\* is wrong") as caught:
+        aa.run_notebook(
+            notebook("x = 1", cell), tmp_path / "out", environment={"ACCOUNTING_ANALYTICS_TOKEN": "canary-token-3"}
+        )
+    written = [path.read_text(encoding="utf-8") for path in (tmp_path / "out").iterdir()]
+    assert "canary-token-3" not in "".join([str(caught.value), *written])
 
 
 def test_other_files_are_refused(tmp_path):
