@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import fields
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -95,11 +94,13 @@ def print_message(message: str) -> None:
     typer.echo(printable(message), err=True)
 
 
-def command_line(*words: object, **options: object) -> str:
-    """Write a command to run next, quoted for a shell, with those options that are not None or False."""
-    given = [(f"--{name.replace('_', '-')}", value) for name, value in options.items() if value not in {None, False}]
-    flags = [[name] if value is True else [name, str(value)] for name, value in given]
-    return shlex.join(["accounting-analytics", *map(str, words), *chain(*flags)])
+def command_line(*arguments: object, **options: object) -> str:
+    """Text of a command to copy into a shell, with the options that have a value."""
+    words = ["accounting-analytics", *map(str, arguments)]
+    for name, value in options.items():
+        if value:
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return shlex.join(words)
 
 
 def print_rows(rows: Sequence[Any], *, as_json: bool, optional: Sequence[str] = ()) -> None:

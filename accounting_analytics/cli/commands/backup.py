@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from accounting_analytics.cli.options import Database, NewBackup
-from accounting_analytics.cli.output import print_message
+from accounting_analytics.cli.output import command_line, print_message
 
 
 def backup(file: NewBackup, database: Database) -> None:
@@ -11,4 +11,4 @@ def backup(file: NewBackup, database: Database) -> None:
     from accounting_analytics.service.backup import back_up
 
     back_up(database, file)
-    print_message(f"backed up; to check and restore it: accounting-analytics restore {file} --database {database}")
+    print_message(f"backed up; to check and restore it: {command_line('restore', file, database=database)}")

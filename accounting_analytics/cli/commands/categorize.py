@@ -75,7 +75,7 @@ def categorize(
         ledgers, queue = load_queue(client, (start_date, end_date, zone), options)
         made = plan_exact_rules(queue, loaded_rules, ledgers, max_amount=most, instance_id=client.instance_id)
         file = journal or Path(f"categorize-{made.plan.plan_id}.journal")
-        plan = _saved_plan(made.plan, file, confirm=confirm)
+        plan = _saved_plan(made.plan, file, confirm=confirm, profile=profile)
         left = _Left(made.left_by(plan), end_date)
         for note in made.notes:
             print_message(note)
@@ -153,7 +153,7 @@ def _parse_limit(text: str) -> Decimal:
     return amount
 
 
-def _saved_plan(plan: Plan, journal: Path, *, confirm: bool) -> Plan:
+def _saved_plan(plan: Plan, journal: Path, *, confirm: bool, profile: str | None) -> Plan:
     """Plan that is saved beside the journal where a run was started before; otherwise this one, saved if confirmed."""
     file = journal.with_name(f"{journal.name}.csv")
     if file.exists():

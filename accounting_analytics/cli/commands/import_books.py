@@ -13,7 +13,7 @@ from accounting_analytics.cli.options import (
     ImportInstance,
     TimeZone,
 )
-from accounting_analytics.cli.output import print_mapping, print_message
+from accounting_analytics.cli.output import command_line, print_mapping, print_message
 from accounting_analytics.cli.service_connection import configured_zone
 
 
@@ -39,5 +39,5 @@ def import_books(
         name = store.name
     for note in summary.notes:
         print_message(note)
-    print_message(f"imported; to serve it: accounting-analytics serve --database {name}")
+    print_message(f"imported; to serve it: {command_line('serve', database=name)}")
     print_mapping(asdict(summary), as_json=as_json)

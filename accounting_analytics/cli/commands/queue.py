@@ -95,17 +95,9 @@ def queue(
         _print_groups(groups, len(uncategorized), limit)
     if output is not None:
         _write(uncategorized, output, zone, all_rows=all_rows)
-        following = command_line(
-            "plan",
-            decisions=output,
-            output="plan.csv",
-            start_date=start_date,
-            end_date=end_date,
-            time_zone=time_zone,
-            profile=profile,
-            demo=use_demo,
-        )
-        print_message(f"fill in its column category with ids, unique names or paths of ledgers, then: {following}")
+        days = {"start_date": start_date, "end_date": end_date, "time_zone": time_zone}
+        plan = command_line("plan", decisions=output, **days, output="plan.csv", profile=profile, demo=use_demo)
+        print_message(f"fill in its column category with ids, unique names or paths of ledgers, then: {plan}")
 
 
 def _write(uncategorized: pd.DataFrame, output: Path, zone: str, *, all_rows: bool) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import typer
 
 from accounting_analytics.cli.options import AsJson, Database, Instance, Label, Lifetime, TokenFile, TokenKey
@@ -28,9 +30,8 @@ def issue_token(
     check_new_file(token_file)
     with Store.open(database, create=False) as store:
         save_new_token(store, choose_instance(store, instance), token_file, lifetime=lifetime, label=label)
-    print_message(
-        f"the access token is in {token_file}; to use it: export ACCOUNTING_ANALYTICS_TOKEN_FILE={token_file}"
-    )
+    setting = f"ACCOUNTING_ANALYTICS_TOKEN_FILE={shlex.quote(str(token_file.absolute()))}"
+    print_message(f"the access token is in {token_file}; to use it: export {setting}")
 
 
 @tokens.command("list")

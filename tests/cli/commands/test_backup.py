@@ -15,7 +15,7 @@ def database(tmp_path, run_on_books):
 
 def test_backup_and_restore(database, tmp_path, run_on_books, assert_refused):
     """A backup is made, found broken or whole, restored, and the former file is kept and named."""
-    assert "to check and restore it" in run_on_books("backup", "copy.db").stderr
+    assert f"restore copy.db --database {database.name}\n" in run_on_books("backup", "copy.db").stderr
     assert_refused(run_on_books("backup", "copy.db", code=2), 2, "copy.db exists already")
     run_on_books("instances", "create", "--instance", "later")
     restored = run_on_books("restore", "copy.db").stderr

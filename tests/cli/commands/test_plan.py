@@ -17,6 +17,7 @@ def test_plan_preview_apply_verify(run):
         environment = company.environment()
         planned = run("plan", *PERIOD, *RULES, "--output", "plan.csv", "--json", **environment)
         assert planned.returncode == 0, planned.stderr
+        assert planned.stderr.endswith(f"then: accounting-analytics preview plan.csv {' '.join(PERIOD)}\n")
         items = json.loads(planned.stdout)
         previewed = run("preview", "plan.csv", *PERIOD, "--json", **environment)
         preview = json.loads(previewed.stdout)

@@ -1,6 +1,9 @@
 """Rules files on the command line."""
 
 import json
+import shlex
+
+import pytest
 
 RULES = """# my rules
 [[rule]]
@@ -39,12 +42,27 @@ def test_misspelt_rules_file(run, assert_refused, tmp_path, demo_company):
     assert_refused(finished, 2, "rule 1 ('all') at line 2: category is missing")
 
 
-def test_rule_is_added(run, tmp_path, demo_company):
-    """A group of the queue becomes a rule at the end of the file, which is printed."""
-    (tmp_path / "rules.toml").write_text(RULES)
-    group = json.loads(run("queue", *PERIOD, "--json", **demo_company.environment()).stdout)["groups"][0]
-    add = ("rules", "add", "rules.toml", group["group_id"], "--category", "Office Supplies", *PERIOD)
-    added = run(*add, **demo_company.environment())
+@pytest.fixture
+def profile(tmp_path, demo_company):
+    """Return options that select a profile with the demo company; nothing else is configured."""
+    settings = demo_company.environment().items()
+    lines = [f"{name.removeprefix('ACCOUNTING_ANALYTICS_').lower()} = {json.dumps(value)}" for name, value in settings]
+    folder = tmp_path / "config" / "accounting-analytics"
+    folder.mkdir(parents=True)
+    file = folder / "config.toml"
+    file.write_text("\n".join(["[demo]", *lines]))
+    file.chmod(0o600)
+    return "--profile", "demo"
+
+
+def test_rule_is_added(run, tmp_path, profile):
+    """A group of the queue becomes a rule at the end of the file, which is printed, and can be tried as printed."""
+    file = tmp_path / "my rules.toml"
+    file.write_text(RULES)
+    group = json.loads(run("queue", *PERIOD, *profile, "--json").stdout)["groups"][0]
+    added = run("rules", "add", file.name, group["group_id"], "--category", "Office Supplies", *PERIOD, *profile)
     assert added.returncode == 0, added.stderr
-    assert (tmp_path / "rules.toml").read_text() == f"{RULES}\n{added.stdout}"
+    assert file.read_text() == f"{RULES}\n{added.stdout}"
+    _, *command = shlex.split(added.stderr.splitlines()[-1].partition("try it: ")[2])
+    assert run(*command).stdout.startswith("3 rule(s) decide ")
     assert f'merchant = "{group["merchant"]}"' in added.stdout
