@@ -24,22 +24,28 @@ Version = Annotated[
         "--version", callback=lambda value: _print_version(requested=value), is_eager=True, help="Print the version."
     ),
 ]
-StartDate = Annotated[str, typer.Option("--start-date", help="First day, inclusive, YYYY-MM-DD.")]
-EndDate = Annotated[str, typer.Option("--end-date", help="Last day, inclusive, YYYY-MM-DD.")]
-OptionalStartDate = Annotated[str | None, typer.Option("--start-date", help="First day to check, inclusive.")]
+StartDate = Annotated[str, typer.Option("--start-date", metavar="DATE", help="First day, inclusive, YYYY-MM-DD.")]
+EndDate = Annotated[str, typer.Option("--end-date", metavar="DATE", help="Last day, inclusive, YYYY-MM-DD.")]
+OptionalStartDate = Annotated[
+    str | None, typer.Option("--start-date", metavar="DATE", help="First day to check, inclusive.")
+]
 OptionalEndDate = Annotated[
-    str | None, typer.Option("--end-date", help="Last day, inclusive; default: the last three full months.")
+    str | None,
+    typer.Option("--end-date", metavar="DATE", help="Last day, inclusive; default: the last three full months."),
 ]
 BooksStart = Annotated[
     str | None,
     typer.Option(
-        "--since", help="First day of the books: starting balances are summed from here, not taken from the report."
+        "--since",
+        metavar="DATE",
+        help="First day of the books: starting balances are summed from here, not taken from the report.",
     ),
 ]
 TimeZone = Annotated[
     str | None,
     typer.Option(
         "--time-zone",
+        metavar="ZONE",
         help="IANA name of the zone that days are counted in.",
         show_default="as configured, or UTC",
     ),
@@ -64,13 +70,17 @@ AllowPartial = Annotated[
 ]
 Ledgers = Annotated[
     list[str] | None,
-    typer.Option("--ledger", help="Only this account, by id, unique name or path (Assets:Bank); repeatable."),
+    typer.Option(
+        "--ledger", metavar="LEDGER", help="Only this account, by id, unique name or path (Assets:Bank); repeatable."
+    ),
 ]
 
 Profile = Annotated[str | None, typer.Option("--profile", help="Profile of the configuration file to use.")]
 UseDemo = Annotated[bool, typer.Option("--demo", help="Use the demo company, served for this command only.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; amounts are text, so that no digit is lost.")]
-RowLimit = Annotated[int, typer.Option("--limit", min=1, help="Print at most this many rows; --json prints all.")]
+RowLimit = Annotated[
+    int, typer.Option("--limit", metavar="N", min=1, help="Print at most this many rows; --json prints all.")
+]
 PreviewBy = Annotated[
     Literal["ledger", "category", "rule"],
     typer.Option("--by", help="What a row is: a ledger of the report, or the items of a new category or a rule."),
@@ -104,6 +114,7 @@ FiscalYearStartMonth = Annotated[
     int | None,
     typer.Option(
         "--fiscal-year-start-month",
+        metavar="N",
         min=1,
         max=12,
         help="First month of the fiscal year.",
@@ -123,6 +134,7 @@ DecisionFiles = Annotated[
     list[Path] | None,
     typer.Option(
         "--decisions",
+        metavar="FILE",
         help="File of `queue --output` with categories filled in (CSV); replaces what rules decide; repeatable.",
     ),
 ]
@@ -179,8 +191,11 @@ NotebooksFolder = Annotated[
     Path, typer.Argument(metavar="DIR", help="Folder to copy to; created if missing.", show_default=False)
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that differ.")]
-Notebook = Annotated[Path, typer.Argument(help="Notebook to execute.", show_default=False)]
-Parameters = Annotated[list[str] | None, typer.Option("--parameter", "-p", help="name=value; repeatable.")]
+Notebook = Annotated[Path, typer.Argument(metavar="NOTEBOOK", help="Notebook to execute.", show_default=False)]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Parameter of the notebook; repeatable."),
+]
 AllowEmpty = Annotated[
     bool, typer.Option("--allow-empty", help="Accept a period without line entries: sets the parameter allow_empty.")
 ]
@@ -195,24 +210,30 @@ Database = Annotated[
         show_default=False,
     ),
 ]
-NewBackup = Annotated[Path, typer.Argument(help="New file for the backup, readable by you only.")]
-Backup = Annotated[Path, typer.Argument(help="File that `backup` has written.", exists=True, dir_okay=False)]
+NewBackup = Annotated[Path, typer.Argument(metavar="FILE", help="New file for the backup, readable by you only.")]
+Backup = Annotated[
+    Path, typer.Argument(metavar="FILE", help="File that `backup` has written.", exists=True, dir_okay=False)
+]
 BackupMade = Annotated[
     bool, typer.Option("--backup-made", help="You made a backup with pg_dump; required for PostgreSQL.")
 ]
 Host = Annotated[str, typer.Option("--host", help="Address to bind to.")]
 Port = Annotated[int, typer.Option("--port", help="Port; 0 means any free port.")]
 ServedLocaltime = Annotated[
-    str | None, typer.Option("--localtime", help="Zone that `localtime` means; default: that of each instance.")
+    str | None,
+    typer.Option("--localtime", metavar="ZONE", help="Zone that `localtime` means; default: that of each instance."),
 ]
 PublicHosts = Annotated[
     list[str] | None,
-    typer.Option("--public-host", help="Host name that requests may carry, behind a proxy; repeatable."),
+    typer.Option(
+        "--public-host", metavar="HOST", help="Host name that requests may carry, behind a proxy; repeatable."
+    ),
 ]
 RequestsPerMinute = Annotated[
     int | None,
     typer.Option(
         "--requests-per-minute",
+        metavar="N",
         min=1,
         help="Rate limit of each instance (the documented limit is 320); default: no limit.",
     ),
@@ -231,6 +252,7 @@ Check = Annotated[bool, typer.Option("--check", help="Do not serve: check every 
 BooksFile = Annotated[
     Path,
     typer.Argument(
+        metavar="FILE",
         help="Line CSV or Parquet, or the CSV of `hledger print -O csv`.",
         exists=True,
         dir_okay=False,
@@ -240,7 +262,12 @@ BooksFile = Annotated[
 ImportInstance = Annotated[
     str | None, typer.Option("--instance", help="Instance to import into; an empty database gets this one.")
 ]
-CashAccounts = Annotated[list[str] | None, typer.Option("--cash", help="Accounts that report cash flow; repeatable.")]
+CashAccounts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cash", metavar="PATTERN", help="Accounts that report cash flow, such as 'assets:bank*'; repeatable."
+    ),
+]
 Commodity = Annotated[str | None, typer.Option("--commodity", help="Import entries in this commodity only.")]
 
 Instance = Annotated[
@@ -248,9 +275,15 @@ Instance = Annotated[
 ]
 ChangedTransaction = Annotated[str | None, typer.Option("--transaction", help="Only changes of this transaction id.")]
 ChangedBy = Annotated[str | None, typer.Option("--modified-by", help="Only changes by this user.")]
-AuditStartDate = Annotated[str | None, typer.Option("--start-date", help="Only changes on or after this day.")]
-AuditEndDate = Annotated[str | None, typer.Option("--end-date", help="Only changes up to this day, inclusive.")]
-MaxChanges = Annotated[int, typer.Option("--limit", min=1, help="Largest number of changes; the newest are listed.")]
+AuditStartDate = Annotated[
+    str | None, typer.Option("--start-date", metavar="DATE", help="Only changes on or after this day.")
+]
+AuditEndDate = Annotated[
+    str | None, typer.Option("--end-date", metavar="DATE", help="Only changes up to this day, inclusive.")
+]
+MaxChanges = Annotated[
+    int, typer.Option("--limit", metavar="N", min=1, help="Largest number of changes; the newest are listed.")
+]
 LedgerToRename = Annotated[
     str, typer.Argument(metavar="LEDGER", help="Id, unique name or path of the ledger.", show_default=False)
 ]
@@ -264,9 +297,12 @@ ConfirmedInstance = Annotated[
 ]
 Tier = Annotated[int, typer.Option("--tier", help="Subscription tier, 1 to 3.")]
 Scale = Annotated[int, typer.Option("--scale", help="Fraction digits of the currency.")]
-Localtime = Annotated[str, typer.Option("--localtime", help="Zone that `localtime` means.")]
+Localtime = Annotated[str, typer.Option("--localtime", metavar="ZONE", help="Zone that `localtime` means.")]
 EntriesStart = Annotated[
-    str | None, typer.Option("--entries-start", help="First day of the books; requests for earlier days are refused.")
+    str | None,
+    typer.Option(
+        "--entries-start", metavar="DATE", help="First day of the books; requests for earlier days are refused."
+    ),
 ]
 InstanceTokenFile = Annotated[
     Path | None, typer.Option("--token-file", help="New file for an access token, readable by you only.")
@@ -279,5 +315,5 @@ SecretFile = Annotated[
 ]
 Label = Annotated[str, typer.Option("--label", help="Display name.")]
 Lifetime = Annotated[float | None, typer.Option("--lifetime", help="Seconds until it expires; default: never.")]
-TokenKey = Annotated[str, typer.Argument(help="Key of the token, as shown by `tokens list`.")]
-ClientId = Annotated[str, typer.Argument(help="Id of the client, as shown by `clients list`.")]
+TokenKey = Annotated[str, typer.Argument(metavar="KEY", help="Key of the token, as shown by `tokens list`.")]
+ClientId = Annotated[str, typer.Argument(metavar="CLIENT_ID", help="Id of the client, as shown by `clients list`.")]

@@ -41,6 +41,18 @@ def test_every_command_has_help(words):
     command = COMMANDS[words]
     assert command.help
     assert [parameter.name for parameter in command.params if not parameter.help] == []
+    assert re.findall(r"<\w+[\[ ].*>", result.stdout) == []  # types of Python, such as list[str]
+
+
+GROUPS = sorted({words[:-1] for words in COMMANDS})
+
+
+@pytest.mark.parametrize("words", GROUPS, ids=" ".join)
+def test_lists_of_commands_fit_a_terminal(words):
+    """In 80 columns the first sentence of each command is whole."""
+    result = CliRunner().invoke(app, [*words, "--help"], terminal_width=80, env={"COLUMNS": "80"})
+    assert result.exit_code == 0
+    assert "..." not in result.stdout.partition("Commands:")[2]
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)

@@ -36,7 +36,10 @@ def list_changes(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """List changes of the books, newest first: who, when, which transaction, from which ledger to which."""
+    """List changes of the books, newest first.
+
+    Who changed which transaction when, and from which ledger to which.
+    """
     from accounting_analytics.service.bookkeeping import audit_log
     from accounting_analytics.service.bookkeeping.instances import choose_instance
     from accounting_analytics.service.storage.store import Store

@@ -7,7 +7,7 @@ from accounting_analytics.cli.output import command_line, print_message
 
 
 def backup(file: NewBackup, database: Database) -> None:
-    """Back up a database into a new file, also while it is served."""
+    """Back up a database to a file, also while it is served."""
     from accounting_analytics.service.backup import back_up
 
     back_up(database, file)

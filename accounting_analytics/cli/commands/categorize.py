@@ -61,11 +61,12 @@ def categorize(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Change the books as rules marked `exact = true` decide, without a person; a dry run without --confirm.
+    """Apply exact rules unattended; a dry run without --confirm.
 
-    Only changes that can be undone are made. What is left for a person is listed with the reason: no rule, a rule that
-    is not exact, an amount above the limit, a split that would be joined, or a category line that several transactions
-    share. Exit code 0 if all planned changes are done, whatever is left.
+    Only rules marked `exact = true` change the books, and only changes that can be undone are made. What is left for a
+    person is listed with the reason: no rule, a rule that is not exact, an amount above the limit, a split that would
+    be joined, or a category line that several transactions share. Exit code 0 if all planned changes are done, whatever
+    is left.
     """
     from accounting_analytics.recategorization.exact_rules import plan_exact_rules
 
@@ -75,7 +76,7 @@ def categorize(
         ledgers, queue = load_queue(client, (start_date, end_date, zone), options)
         made = plan_exact_rules(queue, loaded_rules, ledgers, max_amount=most, instance_id=client.instance_id)
         file = journal or Path(f"categorize-{made.plan.plan_id}.journal")
-        plan = _saved_plan(made.plan, file, confirm=confirm, profile=profile)
+        plan = _saved_plan(made.plan, file, confirm=confirm)
         left = _Left(made.left_by(plan), end_date)
         for note in made.notes:
             print_message(note)
@@ -153,7 +154,7 @@ def _parse_limit(text: str) -> Decimal:
     return amount
 
 
-def _saved_plan(plan: Plan, journal: Path, *, confirm: bool, profile: str | None) -> Plan:
+def _saved_plan(plan: Plan, journal: Path, *, confirm: bool) -> Plan:
     """Plan that is saved beside the journal where a run was started before; otherwise this one, saved if confirmed."""
     file = journal.with_name(f"{journal.name}.csv")
     if file.exists():

@@ -14,7 +14,10 @@ clients = typer.Typer(help="OAuth clients of the embedded service.", no_args_is_
 
 @clients.command("issue")
 def issue_client(database: Database, secret_file: SecretFile, instance: Instance = None, label: Label = "") -> None:
-    """Create an OAuth client and print its id; its secret goes into a new file that only you can read."""
+    """Create an OAuth client and print its id.
+
+    Its secret goes into a new file that only you can read.
+    """
     from accounting_analytics.service.auth.issue_to_file import check_new_file, save_new_client
     from accounting_analytics.service.bookkeeping.instances import choose_instance
     from accounting_analytics.service.storage.store import Store

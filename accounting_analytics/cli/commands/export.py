@@ -47,7 +47,9 @@ def export(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write files for BI tools: a folder of Parquet or CSV files with a manifest, a DuckDB file, or an Excel workbook.
+    """Write files for BI tools.
+
+    They are a folder of Parquet or CSV files with a manifest, a DuckDB file, or an Excel workbook.
 
     Facts are line entries, cash flow lines, transfers between own accounts, and balances of every day and month;
     dimensions are ledgers, days, transactions, tags and loads. A folder has the export in DIR/current, and is replaced

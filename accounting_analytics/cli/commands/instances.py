@@ -39,7 +39,7 @@ def create_instance(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Create an instance: an empty set of books with its four required ledgers."""
+    """Create an empty set of books with its four required ledgers."""
     from accounting_analytics.periods import parse_date
     from accounting_analytics.service.auth.issue_to_file import check_new_file, save_new_token
     from accounting_analytics.service.bookkeeping import instances as new_instances
@@ -71,7 +71,10 @@ def list_instances(database: Database, *, as_json: AsJson = False) -> None:
 
 @instances.command("set-tier")
 def set_tier(database: Database, instance: InstanceToChange, tier: NewTier) -> None:
-    """Change the subscription tier of an instance; a running service applies it to the next request."""
+    """Change the subscription tier of an instance.
+
+    A running service applies it to the next request.
+    """
     from accounting_analytics.service.bookkeeping import instances as existing
     from accounting_analytics.service.storage.store import Store
 
@@ -82,7 +85,10 @@ def set_tier(database: Database, instance: InstanceToChange, tier: NewTier) -> N
 
 @instances.command("delete")
 def delete_instance(database: Database, instance: InstanceToChange, confirm: ConfirmedInstance = None) -> None:
-    """Delete an instance with its books, tags, audit log, access tokens and clients; this cannot be undone."""
+    """Delete an instance with its books; this cannot be undone.
+
+    Its tags, audit log, access tokens and clients are deleted too.
+    """
     from accounting_analytics.service.bookkeeping import instances as existing
     from accounting_analytics.service.storage.store import Store
 

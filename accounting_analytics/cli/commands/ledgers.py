@@ -32,7 +32,10 @@ def rename_ledger(
     instance: Instance = None,
     modified_by: ModifiedBy = None,
 ) -> None:
-    """Change the name of a ledger, also of a required one; the audit log keeps the old name."""
+    """Change the name of a ledger, also of a required one.
+
+    The audit log keeps the old name.
+    """
     from accounting_analytics.messages import quote
     from accounting_analytics.service.bookkeeping import ledger_list
     from accounting_analytics.service.bookkeeping.instances import choose_instance

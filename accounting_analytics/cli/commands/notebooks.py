@@ -9,7 +9,7 @@ import typer
 from accounting_analytics.cli.options import AsJson, Force, NotebooksFolder
 from accounting_analytics.cli.output import print_mapping, print_message
 
-notebooks = typer.Typer(help="The example notebooks.")
+notebooks = typer.Typer(help="Copies of the example notebooks.")
 
 
 @notebooks.command("copy")

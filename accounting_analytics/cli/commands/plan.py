@@ -50,7 +50,7 @@ def plan(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a recategorization plan from rules, decisions by hand, or both.
+    """Write a plan from rules, decisions by hand, or both.
 
     The books do not change.
     """

@@ -43,7 +43,7 @@ def propose(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the category that rules and decisions by hand give each transaction.
+    """Show the categories that rules and decisions give.
 
     Only uncategorized transactions are loaded, and nothing is written.
     """

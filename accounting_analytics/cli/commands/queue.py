@@ -72,9 +72,10 @@ def queue(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the uncategorized transactions in groups of one merchant, most money first.
+    """List the uncategorized transactions in groups.
 
-    A group has one direction and one account. Likely transfers between own accounts and split transactions come last.
+    A group has one merchant, direction and account. Most money comes first, likely transfers between own accounts and
+    split transactions last.
     """
     from accounting_analytics.categorization.decision_file import require_new_file
 

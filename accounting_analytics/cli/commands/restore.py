@@ -7,9 +7,9 @@ from accounting_analytics.cli.output import print_message
 
 
 def restore(file: Backup, database: Database) -> None:
-    """Check a backup, and replace a database by it; stop its service first.
+    """Replace a database by a backup, after a check.
 
-    The former database is kept beside it.
+    Stop its service first. The former database is kept beside it.
     """
     from accounting_analytics.service.backup import restore as restore_backup
 

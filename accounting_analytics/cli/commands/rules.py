@@ -42,7 +42,7 @@ _COLUMNS = {
     "contradicting_count": "contradict",
 }
 
-rules = typer.Typer(help="Rules files.", no_args_is_help=True)
+rules = typer.Typer(help="Test the rules of a file, and add rules to it.", no_args_is_help=True)
 
 
 @rules.command("test")
@@ -60,9 +60,10 @@ def report_file(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Report what each rule decides, what contradicts it, and which rules decide nothing.
+    """Report what each rule decides, and what contradicts it.
 
-    Transactions that have a category already are compared with the rules. Nothing is written.
+    Rules that decide nothing are named. Transactions that have a category already are compared with the rules. Nothing
+    is written.
     """
     loaded_rules = aa.load_rules(file)
     options = LoadOptions(checkpoint, dry_run, as_json)
@@ -93,9 +94,9 @@ def append_rule(
     *,
     use_demo: UseDemo = False,
 ) -> None:
-    """Append a rule for the merchant, direction and account of a group or transaction; print it.
+    """Append a rule for a group or transaction, and print it.
 
-    The rest of the file stays as it is. The books do not change.
+    The rule has its merchant, direction and account. The rest of the file stays as it is. The books do not change.
     """
     from accounting_analytics.categorization.new_rule import add_rule
 

@@ -42,10 +42,11 @@ def undo(
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take back what a run changed, from its journal; a dry run without --confirm.
+    """Take back what a run changed; a dry run without --confirm.
 
-    What another user has changed since, and parts of a split that were joined, are left out and listed. The same new
-    journal resumes an interrupted undo. Exit code 6 if a confirmed undo leaves changes of the run in the books.
+    The changes are those in the journal of the run. What another user has changed since, and parts of a split that were
+    joined, are left out and listed. The same new journal resumes an interrupted undo. Exit code 6 if a confirmed undo
+    leaves changes of the run in the books.
     """
     rows = None if all_rows else limit
     with connect_service(profile, use_demo=use_demo) as (client, zone):

@@ -9,10 +9,10 @@ from accounting_analytics.errors import BooksError
 
 
 def verify_export(folder: ExportFolder, *, as_json: AsJson = False) -> None:
-    """Compute rows, exact sums and digests of an export again, and compare them with its manifest.
+    """Check the files of an export against its manifest.
 
-    Files that are missing or not listed, keys that occur twice, foreign keys without a row and months without a row in
-    dim_load are named too. Exit code 3 if anything differs.
+    Rows, exact sums and digests are computed again. Files that are missing or not listed, keys that occur twice,
+    foreign keys without a row and months without a row in dim_load are named too. Exit code 3 if anything differs.
     """
     from accounting_analytics.exports import verify_export as verify
 
