@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
+import json
 import os
 import signal
 import sys
 from contextlib import suppress
+from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
@@ -106,7 +110,24 @@ def program(*, version: Version = False) -> None:
 def main() -> NoReturn:
     """Run the command line; every error of the package is a message on stderr and its exit code."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    _prepare_stdout()
     sys.exit(_run())
+
+
+def _prepare_stdout() -> None:
+    """Accept any text on stdout, whatever its encoding, and also where it is closed."""
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the program ends)
+    codecs.register_error("escape_as_json", _escape_as_json)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="escape_as_json")
+
+
+def _escape_as_json(error: UnicodeError) -> tuple[str, int]:
+    """Escape characters that an encoding does not have: JSON stays the same, and tables readable."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def _run() -> int:

@@ -1,7 +1,11 @@
 """The command line: one clear line and an exit code for every error, and a hint for usage errors."""
 
 import inspect
+import json
+import signal
 import socket
+import sys
+from io import BytesIO, TextIOWrapper
 
 import pytest
 
@@ -23,6 +27,38 @@ def test_every_error_is_one_line_and_its_exit_code(kind, monkeypatch, capsys):
     monkeypatch.setattr(program, "app", fail)
     assert program._run() == kind.exit_code
     assert capsys.readouterr().err == "error: what is wrong\n"
+
+
+@pytest.fixture
+def run_here(tmp_path, monkeypatch):
+    """Return a function that runs the program in this process with a given stdout, and returns its exit code."""
+    monkeypatch.chdir(tmp_path)
+    before = signal.getsignal(signal.SIGTERM)
+
+    def run_here(stdout, *arguments):
+        monkeypatch.setattr("sys.stdout", stdout)
+        monkeypatch.setattr("sys.argv", ["accounting-analytics", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            program.main()
+        return ended.value.code
+
+    yield run_here
+    signal.signal(signal.SIGTERM, before)
+
+
+def test_text_that_the_encoding_of_stdout_does_not_have(run_here):
+    """It is escaped, so that JSON keeps its meaning and a table can be read; where stdout is closed, nothing fails."""
+    name = "Bücher 𝄞"
+    create = ("instances", "create", "--database", "books.db", "--name", name)
+    content = BytesIO()
+    assert run_here(TextIOWrapper(content, encoding="ascii"), *create, "--json") == 0
+    (created,) = json.loads(content.getvalue())
+    assert created["name"] == name
+    table = BytesIO()
+    assert run_here(TextIOWrapper(table, encoding="latin-1"), "instances", "list", "--database", "books.db") == 0
+    assert "Bücher \\ud834\\udd1e" in table.getvalue().decode("latin-1")
+    assert run_here(None, "instances", "list", "--database", "books.db", "--json") == 0
+    sys.stdout.close()
 
 
 def test_the_version(run):
