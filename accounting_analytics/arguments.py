@@ -33,7 +33,9 @@ def require_type(value: object, kind: type | tuple[type, ...], name: str, hint: 
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
         expected = " or ".join(one.__name__ for one in kinds)
-        msg = f"{name} is of type {type(value).__name__}, not {expected}; {hint}"
+        given = type(value)
+        library = f"{given.__module__.partition('.')[0]}." if given.__name__ in expected else ""
+        msg = f"{name} is of type {library}{given.__name__}, not {expected}; {hint}"
         raise InputError(msg)
 
 

@@ -242,7 +242,7 @@ def convert(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:  # noqa: ANN4
     Raises
     ------
     FrameError
-        The column holds lists instead of text.
+        The column holds lists instead of text, or text that is not an instant.
     """
     if column.dtype == dtype:
         return column
@@ -274,13 +274,26 @@ def _holds_lists(column: pd.Series[Any]) -> bool:
 def _convert_instants(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:  # noqa: ANN401 (any dtype)
     """Instants in UTC, or local dates, in microseconds; a column that would lose digits stays as it is."""
     kind = pd.api.types.infer_dtype(column, skipna=True)
-    if kind not in {"datetime64", "datetime", "date", "empty"} and not column.isna().all():
+    if kind not in {"datetime64", "datetime", "date", "string", "empty"} and not column.isna().all():
         return column
-    instants = pd.to_datetime(column.astype(object) if isinstance(column.dtype, pd.ArrowDtype) else column)
+    if kind == "string":
+        instants = _parse_instants(column, dtype)
+    else:
+        instants = pd.to_datetime(column.astype(object) if isinstance(column.dtype, pd.ArrowDtype) else column)
     if isinstance(dtype, pd.DatetimeTZDtype):
         instants = instants.dt.tz_localize("UTC") if instants.dt.tz is None else instants.dt.tz_convert("UTC")
     converted = instants.astype(dtype)
     return converted if converted.eq(instants).where(instants.notna(), other=True).all() else column
+
+
+def _parse_instants(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:  # noqa: ANN401 (any dtype)
+    """Instants or local dates of ISO 8601 text; those with a zone, or an offset, in UTC."""
+    try:
+        instants = pd.to_datetime(column, format="ISO8601", utc=True)
+    except ValueError:
+        msg = f"column {column.name!r} has a cell that is not ISO 8601, such as 2025-03-01T12:00:00Z"
+        raise FrameError(msg) from None
+    return instants if isinstance(dtype, pd.DatetimeTZDtype) else instants.dt.tz_localize(None)
 
 
 def _arrow_column(column: pd.Series[Any]) -> pa.ChunkedArray:

@@ -16,7 +16,6 @@ from accounting_analytics.errors import FrameError, InputError, with_context
 from accounting_analytics.extras import import_extra
 from accounting_analytics.frame_columns import (
     BOOLEAN,
-    INSTANT,
     LOCAL_DATE,
     ExactColumn,
     decimal_scale,
@@ -133,22 +132,10 @@ def _to_pandas(table: pa.Table) -> pd.DataFrame:
 
 
 def _parse_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """Frame whose instants, dates and booleans are no longer text; amounts stay as they are."""
-    dtypes = {name: dtype for name, dtype in LineEntries.dtypes().items() if name in frame}
-    texts = [name for name in dtypes if pd.api.types.infer_dtype(frame[name], skipna=True) == "string"]
-    parsed = {name: _parse_instants(frame[name]) for name in texts if dtypes[name] in {INSTANT, LOCAL_DATE}}
-    parsed |= {name: _parse_booleans(frame[name]) for name in texts if dtypes[name] == BOOLEAN}
-    return frame.assign(**parsed)
-
-
-def _parse_instants(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Instants or dates of ISO 8601 text; those with a zone, or an offset, in UTC."""
-    try:
-        instants = pd.to_datetime(column, format="ISO8601", utc=True)
-    except ValueError:
-        msg = f"column {column.name!r} has a cell that is not ISO 8601, such as 2025-03-01T12:00:00Z"
-        raise FrameError(msg) from None
-    return instants.dt.tz_localize(None) if column.name == "local_date" else instants
+    """Frame whose booleans are no longer text; other cells stay as they are."""
+    booleans = [name for name, dtype in LineEntries.dtypes().items() if name in frame and dtype == BOOLEAN]
+    texts = [name for name in booleans if pd.api.types.infer_dtype(frame[name], skipna=True) == "string"]
+    return frame.assign(**{name: _parse_booleans(frame[name]) for name in texts})
 
 
 def _parse_booleans(column: pd.Series[Any]) -> pd.Series[Any]:

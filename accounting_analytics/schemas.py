@@ -58,6 +58,11 @@ def _expanded(path: str) -> Any:  # noqa: ANN401 (Pandera's field)
     return pandera.Field(nullable=True, metadata={"path": path, "expand": path.partition(".")[0]})
 
 
+def _not_empty() -> Any:  # noqa: ANN401 (Pandera's field)
+    """Declare a column of texts that are not empty."""
+    return pandera.Field(str_length={"min_value": 1})
+
+
 class Table(pandera.DataFrameModel):
     """Base of all tables: exactly the declared columns, all amounts of one scale, which ``attrs["scale"]`` states."""
 
@@ -86,8 +91,8 @@ class Table(pandera.DataFrameModel):
         ----------
         frame : DataFrame
             Columns may have other dtypes that hold the same values: text as ``object`` or ``category``, instants of
-            another unit or zone (without a zone they are UTC), booleans as ``object``. Amounts are float64, decimals,
-            or integers, which are major units.
+            another unit or zone, or as ISO 8601 text (without a zone they are UTC), booleans as ``object``. Amounts are
+            float64, decimals, or integers, which are major units.
         scale : int, optional
             Fraction digits of the amounts; by default those of a decimal dtype, else those that ``frame.attrs``
             states, else 2.
@@ -390,15 +395,15 @@ class PlanItems(Table):
     `opposing_ledger_ids` are all categories of the transaction when the plan was made.
     """
 
-    transaction_id: Series[str]
-    ledger_id: Series[str]
-    journal_entry_id: Series[str]
+    transaction_id: Series[str] = _not_empty()
+    ledger_id: Series[str] = _not_empty()
+    journal_entry_id: Series[str] = _not_empty()
     datetime: Series[Instant]
     description: Series[str]
     amount: Series[Any]
     category_amount: Series[Any] = pandera.Field(nullable=True)
-    category_ledger_id: Series[str]
-    updated_category_ledger_id: Series[str]
+    category_ledger_id: Series[str] = _not_empty()
+    updated_category_ledger_id: Series[str] = _not_empty()
     updated_category_ledger_name: Series[str]
     rule: Series[str]
     opposing_ledger_ids: Series[str]
@@ -576,4 +581,5 @@ _RULES = {
     "column_in_schema": "column is not part of this table",
     "not_nullable": "null where a value is required",
     "field_uniqueness": "value occurs more than once",
+    "str_length(1, None)": "empty where a value is required",
 }

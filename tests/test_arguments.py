@@ -83,6 +83,13 @@ def test_a_wrong_type_is_refused_with_a_sentence(call, message):
     assert message in str(caught.value)
 
 
+def test_a_type_of_the_same_name_is_named_with_its_library():
+    """A frame of another library is not said to be of the type that it must be of."""
+    other = type("DataFrame", (), {"__module__": "polars.dataframe.frame"})()
+    with pytest.raises(InputError, match=r"queue is of type polars\.DataFrame, not DataFrame; uncategorized_queue"):
+        aa.group_queue(other)
+
+
 PATH_CALLS = [
     (aa.Plan.load, "path"),
     (PLAN.save, "path"),

@@ -130,6 +130,7 @@ OTHER_DTYPES = [
     ("datetime", "datetime64[ns, UTC]"),
     ("datetime", "datetime64[us, Asia/Tokyo]"),
     ("datetime", "object"),
+    ("datetime", "str"),
     ("datetime", pd.ArrowDtype(pa.timestamp("ms", "UTC"))),
     ("editable", "object"),
     ("tag_ids", "object"),
@@ -164,9 +165,12 @@ def test_values_are_not_converted_where_they_would_change():
     """Nanoseconds, text in place of instants, and dates of something else are refused, naming the column."""
     frame = line_entries()
     instants = frame["datetime"].dt.as_unit("ns") + pd.Timedelta(1, "ns")
-    for column in (instants, frame["datetime"].astype("str"), frame["amount"]):
+    for column in (instants, instants.astype("str"), frame["amount"]):
         with pytest.raises(FrameError, match="datetime: dtype is not"):
             LineEntries.checked(frame.assign(datetime=column))
+    for text in ("3/4/2025", "1e5", "yesterday", "2025-02-30"):
+        with pytest.raises(FrameError, match="'datetime' has a cell that is not ISO 8601"):
+            LineEntries.checked(frame.assign(datetime=text))
 
 
 def test_ids_are_text():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError, PlanError
+from accounting_analytics.errors import FrameError, InputError, PlanError
 from accounting_analytics.money import EXACT
 from accounting_analytics.schemas import CashFlowLedgers, CashFlowLines, PlanPreview
 
@@ -155,6 +155,14 @@ def test_contradictions_are_refused(build, items, message):
     """Items that change nothing, appear twice, contradict or depend on each other are refused."""
     with pytest.raises(PlanError, match=message):
         build.plan(None, *(build.item(t, "bank", before, after, entry=entry) for t, before, after, entry in items))
+
+
+@pytest.mark.parametrize("column", ["transaction_id", "ledger_id", "journal_entry_id", "category_ledger_id"])
+def test_an_empty_id_is_refused(build, column):
+    """An item without an id cannot be sent, so it is refused before anything is."""
+    frame = build.plan(None, build.item("t1", "bank", "out", "meals", entry="e1")).frame
+    with pytest.raises(FrameError, match=f"{column}: empty where a value is required"):
+        aa.Plan(frame.assign(**{column: ""}))
 
 
 def test_two_transactions_may_share_an_entry(build):
