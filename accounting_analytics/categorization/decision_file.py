@@ -1,4 +1,4 @@
-"""Decision file: the queue as a CSV file in which a person writes categories, and those decisions read back.
+"""Decision file: the queue as a CSV file or Excel workbook for categories that a person decides, and how it is read.
 
 A row with a category decides the transaction of its ``transaction_id``, or else the group of its ``group_id``. The
 category is a ledger's id, unique name or path. Rows without a category decide nothing, and their order does not matter:
@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.arguments import to_path
@@ -20,7 +20,9 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.messages import first_lines, fit_terminal, join_ids, printable, quote
 from accounting_analytics.periods import LOCALTIME, zone
 from accounting_analytics.schemas import Queue, QueueGroups
-from accounting_analytics.sheets import SheetRow, read_sheet
+from accounting_analytics.sheets.rows import SheetRow, read_sheet
+from accounting_analytics.sheets.values import Invalid, decimal_marks, read_amount
+from accounting_analytics.sheets.workbook import WORKBOOK_SUFFIX, require_xlsxwriter, write_workbook
 from accounting_analytics.spreadsheet_cells import BYTE_ORDER_MARK, guard, unguard
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.sheets import Cell
+    from accounting_analytics.sheets.rows import Cell, Sheet
 
 CATEGORY, GROUP, TRANSACTION, AMOUNT = "category", "group_id", "transaction_id", "amount"
 _GROUP_COLUMNS = (
@@ -56,7 +58,8 @@ _TRANSACTION_COLUMNS = (
     GROUP,
     TRANSACTION,
 )
-_SUFFIX = ".csv"
+_SUFFIXES = (".csv", WORKBOOK_SUFFIX)
+_SHEET = "decisions"
 
 
 class Decision(NamedTuple):
@@ -131,15 +134,19 @@ def load_decisions(path: str | Path) -> Decisions:
         proposals = combine_proposals(propose(queue, rules, ledgers), decided)
     """
     file = to_path(path, "path")
-    rows = _read_rows(file)
+    sheet = read_sheet(file, (CATEGORY, GROUP, TRANSACTION))
+    rows = _rows(sheet, file)
+    marks = decimal_marks(row.get(AMOUNT, "") for _, row in rows)
     groups: dict[str, Decision] = {}
     transactions: dict[str, Decision] = {}
     problems = []
     for number, row in rows:
-        category, transaction, group = (unguard(row.get(name, "")) for name in (CATEGORY, TRANSACTION, GROUP))
+        category, transaction, group = (unguard(_text(row.get(name, ""))) for name in (CATEGORY, TRANSACTION, GROUP))
         if not category.strip():
             continue
-        decision = Decision(category.strip(), number, None if transaction else _parse_amount(row.get(AMOUNT, "")))
+        amount = read_amount(row.get(AMOUNT, ""), marks, sheet.separator)
+        known = None if transaction or isinstance(amount, Invalid) else amount
+        decision = Decision(category.strip(), number, known)
         decisions, key = (transactions, transaction) if transaction else (groups, group)
         if problem := _problem(decisions, key, decision):
             problems.append(problem)
@@ -165,16 +172,18 @@ def refuse(problems: Sequence[str], source: str = "") -> None:
 
 
 def require_new_file(path: Path) -> None:
-    """Refuse a file that exists, since it may hold decisions, that is not CSV, or whose folder does not exist.
+    """Refuse a file that exists, since it may hold decisions, of another format, or whose folder does not exist.
 
     Raises
     ------
     InputError
         It cannot be created.
     """
-    if path.suffix.lower() != _SUFFIX:
-        msg = f"{path} would be a CSV file, which spreadsheets open too; give it a name that ends in {_SUFFIX}"
+    if path.suffix.lower() not in _SUFFIXES:
+        msg = f"{path}: decisions are written as CSV or as an Excel workbook; give a name that ends in .xlsx or .csv"
         raise InputError(msg)
+    if _is_workbook(path):
+        require_xlsxwriter()
     if path.exists():
         msg = f"{path} exists and may hold decisions, so it is not replaced; give another name, or move it"
         raise InputError(msg)
@@ -193,7 +202,7 @@ def write_groups(queue: pd.DataFrame, path: Path, *, time_zone: str) -> int:
     queue : DataFrame
         :class:`~accounting_analytics.schemas.Queue`.
     path : Path
-        New CSV file.
+        New file: an Excel workbook if it ends in ``.xlsx``, otherwise CSV.
     time_zone : str
         Zone of the dates.
     """
@@ -223,15 +232,28 @@ def _dates(instants: pd.Series[Any], time_zone: str) -> pd.Series[Any]:
 def _write(rows: pd.DataFrame, columns: Sequence[str], path: Path) -> int:
     require_new_file(path)
     decidable = rows.loc[rows["kind"] != "split", list(columns)]
+    if _is_workbook(path):
+        table = decidable.assign(**{CATEGORY: ""})[[CATEGORY, *columns]]
+        ids = [name for name in (GROUP, TRANSACTION) if name in columns]
+        write_workbook(table, path, name=_SHEET, ids=ids, editable=(CATEGORY,))
+    else:
+        _write_csv(decidable, path)
+    return len(decidable)
+
+
+def _is_workbook(path: Path) -> bool:
+    return path.suffix.lower() == WORKBOOK_SUFFIX
+
+
+def _write_csv(rows: pd.DataFrame, path: Path) -> None:
     text = io.StringIO(newline="")
     writer = csv.writer(text)
-    writer.writerow([CATEGORY, *columns])
+    writer.writerow([CATEGORY, *rows.columns])
     dates = {"date", "first_date", "last_date"}
-    for row in decidable.itertuples(index=False):
-        cells = (_cell(value, is_text=name not in dates) for name, value in zip(columns, row, strict=True))
+    for row in rows.itertuples(index=False):
+        cells = (_cell(value, is_text=name not in dates) for name, value in zip(rows.columns, row, strict=True))
         writer.writerow(["", *cells])
     write_text(path, f"{BYTE_ORDER_MARK}{text.getvalue()}", private=True)
-    return len(decidable)
 
 
 def _cell(value: object, *, is_text: bool) -> str:
@@ -243,9 +265,9 @@ def _cell(value: object, *, is_text: bool) -> str:
     return guard(value) if is_text else value
 
 
-def _read_rows(file: Path) -> list[tuple[int, dict[str, str]]]:
-    """Texts of each row by the names of the columns, and the number of the row."""
-    first, *others = [*read_sheet(file, (CATEGORY, GROUP, TRANSACTION)).rows, SheetRow(0, [])]
+def _rows(sheet: Sheet, file: Path) -> list[tuple[int, dict[str, Cell]]]:
+    """Cells of each row by the names of the columns, and the number of the row."""
+    first, *others = [*sheet.rows, SheetRow(0, [])]
     header = [_text(cell).strip().casefold() for cell in first.cells]
     if CATEGORY not in header or not {GROUP, TRANSACTION}.intersection(header):
         msg = (
@@ -253,7 +275,7 @@ def _read_rows(file: Path) -> list[tuple[int, dict[str, str]]]:
             f"{TRANSACTION}, and has {join_ids(map(quote, filter(None, header))) or 'none'}"
         )
         raise InputError(msg)
-    return [(row.number, dict(zip(header, map(_text, row.cells), strict=False))) for row in others]
+    return [(row.number, dict(zip(header, row.cells, strict=False))) for row in others]
 
 
 def _text(cell: Cell) -> str:
@@ -272,12 +294,3 @@ def _problem(decisions: Mapping[str, Decision], key: str, decision: Decision) ->
             f"{quote(other.category)}; keep one of them"
         )
     return ""
-
-
-def _parse_amount(text: str) -> Decimal | None:
-    """Amount of a cell; None where a spreadsheet wrote it in another form."""
-    try:
-        amount = Decimal(text)
-    except InvalidOperation:
-        return None
-    return amount if amount.is_finite() else None

@@ -135,13 +135,14 @@ DecisionFiles = Annotated[
     typer.Option(
         "--decisions",
         metavar="FILE",
-        help="File of `queue --output` with categories filled in (CSV); replaces what rules decide; repeatable.",
+        help="File of `queue --output` with categories filled in; replaces what rules decide; repeatable.",
     ),
 ]
 QueueOutput = Annotated[
     Path | None,
     typer.Option(
-        "--output", help="New CSV file to decide by hand: the groups, or with --all the transactions, without category."
+        "--output",
+        help="New file to decide by hand, .xlsx for Excel or .csv: the groups, or with --all the transactions.",
     ),
 ]
 RulesFile = Annotated[Path, typer.Argument(metavar="FILE", help="Rules file (TOML).", show_default=False)]

@@ -17,10 +17,10 @@ from accounting_analytics.messages import first_lines, join_ids, quote
 from accounting_analytics.money import DEFAULT_SCALE, fits_float
 from accounting_analytics.recategorization.new_categories import ID_COLUMN, NAME_COLUMN
 from accounting_analytics.recategorization.plan_conflicts import find_conflicts
-from accounting_analytics.recategorization.plan_workbook import require_xlsxwriter, write_workbook
-from accounting_analytics.recategorization.sheet_values import EMPTY, Invalid, decimal_marks, read_amount, read_instants
 from accounting_analytics.schemas import PlanItems
-from accounting_analytics.sheets import Cell, Sheet, read_sheet, separator_name
+from accounting_analytics.sheets.rows import Cell, Sheet, read_sheet, separator_name
+from accounting_analytics.sheets.values import EMPTY, Invalid, decimal_marks, read_amount, read_instants
+from accounting_analytics.sheets.workbook import WORKBOOK_SUFFIX, require_xlsxwriter, write_workbook
 from accounting_analytics.spreadsheet_cells import BYTE_ORDER_MARK, guard, is_converted, unguard
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from accounting_analytics.recategorization.new_categories import NewCategory
 
-_WORKBOOK_SUFFIX = ".xlsx"
 _INSTANCE = "instance_id"
 _AMOUNTS = ("amount", "category_amount")
 _INSTANT = "datetime"
@@ -231,7 +230,7 @@ def require_same_instance(planned: str | None, instance_id: str) -> None:
 
 def require_writable_format(file: Path) -> None:
     """Refuse a file that is a workbook by its name, if workbooks cannot be written."""
-    if file.suffix.lower() == _WORKBOOK_SUFFIX:
+    if file.suffix.lower() == WORKBOOK_SUFFIX:
         try:
             require_xlsxwriter()
         except InputError as error:
@@ -244,8 +243,8 @@ def write_items(frame: pd.DataFrame, path: str | Path, *, instance_id: str | Non
     file = to_path(path, "path")
     rows = frame.assign(**{_INSTANCE: instance_id or ""})
     try:
-        if file.suffix.lower() == _WORKBOOK_SUFFIX:
-            write_workbook(rows, file, ids=(*_IDS, ID_COLUMN), editable=(ID_COLUMN, NAME_COLUMN))
+        if file.suffix.lower() == WORKBOOK_SUFFIX:
+            write_workbook(rows, file, name="plan", ids=(*_IDS, ID_COLUMN), editable=(ID_COLUMN, NAME_COLUMN))
         else:
             write_text(file, f"{BYTE_ORDER_MARK}{_csv_text(rows)}", private=True)
     except InputError as error:

@@ -2,14 +2,16 @@
 
 import csv
 import io
+import sys
 from decimal import Decimal
 
-import pandas as pd
+import openpyxl
 import pytest
 
 from accounting_analytics.categorization import decide, group_queue, load_decisions, uncategorized_queue
 from accounting_analytics.categorization.decision_file import write_groups, write_transactions
 from accounting_analytics.errors import InputError
+from accounting_analytics.spreadsheet_cells import unguard
 
 
 @pytest.fixture(scope="module")
@@ -96,16 +98,25 @@ def test_filled_in_groups_are_decided(books, queue, file, separator, encoding):
     assert set(decided["rule"]) == {f"decided by hand: {one}" for one in load_decisions(file)}
 
 
-def test_a_workbook_is_read(books, queue, file):
-    """A file that was saved as an Excel workbook means the same, with amounts as numbers."""
-    write_groups(queue, file, time_zone="UTC")
-    fill_in(file, {"BLUE BOTTLE": "Meals"})
-    rows = [{**row, "amount": float(row["amount"])} for row in cells_of(file)]
+@pytest.mark.parametrize(("write", "key"), [(write_groups, "merchant"), (write_transactions, "transaction_id")])
+def test_a_workbook_is_filled_in(books, queue, file, write, key):
+    """A workbook has the rows of the CSV file, with amounts and counts as numbers, and is read back."""
     workbook = file.with_suffix(".xlsx")
-    pd.DataFrame(rows).to_excel(workbook, index=False)
-    assert dict(load_decisions(workbook)) == dict(load_decisions(file))
+    count = write(queue, workbook, time_zone="UTC")
+    assert count == write(queue, file, time_zone="UTC")
+    opened = openpyxl.load_workbook(workbook)
+    header, *rows = opened.active.iter_rows()
+    names = [cell.value for cell in header]
+    assert [[cell.value for cell in row] for row in rows] == [
+        [float(cell) if name == "amount" else int(cell) if name == "transaction_count" else unguard(cell) or None
+         for name, cell in row.items()] for row in cells_of(file)
+    ]  # fmt: skip
+    for row in rows:
+        if row[names.index(key)].value in {"BLUE BOTTLE", "txn-0-0"}:
+            row[0].value = "Meals"
+    opened.save(workbook)
     decided = decide(queue, load_decisions(workbook), books.ledgers)
-    assert categories(decided) == {"txn-0-0": "meals", "txn-1-0": "meals"}
+    assert categories(decided) == {"txn-0-0": "meals"} | ({"txn-1-0": "meals"} if key == "merchant" else {})
     assert len(decided.attrs["notes"]) == 1
 
 
@@ -137,6 +148,8 @@ def test_decisions_of_another_day(books, lines, queue, file):
     assert "'staples-" in absent
     assert absent.endswith("(row 5).")
     assert changed.endswith(f"all they have now: '{coffee}' (2 transaction(s), -40.00, was -30.00).")
+    file.write_text(file.read_text(encoding="utf-8-sig").replace(",-30.00,", ',"-30,00",'), encoding="utf-8")
+    assert decide(tuesday, load_decisions(file), books.ledgers).attrs["notes"][2] == changed  # with decimal commas
     unchanged = decide(monday, load_decisions(file), books.ledgers)
     assert unchanged.attrs["notes"] == ("4 of 6 transaction(s) are not decided by hand.",)
 
@@ -201,12 +214,15 @@ def test_the_same_decision_may_be_repeated(file):
     assert repr(load_decisions(file)).endswith("- 00123: Meals")
 
 
-def test_a_file_is_not_replaced(queue, file):
-    """A file that exists may hold decisions; a workbook, or a file in no folder, cannot be written."""
+def test_a_file_is_not_replaced(queue, file, monkeypatch):
+    """A file that exists may hold decisions; another format, or a file in no folder, cannot be written."""
     write_groups(queue, file, time_zone="localtime")
     with pytest.raises(InputError, match="exists and may hold decisions"):
         write_groups(queue, file, time_zone="UTC")
-    with pytest.raises(InputError, match="would be a CSV file"):
+    with pytest.raises(InputError, match=r"give a name that ends in .xlsx or .csv"):
+        write_groups(queue, file.with_suffix(".ods"), time_zone="UTC")
+    monkeypatch.setitem(sys.modules, "xlsxwriter", None)
+    with pytest.raises(InputError, match=r"needs xlsxwriter: pip install"):
         write_groups(queue, file.with_suffix(".xlsx"), time_zone="UTC")
     with pytest.raises(InputError, match=r"folder .* does not exist"):
         write_groups(queue, file.parent / "missing" / "a.csv", time_zone="UTC")

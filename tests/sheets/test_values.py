@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from accounting_analytics.recategorization.sheet_values import Invalid, decimal_marks, read_amount, read_instants
+from accounting_analytics.sheets.values import Invalid, decimal_marks, read_amount, read_instants
 
 TEN = dt.datetime(2026, 1, 15, 10, tzinfo=dt.UTC)
 

@@ -1,4 +1,4 @@
-"""Excel workbook of a plan: ids as text, amounts as numbers, instants as dates in UTC, and no formulas."""
+"""Excel workbooks to edit: ids as text, amounts as numbers, instants as dates in UTC, and no formulas."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-SHEET_NAME = "plan"
+WORKBOOK_SUFFIX = ".xlsx"
 _OPTIONS = {"strings_to_formulas": False, "strings_to_numbers": False, "strings_to_urls": False, "in_memory": True}
-"""Text stays text, and no text of the plan is in temporary files."""
+"""Text stays text, and no text of the books is in temporary files."""
 _MAX_ROWS, _MAX_TEXT = 1_048_576, 32_767
 _NOT_IN_WORKBOOKS = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|x005F_")
 """Characters that XML does not have, and the code that stands for them in workbooks."""
@@ -41,8 +41,10 @@ class _Formats(NamedTuple):
     time: Any
 
 
-def write_workbook(frame: pd.DataFrame, file: Path, *, ids: Collection[str], editable: Collection[str]) -> None:
-    """Write a plan to the sheet ``plan``; the file is replaced completely or left unchanged.
+def write_workbook(
+    frame: pd.DataFrame, file: Path, *, name: str, ids: Collection[str], editable: Collection[str]
+) -> None:
+    """Write a table to a workbook with one sheet; the file is replaced completely or left unchanged.
 
     Parameters
     ----------
@@ -50,6 +52,8 @@ def write_workbook(frame: pd.DataFrame, file: Path, *, ids: Collection[str], edi
         The rows; amounts are Arrow decimals.
     file : Path
         The file.
+    name : str
+        Name of the sheet.
     ids : collection of str
         Columns of ids, which must be stored exactly; in other text, characters that a workbook cannot hold are
         replaced.
@@ -59,7 +63,7 @@ def write_workbook(frame: pd.DataFrame, file: Path, *, ids: Collection[str], edi
     Raises
     ------
     InputError
-        xlsxwriter is not installed, a workbook cannot hold the plan, or the file cannot be written.
+        xlsxwriter is not installed, a workbook cannot hold the rows, or the file cannot be written.
     """
     xlsxwriter = require_xlsxwriter()
     _require_fits(frame, file, ids)
@@ -72,7 +76,7 @@ def write_workbook(frame: pd.DataFrame, file: Path, *, ids: Collection[str], edi
             workbook.add_format({"num_format": _amount_format(frame)}),
             workbook.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"}),
         )
-        _write_sheet(workbook.add_worksheet(SHEET_NAME), frame, formats, editable)
+        _write_sheet(workbook.add_worksheet(name), frame, formats, editable)
     try:
         replace_file(file, lambda opened: opened.write(content.getvalue()), private=True)
     except OSError as error:
@@ -92,14 +96,14 @@ def require_xlsxwriter() -> Any:  # noqa: ANN401 (a module)
 
 
 def _require_fits(frame: pd.DataFrame, file: Path, ids: Collection[str]) -> None:
-    """Refuse a plan that a workbook cannot hold exactly."""
+    """Refuse rows that a workbook cannot hold exactly."""
     cells = [value for _, column in frame.items() for value in column if isinstance(value, str | Decimal)]
-    reasons = [f"it has {len(frame):,} items, more than a sheet has rows"] if len(frame) >= _MAX_ROWS else []
+    reasons = [f"{len(frame):,} rows are more than a sheet has"] if len(frame) >= _MAX_ROWS else []
     reasons += [f"{quote(text)} is not text of a workbook" for name in ids for text in frame[name] if _is_foreign(text)]
     reasons += [f"{quote(text)} is too long" for text in cells if isinstance(text, str) and len(text) >= _MAX_TEXT]
     reasons += [f"{amount} has too many digits" for amount in cells if _is_too_large(amount)]
     if reasons:
-        msg = f"{file}: an Excel workbook cannot hold the plan: {reasons[0]}; save it as .csv"
+        msg = f"{file}: an Excel workbook cannot hold the rows: {reasons[0]}; save it as .csv"
         raise InputError(msg)
 
 
@@ -140,6 +144,8 @@ def _write_cell(worksheet: Any, place: tuple[int, int], value: Any, formats: _Fo
     """Write a cell; an instant that is not a date of Excel, or has a fraction of a second, is text."""
     if isinstance(value, Decimal):
         worksheet.write_number(*place, value, formats.amount)
+    elif isinstance(value, int):
+        worksheet.write_number(*place, value)
     elif isinstance(value, dt.datetime):
         if value < _FIRST_DATE or value.microsecond:
             worksheet.write_string(*place, value.isoformat(), formats.text)

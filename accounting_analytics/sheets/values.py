@@ -17,7 +17,7 @@ from accounting_analytics.money import MAX_SCALE, parse_amount
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from accounting_analytics.sheets import Cell
+    from accounting_analytics.sheets.rows import Cell
 
 _MINUS, _SPACES = "\N{MINUS SIGN}", re.compile(r"(?<=\d)[\s](?=\d{3}(?!\d))")
 _ONE_MARK = re.compile(r"-?(\d+)([.,])(\d+)")
