@@ -49,13 +49,14 @@ class Categories:
         text : str
             Id, unique name or path of a category.
         """
-        children = [self.names.name(child) for child in self._children.get(self.find(text), [])]
-        if not children:
-            return ""
-        return (
-            f"its category {quote(text)} is a parent ledger; a ledger below it may be meant: "
-            f"{join_ids(children, limit=3)}."
-        )
+        hint = self.parent_hint(self.find(text))
+        return f"its category {quote(text)} {hint}" if hint else ""
+
+    def parent_hint(self, ledger_id: str) -> str:
+        """End of a sentence about a parent ledger; empty where there are no ledgers below it."""
+        children = [self.names.name(child) for child in self._children.get(ledger_id, [])]
+        listed = join_ids(children, limit=3)
+        return f"is a parent ledger; a ledger below it may be meant: {listed}." if children else ""
 
     def find_account(self, text: object) -> str:
         """Id of an account; it must report cash flow, because only such accounts are in the queue."""

@@ -89,7 +89,7 @@ def _notes(
 ) -> Iterator[str]:
     remaining = len(queue) - len(proposals)
     if remaining:
-        yield f"{remaining} of {len(queue)} transaction(s) match no rule."
+        yield f"{remaining:,} of {len(queue):,} transaction(s) match no rule."
     for name, category in unknown.items():
         suggestion = chart.names.suggestion(category)
         hint = f" ({suggestion})" if suggestion else ""

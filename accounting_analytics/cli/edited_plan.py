@@ -12,6 +12,8 @@ from accounting_analytics.cli.output import print_message
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import pandas as pd
+
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.ledger_names import LedgerNames
     from accounting_analytics.recategorization.plan_file import PlanFile
@@ -19,8 +21,21 @@ if TYPE_CHECKING:
 _ONE_DAY = timedelta(days=1)
 
 
-def resolve_plan(client: LedgerClient, file: PlanFile, time_zone: str) -> aa.Plan:
+def resolve_plan(
+    client: LedgerClient, file: PlanFile, time_zone: str, *, ledgers: pd.DataFrame | None = None
+) -> aa.Plan:
     """Plan of a file; ledgers are discovered only if the books do not confirm each id with its name.
+
+    Parameters
+    ----------
+    client : LedgerClient
+        The service.
+    file : PlanFile
+        The file, edited or not.
+    time_zone : str
+        Zone of the days that are discovered.
+    ledgers : DataFrame, optional
+        Ledgers that are discovered already, in :func:`days_to_discover`.
 
     Raises
     ------
@@ -32,18 +47,32 @@ def resolve_plan(client: LedgerClient, file: PlanFile, time_zone: str) -> aa.Pla
     from accounting_analytics.recategorization.new_categories import DiscoveredCategory, WrittenCategory
 
     file.require_instance(client.instance_id)
-    for note in file.notes:
-        print_message(note)
     if file.days is None:
-        return aa.Plan.from_file(file, WrittenCategory())
-    first, last = file.days
+        return _with_printed_notes(aa.Plan.from_file(file, WrittenCategory()))
     existing = names_of_existing(client, filter(None, (ledger_id for ledger_id, _ in file.categories)), file.days)
     if all(existing.get(ledger_id) == name for ledger_id, name in file.categories):
-        return aa.Plan.from_file(file, WrittenCategory())
-    print_message("new categories of the plan were edited: discovering the ledgers of its days and the year before")
-    ledgers = discover_with_history(client, str(first - _ONE_DAY), str(last + _ONE_DAY), time_zone)
+        return _with_printed_notes(aa.Plan.from_file(file, WrittenCategory()))
+    if ledgers is None:
+        print_message("new categories of the plan were edited: discovering the ledgers of its days and the year before")
+        ledgers = discover_with_history(client, *days_to_discover(file, *map(str, file.days)), time_zone)
     others = _undiscovered(file, existing, LedgerNames.from_frame(ledgers))
-    return aa.Plan.from_file(file, DiscoveredCategory(ledgers, others))
+    return _with_printed_notes(aa.Plan.from_file(file, DiscoveredCategory(ledgers, others)))
+
+
+def days_to_discover(file: PlanFile, start_date: str, end_date: str) -> tuple[str, str]:
+    """First and last day of a period and of the plan, whose days are in UTC."""
+    from accounting_analytics.periods import parse_date
+
+    first, last = file.days or (None, None)
+    days = [parse_date(start_date, "start_date"), parse_date(end_date, "end_date")]
+    days += [] if first is None or last is None else [first - _ONE_DAY, last + _ONE_DAY]
+    return str(min(days)), str(max(days))
+
+
+def _with_printed_notes(plan: aa.Plan) -> aa.Plan:
+    for note in plan.notes:
+        print_message(note)
+    return plan
 
 
 def _undiscovered(file: PlanFile, existing: Mapping[str, str | None], discovered: LedgerNames) -> dict[str, str]:

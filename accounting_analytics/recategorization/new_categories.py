@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pandas as pd
 
+from accounting_analytics.categorization.categories import Categories
 from accounting_analytics.errors import InputError, PlanError
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import quote
@@ -26,6 +27,9 @@ class NewCategory(Protocol):
     def find(self, ledger_id: str, name: str, where: str) -> tuple[str, str]:
         """Id and name of the new category; PlanError names the row `where` and what is wrong."""
 
+    def notes(self, ledger_ids: Iterable[str]) -> tuple[str, ...]:
+        """Sentences about new categories that may be mistaken."""
+
 
 class DiscoveredCategory:
     """New categories looked up in the chart of accounts.
@@ -42,10 +46,9 @@ class DiscoveredCategory:
 
     def __init__(self, ledgers: pd.DataFrame, others: Mapping[str, str] | None = None) -> None:
         ledgers = Ledgers.checked(ledgers)
-        hierarchy = LedgerNames.from_frame(ledgers).hierarchy
-        self._names = LedgerNames(
-            dict(zip(ledgers["id"], ledgers["name"], strict=True)) | dict(others or {}), hierarchy
-        )
+        self._chart = Categories(ledgers, set())
+        discovered = dict(zip(ledgers["id"], ledgers["name"], strict=True))
+        self._names = LedgerNames(discovered | dict(others or {}), self._chart.names.hierarchy)
         self._cash = set(ledgers.loc[ledgers["report_cash_flow"], "id"])
 
     def find(self, ledger_id: str, name: str, where: str) -> tuple[str, str]:
@@ -71,6 +74,14 @@ class DiscoveredCategory:
             msg = f"{where}: {self._paths(common)} reports cash flow and cannot be a category"
             raise PlanError(msg)
         return found, self._names.name(found)
+
+    def notes(self, ledger_ids: Iterable[str]) -> tuple[str, ...]:
+        """One sentence for each new category that is a parent ledger."""
+        return tuple(
+            f"The new category {quote(self._names.path(ledger_id))} {hint}"
+            for ledger_id in dict.fromkeys(ledger_ids)
+            if (hint := self._chart.parent_hint(ledger_id))
+        )
 
     def _find_one(self, text: str, where: str) -> str:
         try:
@@ -108,6 +119,10 @@ class WrittenCategory:
         rows.setdefault(name, where)
         return ledger_id, name
 
+    def notes(self, ledger_ids: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002 (of the protocol)
+        """Nothing: which ledgers are parents is not known."""
+        return ()
+
 
 def differently_named(items: Iterable[PlanItem], names: LedgerNames) -> dict[PlanItem, str]:
     """Items whose new category has another name in the books than in the plan, and the reason to refuse them."""
@@ -125,7 +140,8 @@ def differently_named(items: Iterable[PlanItem], names: LedgerNames) -> dict[Pla
 def refuse_items(refused: Mapping[PlanItem, str], count: int) -> None:
     """Raise PlanError with the first of the refused items of a plan of `count` items, if there are any."""
     for item, reason in refused.items():
-        msg = f"{len(refused)} of {count} item(s) cannot be applied; first: transaction {item.transaction_id}: {reason}"
+        first = f"transaction {item.transaction_id}: {reason}"
+        msg = f"{len(refused):,} of {count:,} item(s) cannot be applied; first: {first}"
         raise PlanError(msg)
 
 

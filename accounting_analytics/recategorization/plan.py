@@ -246,7 +246,7 @@ class Plan:
         Returns
         -------
         Plan
-            ``notes`` states what was ignored.
+            ``notes`` states what was ignored, and with `ledgers` which new categories are parent ledgers.
 
         Raises
         ------
@@ -259,7 +259,9 @@ class Plan:
     @classmethod
     def from_file(cls, file: PlanFile, category: NewCategory) -> Self:
         """Plan of a file that was read, with the new categories that `category` determines."""
-        return cls(file.items(category), instance_id=file.instance_id, notes=file.notes)
+        items = file.items(category)
+        notes = (*file.notes, *category.notes(items["updated_category_ledger_id"]))
+        return cls(items, instance_id=file.instance_id, notes=notes)
 
     def _require_categories_of(self, report: CashFlowReport) -> None:
         """Refuse new categories that the report shows to be cash, or to have another name than in the plan."""

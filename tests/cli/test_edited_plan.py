@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.cli.edited_plan import resolve_plan
+from accounting_analytics.cli.edited_plan import days_to_discover, resolve_plan
 from accounting_analytics.errors import PlanError
 from accounting_analytics.recategorization.plan_file import PlanFile
 from accounting_analytics.schemas import PlanItems
@@ -18,7 +18,7 @@ DISCOVERING = "discovering the ledgers"
 def resolved(tmp_path, demo_company):
     """Return a function that writes a plan with new categories as (id, name), resolves it, and returns these pairs."""
 
-    def resolved(*categories, suffix=".csv"):
+    def resolved(*categories, suffix=".csv", ledgers=None):
         count = len(categories)
         columns = {name: [f"{name}_{row}" for row in range(count)] for name in PlanItems.dtypes()} | {
             "datetime": [DAY] * count,
@@ -31,7 +31,8 @@ def resolved(tmp_path, demo_company):
         }
         file = tmp_path / f"plan{suffix}"
         aa.Plan(PlanItems.from_columns(columns), instance_id=demo_company.client.instance_id).save(file)
-        frame = resolve_plan(demo_company.client, PlanFile.read(file), demo_company.time_zone).frame
+        read = PlanFile.read(file)
+        frame = resolve_plan(demo_company.client, read, demo_company.time_zone, ledgers=ledgers).frame
         return list(zip(frame["updated_category_ledger_id"], frame["updated_category_ledger_name"], strict=True))
 
     return resolved
@@ -55,6 +56,25 @@ def test_unchanged_categories_need_no_discovery(resolved, capsys):
     assert resolved(("led_meals", "Meals"), ("led_rent", "Rent")) == [("led_meals", "Meals"), ("led_rent", "Rent")]
     assert resolved() == []
     assert DISCOVERING not in capsys.readouterr().err
+
+
+def test_parent_ledgers_are_noted(resolved, capsys, demo_company):
+    """A new category that has ledgers below it may be a mistake; ledgers that are given are not discovered again."""
+    ledgers = aa.discover_ledgers(demo_company.client, DAY.date(), DAY.date(), time_zone=demo_company.time_zone)
+    found = resolved(("", "Cost of Goods"), ("led_meals", "Meals"), ("led_goods", ""), ledgers=ledgers)
+    assert found == [("led_goods", "Cost of Goods"), ("led_meals", "Meals"), ("led_goods", "Cost of Goods")]
+    printed = capsys.readouterr().err
+    assert printed.count(" is a parent ledger; a ledger below it may be meant: ") == 1
+    assert "The new category 'Expenses:Cost of Goods' is" in printed
+    assert DISCOVERING not in printed
+
+
+def test_days_to_discover(resolved, tmp_path):
+    """Those of the period and of the plan, a day longer because its days are in UTC."""
+    resolved(("led_meals", "Meals"))
+    file = PlanFile.read(tmp_path / "plan.csv")
+    assert days_to_discover(file, "2026-05-20", "2026-06-30") == ("2026-05-19", "2026-06-30")
+    assert days_to_discover(file, "2026-01-01", "2026-01-31") == ("2026-01-01", "2026-05-21")
 
 
 def test_all_unusable_names_are_listed(resolved):

@@ -6,7 +6,7 @@ import typer
 
 import accounting_analytics as aa
 from accounting_analytics.cli.discover_and_load import discover_with_history
-from accounting_analytics.cli.edited_plan import resolve_plan
+from accounting_analytics.cli.edited_plan import days_to_discover, resolve_plan
 from accounting_analytics.cli.options import (
     AllRows,
     AsJson,
@@ -45,9 +45,10 @@ def preview(
 
     file = PlanFile.read(plan)
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
-        planned = resolve_plan(client, file, zone)
+        file.require_instance(client.instance_id)
         reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=zone)
-        ledgers = discover_with_history(client, start_date, end_date, zone)
+        ledgers = discover_with_history(client, *days_to_discover(file, start_date, end_date), zone)
+        planned = resolve_plan(client, file, zone, ledgers=ledgers)
     previewed, summary = planned.preview(reported), aa.summarize_plan(planned)
     totals = planned.preview_root_totals(reported, ledgers)
     print_cost(planned)
