@@ -28,11 +28,14 @@ def test_examples_run(frames, tmp_path, monkeypatch):
         exec(example, names)  # noqa: S102 (our own README)
     assert len(names["lines"]) == len(frames["line_entries"])
     assert str(names["lines"]["signed_amount"].dtype) == "decimal128(18, 2)[pyarrow]"
+    assert str(names["lines"]["month"].dtype) == "string[pyarrow]"
+    assert names["by_ledger"].sum() == 0
+    assert names["by_ledger"].astype(float).describe()["count"] == len(names["by_ledger"])
     assert names["answer"].num_rows == 3
 
 
 @pytest.mark.parametrize(
-    "tool", ["Power BI", "Tableau", "DuckDB", "Spark", "Snowflake", "BigQuery", "Superset", "pandas"]
+    "tool", ["Power BI", "Tableau", "DuckDB", "Spark", "Snowflake", "BigQuery", "Superset", "pandas", "pyarrow"]
 )
 def test_every_tool_has_a_section(tool):
     """Each tool that an export is made for has its settings."""
