@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from accounting_analytics.cli.plan_outcomes import print_outcomes, require_done,
 from accounting_analytics.cli.plan_tables import print_cost, print_ledgers, print_verdict, totals_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from datetime import date
     from pathlib import Path
 
@@ -54,14 +55,15 @@ def run_plan(client: LedgerClient, plan: Plan, options: RunOptions) -> PlanRun:
     print_cost(plan)
     days, zone = _transaction_days(plan), options.time_zone
     before = aa.load_cash_flow_report(client, *days, time_zone=zone)
-    outcomes = aa.apply_plan(
-        client,
-        plan,
-        journal=options.journal,
-        confirm=options.confirm,
-        modified_by=options.modified_by,
-        allow_irreversible=options.allow_irreversible,
-    )
+    with _hint_at_journal(options):
+        outcomes = aa.apply_plan(
+            client,
+            plan,
+            journal=options.journal,
+            confirm=options.confirm,
+            modified_by=options.modified_by,
+            allow_irreversible=options.allow_irreversible,
+        )
     after = aa.load_cash_flow_report(client, *days, time_zone=zone) if options.confirm else before
     return PlanRun(plan, options, outcomes, before, after)
 
@@ -90,18 +92,28 @@ def print_run(
         following = "add --confirm to change the books" if changes else "--confirm would change nothing"
         print_message(f"dry run, nothing was sent: {summarize(run.outcomes)}; {following}")
         return
-    _print_undo(run)
+    if not run.options.use_demo and (run.outcomes["outcome"] == "done").any():
+        _print_undo(run.options)
     require_planned_change(change, run.outcomes)
     require_done(run.outcomes)
 
 
-def _print_undo(run: PlanRun) -> None:
-    """Print how to take a run back, unless it changed nothing, or the books end with the command."""
-    options = run.options
-    if not options.use_demo and (run.outcomes["outcome"] == "done").any():
-        journal = options.journal.with_name(f"undo-{options.journal.name}")
-        following = command_line("undo", options.journal, journal=journal, profile=options.profile)
-        print_message(f"to take back what this run changed: {following}")
+@contextmanager
+def _hint_at_journal(options: RunOptions) -> Iterator[None]:
+    """Print how to resume a run that Ctrl-C interrupts, and how to take it back."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if options.confirm and options.journal.exists() and not options.use_demo:
+            print_message(f"the journal {options.journal} records what is done: run the same command again to resume")
+            _print_undo(options)
+        raise
+
+
+def _print_undo(options: RunOptions) -> None:
+    journal = options.journal.with_name(f"undo-{options.journal.name}")
+    following = command_line("undo", options.journal, journal=journal, profile=options.profile)
+    print_message(f"to take back what this run changed: {following}")
 
 
 def _print_tables(run: PlanRun, change: ReportChange, by: str, limit: int | None) -> None:

@@ -61,6 +61,8 @@ def test_run_all_changes_nothing(checkout, demo_company):
     assert "would_change" in text
     assert "There is no journal yet" in text
     assert "transactions are decided by hand" in text
+    assert "Not in the queue, because categorized already or misspelt: mobile-deposit-0f44df" in text
+    assert "is dead: it matches no transaction" in text
     assert uncategorized(demo_company.client) == before
     assert [path.name for path in (checkout / "notebooks").iterdir() if "journal" in path.name] == []
 

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import accounting_analytics as aa
+from accounting_analytics.cli.plan_run import RunOptions, run_plan
 from accounting_analytics.cli.program import app
 from accounting_analytics.errors import PlanError, RecategorizationIncompleteError
 from accounting_analytics.recategorization.apply_journal import open_journal
@@ -234,3 +235,22 @@ def test_killed_runs_with_lost_responses(books, commands, fork_server, tmp_path,
         move(books, theirs, books.rent, books.outflow)
         assert snapshot(books) == before, seed
     assert kills
+
+
+def test_interrupted_run_states_how_to_go_on(books, build, plan, tmp_path, capsys):
+    """After Ctrl-C the journal is named, with the command that takes back what is done; before it exists nothing is."""
+
+    def interrupt(count, _):
+        if count == 2:
+            raise KeyboardInterrupt
+
+    journal = tmp_path / "my journal"
+    options = RunOptions(journal, None, "UTC", confirm=True, profile="books")
+    with books.connected(build.Faulty(on_put=interrupt)) as client, pytest.raises(KeyboardInterrupt):
+        run_plan(client, plan, options)
+    printed = capsys.readouterr().err
+    assert f"the journal {journal} records what is done: run the same command again to resume\n" in printed
+    assert f"accounting-analytics undo '{journal}' --journal '{tmp_path}/undo-my journal' --profile books\n" in printed
+    with books.connected(build.Faulty(on_get=interrupt)) as client, pytest.raises(KeyboardInterrupt):
+        run_plan(client, plan, RunOptions(tmp_path / "other", None, "UTC", confirm=True))
+    assert "journal" not in capsys.readouterr().err
