@@ -12,7 +12,7 @@ from pyarrow import csv as arrow_csv
 
 from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports.manifest import MANIFEST, ExportedFile, Manifest, file_sha256, require_files_of
+from accounting_analytics.exports.manifest import MANIFEST, ExportedFile, Manifest, current_manifest, file_sha256
 from accounting_analytics.exports.prepared_export import PreparedExport, require_whole
 from accounting_analytics.exports.star_schema.exported_books import local_times
 from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA
@@ -69,7 +69,7 @@ def export_csv(
         An argument is not valid, or the folder contains other files, is in use or cannot be written.
     """
     require_whole(replace_months, "csv")
-    folder = VersionFolder(output)
+    folder = csv_folder(output)
     prepared = PreparedExport.of_frames(
         folder.path / CURRENT,
         line_entries,
@@ -81,8 +81,7 @@ def export_csv(
     tables = prepared.star_schema().tables()
     try:
         with folder.new_version() as version:
-            if folder.current:
-                require_files_of(Manifest.load(folder.current), SUFFIX)
+            current_manifest(folder, SUFFIX)  # again: another program may have written it in the meantime
             files = tuple(_write_table(version, table.name, tables[table.name], prepared) for table in STAR_SCHEMA)
             manifest = replace(prepared.manifest, files=files)
             text = manifest.to_json()
@@ -91,6 +90,19 @@ def export_csv(
     except OSError as error:
         msg = f"the export to {output} failed ({error.strerror or error}); the previous content is unchanged"
         raise InputError(msg) from error
+
+
+def csv_folder(output: str | Path) -> VersionFolder:
+    """Folder that can have an export in this format.
+
+    Raises
+    ------
+    InputError
+        It contains other files or an export in another format, its manifest is damaged, or it is not a folder.
+    """
+    folder = VersionFolder(output)
+    current_manifest(folder, SUFFIX)
+    return folder
 
 
 def for_people(rows: pa.Table, time_zone: str) -> pa.Table:

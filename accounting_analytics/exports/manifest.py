@@ -13,15 +13,18 @@ import pandas as pd
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.control_totals import control_totals
 from accounting_analytics.json_text import to_json_text
-from accounting_analytics.messages import fit_terminal
+from accounting_analytics.messages import fit_terminal, quote
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
 
+    from accounting_analytics.exports.version_folder import VersionFolder
+
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 3
+_MAX_CURRENCY = 30
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,10 @@ class Manifest:
     files: tuple[ExportedFile, ...]
     notes: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse what is not the name of a currency."""
+        require_currency(self.currency)
+
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Read the manifest of a folder.
@@ -173,6 +180,23 @@ class Manifest:
         return f"<p>{html.escape(self.summary())}</p>{table.to_html(index=False, escape=True)}"
 
 
+def require_currency(currency: object) -> None:
+    """Refuse what is not the name of a currency: empty text, text that is not on one line, or long text.
+
+    Raises
+    ------
+    InputError
+        It is not one.
+    """
+    is_name = isinstance(currency, str) and currency.strip() and currency.isprintable()
+    if currency is not None and not (is_name and len(str(currency)) <= _MAX_CURRENCY):
+        msg = (
+            f"currency is {quote(currency)}; name it in 1 to {_MAX_CURRENCY} printable characters, such as USD, or "
+            "omit it; nothing was written"
+        )
+        raise InputError(msg)
+
+
 def file_sha256(path: Path) -> str:
     """Digest of a file.
 
@@ -183,6 +207,21 @@ def file_sha256(path: Path) -> str:
     """
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def current_manifest(folder: VersionFolder, suffix: str) -> Manifest | None:
+    """Manifest of the current version of a folder; None if it has none.
+
+    Raises
+    ------
+    InputError
+        The manifest is damaged or of another version, or the files have another suffix.
+    """
+    if folder.current is None:
+        return None
+    manifest = Manifest.load(folder.current)
+    require_files_of(manifest, suffix)
+    return manifest
 
 
 def require_files_of(manifest: Manifest, suffix: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.dataset import SUFFIX, write_dataset
 from accounting_analytics.exports.dataset import replace_months as replace_months_of
-from accounting_analytics.exports.manifest import Manifest, require_files_of
+from accounting_analytics.exports.manifest import Manifest, current_manifest
 from accounting_analytics.exports.prepared_export import PreparedExport
 from accounting_analytics.exports.version_folder import CURRENT, VersionFolder
 
@@ -64,7 +64,7 @@ def export_parquet(
         An argument is of another type, the report is filtered by tags, the folder contains other files, is in use or
         cannot be written, or the months cannot be combined with the earlier export.
     """
-    folder = VersionFolder(output)
+    folder = parquet_folder(output)
     prepared = PreparedExport.of_frames(
         folder.path / CURRENT,
         line_entries,
@@ -76,12 +76,23 @@ def export_parquet(
     manifest, star = prepared.manifest, prepared.star_schema()
     try:
         with folder.new_version() as version:
-            previous = None if folder.current is None else Manifest.load(folder.current)
-            if previous:
-                require_files_of(previous, SUFFIX)
+            previous = current_manifest(folder, SUFFIX)
             if replace_months and previous:
                 return replace_months_of(version, star, manifest, previous)
             return write_dataset(version, star, manifest, previous)
     except OSError as error:
         msg = f"the export to {output} failed ({error.strerror or error}); the previous content is unchanged"
         raise InputError(msg) from error
+
+
+def parquet_folder(output: str | Path) -> VersionFolder:
+    """Folder that can have an export in this format.
+
+    Raises
+    ------
+    InputError
+        It contains other files or an export in another format, its manifest is damaged, or it is not a folder.
+    """
+    folder = VersionFolder(output)
+    current_manifest(folder, SUFFIX)
+    return folder

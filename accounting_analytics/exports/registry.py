@@ -26,7 +26,7 @@ class ExportFormat(NamedTuple):
     export : str
         Function that writes it.
     check : str
-        Function or class that refuses an unsuitable output.
+        Function that refuses an unsuitable output.
     """
 
     output: str
@@ -36,10 +36,10 @@ class ExportFormat(NamedTuple):
 
 _ROOM = "accounting_analytics.exports"
 FORMATS = {
-    "parquet": ExportFormat("a folder", f"{_ROOM}.parquet:export_parquet", f"{_ROOM}.version_folder:VersionFolder"),
+    "parquet": ExportFormat("a folder", f"{_ROOM}.parquet:export_parquet", f"{_ROOM}.parquet:parquet_folder"),
     "duckdb": ExportFormat("a file .duckdb", f"{_ROOM}.duckdb_file:export_duckdb", f"{_ROOM}.duckdb_file:duckdb_path"),
     "excel": ExportFormat("a file .xlsx", f"{_ROOM}.excel_workbook:export_excel", f"{_ROOM}.excel_workbook:excel_path"),
-    "csv": ExportFormat("a folder", f"{_ROOM}.csv_files:export_csv", f"{_ROOM}.version_folder:VersionFolder"),
+    "csv": ExportFormat("a folder", f"{_ROOM}.csv_files:export_csv", f"{_ROOM}.csv_files:csv_folder"),
 }
 
 

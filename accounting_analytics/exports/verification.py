@@ -136,6 +136,9 @@ def verify_export(folder: str | Path) -> ExportVerification:
         The folder has no manifest of an export, it is damaged, or the export is not of Parquet files.
     """
     path = to_path(folder, "folder")
+    if path.is_file():
+        msg = f"{path} is a file; name the folder of a Parquet export, which is the only format that is verified"
+        raise InputError(msg)
     version = path / CURRENT if (path / CURRENT).is_dir() else path
     manifest = Manifest.load(version.resolve())  # once: an export that ends meanwhile does not mix two versions
     other = next((file.name for file in manifest.files if not file.name.endswith(".parquet")), None)

@@ -31,6 +31,7 @@ CURRENT = "current"
 _VERSIONS = "versions"
 _NEXT_LINK = f"{CURRENT}{TEMPORARY_SUFFIX}"
 _FILES_OF_EARLIER_EXPORTS = {"manifest.json", "fact_line_entry.parquet"}
+_SUFFIXES_OF_FILES = {".duckdb", ".xlsx"}
 _NUMBER = re.compile(r"[1-9][0-9]*")
 
 
@@ -45,12 +46,14 @@ class VersionFolder:
     Raises
     ------
     InputError
-        It contains other files, which are left as they are, or it is not a folder.
+        It contains other files, which are left as they are, or it is not a folder, or a new one with the name of a
+        file.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = to_path(path, "output")
         if not self.path.exists():
+            self._require_name_of_a_folder()
             return
         if not self.path.is_dir():
             msg = f"{self.path} is a file; name a folder to export to"
@@ -67,6 +70,23 @@ class VersionFolder:
             msg = (
                 f"{self.path} contains files that are not part of an export ({join_ids(others)}); name an empty or new "
                 "folder; nothing was written"
+            )
+            raise InputError(msg)
+
+        link = self.path / CURRENT
+        if link.exists() and not link.is_symlink():
+            msg = (
+                f"{link} is not a link to a version; an export that was copied without its links can be read, but not "
+                "replaced: name an empty or new folder; nothing was written"
+            )
+            raise InputError(msg)
+
+    def _require_name_of_a_folder(self) -> None:
+        """Refuse to create a folder with the name of a file, where another format was meant."""
+        if self.path.suffix.lower() in _SUFFIXES_OF_FILES:
+            msg = (
+                f"{self.path} is the name of a file, but this format writes a folder; choose the format duckdb or "
+                "excel, or name a folder; nothing was written"
             )
             raise InputError(msg)
 

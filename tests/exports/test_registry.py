@@ -59,6 +59,8 @@ def test_folders_keep_their_format(frames, tmp_path):
         find_export(name)(tmp_path / name, **frames)
         current = (tmp_path / name / "current").resolve()
         with pytest.raises(InputError, match="has an export in another format"):
+            check_output(other, tmp_path / name)
+        with pytest.raises(InputError, match="has an export in another format"):
             find_export(other)(tmp_path / name, **frames)
         assert (tmp_path / name / "current").resolve() == current
 

@@ -126,9 +126,12 @@ def test_exports_of_other_formats_are_refused(frames, tmp_path):
 
 
 def test_folders_without_an_export_are_refused(tmp_path):
-    """An empty folder, a file and a damaged manifest are errors that name the manifest."""
+    """An empty folder and a damaged manifest are errors that name the manifest; a file is named as one."""
     with pytest.raises(InputError, match=r"manifest\.json cannot be read: No such file or directory; name the folder"):
         verify_export(tmp_path)
+    (tmp_path / "books.xlsx").touch()
+    with pytest.raises(InputError, match=r"books\.xlsx is a file; name the folder of a Parquet export"):
+        verify_export(tmp_path / "books.xlsx")
     (tmp_path / "manifest.json").write_text('{"format": 2, "files": [{"name": ')
     with pytest.raises(InputError, match=r"manifest\.json is not the manifest of an export, or is damaged"):
         verify_export(tmp_path)

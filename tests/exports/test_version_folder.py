@@ -40,6 +40,9 @@ def test_other_files_are_never_touched(tmp_path):
         VersionFolder(tmp_path)
     with pytest.raises(InputError, match=r"thesis\.txt is a file; name a folder"):
         VersionFolder(tmp_path / "thesis.txt")
+    with pytest.raises(InputError, match=r"books\.xlsx is the name of a file.* choose the format duckdb or excel"):
+        VersionFolder(tmp_path / "books.xlsx")
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
 def test_exports_without_versions_are_left_as_they_are(tmp_path):
@@ -47,6 +50,13 @@ def test_exports_without_versions_are_left_as_they_are(tmp_path):
     for name in ("manifest.json", "fact_line_entry.parquet", "dim_ledger.parquet"):
         (tmp_path / name).touch()
     with pytest.raises(InputError, match=r"is an export of an earlier version of this package.* to a new folder"):
+        VersionFolder(tmp_path)
+
+
+def test_exports_copied_without_links_are_not_replaced(tmp_path):
+    """A folder in the place of the link is named, before anything is written."""
+    (tmp_path / "current").mkdir()
+    with pytest.raises(InputError, match=r"current is not a link to a version; .* name an empty or new folder"):
         VersionFolder(tmp_path)
 
 

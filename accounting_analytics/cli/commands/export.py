@@ -58,10 +58,12 @@ def export(
     """
     from accounting_analytics.exports import Manifest, VersionFolder, check_output, find_export
     from accounting_analytics.exports.dataset import keep_settings, period_with
+    from accounting_analytics.exports.manifest import require_currency
     from accounting_analytics.periods import Period
 
     export_to = find_export(export_format)
     check_output(export_format, output)  # before the load, not after it
+    require_currency(currency)
     current = VersionFolder(output).current if replace_months and export_format == "parquet" else None
     earlier = Manifest.load(current) if current else None
     settings: dict[str, Any] = {"currency": currency, "fiscal_year_start_month": fiscal_year_start_month}

@@ -42,6 +42,8 @@ def test_settings_of_replaced_months(run, assert_refused, demo_company):
     assert run("export", *MARCH[:4], "--output", "out", *NEW_YORK, **environment).returncode == 0
     replace = ("export", *MARCH, "--output", "out")
     assert_refused(run(*replace, *NEW_YORK, "--currency", "EUR", **environment), 2, "has currency None, not 'EUR'")
+    nothing = run(*replace, "--currency", "", **environment)
+    assert_refused(nothing, 2, "currency is ''; name it in 1 to 30 printable characters, such as USD, or omit it")
     july = run(*replace, *NEW_YORK, "--fiscal-year-start-month", "7", **environment)
     assert_refused(july, 2, "has fiscal_year_start_month 1, not 7")
     utc = run(*replace, "--time-zone", "UTC", **environment)
