@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ from accounting_analytics.errors import ConfigurationError
 
 def open_lab(folder: str | Path = "notebooks") -> int:
     """Open JupyterLab on a folder of notebooks; returns its exit code when it is closed.
+
+    JupyterLab asks before Ctrl-C ends it; SIGTERM ends both immediately. Call this in the main thread.
 
     Parameters
     ----------
@@ -36,6 +39,7 @@ def open_lab(folder: str | Path = "notebooks") -> int:
         if os.name == "posix" and os.geteuid() == 0:
             command.append("--allow-root")  # containers often have no other user; JupyterLab listens on loopback only
         lab = subprocess.Popen(command, env=os.environ | company.environment())  # noqa: S603 (our own interpreter)
+        signal.signal(signal.SIGTERM, lambda *_: lab.terminate())
         while True:
             try:
                 return lab.wait()
