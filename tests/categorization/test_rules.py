@@ -2,16 +2,18 @@
 
 import re
 from decimal import Decimal
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting_analytics.categorization import load_rules
+from accounting_analytics.categorization import load_rules, rules
 from accounting_analytics.errors import RulesError
 from accounting_analytics.schemas import Queue
 
+PROJECT = Path(__file__).parents[2]
 RULE = "[[rule]]\nname = 'a'\ncategory = 'Meals'\n"
 
 
@@ -37,6 +39,12 @@ def transactions(*descriptions):
         "ledger_id": ["bank"] * count,
     }
     return Queue.from_columns(columns, as_decimals=True)
+
+
+def test_every_condition_is_documented():
+    """The users' documentation and the module name each condition that a rule may state."""
+    documents = (PROJECT / "data/README.md").read_text(encoding="utf-8"), rules.__doc__
+    assert [key for key in rules.CONDITIONS for text in documents if not re.search(rf"\b{key}\b", text)] == []
 
 
 def matches(rules, *descriptions):
