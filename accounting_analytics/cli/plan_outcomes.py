@@ -24,12 +24,14 @@ _COLUMNS = {
     "updated_category_ledger_name": "new category",
     "transaction_id": "transaction_id",
 }
+_ADVICE = (
+    ({"unknown"}, "verify with --journal shows after 60 seconds whether unknown items were carried out"),
+    ({"unknown", "not_done"}, "it is safe to apply the rest again with the same journal"),
+    ({"refused"}, "applying again leaves refused items as they are: see the reasons"),
+    ({"changed_elsewhere"}, "applying again does not change items that were changed elsewhere, a new plan does"),
+)
+"""What to do next, by outcomes."""
 _REASON_COLUMNS = ("transaction_id", "outcome", "reason")
-_NEXT_STEPS = {
-    "unknown": "verify with --journal shows after 60 seconds whether unknown items were carried out",
-    "changed_elsewhere": "applying again does not change items that were changed elsewhere, a new plan does",
-}
-_WORTH_APPLYING_AGAIN = frozenset({"not_done", "unknown", "refused"})
 
 
 def print_outcomes(plan: Plan, outcomes: pd.DataFrame, *, by: str, time_zone: str, limit: int | None) -> None:
@@ -92,9 +94,7 @@ def require_done(outcomes: pd.DataFrame) -> None:
     summary = summarize(outcomes)
     if not outcomes["outcome"].isin(["done", "already_done"]).all():
         found = set(outcomes["outcome"])
-        steps = [step for outcome, step in _NEXT_STEPS.items() if outcome in found]
-        if not found.isdisjoint(_WORTH_APPLYING_AGAIN):
-            steps.append("it is safe to apply the rest again with the same journal")
-        msg = "; ".join([f"not all items are done: {summary}", *steps])
+        advice = "; ".join(text for states, text in _ADVICE if states & found)
+        msg = f"not all items are done: {summary}; {advice}"
         raise RecategorizationIncompleteError(msg)
     print_message(summary)

@@ -13,7 +13,7 @@ from collections import defaultdict
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.arguments import require_type, to_path
+from accounting_analytics.arguments import require_type
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.client.request_validation import header_value
 from accounting_analytics.errors import (
@@ -137,7 +137,6 @@ def apply_plan(
             raise InputError(msg)
     if modified_by is not None:
         header_value(modified_by, "modified_by")
-    to_path(journal, "journal")
     plan.require_instance(client.instance_id)
     items = plan.items
     earlier = read_earlier_attempts(journal, plan.plan_id, instance_id=client.instance_id)

@@ -93,3 +93,5 @@ def test_message_of_incomplete_outcomes(capsys, plan):
     with pytest.raises(RecategorizationIncompleteError) as caught:
         require_done(outcomes(plan, txn_03=("changed_elsewhere", "")))
     assert str(caught.value).endswith("not change items that were changed elsewhere, a new plan does")
+    with pytest.raises(RecategorizationIncompleteError, match="1 refused; applying again leaves refused"):
+        require_done(outcomes(plan, txn_03=("refused", "")))

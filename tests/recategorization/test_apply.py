@@ -41,6 +41,19 @@ def test_dry_run_considers_the_journal(books, plan, tmp_path):
     assert set(aa.apply_plan(books.client, plan, journal=tmp_path / "new")["outcome"]) == {"would_change"}
 
 
+def test_an_unusable_journal_is_refused_before_a_request(books, build, plan, tmp_path):
+    """A folder, another file, and the journal of another plan are refused, in a dry run too."""
+    (tmp_path / "plan.csv").write_text("transaction_id,ledger_id\n")
+    (tmp_path / "other").write_text('{"event": "plan", "format": 1, "plan_id": "q"}\n')
+    transport = build.Faulty()
+    with books.connected(transport) as client:
+        for name, message in (("", "Is a directory"), ("plan.csv", "not a journal"), ("other", "another plan")):
+            for confirm in (False, True):
+                with pytest.raises(PlanError, match=message):
+                    aa.apply_plan(client, plan, journal=tmp_path / name, confirm=confirm)
+    assert transport.gets == transport.puts == 0
+
+
 @pytest.mark.parametrize("confirm", ["False", "True", 1, None])
 def test_confirm_must_be_a_boolean(books, plan, tmp_path, confirm):
     """Text such as "False" from a notebook parameter is refused."""
