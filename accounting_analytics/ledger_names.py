@@ -112,9 +112,15 @@ class LedgerNames:
         return PATH_SEPARATOR.join(reversed([self.name(one) for one in upwards]))
 
     def close_to(self, text: object) -> list[str]:
-        """Names and paths spelled like `text`, at most three, the most similar first and one per ledger."""
+        """Names and paths spelled like `text`, at most three, the most similar first and one per ledger.
+
+        The ledgers whose name is the last one of a path are the most similar.
+        """
         by_ledger: dict[str, str] = {}
-        for key in get_close_matches(_key(str(text)), self._ids, n=2 * _MAX_LISTED):
+        written = _key(str(text))
+        last = written.rpartition(PATH_SEPARATOR)[2]
+        named = [last] if last in self._ids else []
+        for key in [*named, *get_close_matches(written, self._ids, n=2 * _MAX_LISTED)]:
             for ledger_id in sorted(self._ids[key]):
                 is_unique = len(self._ids[key]) == 1
                 by_ledger.setdefault(ledger_id, self._spellings[key] if is_unique else self.path(ledger_id))

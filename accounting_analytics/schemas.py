@@ -573,7 +573,7 @@ def _failures(error: SchemaErrors) -> str:
 
 def _rule(check: str) -> str:
     dtype = check.removeprefix("dtype('").removesuffix("')")
-    return _RULES.get(check, check) if dtype == check else f"dtype is not {dtype}"
+    return _RULES.get(check, check) if dtype == check else f"dtype is not {dtype.replace('[ns]', '[us]')}"
 
 
 _RULES = {

@@ -58,6 +58,7 @@ def test_id_name_or_path(names, text, ledger_id):
         ("Expense:Meal", "did you mean 'Expenses:Meals' or 'Expenses:Travel' or 'Expenses'?"),
         ("Sofware", "did you mean 'Cost of Goods:Software' or 'Expenses:Software'?"),  # the name is not unique
         ("Expenses:Sofware", "did you mean 'Expenses:Software'"),
+        ("Expenses:Running the Business:Meals", "did you mean 'Meals'"),
         ("Zeppelin", "give its id, unique name or path"),
         ("", "give its id"),
         (7, "no discovered ledger matches 7"),

@@ -173,6 +173,12 @@ def test_values_are_not_converted_where_they_would_change():
             LineEntries.checked(frame.assign(datetime=text))
 
 
+def test_the_unit_of_a_date_is_stated():
+    """A refused column of local dates is told the dtype that the table has."""
+    with pytest.raises(FrameError, match=r"local_date: dtype is not datetime64\[us\]"):
+        LineEntries.checked(line_entries().assign(local_date=7))
+
+
 def test_ids_are_text():
     """Ids that were parsed as numbers are refused, also inside a column of objects."""
     for ids in ([1, 2, 3], [1.0, 2.0, 3.0], pd.Series(["led_1", 2, "led_3"], dtype="object")):
