@@ -36,7 +36,7 @@ def write_secret(path: Path, secret: str) -> None:
         remove_temporary_files(path)  # they hold secrets
         replace_file(path, lambda file: file.write(f"{secret}\n".encode()), private=True)
     except OSError as error:
-        msg = f"the secret cannot be written to {path}: {error.strerror}"
+        msg = f"the secret cannot be written to {path}: {error.strerror}; nothing was issued"
         raise ConfigurationError(msg) from error
 
 

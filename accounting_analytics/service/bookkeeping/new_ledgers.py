@@ -159,7 +159,12 @@ def complete_fields(new: NewLedger, ledgers: Sequence[StoredLedger]) -> tuple[in
     fields = _with_defaults(new)
     ledger_type = str(fields["type"])
     if TYPE_OF_SUB_TYPE[SubType(fields["sub_type"])] != ledger_type:
-        _refuse("sub_type", f"sub_type {fields['sub_type']} does not belong to type {ledger_type}")
+        default = f" (the default of {new.financial_account_type})"
+        _refuse(
+            "sub_type",
+            message=f"sub_type {fields['sub_type']}{'' if new.sub_type else default} does not belong to type "
+            f"{ledger_type}{'' if new.type else default}",
+        )
     parent = _find_parent(new.parent_id, ledger_type, ledgers)
     code = new.sort_code
     if code is None:
@@ -176,23 +181,25 @@ def complete_fields(new: NewLedger, ledgers: Sequence[StoredLedger]) -> tuple[in
 
 def _check_vocabularies(new: NewLedger) -> None:
     if not isinstance(new.name, str) or not new.name:
-        _refuse("name", "a ledger needs a name")
+        _refuse("name", message="a ledger needs a name")
     check_text(new.name, "the name of a ledger")
     check_text(new.sort_code or "", "sort_code")
     for field, vocabulary in _VOCABULARIES.items():
         value = getattr(new, field)
         if value is not None and value not in set(vocabulary):
-            _refuse(field, f"{field} {value!r} is not one of: {', '.join(vocabulary)}")
+            _refuse(field, message=f"{field} {value!r} is not one of: {', '.join(vocabulary)}")
     if new.sort_code is not None and not 0 < len(new.sort_code) <= MAX_SORT_CODE_LENGTH:
-        _refuse("sort_code", f"sort_code has 1 to {MAX_SORT_CODE_LENGTH} characters")
+        _refuse("sort_code", message=f"sort_code has 1 to {MAX_SORT_CODE_LENGTH} characters")
 
 
 def _with_defaults(new: NewLedger) -> dict[str, Any]:
     given = {name: getattr(new, name) for name in ("debit_credit", "report_cash_flow", "sub_type", "type")}
     if new.financial_account_type is None:
-        for name in _WITHOUT_FINANCIAL_ACCOUNT:
-            if getattr(new, name) is None:
-                _refuse(name, f"{name} is required when financial_account_type is not given", "missing")
+        missing = [name for name in _WITHOUT_FINANCIAL_ACCOUNT if getattr(new, name) is None]
+        if missing:
+            verb = "are" if len(missing) > 1 else "is"
+            message = f"{', '.join(missing)} {verb} required when financial_account_type is not given"
+            _refuse(*missing, message=message, kind="missing")
         return {name: _plain(value) for name, value in given.items()}
     defaults = DEFAULTS[FinancialAccountType(new.financial_account_type)]._asdict()
     return {name: _plain(defaults[name] if value is None else value) for name, value in given.items()}
@@ -210,10 +217,10 @@ def _find_parent(parent_id: str | None, ledger_type: str, ledgers: Sequence[Stor
         msg = "the parent ledger does not exist in this instance"
         raise OperationRefusedError(msg, status=404, error_code="parent_not_found")
     if parent.type != ledger_type:
-        _refuse("parent_id", f"the parent is of type {parent.type}, not {ledger_type}")
+        _refuse("parent_id", message=f"the parent is of type {parent.type}, not {ledger_type}")
     return parent
 
 
-def _refuse(field: str, message: str, kind: str = "value_error") -> NoReturn:
-    detail = [{"loc": ["body", field], "msg": message, "type": kind}]
+def _refuse(*fields: str, message: str, kind: str = "value_error") -> NoReturn:
+    detail = [{"loc": ["body", field], "msg": message, "type": kind} for field in fields]
     raise OperationRefusedError(message, status=422, error_code="validation_error", detail=detail)

@@ -101,9 +101,11 @@ TimeZoneName = Annotated[
     BeforeValidator(_check_time_zone),
     WithJsonSchema({"type": "string", "enum": sorted(time_zone_names()), "default": "UTC"}),
 ]
-LedgerPaths = Annotated[tuple[LedgerPath, ...], Field(min_length=1), BeforeValidator(_split)]
-LineEntryPaths = Annotated[tuple[LineEntryPath, ...], Field(min_length=1), BeforeValidator(_split)]
-TagIds = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1), BeforeValidator(_split)]
+# of the schema alone: text never splits into nothing, and the check would count a wrong part as a missing one
+_NOT_EMPTY = Field(json_schema_extra={"minItems": 1})
+LedgerPaths = Annotated[tuple[LedgerPath, ...], _NOT_EMPTY, BeforeValidator(_split)]
+LineEntryPaths = Annotated[tuple[LineEntryPath, ...], _NOT_EMPTY, BeforeValidator(_split)]
+TagIds = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], _NOT_EMPTY, BeforeValidator(_split)]
 Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]+$")]
 
 

@@ -67,6 +67,23 @@ def test_what_is_required_without_a_financial_account(books, missing, how):
     assert wrong["loc"] == ["body", missing]
 
 
+def test_all_missing_fields_are_named(books):
+    """A client that sends a name alone learns everything else that it has to send."""
+    detail = books.create(422, name="x", editable=True)["detail"]
+    assert [wrong["loc"][1] for wrong in detail] == [
+        "debit_credit", "report_cash_flow", "sort_code", "sub_type", "type",
+    ]  # fmt: skip
+    assert len({wrong["msg"] for wrong in detail}) == 1
+
+
+def test_a_default_that_does_not_agree_is_named_as_one(books):
+    """The message says which of the two values the client did not send."""
+    (wrong,) = books.create(422, name="x", editable=True, financial_account_type="bank_account", type="equity")[
+        "detail"
+    ]
+    assert wrong["msg"] == "sub_type current_assets (the default of bank_account) does not belong to type equity"
+
+
 @pytest.mark.parametrize(
     ("change", "loc"),
     [
@@ -145,7 +162,9 @@ def test_parent_of_another_type_or_unknown(books, make_books):
 def test_unknown_expand_path(books):
     """An unknown expand path is 422, and nothing is created."""
     before = len(books.store.ledgers(books.instance_id))
-    assert books.create(422, expand="parent,child", **FULL)["detail"][0]["loc"][:2] == ["query", "expand"]
+    for paths, position in (("parent,child", 1), ("child", 0)):
+        (wrong,) = books.create(422, expand=paths, **FULL)["detail"]
+        assert wrong["loc"] == ["query", "expand", position]
     assert len(books.store.ledgers(books.instance_id)) == before
 
 
