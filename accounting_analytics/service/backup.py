@@ -118,7 +118,11 @@ def _file(database: str, instead: str) -> Path:
     if not SQLite.accepts(database):
         msg = f"a PostgreSQL database is not a file; {instead}"
         raise ConfigurationError(msg)
-    return Path(database)
+    path = Path(database)
+    if path.is_dir():
+        msg = f"{path} is a folder; nothing was changed, give the file of a database"
+        raise ConfigurationError(msg)
+    return path
 
 
 def _check_new_file(target: Path) -> None:
