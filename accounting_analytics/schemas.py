@@ -403,7 +403,7 @@ class PlanItems(Table):
     amount: Series[Any]
     category_amount: Series[Any] = pandera.Field(nullable=True)
     category_ledger_id: Series[str] = _not_empty()
-    updated_category_ledger_id: Series[str] = _not_empty()
+    updated_category_ledger_id: Series[str]
     updated_category_ledger_name: Series[str]
     rule: Series[str]
     opposing_ledger_ids: Series[str]
