@@ -200,7 +200,9 @@ def _notes(groups: pd.DataFrame) -> Iterator[str]:
     if len(decidable):
         reached = decidable["cumulative_share"]
         count = min(int((reached < CLEARED_SHARE).sum()) + 1, len(decidable))
-        yield f"{count:,} decision(s) clear {int(100 * reached.iloc[count - 1])} % of the uncategorized amount."
+        share = reached.iloc[count - 1]
+        rest = "; the rest is likely transfers and split transactions" if share < CLEARED_SHARE else ""
+        yield f"{count:,} decision(s) clear {int(100 * share)} % of the uncategorized amount{rest}."
     counts = groups.groupby("kind")["transaction_count"].sum()
     if "transfer" in counts:
         yield (

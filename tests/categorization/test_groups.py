@@ -113,7 +113,7 @@ def test_splits_are_apart(books):
         ("split", "ULINE", Decimal("-20.00")),
     ]
     assert groups.attrs["notes"] == (
-        "1 decision(s) clear 33 % of the uncategorized amount.",
+        "1 decision(s) clear 33 % of the uncategorized amount; the rest is likely transfers and split transactions.",
         "1 transaction(s) are split and listed apart; they are not decided by group.",
     )
 
