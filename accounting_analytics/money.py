@@ -233,6 +233,11 @@ def to_decimals(units: npt.NDArray[np.int64], scale: int, *, absent: npt.NDArray
     return pc.multiply(whole, smallest).cast(arrow_type(scale))
 
 
+def fraction_digits(amount: Decimal) -> int:
+    """Count the digits after the decimal mark, zeros at the end included."""
+    return max(-int(amount.as_tuple().exponent), 0)
+
+
 def signed_amount(amount: Decimal, debit_credit: str) -> Decimal:
     """Signed amount of a line: ``+amount`` on the debit side, ``-amount`` on the credit side."""
     if debit_credit == "debit":

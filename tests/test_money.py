@@ -16,6 +16,7 @@ from accounting_analytics.money import (
     arrow_type,
     check_scale,
     format_amount,
+    fraction_digits,
     from_minor_units,
     pandas_dtype,
     parse_amount,
@@ -296,3 +297,9 @@ def test_exact_amounts_become_floats():
     assert np.isnan(to_float(None))
     with pytest.raises(AmountError, match="does not fit 2 fraction digits"):
         to_float(Decimal("24.335"))
+
+
+@pytest.mark.parametrize(("text", "digits"), [("12.30", 2), ("12", 0), ("1E+3", 0), ("-0.001", 3)])
+def test_fraction_digits(text, digits):
+    """Zeros at the end count, and an exponent adds none."""
+    assert fraction_digits(Decimal(text)) == digits

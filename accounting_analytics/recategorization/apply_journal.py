@@ -168,7 +168,7 @@ def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: 
     with _lock(file):
         content = _read_content(file)
         events = _parse_events(content, file)
-        _require_same_plan(events, file, plan_id=plan_id, instance_id=instance_id)
+        _require_header(events, file, plan_id=plan_id, instance_id=instance_id)
         with _open_for_append(file) as opened:
             journal = ApplyJournal(opened, file, events)
             if content and not content.endswith(b"\n"):
@@ -207,7 +207,7 @@ def read_earlier_attempts(path: str | Path, plan_id: str, *, instance_id: str) -
     """
     file = to_path(path, "journal")
     events = _parse_events(_read_content(file), file)
-    _require_same_plan(events, file, plan_id=plan_id, instance_id=instance_id)
+    _require_header(events, file, plan_id=plan_id, instance_id=instance_id)
     return Attempts(events)
 
 
@@ -229,7 +229,7 @@ def read_sent_changes(path: str | Path, *, instance_id: str) -> tuple[list[SentC
     with _lock(file):
         content = _read_content(file)
     events = _parse_events(content, file)
-    _require_same_instance(events, file, instance_id=instance_id)
+    _require_header(events, file, instance_id=instance_id)
     attempts = Attempts(events)
     intents = {_event_identity(event): event for event in events if event["event"] == "intent"}
     changes = [_sent_change(intent, file) for identity, intent in intents.items() if identity is not None]
@@ -303,33 +303,22 @@ def _parse_event(line: bytes) -> dict[str, Any] | None:
     return event if isinstance(event, dict) and isinstance(event.get("event"), str) else None
 
 
-def _require_same_plan(events: list[dict[str, Any]], file: Path, *, plan_id: str, instance_id: str) -> None:
+def _require_header(events: Sequence[Mapping[str, Any]], file: Path, *, instance_id: str, plan_id: str = "") -> None:
+    """Refuse a journal of another format, instance or, where it is given, plan."""
     if not events:
         return
     header = events[0]
-    _require_known_format(header, file)
-    if header.get("plan_id") != plan_id:
+    if header["event"] != "plan" or header.get("format") != _FORMAT:
+        msg = f"{file} is not a journal that this version can resume or undo; choose a new file"
+        raise PlanError(msg)
+    if plan_id not in {"", header.get("plan_id")}:
         msg = (
             f"the journal {file} belongs to another plan ({header.get('plan_id')}), not to {plan_id}; name the journal "
             "of this plan, or a new file for its first run"
         )
         raise PlanError(msg)
-    _require_same_instance(events, file, instance_id=instance_id)
-
-
-def _require_same_instance(events: list[dict[str, Any]], file: Path, *, instance_id: str) -> None:
-    if not events:
-        return
-    header = events[0]
-    _require_known_format(header, file)
     if header.get("instance_id") != instance_id:
         msg = f"the journal {file} belongs to instance {header.get('instance_id')!r}, not {instance_id!r}"
-        raise PlanError(msg)
-
-
-def _require_known_format(header: Mapping[str, Any], file: Path) -> None:
-    if header["event"] != "plan" or header.get("format") != _FORMAT:
-        msg = f"{file} is not a journal that this version can resume or undo; choose a new file"
         raise PlanError(msg)
 
 

@@ -14,7 +14,7 @@ from accounting_analytics.atomic_files import write_text
 from accounting_analytics.errors import InputError, PlanError
 from accounting_analytics.frame_columns import LIST_SEPARATOR
 from accounting_analytics.messages import first_lines, join_ids, quote
-from accounting_analytics.money import DEFAULT_SCALE, fits_float
+from accounting_analytics.money import DEFAULT_SCALE, fits_float, fraction_digits
 from accounting_analytics.recategorization.new_categories import ID_COLUMN, NAME_COLUMN
 from accounting_analytics.recategorization.plan_conflicts import find_conflicts
 from accounting_analytics.schemas import PlanItems
@@ -280,7 +280,7 @@ def _refuse(file: Path, problems: Sequence[Problem]) -> None:
 def _to_frame(columns: Mapping[str, list[Value]]) -> pd.DataFrame:
     """Plan items as a table; amounts are decimals if one has too many digits for float64."""
     amounts = [amount for name in _AMOUNTS for amount in columns[name] if amount is not None]
-    digits = {_fraction_digits(amount) for amount in amounts}
+    digits = {fraction_digits(amount) for amount in amounts}
     # a spreadsheet shows 144.00 as 144: fewer digits than usual are certain only if all amounts have as many
     scale = max(digits) if len(digits) == 1 else max(DEFAULT_SCALE, *digits, 0)
     return PlanItems.from_columns(
@@ -347,10 +347,6 @@ def _is_foreign(category: Value, opposing: Value) -> bool:
     if not isinstance(category, str) or _problem(_OPPOSING, opposing):
         return False
     return category not in opposing.split(LIST_SEPARATOR)
-
-
-def _fraction_digits(amount: Decimal) -> int:
-    return max(-int(amount.as_tuple().exponent), 0)
 
 
 def _format_cell(name: str, value: Value) -> str:

@@ -14,7 +14,7 @@ from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
 from accounting_analytics.extras import import_extra
 from accounting_analytics.messages import quote
-from accounting_analytics.money import MAX_UNITS, to_minor_units
+from accounting_analytics.money import MAX_UNITS, fraction_digits, to_minor_units
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -115,16 +115,12 @@ def _is_too_large(amount: object) -> bool:
     """Whether an amount has more than the 15 digits that Excel keeps."""
     if not isinstance(amount, Decimal):
         return False
-    return abs(to_minor_units(amount, _fraction_digits(amount))) >= MAX_UNITS
-
-
-def _fraction_digits(amount: Decimal) -> int:
-    return max(-int(amount.as_tuple().exponent), 0)
+    return abs(to_minor_units(amount, fraction_digits(amount))) >= MAX_UNITS
 
 
 def _amount_format(frame: pd.DataFrame) -> str:
     """Return the number format with the fraction digits of the amounts."""
-    digits = max((_fraction_digits(amount) for amount in frame["amount"]), default=0)
+    digits = max((fraction_digits(amount) for amount in frame["amount"]), default=0)
     return f"0.{'0' * digits}" if digits else "0"
 
 
