@@ -41,6 +41,11 @@ class Categories:
             raise InputError(msg)
         return ledger_id
 
+    def paths(self) -> list[str]:
+        """Paths of all ledgers that can be categories, in alphabetical order."""
+        possible = self.names.ids - self._cash - self._uncategorized
+        return sorted(map(self.names.path, possible))
+
     def parent_note(self, text: str) -> str:
         """Sentence about a category that is a parent ledger; empty where there are no ledgers below it.
 

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import write_text
+from accounting_analytics.categorization.categories import Categories
 from accounting_analytics.categorization.groups import group_queue, with_groups
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import first_lines, fit_terminal, join_ids, printable, quote
 from accounting_analytics.periods import LOCALTIME, zone
-from accounting_analytics.schemas import Queue, QueueGroups
+from accounting_analytics.schemas import Ledgers, Queue, QueueGroups
 from accounting_analytics.sheets.rows import SheetRow, read_sheet
 from accounting_analytics.sheets.values import Invalid, decimal_marks, read_amount
 from accounting_analytics.sheets.workbook import WORKBOOK_SUFFIX, require_xlsxwriter, write_workbook
@@ -192,7 +193,7 @@ def require_new_file(path: Path) -> None:
         raise InputError(msg)
 
 
-def write_groups(queue: pd.DataFrame, path: Path, *, time_zone: str) -> int:
+def write_groups(queue: pd.DataFrame, path: Path, *, time_zone: str, ledgers: pd.DataFrame | None = None) -> int:
     """Write the groups of a queue with an empty category each, most money first; return how many.
 
     Split transactions are left out, because they cannot be decided.
@@ -205,6 +206,8 @@ def write_groups(queue: pd.DataFrame, path: Path, *, time_zone: str) -> int:
         New file: an Excel workbook if it ends in ``.xlsx``, otherwise CSV.
     time_zone : str
         Zone of the dates.
+    ledgers : DataFrame, optional
+        :class:`~accounting_analytics.schemas.Ledgers`: a workbook offers the paths of those that can be categories.
     """
     groups = QueueGroups.exact(group_queue(queue)).frame
     return _write(
@@ -213,13 +216,22 @@ def write_groups(queue: pd.DataFrame, path: Path, *, time_zone: str) -> int:
         ),
         _GROUP_COLUMNS,
         path,
+        _choices(queue, ledgers),
     )
 
 
-def write_transactions(queue: pd.DataFrame, path: Path, *, time_zone: str) -> int:
+def write_transactions(queue: pd.DataFrame, path: Path, *, time_zone: str, ledgers: pd.DataFrame | None = None) -> int:
     """Write the transactions of a queue with an empty category each; as :func:`write_groups`."""
     rows = with_groups(Queue.exact(queue).frame)
-    return _write(rows.assign(date=_dates(rows["datetime"], time_zone)), _TRANSACTION_COLUMNS, path)
+    dated = rows.assign(date=_dates(rows["datetime"], time_zone))
+    return _write(dated, _TRANSACTION_COLUMNS, path, _choices(queue, ledgers))
+
+
+def _choices(queue: pd.DataFrame, ledgers: pd.DataFrame | None) -> list[str]:
+    """Paths of the ledgers that can be categories."""
+    if ledgers is None:
+        return []
+    return Categories(Ledgers.checked(ledgers), set(queue["category_ledger_id"])).paths()
 
 
 def _dates(instants: pd.Series[Any], time_zone: str) -> pd.Series[Any]:
@@ -229,13 +241,13 @@ def _dates(instants: pd.Series[Any], time_zone: str) -> pd.Series[Any]:
     return dates
 
 
-def _write(rows: pd.DataFrame, columns: Sequence[str], path: Path) -> int:
+def _write(rows: pd.DataFrame, columns: Sequence[str], path: Path, choices: Sequence[str]) -> int:
     require_new_file(path)
     decidable = rows.loc[rows["kind"] != "split", list(columns)]
     if _is_workbook(path):
         table = decidable.assign(**{CATEGORY: ""})[[CATEGORY, *columns]]
         ids = [name for name in (GROUP, TRANSACTION) if name in columns]
-        write_workbook(table, path, name=_SHEET, ids=ids, editable=(CATEGORY,))
+        write_workbook(table, path, name=_SHEET, ids=ids, editable=(CATEGORY,), choices=choices)
     else:
         _write_csv(decidable, path)
     return len(decidable)

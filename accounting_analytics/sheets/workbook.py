@@ -17,7 +17,7 @@ from accounting_analytics.messages import quote
 from accounting_analytics.money import MAX_UNITS, fraction_digits, to_minor_units
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
 WORKBOOK_SUFFIX = ".xlsx"
@@ -28,6 +28,7 @@ _NOT_IN_WORKBOOKS = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|x005F_")
 """Characters that XML does not have, and the code that stands for them in workbooks."""
 _FIRST_DATE = dt.datetime(1900, 3, 1, tzinfo=dt.UTC)
 _GUARD = "'"
+_CHOICES = "choices"
 _MIN_WIDTH, _MAX_WIDTH, _MEASURED_ROWS = 8, 50, 200
 
 
@@ -42,9 +43,15 @@ class _Formats(NamedTuple):
 
 
 def write_workbook(
-    frame: pd.DataFrame, file: Path, *, name: str, ids: Collection[str], editable: Collection[str]
+    frame: pd.DataFrame,
+    file: Path,
+    *,
+    name: str,
+    ids: Collection[str],
+    editable: Collection[str],
+    choices: Sequence[str] = (),
 ) -> None:
-    """Write a table to a workbook with one sheet; the file is replaced completely or left unchanged.
+    """Write a table to a sheet of a workbook; the file is replaced completely or left unchanged.
 
     Parameters
     ----------
@@ -59,6 +66,8 @@ def write_workbook(
         replaced.
     editable : collection of str
         Columns that are to be edited; their headings have a colour.
+    choices : sequence of str
+        Texts that a list offers in the first column, from a sheet of their own; other text stays possible.
 
     Raises
     ------
@@ -76,7 +85,11 @@ def write_workbook(
             workbook.add_format({"num_format": _amount_format(frame)}),
             workbook.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"}),
         )
-        _write_sheet(workbook.add_worksheet(name), frame, formats, editable)
+        worksheet = workbook.add_worksheet(name)
+        _write_sheet(worksheet, frame, formats, editable)
+        if choices:
+            _write_choices(workbook.add_worksheet(_CHOICES), choices, formats)
+            worksheet.data_validation(1, 0, max(len(frame), 1), 0, _list_of_choices(choices))
     try:
         replace_file(file, lambda opened: opened.write(content.getvalue()), private=True)
     except OSError as error:
@@ -134,6 +147,23 @@ def _write_sheet(worksheet: Any, frame: pd.DataFrame, formats: _Formats, editabl
         worksheet.write_string(0, place, name, formats.editable_heading if name in editable else formats.heading)
         for row, value in enumerate(values, start=1):
             _write_cell(worksheet, (row, place), value, formats)
+
+
+def _write_choices(worksheet: Any, choices: Sequence[str], formats: _Formats) -> None:  # noqa: ANN401
+    worksheet.set_column(0, 0, _width("", list(choices)), formats.text)
+    for row, text in enumerate(choices):
+        _write_cell(worksheet, (row, 0), text, formats)
+
+
+def _list_of_choices(choices: Sequence[str]) -> dict[str, Any]:
+    """List of a cell; the spreadsheet asks whether other text is meant."""
+    return {
+        "validate": "list",
+        "source": f"={_CHOICES}!$A$1:$A${len(choices)}",
+        "error_type": "warning",
+        "error_title": "Not in the list",
+        "error_message": f"The sheet {_CHOICES} does not have this text. Is it an id or a unique name?",
+    }
 
 
 def _write_cell(worksheet: Any, place: tuple[int, int], value: Any, formats: _Formats) -> None:  # noqa: ANN401

@@ -102,9 +102,17 @@ def test_filled_in_groups_are_decided(books, queue, file, separator, encoding):
 def test_a_workbook_is_filled_in(books, queue, file, write, key):
     """A workbook has the rows of the CSV file, with amounts and counts as numbers, and is read back."""
     workbook = file.with_suffix(".xlsx")
-    count = write(queue, workbook, time_zone="UTC")
+    count = write(queue, workbook, time_zone="UTC", ledgers=books.ledgers)
     assert count == write(queue, file, time_zone="UTC")
     opened = openpyxl.load_workbook(workbook)
+    offered = [cell.value for (cell,) in opened["choices"].iter_rows()]
+    assert {"Expenses:Meals", "Transfers"} <= set(offered)
+    assert offered == sorted(offered)
+    assert not {"Bank", "Assets:Bank"} & set(offered)
+    (validation,) = opened.active.data_validations.dataValidation
+    assert (str(validation.sqref), validation.formula1, validation.errorStyle) == (
+        f"A2:A{count + 1}", f"choices!$A$1:$A${len(offered)}", "warning",
+    )  # fmt: skip
     header, *rows = opened.active.iter_rows()
     names = [cell.value for cell in header]
     assert [[cell.value for cell in row] for row in rows] == [

@@ -83,7 +83,7 @@ def queue(
         require_new_file(output)
     options = LoadOptions(checkpoint, dry_run, as_json)
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
-        _, uncategorized = load_queue(client, (start_date, end_date, zone), options, only=ledger)
+        ledgers, uncategorized = load_queue(client, (start_date, end_date, zone), options, only=ledger)
     groups = aa.group_queue(uncategorized, as_of=end_date)
     print_notes(uncategorized)
     if ledger:
@@ -95,18 +95,20 @@ def queue(
     else:
         _print_groups(groups, len(uncategorized), limit)
     if output is not None:
-        _write(uncategorized, output, zone, all_rows=all_rows)
+        _write(uncategorized, ledgers, output, zone, all_rows=all_rows)
         days = {"start_date": start_date, "end_date": end_date, "time_zone": time_zone}
-        plan = command_line("plan", decisions=output, **days, output="plan.csv", profile=profile, demo=use_demo)
+        plan = command_line(
+            "plan", decisions=output, **days, output=f"plan{output.suffix}", profile=profile, demo=use_demo
+        )
         print_message(f"fill in its column category with ids, unique names or paths of ledgers, then: {plan}")
 
 
-def _write(uncategorized: pd.DataFrame, output: Path, zone: str, *, all_rows: bool) -> None:
+def _write(uncategorized: pd.DataFrame, ledgers: pd.DataFrame, output: Path, zone: str, *, all_rows: bool) -> None:
     """Write the file to decide by hand."""
     from accounting_analytics.categorization.decision_file import write_groups, write_transactions
 
     write = write_transactions if all_rows else write_groups
-    count = write(uncategorized, output, time_zone=zone)
+    count = write(uncategorized, output, time_zone=zone, ledgers=ledgers)
     print_message(f"{count:,} {'transaction' if all_rows else 'group'}(s) written to {output}, without split ones")
 
 
