@@ -89,3 +89,10 @@ def test_missing_configuration(checkout, tmp_path, monkeypatch):
             environment={"XDG_CONFIG_HOME": str(tmp_path)},
         )
     assert caught.value.exit_code == 2
+
+
+def test_a_period_without_cash_flow_is_named(checkout, demo_company):
+    """The notebook of the export ends with the days before it exports nothing."""
+    days = {"start_date": "1999-01-01", "end_date": "1999-01-31"}
+    with pytest.raises(NotebookFailedError, match=r"no cash flow from 1999-01-01 to 1999-01-31 \(America/New_York\)"):
+        check_run(checkout / "notebooks" / "05_bi_export.ipynb", demo_company, **days)
