@@ -35,6 +35,8 @@ _TYPES = {
     pa.int64(): "bigint",
     pa.bool_(): "boolean",
 }
+_STORAGE = {"storage_compatibility_version": "v1.0.0"}
+"""Connectors of BI tools contain older versions of DuckDB, which cannot read what newer ones write by default."""
 _MAX_REASON = 300
 VIEWS = {
     "line_entries": (
@@ -74,7 +76,8 @@ def export_duckdb(
     """Write the books of a period to one DuckDB file.
 
     It has the tables of the star schema with primary keys, foreign keys and comments, the views ``line_entries`` and
-    ``cash_flow`` with names instead of ids, and a view for each question that has no parameters.
+    ``cash_flow`` with names instead of ids, and a view for each question that has no parameters. DuckDB 1.0 and later
+    read it.
 
     Parameters
     ----------
@@ -148,7 +151,7 @@ def _replace_database(path: Path, tables: Mapping[str, pa.Table], scale: int) ->
     """Write a database under another name, sync it to disk and rename it; return its digest."""
     with unfinished_folder(path) as folder:
         unfinished = folder / path.name
-        with _import_duckdb().connect(str(unfinished)) as database:
+        with _import_duckdb().connect(str(unfinished), config=_STORAGE) as database:
             _write_tables(database, tables, scale)
             database.execute("checkpoint")  # closing writes the file too, but reports no error if the disk is full
         digest = file_sha256(unfinished)

@@ -44,6 +44,13 @@ def test_tables_have_keys_relations_and_comments(database):
     assert rows == manifest.tables
 
 
+def test_older_versions_of_duckdb_read_the_file(database):
+    """The version of the storage in its header is 64, that of DuckDB 1.0."""
+    _, manifest = database
+    with (manifest.folder / manifest.files[0].name).open("rb") as file:
+        assert int.from_bytes(file.read(20)[12:], "little") == 64
+
+
 def test_rows_are_exact(database, frames):
     """Amounts are decimals, instants have a zone, and the rows are those of the line entries."""
     opened, manifest = database
