@@ -19,7 +19,7 @@ from accounting_analytics.chart_of_accounts import Hierarchy, RequiredLedger, di
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.client.records import flattened
 from accounting_analytics.errors import InputError, NotFoundError
-from accounting_analytics.loader.opposing_ledgers import LedgerProbe, ProbedLedger
+from accounting_analytics.loader.ledger_probe import LedgerProbe, ProbedLedger
 from accounting_analytics.loader.worker_pool import DEFAULT_IN_FLIGHT, WorkerPool, check_in_flight
 from accounting_analytics.messages import join_ids, quote
 from accounting_analytics.periods import Period, as_utc, choose_zone

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from accounting_analytics.periods import ZoneLike
 
 LOAD_METADATA_KEY = b"accounting_analytics.load"
+NOISE_REMOVED = "amount(s) had float rounding noise, within 1e-6 of the exact value, which was removed"
 CHARACTERS_REPLACED = (
     "character(s) of texts were replaced: lone surrogates, which no text can hold, by U+FFFD, '|' in names of tags, "
     "which separates them in a frame, by '\u00a6'"

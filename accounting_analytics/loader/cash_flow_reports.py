@@ -12,7 +12,7 @@ from accounting_analytics.cash_flow_report import CashFlowReport
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.client.records import flattened
 from accounting_analytics.errors import AmountError, ProtocolError
-from accounting_analytics.load_metadata import CHARACTERS_REPLACED, count_notes
+from accounting_analytics.load_metadata import CHARACTERS_REPLACED, NOISE_REMOVED, count_notes
 from accounting_analytics.loader.line_entry_schema import INSTANT, TEXT
 from accounting_analytics.loader.line_tables import require_in_period
 from accounting_analytics.loader.strict_page_decoder import instants_in_utc
@@ -85,13 +85,7 @@ def load_cash_flow_report(
         tag_ids=tags,
         origin="loaded",
     )
-    notes = count_notes(
-        (
-            amounts.noise_removed,
-            "amount(s) had float rounding noise, within 1e-6 of the exact value, which was removed",
-        ),
-        (report.characters_replaced, CHARACTERS_REPLACED),
-    )
+    notes = count_notes((amounts.noise_removed, NOISE_REMOVED), (report.characters_replaced, CHARACTERS_REPLACED))
     return dataclasses.replace(loaded, notes=(*notes, *day_zone.notes)).checked()
 
 

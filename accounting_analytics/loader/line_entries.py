@@ -117,14 +117,7 @@ def load_line_entries(
         The checkpoint belongs to another load, is in use, is damaged, or cannot be written.
     """
     query = LineEntryQuery.from_arguments(
-        client,
-        ledger_ids,
-        start_date,
-        end_date,
-        time_zone=time_zone,
-        is_cashflow=is_cashflow,
-        tag_ids=tag_ids,
-        expand=expand,
+        client, ledger_ids, start_date, end_date, time_zone, expand=expand, is_cashflow=is_cashflow, tag_ids=tag_ids
     )
     check_in_flight(in_flight)
     verified = find_verified_days(consistency, query.period)
@@ -174,25 +167,12 @@ def load_line_entries_to_parquet(
         The file cannot be written.
     """
     query = LineEntryQuery.from_arguments(
-        client,
-        ledger_ids,
-        start_date,
-        end_date,
-        time_zone=time_zone,
-        is_cashflow=is_cashflow,
-        tag_ids=tag_ids,
-        expand=expand,
+        client, ledger_ids, start_date, end_date, time_zone, expand=expand, is_cashflow=is_cashflow, tag_ids=tag_ids
     )
     target = to_path(path, "path")
-    verified = find_verified_days(consistency, query.period)
+    days = find_verified_days(consistency, query.period)
     with _load_to_disk(
-        client,
-        query,
-        checkpoint,
-        verified=verified,
-        temporary_parent=target.parent,
-        in_flight=in_flight,
-        progress=progress,
+        client, query, checkpoint, days, target.parent, in_flight=in_flight, progress=progress
     ) as loaded:
         return write_parquet(loaded, target)
 
@@ -225,25 +205,10 @@ def iter_line_entry_batches(
         calculations refuse fewer than all of them.
     """
     query = LineEntryQuery.from_arguments(
-        client,
-        ledger_ids,
-        start_date,
-        end_date,
-        time_zone=time_zone,
-        is_cashflow=is_cashflow,
-        tag_ids=tag_ids,
-        expand=expand,
+        client, ledger_ids, start_date, end_date, time_zone, expand=expand, is_cashflow=is_cashflow, tag_ids=tag_ids
     )
-    verified = find_verified_days(consistency, query.period)
-    with _load_to_disk(
-        client,
-        query,
-        checkpoint,
-        verified=verified,
-        temporary_parent=None,
-        in_flight=in_flight,
-        progress=progress,
-    ) as loaded:
+    days = find_verified_days(consistency, query.period)
+    with _load_to_disk(client, query, checkpoint, days, None, in_flight=in_flight, progress=progress) as loaded:
         metadata = loaded.metadata(sum(one.lines for one in loaded.windows))
         for table in LineEntryBatches(loaded):
             frame = _to_frame(table, query, as_decimals=True)
@@ -285,22 +250,11 @@ def plan_load(
         The checkpoint belongs to another load, is in use, or is damaged.
     """
     query = LineEntryQuery.from_arguments(
-        client,
-        ledger_ids,
-        start_date,
-        end_date,
-        time_zone=time_zone,
-        is_cashflow=is_cashflow,
-        tag_ids=tag_ids,
-        expand=expand,
+        client, ledger_ids, start_date, end_date, time_zone, expand=expand, is_cashflow=is_cashflow, tag_ids=tag_ids
     )
+    verified = find_verified_days(consistency, query.period)
     return estimate_load(
-        client,
-        query,
-        checkpoint,
-        verified=find_verified_days(consistency, query.period),
-        requests_per_minute=requests_per_minute,
-        in_flight=in_flight,
+        client, query, checkpoint, verified=verified, requests_per_minute=requests_per_minute, in_flight=in_flight
     )
 
 
@@ -309,9 +263,9 @@ def _load_to_disk(
     client: LedgerClient,
     query: LineEntryQuery,
     checkpoint: str | Path | None,
-    *,
     verified: Period | None,
     temporary_parent: Path | None,
+    *,
     in_flight: int,
     progress: bool | None,
 ) -> Iterator[LoadedWindows]:

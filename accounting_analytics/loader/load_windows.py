@@ -23,7 +23,7 @@ from accounting_analytics.errors import (
     TransportError,
     with_context,
 )
-from accounting_analytics.load_metadata import CHARACTERS_REPLACED, count_notes
+from accounting_analytics.load_metadata import CHARACTERS_REPLACED, NOISE_REMOVED, count_notes
 from accounting_analytics.loader.change_check import (
     ChangeCheck,
     ChangedWindow,
@@ -119,23 +119,18 @@ class LoadedWindows:
     def notes(self, repeats_removed: int) -> tuple[str, ...]:
         """Note values that were normalized, windows that are missing, and the time zone if it was assumed."""
         counts = count_notes(
-            (
-                sum(one.noise_removed for one in self.windows),
-                "amount(s) had float rounding noise, within 1e-6 of the exact value, which was removed",
-            ),
+            (sum(one.noise_removed for one in self.windows), NOISE_REMOVED),
             (
                 repeats_removed + sum(one.repeats_removed for one in self.windows),
                 "line(s) were sent more than once with the same content and kept once",
             ),
             (sum(one.characters_replaced for one in self.windows), CHARACTERS_REPLACED),
-            (
-                len(self.missing),
-                f"window(s) could not be read, so lines are missing; the first: {self.missing[0].error}"
-                if self.missing
-                else "",
-            ),
         )
-        return (*counts, *self.query.notes)
+        missing = [
+            f"{len(self.missing)} window(s) could not be read, so lines are missing; the first: {one.error}."
+            for one in self.missing[:1]
+        ]
+        return (*counts, *missing, *self.query.notes)
 
 
 def load_windows(

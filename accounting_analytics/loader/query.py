@@ -55,8 +55,8 @@ class LineEntryQuery:
         ledger_ids: Iterable[str],
         start_date: DateLike,
         end_date: DateLike,
-        *,
         time_zone: ZoneLike | None = None,
+        *,
         expand: Iterable[str] = DEFAULT_EXPANSIONS,
         **filters: bool | Iterable[str] | None,
     ) -> Self:
