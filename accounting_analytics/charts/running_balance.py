@@ -24,6 +24,9 @@ from accounting_analytics.charts.figure import (
 from accounting_analytics.money import EXACT, format_amount
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from decimal import Decimal
+
     import plotly.graph_objects as go
 
     from accounting_analytics.cash_flow_report import CashFlowReport
@@ -68,6 +71,19 @@ def running_balance(report: CashFlowReport) -> go.Figure:
         line={"color": BALANCE, "width": 2, "shape": "hv"},
         **hover_texts(balances),
     )
+    _mark_lowest_and_end(figure, days, balances)
+    figure.update_layout(showlegend=False, margin={"r": 130}, hovermode="x unified")
+    figure.update_xaxes(hoverformat="%a %Y-%m-%d")
+    if len(days) <= _EVERY_DAY_LABELLED:
+        figure.update_xaxes(dtick=_DAY_IN_MILLISECONDS, tickformat="%b %-d<br>%Y")  # Plotly would label hours
+    bottom, top = mark_sizes([min(balances), max(balances)])
+    figure.update_yaxes(autorangeoptions_include=[bottom - (top - bottom) * LABEL_MARGIN])
+    figure.add_hline(y=0, line={"color": AXIS, "width": 1})
+    return figure
+
+
+def _mark_lowest_and_end(figure: go.Figure, days: Sequence[dt.date], balances: Sequence[Decimal]) -> None:
+    """Mark two days, with labels on a background, because the zero line or the balance may cross them."""
     lowest = min(range(len(days)), key=balances.__getitem__)
     figure.add_scatter(
         x=[days[lowest], days[-1]],
@@ -79,16 +95,8 @@ def running_balance(report: CashFlowReport) -> go.Figure:
     )
     lowest_label = {"text": f"lowest {amount_label(balances[lowest])}", "xanchor": _anchor(lowest / len(days))}
     end_label = {"text": f"end {amount_label(balances[-1])}", "xanchor": "left", "xshift": 8}
-    for at, label in ((lowest, lowest_label | {"yshift": -15}), (len(days) - 1, end_label)):
+    for at, label in ((lowest, lowest_label | {"yshift": -15}), (-1, end_label)):
         figure.add_annotation(label, x=days[at], y=float(balances[at]), showarrow=False, bgcolor="white", borderpad=0)
-    figure.update_layout(showlegend=False, margin={"r": 130}, hovermode="x unified")
-    figure.update_xaxes(hoverformat="%a %Y-%m-%d")
-    if len(days) <= _EVERY_DAY_LABELLED:
-        figure.update_xaxes(dtick=_DAY_IN_MILLISECONDS, tickformat="%b %-d<br>%Y")  # Plotly would label hours
-    bottom, top = mark_sizes([min(balances), max(balances)])
-    figure.update_yaxes(autorangeoptions_include=[bottom - (top - bottom) * LABEL_MARGIN])
-    figure.add_hline(y=0, line={"color": AXIS, "width": 1})
-    return figure
 
 
 def _anchor(position: float) -> str:

@@ -49,13 +49,13 @@ def waterfall(report: CashFlowReport, *, largest: int = 10) -> go.Figure:
     Raises
     ------
     InputError
-        `report` is not a report or is filtered by tags, or `largest` is not positive.
+        `report` is not a report or is filtered by tags, or `largest` is not a positive whole number.
     """
     require_report(report, "report")
     require_untagged(report, "waterfall")
     report = report.exact()
-    if largest < 1:
-        msg = f"largest must be at least 1, not {largest}"
+    if not isinstance(largest, int) or largest < 1:
+        msg = f"largest must be a whole number of at least 1, not {largest!r}"
         raise InputError(msg)
     steps = _steps(report, largest)
     amounts = [report.starting_cash_balance, *(amount for _, amount in steps), report.ending_cash_balance]

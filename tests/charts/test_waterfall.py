@@ -34,7 +34,8 @@ def test_unexplained_amount_is_a_step(make_report, lines, hovers):
     assert list(trace.customdata[-2]) == ["Not explained by the flows", "0.07"]
 
 
-def test_largest_must_be_positive(make_report, lines):
-    """At least one ledger needs a step of its own."""
-    with pytest.raises(InputError, match="largest must be at least 1, not 0"):
-        charts.waterfall(make_report(lines), largest=0)
+@pytest.mark.parametrize("largest", [0, -1, 2.5, "10"])
+def test_largest_must_be_positive(make_report, lines, largest):
+    """A chart without steps, or a count that is not a whole number, is refused."""
+    with pytest.raises(InputError, match=f"largest must be a whole number of at least 1, not {largest!r}"):
+        charts.waterfall(make_report(lines), largest=largest)
