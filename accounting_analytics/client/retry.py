@@ -225,6 +225,8 @@ class RetryingClient:
             return self._attempt(request, finish, deadline)
         except _RetryableError as error:
             first_failure = [error]  # stamina counts it as its first attempt
+        except ServiceError as error:
+            raise error.with_traceback(None)  # noqa: B904 (the steps of an attempt tell the caller nothing)
         import stamina  # noqa: PLC0415 (slow to import, and most calls succeed at the first attempt)
 
         try:

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from accounting_analytics.errors import InputError
+from accounting_analytics.errors import AccountingAnalyticsError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -91,6 +91,9 @@ class WorkerPool(Generic[Work, Result]):
                     pending += self._add(result)
                 else:
                     yield result
+        except AccountingAnalyticsError as error:
+            self._stop.set()
+            raise error.with_traceback(None)  # noqa: B904 (its frames on other threads would fill a notebook)
         except BaseException:  # also when interrupted: the other threads must send no further requests
             self._stop.set()
             raise

@@ -237,6 +237,19 @@ def test_a_failing_ledger_fails_the_load(connected, pages, line):
         aa.load_line_entries(connected(answer), ["led_1", "led_2"], *MARCH)
 
 
+def test_the_traceback_of_a_failed_load_is_short(connected):
+    """A notebook shows where the load was called and why it failed, not its threads and pages."""
+    client = connected(lambda _: httpx.Response(404, json={"message": "no such ledger"}))
+    with pytest.raises(NotFoundError, match="no such ledger") as caught:
+        aa.load_line_entries(client, ["led_1"], *MARCH)
+    assert [frame.name for frame in caught.traceback][1:] == [
+        "load_line_entries",
+        "load_windows",
+        "_read_windows",
+        "results",
+    ]
+
+
 @pytest.fixture
 def served_page(pages, line):
     """Return a handler of one page with one line."""
