@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from accounting_analytics.errors import InputError
-from accounting_analytics.messages import printable
+from accounting_analytics.messages import join_ids, printable
 from accounting_analytics.money import EXACT, format_amount
 from accounting_analytics.periods import zone
 
@@ -36,6 +36,7 @@ UPLOAD_BUTTON = "sendChartToCloud"
 LABEL_MARGIN = 0.12
 """Part of an axis that is left free for the label of its outermost mark."""
 _MAX_LABEL_LENGTH = 28
+_SMALL = 10
 
 
 def new_figure(report: CashFlowReport, title: str, *remarks: str) -> go.Figure:
@@ -45,7 +46,7 @@ def new_figure(report: CashFlowReport, title: str, *remarks: str) -> go.Figure:
         *(["PARTIAL: lines are missing"] if report.partial else []),
         "amounts in the currency of the books",
         *(["starting balance supplied, not summed"] if report.anchored else []),
-        *([f"only lines tagged {_escape(', '.join(report.tag_ids))}"] if report.tag_ids else []),
+        *([f"only lines tagged {_escape(join_ids(report.tag_ids, limit=1))}"] if report.tag_ids else []),
         *remarks,
     ]
     figure = go.Figure()
@@ -125,9 +126,9 @@ def hover_texts(amounts: Sequence[Decimal], *, labels: Sequence[str] | None = No
 
 
 def amount_label(amount: Decimal, *, sign: bool = False) -> str:
-    """Amount in whole units, to be written beside its mark."""
-    whole = amount.quantize(Decimal(1))
-    return (f"{whole:+,f}" if sign else f"{whole:,f}").replace("-", "\N{MINUS SIGN}")
+    """Amount to be written beside its mark: in whole units, and with all digits where it is small."""
+    shown = amount if 0 < abs(amount) < _SMALL else amount.quantize(Decimal(1))
+    return (f"{shown:+,f}" if sign else f"{shown:,f}").replace("-", "\N{MINUS SIGN}")
 
 
 def ledger_label(name: str) -> str:

@@ -45,6 +45,18 @@ def test_localtime_is_refused_by_charts_of_days(chart, make_report, lines):
         chart(make_report(lines, zone="localtime"))
 
 
+def test_small_amounts_keep_their_digits_beside_their_marks(make_report, lines):
+    """A step of a few cents is not labelled as zero, and a large one has no digits that nobody reads."""
+    figure = charts.waterfall(make_report([("Fees", "-0.03", lines[0][2]), ("Sales", "1234.56", lines[0][2])]))
+    assert list(figure.data[0].text) == ["0", "+1,235", "\N{MINUS SIGN}0.03", "1,235"]
+
+
+def test_many_tags_are_counted(make_report, lines):
+    """A subtitle with several long ids would be cut off at the edge of the chart."""
+    subtitle = charts.inflow_outflow(make_report(lines, tag_ids=("tag_1", "tag_2", "tag_3"))).layout.title.subtitle.text
+    assert subtitle.endswith("only lines tagged tag_1 and 2 more")
+
+
 def test_hover_keeps_twenty_digits(make_report, lines, hovers):
     """An amount that a float cannot hold is shown to the last digit."""
     figure = charts.inflow_outflow(make_report([("Sales", "123456789012345678.91", lines[0][2])], as_decimals=True))

@@ -37,7 +37,7 @@ def test_label_of_an_early_low_is_beside_the_axis(make_report, lines):
     late = charts.running_balance(make_report([*last, ("Rent", "-1.00", lines[3][2].replace(day=28))]))
     lows = [figure.layout.annotations[0] for figure in (early, late)]
     assert [(low.text, low.xanchor) for low in lows] == [
-        ("lowest \N{MINUS SIGN}5", "left"),
+        ("lowest \N{MINUS SIGN}5.00", "left"),
         ("lowest \N{MINUS SIGN}42", "right"),
     ]
 
