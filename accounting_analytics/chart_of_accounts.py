@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from enum import StrEnum
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.errors import HierarchyError
@@ -134,7 +134,7 @@ def display_order(sort_code: str, ledger_id: str) -> tuple[str, str]:
 
 
 class Hierarchy:
-    """Parents and children of ledgers.
+    """Parents of ledgers, and theirs.
 
     Parameters
     ----------
@@ -149,33 +149,19 @@ class Hierarchy:
 
     def __init__(self, parents: Mapping[str, str | None]) -> None:
         self._parents = {child: parent for child, parent in parents.items() if parent is not None}
-        self._children: dict[str, list[str]] = defaultdict(list)
-        for child, parent in self._parents.items():
-            self._children[parent].append(child)
         self._refuse_cycles()
 
     def _refuse_cycles(self) -> None:
-        checked: set[str] = set()
-        for start in self._parents:
-            path: dict[str, None] = {}
-            ledger_id: str | None = start
-            while ledger_id is not None and ledger_id not in checked:
-                if ledger_id in path:
-                    ledgers = list(path)
-                    cycle = [*ledgers[ledgers.index(ledger_id) :], ledger_id]
-                    msg = f"the parents of ledger {ledger_id!r} form a cycle: {' -> '.join(cycle)}"
-                    raise HierarchyError(msg)
-                path[ledger_id] = None
-                ledger_id = self._parents.get(ledger_id)
-            checked.update(path)
+        try:
+            TopologicalSorter({child: (parent,) for child, parent in self._parents.items()}).prepare()
+        except CycleError as error:
+            cycle = error.args[1][::-1]  # from child to parent
+            msg = f"the parents of ledger {cycle[0]!r} form a cycle: {' -> '.join(cycle)}"
+            raise HierarchyError(msg) from None
 
     def parent(self, ledger_id: str) -> str | None:
         """Parent of a ledger; None for a root or an unknown ledger."""
         return self._parents.get(ledger_id)
-
-    def children(self, ledger_id: str) -> list[str]:
-        """Direct children of a ledger."""
-        return list(self._children.get(ledger_id, ()))
 
     def ancestors(self, ledger_id: str) -> Iterator[str]:
         """Parent, grandparent and so on up to the root."""
@@ -190,11 +176,3 @@ class Hierarchy:
         for root in self.ancestors(ledger_id):  # noqa: B007 (the last one)
             pass
         return root
-
-    def descendants(self, ledger_id: str) -> Iterator[str]:
-        """Children, grandchildren and so on, at any depth."""
-        pending = self.children(ledger_id)
-        while pending:
-            descendant = pending.pop()
-            yield descendant
-            pending.extend(self.children(descendant))

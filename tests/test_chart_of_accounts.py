@@ -74,7 +74,7 @@ def test_sort_codes_are_text():
 @settings(deadline=None)
 @given(st.data())
 def test_hierarchy_against_a_naive_walk(data):
-    """Ancestors, children and descendants of random trees are those of a naive search."""
+    """Ancestors of random trees are those of a naive search."""
     names = [f"led_{number}" for number in range(data.draw(st.integers(1, 12)))]
     parents = {name: data.draw(st.sampled_from([None, *names[:position]])) for position, name in enumerate(names)}
     hierarchy = Hierarchy(parents)
@@ -85,9 +85,6 @@ def test_hierarchy_against_a_naive_walk(data):
             at = parents[at]
         assert list(hierarchy.ancestors(name)) == up
         assert hierarchy.parent(name) == parents[name]
-        assert set(hierarchy.children(name)) == {child for child in names if parents[child] == name}
-        below = sorted(other for other in names if name in list(hierarchy.ancestors(other)))
-        assert sorted(hierarchy.descendants(name)) == below
 
 
 @pytest.mark.parametrize(
@@ -107,12 +104,10 @@ def test_a_deep_hierarchy_needs_no_recursion():
     """A chain of 50,000 ledgers causes no recursion error."""
     hierarchy = Hierarchy({f"{number}": f"{number + 1}" for number in range(50_000)})
     assert sum(1 for _ in hierarchy.ancestors("0")) == 50_000
-    assert sum(1 for _ in hierarchy.descendants("50000")) == 50_000
 
 
 def test_unknown_ledgers_are_roots():
-    """A ledger that is not in the hierarchy has neither parent nor children."""
+    """A ledger that is not in the hierarchy has no parent."""
     hierarchy = Hierarchy({"a": "gone"})
     assert hierarchy.parent("gone") is None
-    assert hierarchy.children("elsewhere") == []
     assert list(hierarchy.ancestors("a")) == ["gone"]

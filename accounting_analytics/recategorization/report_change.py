@@ -19,15 +19,13 @@ from accounting_analytics.recategorization.plan import require_plan
 from accounting_analytics.schemas import ReportChanges, ReportDifferences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pandas as pd
 
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.periods import Period
     from accounting_analytics.recategorization.plan import Plan, PlanItem
-
-    EntryFlows = Mapping[str, Mapping[str, Decimal]]
 
 _NOT_SENT = {"would_change": "not_done", "changed_elsewhere": "not_done"}
 _ITEM_CAUSES = frozenset({"not_done", "refused", "unknown"})
