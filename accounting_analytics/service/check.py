@@ -15,7 +15,7 @@ from accounting_analytics.service.operations.recategorize_transaction import BY_
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.database import database_of
 from accounting_analytics.service.storage.store import read_ledgers
-from accounting_analytics.service.storage.streamed_rows import plain_batches
+from accounting_analytics.service.storage.streamed_rows import id_batches, plain_batches
 from accounting_analytics.service.wire.stored_amounts import BASE, join_units
 from accounting_analytics.service.wire.stored_values import MICROSECONDS_PER_DAY, RECATEGORIZE_TRANSACTION
 
@@ -323,9 +323,7 @@ def _moved_lines(
     connection: Connection, instance: Instance, ledger_ids: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """Lines that are not on the ledger of their last change."""
-    line_ids = sorted(ledger_ids)
-    for start in range(0, len(line_ids), _IDS_PER_QUERY):
-        chunk = line_ids[start : start + _IDS_PER_QUERY]
+    for chunk in id_batches(sorted(ledger_ids)):
         query = (
             select(_LINES.id.label("line_id"), _LEDGERS.id.label("ledger_id"))
             .join_from(tables.line_entries, tables.ledgers, _LEDGERS.pk == _LINES.ledger_pk)
@@ -337,7 +335,6 @@ def _moved_lines(
                 yield line_id, f"its last change moved it to {ledger_ids[line_id]}, but it is on {found.get(line_id)}"
 
 
-_IDS_PER_QUERY = 500
 _INVARIANTS = {
     "debits equal credits": _unbalanced,
     "an entry has at least two lines": _without_two_lines,

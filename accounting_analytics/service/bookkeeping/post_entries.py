@@ -19,12 +19,13 @@ from accounting_analytics.service.bookkeeping.moved_cash_ledger import moved_cas
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.database import database_of
 from accounting_analytics.service.storage.store import read_instance, read_ledgers
+from accounting_analytics.service.storage.streamed_rows import id_batches
 from accounting_analytics.service.wire.identifiers import check_id, check_text, new_id, new_ids
 from accounting_analytics.service.wire.stored_amounts import BASE, split_units, to_units
 from accounting_analytics.service.wire.stored_values import MICROSECONDS_PER_DAY, microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTag
     from accounting_analytics.service.storage.store import Store
@@ -36,7 +37,6 @@ AS_POSTED = "as_posted"
 """Categorization method of a transaction with the categories of its journal entry."""
 
 _BATCH_ENTRIES = 2000
-_IDS_PER_QUERY = 500
 _MIN_LINES = 2
 _MAX_TAG_LENGTH = 500
 # instants that every time zone can convert
@@ -255,7 +255,7 @@ class PostedJournal:
 
     def _raise_duplicate_id(self) -> None:
         for table, given in self._given_ids.items():
-            for chunk in _chunks(sorted(given)):
+            for chunk in id_batches(sorted(given)):
                 duplicate = self._connection.execute(
                     select(table.c.id).where(table.c.instance_pk == self._instance.pk, table.c.id.in_(chunk)).limit(1)
                 ).scalar()
@@ -321,7 +321,3 @@ _ADD_TO_CASH_DAYS = text(
 
 def _last_key(connection: Connection, table: Table) -> int:
     return int(connection.execute(select(func.coalesce(func.max(table.c.pk), 0))).scalar_one())
-
-
-def _chunks(ids: list[str]) -> Iterator[list[str]]:
-    return (ids[start : start + _IDS_PER_QUERY] for start in range(0, len(ids), _IDS_PER_QUERY))

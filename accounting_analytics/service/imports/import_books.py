@@ -20,6 +20,7 @@ from accounting_analytics.service.imports.line_table import read_line_table
 from accounting_analytics.service.imports.table_files import csv_columns, is_parquet
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import read_instance, read_ledgers
+from accounting_analytics.service.storage.streamed_rows import id_batches
 from accounting_analytics.service.wire.identifiers import instance_suffix
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from accounting_analytics.service.imports.parsed_books import ParsedBooks
     from accounting_analytics.service.storage.store import Store
     from accounting_analytics.service.wire.stored_values import Instance, StoredLedger
-
-_IDS_PER_QUERY = 500
 
 
 @dataclass(frozen=True)
@@ -221,8 +220,7 @@ def _check_not_imported(connection: Connection, instance: Instance, books: Parse
 def _find_existing(connection: Connection, instance: Instance, entry_ids: list[str]) -> Iterator[str]:
     """Entry ids that exist in the instance, in the order given."""
     entries = tables.journal_entries.c
-    for start in range(0, len(entry_ids), _IDS_PER_QUERY):
-        chunk = entry_ids[start : start + _IDS_PER_QUERY]
+    for chunk in id_batches(entry_ids):
         query = select(entries.id).where(entries.instance_pk == instance.pk, entries.id.in_(chunk))
         found = set(connection.execute(query).scalars())
         yield from (entry_id for entry_id in chunk if entry_id in found)

@@ -1,4 +1,4 @@
-"""Rows of a large query as plain tuples, streamed from the database."""
+"""Large queries: their rows as plain tuples, streamed from the database, and their ids in batches."""
 
 from __future__ import annotations
 
@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Any
 from accounting_analytics.service.storage.database import database_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection, Select
+
+_IDS_PER_QUERY = 500
+
+
+def id_batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Ids of one query each: a database limits the parameters of a query."""
+    return (ids[start : start + _IDS_PER_QUERY] for start in range(0, len(ids), _IDS_PER_QUERY))
 
 
 def plain_batches(
