@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,9 +106,12 @@ def run_notebook(
     JobTimedOutError
         The run took longer than `timeout`; what was executed is saved.
     InputError
-        The notebook cannot be read, or the folder cannot be written.
+        The notebook cannot be read, the folder cannot be written, or `timeout` is not above 0.
     """
     source, folder = to_path(notebook, "notebook"), to_path(output, "output")
+    if timeout is not None and not 0 < timeout <= threading.TIMEOUT_MAX:
+        msg = f"timeout is {timeout:g} seconds, and must be more than 0; nothing was executed"
+        raise InputError(msg)
     values = dict(parameters or {})
     variables = {**os.environ, **(environment or {}), BATCH_VARIABLE: "1"}
     tokens = _known_tokens(variables)
@@ -206,11 +210,11 @@ def _parameter_cells(notebook: Path) -> list[Any]:
 
 def _read(notebook: Path) -> Any:  # noqa: ANN401 (nbformat's NotebookNode)
     try:
-        return nbformat.read(notebook, as_version=4)
+        return nbformat.reads(notebook.read_text(encoding="utf-8"), as_version=4)
     except OSError as error:
         msg = f"the notebook {notebook} cannot be read: {error.strerror}"
         raise InputError(msg) from error
-    except (nbformat.reader.NotJSONError, nbformat.ValidationError, AttributeError, KeyError, RecursionError) as error:
+    except (ValueError, nbformat.ValidationError, AttributeError, KeyError, RecursionError) as error:
         msg = f"{notebook} is not a notebook"
         raise InputError(msg) from error
 

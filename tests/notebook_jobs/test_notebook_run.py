@@ -173,6 +173,15 @@ def test_other_files_are_refused(tmp_path):
     """A missing file, or a file that is not a notebook, is an InputError."""
     with pytest.raises(InputError, match="cannot be read"):
         aa.run_notebook(tmp_path / "none.ipynb", tmp_path / "out")
-    (tmp_path / "text.ipynb").write_text("hello")
-    with pytest.raises(InputError, match="is not a notebook"):
-        aa.run_notebook(tmp_path / "text.ipynb", tmp_path / "out")
+    for content in (b"hello", b"\xfb of a database", b"[]", b'{"nbformat": "x"}'):
+        (tmp_path / "text.ipynb").write_bytes(content)
+        with pytest.raises(InputError, match="is not a notebook"):
+            aa.run_notebook(tmp_path / "text.ipynb", tmp_path / "out")
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf")])
+def test_other_timeouts_are_refused(notebook, tmp_path, timeout):
+    """A time limit that is not a number of seconds above 0 is refused before anything is executed."""
+    with pytest.raises(InputError, match="nothing was executed"):
+        aa.run_notebook(notebook("x = 1"), tmp_path / "out", timeout=timeout)
+    assert not (tmp_path / "out").exists()
