@@ -15,10 +15,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.errors import AmountError
-from accounting_analytics.money import DEFAULT_SCALE
 from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
 from accounting_analytics.service.imports.import_errors import ImportErrors
-from accounting_analytics.service.imports.parsed_books import FileLine, ParsedBooks, build_books
+from accounting_analytics.service.imports.parsed_books import FileLine, ImportOptions, ParsedBooks, build_books
 from accounting_analytics.service.imports.table_files import TableRows, csv_rows
 from accounting_analytics.service.imports.value_parsers import AmountParser, InstantParser
 
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
-
-    from accounting_analytics.service.wire.stored_values import StoredLedger
 
 COLUMNS = (
     "txnidx",
@@ -61,38 +58,11 @@ class _Posting(NamedTuple):
     content: str
 
 
-def read_hledger_csv(
-    path: Path,
-    *,
-    time_zone: str = "UTC",
-    cash: Sequence[str] = (),
-    commodity: str | None = None,
-    scale: int = DEFAULT_SCALE,
-    existing: Iterable[StoredLedger] = (),
-    id_suffix: str = "",
-) -> ParsedBooks:
+def read_hledger_csv(path: Path, options: ImportOptions = ImportOptions()) -> ParsedBooks:  # noqa: B008 (immutable)
     """Read the CSV of ``hledger print -O csv`` into ledgers and balanced entries.
 
     Entry ids are digests of the entry's content, so that a second export of the same journal is recognized even if
     entries were inserted before it.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    time_zone : str
-        Zone of the dates, each at noon.
-    cash : sequence of str
-        Glob patterns of the accounts that report cash flow; they must match the whole path, in any case.
-    commodity : str, optional
-        Import only the lines in this commodity; every entry must balance in it. Without it, a file with several
-        commodities is refused.
-    scale : int
-        Fraction digits of the instance's currency.
-    existing : iterable of StoredLedger
-        Ledgers of the instance.
-    id_suffix : str
-        Ends the ids of what is created, so that they differ between instances.
 
     Raises
     ------
@@ -108,7 +78,8 @@ def read_hledger_csv(
         raise errors.fatal(problem, "line 1")
     notes: list[str] = []
     rows = TableRows(table.columns, _skip_virtual(table, notes))
-    postings = list(_parse_postings(rows, InstantParser(time_zone), AmountParser(scale), commodity, errors))
+    instants, amounts, commodity = InstantParser(options.time_zone), AmountParser(options.scale), options.commodity
+    postings = list(_parse_postings(rows, instants, amounts, commodity, errors))
     selected = _select_commodity(postings, commodity, errors)
     ids = _entry_ids(postings)
     if len(selected) < len(postings):
@@ -118,7 +89,7 @@ def read_hledger_csv(
             f"among them {left_out} complete entries"
         )
     lines = (_line(posting, ids[posting.txnidx]) for posting in selected)
-    return build_books(lines, cash=cash, existing=existing, id_suffix=id_suffix, errors=errors, notes=notes)
+    return build_books(lines, options, errors, notes)
 
 
 def _skip_virtual(table: TableRows, notes: list[str]) -> Iterator[tuple[str, Sequence[Any]]]:

@@ -17,6 +17,7 @@ from accounting_analytics.service.imports import hledger_csv, line_table
 from accounting_analytics.service.imports.hledger_csv import read_hledger_csv
 from accounting_analytics.service.imports.import_errors import ImportErrors
 from accounting_analytics.service.imports.line_table import read_line_table
+from accounting_analytics.service.imports.parsed_books import ImportOptions
 from accounting_analytics.service.imports.table_files import csv_columns, is_parquet
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import read_instance, read_ledgers
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.service.imports.parsed_books import ParsedBooks
     from accounting_analytics.service.storage.store import Store
-    from accounting_analytics.service.wire.stored_values import Instance, StoredLedger
+    from accounting_analytics.service.wire.stored_values import Instance
 
 
 @dataclass(frozen=True)
@@ -118,23 +119,13 @@ def import_books(
         instance = read_instance(connection, instance_id)
         existing = read_ledgers(connection, instance)
 
-    def read(ledgers: Sequence[StoredLedger]) -> ParsedBooks:
-        return read_books(
-            file,
-            time_zone=time_zone,
-            cash=cash,
-            commodity=commodity,
-            scale=instance.scale,
-            existing=ledgers,
-            id_suffix=instance_suffix(instance.id),
-        )
-
-    books = read(existing)
+    options = ImportOptions(time_zone, cash, commodity, instance.scale, existing, instance_suffix(instance.id))
+    books = read_books(file, options)
     errors = ImportErrors(file)
     with store.writing() as connection:
         current = read_ledgers(connection, instance)
         if current != existing:  # ledgers were created meanwhile, which the file may refer to
-            books = read(current)
+            books = read_books(file, options._replace(existing=current))
         _check_not_imported(connection, instance, books, errors)
         _post(connection, instance, books, errors)
     instants, local = [entry.datetime for entry in books.entries], zone(time_zone)
@@ -151,16 +142,7 @@ def import_books(
     )
 
 
-def read_books(
-    path: Path,
-    *,
-    time_zone: str = "UTC",
-    cash: Sequence[str] = (),
-    commodity: str | None = None,
-    scale: int = 2,
-    existing: Sequence[StoredLedger] = (),
-    id_suffix: str = "",
-) -> ParsedBooks:
+def read_books(path: Path, options: ImportOptions) -> ParsedBooks:
     """Parse a file of books; its layout is recognized by its columns, and nothing is posted.
 
     Raises
@@ -170,15 +152,7 @@ def read_books(
     """
     errors = ImportErrors(path)
     read = read_line_table if is_parquet(path, errors) else _choose_reader(csv_columns(path, errors), errors)
-    return read(
-        path,
-        time_zone=time_zone,
-        cash=cash,
-        commodity=commodity,
-        scale=scale,
-        existing=existing,
-        id_suffix=id_suffix,
-    )
+    return read(path, options)
 
 
 def _choose_reader(columns: Sequence[str], errors: ImportErrors) -> Callable[..., ParsedBooks]:

@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError
-from accounting_analytics.money import DEFAULT_SCALE
 from accounting_analytics.service.bookkeeping.entries_to_post import NewTag, NewTransaction
 from accounting_analytics.service.imports.import_errors import ImportErrors
-from accounting_analytics.service.imports.parsed_books import FileLine, ParsedBooks, build_books
+from accounting_analytics.service.imports.parsed_books import FileLine, ImportOptions, ParsedBooks, build_books
 from accounting_analytics.service.imports.table_files import TableRows, csv_rows, is_parquet, parquet_rows
 from accounting_analytics.service.imports.value_parsers import AmountParser, InstantParser
 
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from decimal import Decimal
     from pathlib import Path
-
-    from accounting_analytics.service.wire.stored_values import StoredLedger
 
 REQUIRED_COLUMNS = ("entry_id", "datetime", "entry_description", "ledger", "debit_credit", "amount")
 TRANSACTION_COLUMNS = ("transaction_id", "transaction_description", "personal", "review_status", "source_account_id")
@@ -44,48 +41,23 @@ _EMPTY = frozenset({None, ""})
 _BATCH_ROWS = 10_000
 
 
-def read_line_table(
-    path: Path,
-    *,
-    time_zone: str = "UTC",
-    cash: Sequence[str] = (),
-    commodity: str | None = None,
-    scale: int = DEFAULT_SCALE,
-    existing: Iterable[StoredLedger] = (),
-    id_suffix: str = "",
-) -> ParsedBooks:
+def read_line_table(path: Path, options: ImportOptions = ImportOptions()) -> ParsedBooks:  # noqa: B008 (immutable)
     """Read a line table (CSV or Parquet, recognized by content) into ledgers and balanced entries.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    time_zone : str
-        Zone of bare dates and of times without an offset.
-    cash : sequence of str
-        Glob patterns of the accounts that report cash flow; they must match the whole path, in any case.
-    commodity : str, optional
-        A line table has one commodity, so anything but None is refused.
-    scale : int
-        Fraction digits of the instance's currency.
-    existing : iterable of StoredLedger
-        Ledgers of the instance.
-    id_suffix : str
-        Ends the ids of what is created, so that they differ between instances.
 
     Raises
     ------
     ImportRefusedError
-        A line is malformed or an entry does not balance; the message names file, line and problem.
+        A line is malformed, an entry does not balance, or a commodity is selected, of which a line table has one; the
+        message names file, line and problem.
     """
     errors = ImportErrors(path)
-    if commodity is not None:
+    if options.commodity is not None:
         problem = "a line table has no commodity column, so no commodity can be selected"
         raise errors.fatal(problem)
     table = parquet_rows(path, errors) if is_parquet(path, errors) else csv_rows(path, errors)
     _check_columns(table, errors)
-    parser = _LineParser(table.columns, InstantParser(time_zone), AmountParser(scale), errors)
-    return build_books(_parse_lines(table, parser), cash=cash, existing=existing, id_suffix=id_suffix, errors=errors)
+    parser = _LineParser(table.columns, InstantParser(options.time_zone), AmountParser(options.scale), errors)
+    return build_books(_parse_lines(table, parser), options, errors)
 
 
 def _check_columns(table: TableRows, errors: ImportErrors) -> None:

@@ -6,14 +6,14 @@ import datetime as dt
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import PostingRefusedError
 from accounting_analytics.messages import join_ids
-from accounting_analytics.money import EXACT, format_amount
+from accounting_analytics.money import DEFAULT_SCALE, EXACT, format_amount
 from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTag, NewTransaction
 from accounting_analytics.service.imports.account_paths import AccountMapping, map_accounts
 from accounting_analytics.service.wire.identifiers import check_id
@@ -73,14 +73,36 @@ class ParsedBooks:
         return sum(len(entry.lines) for entry in self.entries)
 
 
+class ImportOptions(NamedTuple):
+    """How a file of books is read.
+
+    Attributes
+    ----------
+    time_zone : str
+        Zone of bare dates (that local day at noon) and of times without an offset.
+    cash : sequence of str
+        Glob patterns of the accounts that report cash flow; they must match the whole path, in any case.
+    commodity : str, optional
+        Import only the lines in this commodity; every entry must balance in it. Without it, a file with several
+        commodities is refused.
+    scale : int
+        Fraction digits of the instance's currency.
+    existing : sequence of StoredLedger
+        Ledgers of the instance.
+    id_suffix : str
+        Ends the ids of what is created, so that they differ between instances.
+    """
+
+    time_zone: str = "UTC"
+    cash: Sequence[str] = ()
+    commodity: str | None = None
+    scale: int = DEFAULT_SCALE
+    existing: Sequence[StoredLedger] = ()
+    id_suffix: str = ""
+
+
 def build_books(
-    lines: Iterable[FileLine],
-    *,
-    cash: Sequence[str],
-    existing: Iterable[StoredLedger],
-    id_suffix: str,
-    errors: ImportErrors,
-    notes: Sequence[str] = (),
+    lines: Iterable[FileLine], options: ImportOptions, errors: ImportErrors, notes: Sequence[str] = ()
 ) -> ParsedBooks:
     """Build entries from lines and ledgers from accounts.
 
@@ -101,7 +123,8 @@ def build_books(
     if starts:
         ids = join_ids(starts, limit=_MAX_NAMED)
         notes = (*notes, f"entries with lines in several parts of the file were joined ({len(starts)}): {ids}")
-    mapping = map_accounts(accounts, cash=cash, existing=existing, id_suffix=id_suffix, errors=errors)
+    id_suffix = options.id_suffix
+    mapping = map_accounts(accounts, cash=options.cash, existing=options.existing, id_suffix=id_suffix, errors=errors)
     _check_transactions(entries.values(), mapping, errors)
     errors.raise_if_any()
     locations = {entry_id: entry_lines[0].location for entry_id, entry_lines in entries.items()}

@@ -9,6 +9,7 @@ import pytest
 
 from accounting_analytics.errors import ImportRefusedError
 from accounting_analytics.service.imports.hledger_csv import COLUMNS, read_hledger_csv
+from accounting_analytics.service.imports.parsed_books import ImportOptions
 
 HEADER = (*COLUMNS, "date2", "code", "credit", "debit")
 
@@ -39,7 +40,7 @@ def test_an_entry_with_all_its_fields(write):
         comment="with: tag, more",
         status="*",
     )
-    books = read_hledger_csv(path, cash=["assets:bank"], time_zone="Asia/Tokyo")
+    books = read_hledger_csv(path, ImportOptions(cash=["assets:bank"], time_zone="Asia/Tokyo"))
     (entry,) = books.entries
     bank, food = entry.lines
     assert entry.datetime == dt.datetime(2025, 1, 2, 3, tzinfo=dt.UTC)
@@ -54,7 +55,7 @@ def test_an_entry_with_all_its_fields(write):
 def test_status(write, status, reviewed):
     """Only a cleared entry is reviewed."""
     path = write(("1", "assets:bank", "-1", "$"), ("1", "expenses:food", "1", "$"), status=status)
-    (entry,) = read_hledger_csv(path, cash=["assets:bank"]).entries
+    (entry,) = read_hledger_csv(path, ImportOptions(cash=["assets:bank"])).entries
     assert entry.lines[0].transaction.review_status == reviewed
 
 
@@ -70,11 +71,11 @@ def test_several_commodities_are_refused_by_name(write):
     )
     with pytest.raises(ImportRefusedError, match=r"several commodities: \(no commodity\), \$, VACHR; select one"):
         read_hledger_csv(path)
-    books = read_hledger_csv(path, commodity="$")
+    books = read_hledger_csv(path, ImportOptions(commodity="$"))
     assert len(books.entries) == 1
     assert books.notes == ("4 lines in other commodities than $ were left out, among them 2 complete entries",)
     with pytest.raises(ImportRefusedError, match=r"no amounts in commodity 'EUR'; it has \(no commodity\), \$, VACHR"):
-        read_hledger_csv(path, commodity="EUR")
+        read_hledger_csv(path, ImportOptions(commodity="EUR"))
 
 
 def test_lines_in_the_selected_commodity_are_imported_from_mixed_entries(write):
@@ -86,7 +87,7 @@ def test_lines_in_the_selected_commodity_are_imported_from_mixed_entries(write):
         ("1", "income:vacation", "-4.62", "VACHR"),
         ("1", "expenses:none", "0", ""),
     )
-    books = read_hledger_csv(path, commodity="USD")
+    books = read_hledger_csv(path, ImportOptions(commodity="USD"))
     assert [len(entry.lines) for entry in books.entries] == [3]
     assert "assets:vacation" not in {ledger.name for ledger in books.ledgers}
 
@@ -103,7 +104,7 @@ def test_a_selected_commodity_must_balance(write):
     with pytest.raises(
         ImportRefusedError, match=r"line 5: entry .* does not balance: debits exceed credits by -995.05"
     ):
-        read_hledger_csv(path, commodity="USD")
+        read_hledger_csv(path, ImportOptions(commodity="USD"))
 
 
 def test_one_commodity_needs_no_choice(write):
@@ -156,7 +157,7 @@ def test_the_output_of_hledger_itself(tmp_path):
     arguments = ["hledger", "-f", str(journal), "print", "-O", "csv"]
     printed = subprocess.run(arguments, capture_output=True, check=True)  # noqa: S603 (our own test)
     path.write_bytes(printed.stdout)
-    books = read_hledger_csv(path, cash=["assets:bank"])
+    books = read_hledger_csv(path, ImportOptions(cash=["assets:bank"]))
     coffee, two = books.entries
     assert books.notes == ("3 virtual postings, to accounts in (parentheses) or [brackets], were left out",)
     assert coffee.description == 'Coffee "x" | note'

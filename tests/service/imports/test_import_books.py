@@ -18,6 +18,7 @@ from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, crea
 from accounting_analytics.service.bookkeeping.post_entries import post_entries
 from accounting_analytics.service.imports.hledger_csv import COLUMNS
 from accounting_analytics.service.imports.import_books import import_books, read_books
+from accounting_analytics.service.imports.parsed_books import ImportOptions
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.wire.identifiers import instance_suffix
@@ -256,7 +257,7 @@ def test_the_sample_is_what_hledger_prints():
     arguments = [hledger, "-f", journal, "balance", "--flat", "-N", "-O", "csv", "--layout", "bare"]
     balances = subprocess.run(arguments, capture_output=True, text=True, check=True)  # noqa: S603 (a test's own)
     expected = {row["account"]: Decimal(row["balance"]) for row in csv.DictReader(balances.stdout.splitlines())}
-    imported = read_books(DATA / "sample_hledger.csv", cash=["assets:bank*"])
+    imported = read_books(DATA / "sample_hledger.csv", ImportOptions(cash=["assets:bank*"]))
     by_id = {ledger.id: ledger for ledger in imported.ledgers}
     sums = defaultdict(Decimal)
     for entry in imported.entries:

@@ -14,6 +14,7 @@ from accounting_analytics.errors import ImportRefusedError, PeriodError
 from accounting_analytics.money import from_minor_units, signed_amount
 from accounting_analytics.service.bookkeeping.entries_to_post import NewTag
 from accounting_analytics.service.imports.line_table import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, read_line_table
+from accounting_analytics.service.imports.parsed_books import ImportOptions
 
 COLUMNS = (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
 
@@ -56,7 +57,7 @@ def write(request, tmp_path):
 
 def lines(path, **options):
     """Lines of all entries of a file."""
-    return [line for entry in read_line_table(path, **options).entries for line in entry.lines]
+    return [line for entry in read_line_table(path, ImportOptions(**options)).entries for line in entry.lines]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ def lines(path, **options):
 )
 def test_instants(write, written, time_zone, instant):
     """A bare date is noon of that local day, a time without offset is local, an offset is used."""
-    (entry,) = read_line_table(write(pair(datetime=written)), time_zone=time_zone).entries
+    (entry,) = read_line_table(write(pair(datetime=written)), ImportOptions(time_zone=time_zone)).entries
     assert entry.datetime == dt.datetime.fromisoformat(instant)
 
 
@@ -98,20 +99,20 @@ def test_instants(write, written, time_zone, instant):
 def test_invalid_instants(write, written, message):
     """An invalid or ambiguous time is refused with its line."""
     with pytest.raises(ImportRefusedError, match=rf"(line 2|row 1): datetime .*{message}"):
-        read_line_table(write(pair(datetime=written)), time_zone="America/New_York")
+        read_line_table(write(pair(datetime=written)), ImportOptions(time_zone="America/New_York"))
 
 
 def test_a_skipped_day_is_refused(write):
     """30 December 2011 does not exist in Apia."""
     with pytest.raises(ImportRefusedError, match="does not exist in Pacific/Apia"):
-        read_line_table(write(pair(datetime="2011-12-30")), time_zone="Pacific/Apia")
+        read_line_table(write(pair(datetime="2011-12-30")), ImportOptions(time_zone="Pacific/Apia"))
 
 
 def test_invalid_time_zones(write):
     """An unknown zone or ``localtime`` is refused."""
     for name in ("Mars/Olympus", "localtime"):
         with pytest.raises(PeriodError, match=name):
-            read_line_table(write(pair()), time_zone=name)
+            read_line_table(write(pair()), ImportOptions(time_zone=name))
 
 
 @pytest.mark.parametrize(
@@ -162,7 +163,7 @@ def test_invalid_amounts(write, amount):
 def test_invalid_fields(write, fields, message):
     """Vocabularies and required fields are checked on every line."""
     with pytest.raises(ImportRefusedError, match=rf"(line 2|row 1): .*{message}"):
-        read_line_table(write(pair(**fields)), cash=["assets:bank"])
+        read_line_table(write(pair(**fields)), ImportOptions(cash=["assets:bank"]))
 
 
 @pytest.mark.parametrize("column", ["datetime", "entry_description"])
@@ -211,7 +212,7 @@ def test_transactions_outside_cash_accounts_are_refused(write):
 def test_no_commodity_can_be_selected(write):
     """A line table has one commodity."""
     with pytest.raises(ImportRefusedError, match="no commodity column"):
-        read_line_table(write(pair()), commodity="USD")
+        read_line_table(write(pair()), ImportOptions(commodity="USD"))
 
 
 def test_a_quoted_line_break_does_not_shift_line_numbers(tmp_path):
@@ -244,14 +245,16 @@ def test_parquet_types(tmp_path):
         }
     )
     pq.write_table(table, tmp_path / "lines.parquet")
-    (entry,) = read_line_table(tmp_path / "lines.parquet", cash=["assets:*"]).entries
+    (entry,) = read_line_table(tmp_path / "lines.parquet", ImportOptions(cash=["assets:*"])).entries
     assert entry.datetime == dt.datetime(2025, 1, 2, 5, tzinfo=dt.UTC)
     assert str(entry.lines[0].amount) == "12.50"
     assert entry.lines[0].transaction.personal
     dates = table.set_column(1, "datetime", pa.array([dt.date(2025, 1, 2)] * 2))
     whole = dates.set_column(5, "amount", pa.array([12, 12]))
     pq.write_table(whole, tmp_path / "lines.parquet")
-    (entry,) = read_line_table(tmp_path / "lines.parquet", cash=["assets:*"], time_zone="Asia/Tokyo").entries
+    (entry,) = read_line_table(
+        tmp_path / "lines.parquet", ImportOptions(cash=["assets:*"], time_zone="Asia/Tokyo")
+    ).entries
     assert entry.datetime == dt.datetime(2025, 1, 2, 3, tzinfo=dt.UTC)
     assert str(entry.lines[0].amount) == "12.00"
 
@@ -345,7 +348,7 @@ def test_batches_are_parsed_like_single_rows(tmp_path_factory, plain):
             table = csv.DictWriter(file, COLUMNS)
             table.writeheader()
             table.writerows(written)
-    alone, beside = (read_line_table(path, cash=["assets:bank"]) for path in paths)
+    alone, beside = (read_line_table(path, ImportOptions(cash=["assets:bank"])) for path in paths)
     assert alone.entries == beside.entries[:-1]
     assert alone.locations == {key: location for key, location in beside.locations.items() if key != "other"}
 
