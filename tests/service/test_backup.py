@@ -129,8 +129,9 @@ def test_a_backup_with_broken_books_is_not_restored(path, tmp_path):
         restore(backup, str(path))
     for wrong in (good[:8192], b"", b"text" * 3000):
         backup.write_bytes(wrong)
-        with pytest.raises(InputError, match="nothing was changed"):
+        with pytest.raises(InputError, match="nothing was changed") as refused:
             restore(backup, str(path))
+        assert f"--database {backup}" not in str(refused.value)  # the backup is not what is to be restored
     with pytest.raises(InputError, match="does not exist"):
         restore(tmp_path / "missing", str(path))
     with pytest.raises(ConfigurationError, match="the database itself"):

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from sqlalchemy import delete, func, insert, select, update
 
 from accounting_analytics.errors import AccountingAnalyticsError, ConfigurationError, InputError
+from accounting_analytics.messages import join_ids
 from accounting_analytics.money import DEFAULT_SCALE, check_scale
 from accounting_analytics.periods import LOCALTIME, zone
 from accounting_analytics.service.auth.access_tokens import add_token
@@ -146,7 +147,7 @@ def choose_instance(store: Store, instance_id: str | None = None) -> str:
         msg = f"the database {store.name} has no instance; create one with: accounting-analytics instances create"
         raise ConfigurationError(msg)
     problem = "has several instances" if instance_id is None else f"has no instance {instance_id!r}"
-    msg = f"the database {store.name} {problem}; choose one of: {', '.join(ids)}"
+    msg = f"the database {store.name} {problem}; choose one (--instance): {join_ids(ids)}"
     raise ConfigurationError(msg)
 
 

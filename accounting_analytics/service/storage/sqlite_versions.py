@@ -70,8 +70,8 @@ def version_of_file(path: Path, *, name: str | None = None, read_ends: bool = Tr
 def unusable(name: str, error: object) -> InputError:
     """Error about a file that SQLite cannot read, because it is damaged or not a database."""
     return InputError(
-        f"{name} cannot be used as a database of the service: {error}; nothing was changed. Give another file, or, if "
-        f"it had the books, restore a backup of them: accounting-analytics restore BACKUP --database {name}"
+        f"{name} cannot be used as a database of the service: {error}; nothing was changed, give another file, or "
+        "replace this one by a backup of it (accounting-analytics restore)"
     )
 
 

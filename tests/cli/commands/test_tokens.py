@@ -42,7 +42,7 @@ def test_several_instances_need_the_option(run_on_books):
     for name in ("acme", "globex"):
         run_on_books("instances", "create", "--instance", name)
     refused = run_on_books("tokens", "issue", "--token-file", "token", code=2)
-    assert "acme, globex" in refused.stderr
+    assert "(--instance): acme, globex" in refused.stderr
     run_on_books("tokens", "issue", "--token-file", "token", "--instance", "globex")
     (row,) = json.loads(run_on_books("tokens", "list", "--instance", "globex", "--json").stdout)
     assert row["instance_id"] == "globex"
