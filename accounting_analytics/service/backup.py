@@ -16,6 +16,7 @@ from accounting_analytics.service.storage.migrations import is_current
 from accounting_analytics.service.storage.sqlite import SQLite
 from accounting_analytics.service.storage.sqlite_files import (
     BUSY_CODES,
+    check_access,
     exclusive_access,
     journal_path,
     primary_code,
@@ -134,6 +135,7 @@ def _check_new_file(target: Path) -> None:
 def _version(path: Path) -> int:
     """Version of a file, after a check that it can be used with what is beside it."""
     if size_of(path):
+        check_access(path, writable=False)
         check_log_belongs(path)
     version = version_of_file(path)
     if version is None:

@@ -86,6 +86,10 @@ def check_access(path: Path, *, writable: bool = True) -> None:
         It is a folder, or its permissions or those of its folder are missing.
     """
     if path.is_file() and os.access(path, os.R_OK | (os.W_OK if writable else 0)):
+        folder = path.absolute().parent
+        if writable and not os.access(folder, os.W_OK | os.X_OK):
+            msg = f"database {path} cannot be opened: files beside it cannot be created in {folder}: permission denied"
+            raise ConfigurationError(msg)
         return
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE_MODE))

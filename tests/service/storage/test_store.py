@@ -2,8 +2,12 @@
 
 import datetime as dt
 import hashlib
+import os
+import shutil
 import sqlite3
 import stat
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from decimal import Decimal
@@ -89,6 +93,40 @@ def test_other_files_are_refused_and_not_changed(tmp_path):
     for wrong in (tmp_path, tmp_path / "missing" / "books.db"):
         with pytest.raises(ConfigurationError, match="cannot be opened"):
             Store.open(wrong)
+
+
+OPEN = """
+import sys
+from pathlib import Path
+from accounting_analytics.errors import ConfigurationError
+from accounting_analytics.service.backup import back_up
+from accounting_analytics.service.storage.store import Store
+for call in (lambda: Store.open(sys.argv[1]), lambda: back_up(sys.argv[2], Path("new.db"))):
+    try:
+        call()
+    except ConfigurationError as error:
+        print(error)
+"""
+# the permissions of files do not limit root, unless it gives up its capabilities
+AS_OWNER = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] if os.geteuid() == 0 else []
+
+
+@pytest.mark.skipif(bool(AS_OWNER) and shutil.which("setpriv") is None, reason="root without setpriv")
+def test_missing_permissions_are_named(tmp_path):
+    """A folder that cannot be written and a file that cannot be read are refused as such, and not as damaged books."""
+    fixed, unreadable = tmp_path / "fixed" / "books.db", tmp_path / "books.db"
+    fixed.parent.mkdir()
+    for path in (fixed, unreadable):
+        Store.open(path).close()
+    fixed.parent.chmod(0o555)
+    unreadable.chmod(0o000)
+    command = [*AS_OWNER, sys.executable, "-c", OPEN, fixed, unreadable]
+    opened = subprocess.run(command, cwd=tmp_path, text=True, capture_output=True, check=True)  # noqa: S603 (our own)
+    fixed.parent.chmod(0o755)
+    assert opened.stdout.splitlines() == [
+        f"database {fixed} cannot be opened: files beside it cannot be created in {fixed.parent}: permission denied",
+        f"database {unreadable} cannot be opened: Permission denied",
+    ]
 
 
 @pytest.mark.parametrize("call", [Store.ledgers, Store.audit, issue_token, issue_client])
