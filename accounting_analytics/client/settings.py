@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import platformdirs
 
-from accounting_analytics.client.credentials import (
-    require_private,
-)
+from accounting_analytics.client.credentials import require_private
 from accounting_analytics.errors import ConfigurationError
+from accounting_analytics.messages import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     import pandas as pd
@@ -101,12 +100,10 @@ def load_settings(profile: str | None = None, **options: str | None) -> Settings
     Raises
     ------
     ConfigurationError
-        The profile does not exist, the file is not TOML or has unknown names, or an option is unknown.
+        The profile does not exist, the file is not TOML or has settings that are unknown or in no profile, or an
+        option is unknown.
     """
-    unknown = options.keys() - set(NAMES)
-    if unknown:
-        msg = f"unknown setting {min(unknown)!r}; the settings are {', '.join(NAMES)}"
-        raise ConfigurationError(msg)
+    _require_known(options, "")
     name = profile or os.environ.get(f"{PREFIX}PROFILE") or DEFAULT_PROFILE
     file = configuration_file()
     stored = _profile(file, name, required=name != DEFAULT_PROFILE)
@@ -124,6 +121,13 @@ def _setting(name: str, options: Mapping[str, str | None], stored: Mapping[str, 
     return Setting(name, _DEFAULTS.get(name), "default" if name in _DEFAULTS else "not set")
 
 
+def _require_known(names: Iterable[str], where: str) -> None:
+    unknown = set(names) - set(NAMES)
+    if unknown:
+        msg = f"{where}unknown setting {quote(min(unknown))}; the settings are {', '.join(NAMES)}"
+        raise ConfigurationError(msg)
+
+
 def _profile(file: Path, name: str, *, required: bool) -> dict[str, Any]:
     try:
         profiles = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -132,14 +136,16 @@ def _profile(file: Path, name: str, *, required: bool) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         msg = f"the configuration file {file} cannot be read: {error}"
         raise ConfigurationError(msg) from None
-    stored = profiles.get(name)
-    if stored is None and required:
+    outside = [key for key, value in profiles.items() if not isinstance(value, dict)]
+    if outside:
+        msg = f"{quote(outside[0])} in {file} is not in a profile; write it below a line such as [{DEFAULT_PROFILE}]"
+        raise ConfigurationError(msg)
+    if required and name not in profiles:
         known = ", ".join(profiles) or "none"
         msg = f"no profile {name!r} in {file}; profiles: {known}"
         raise ConfigurationError(msg)
-    if not isinstance(stored or {}, dict) or (stored or {}).keys() - set(NAMES):
-        msg = f"profile {name!r} in {file} has settings other than {', '.join(NAMES)}"
-        raise ConfigurationError(msg)
-    if (stored or {}).keys() & set(_SECRETS):
+    stored: dict[str, Any] = profiles.get(name, {})
+    _require_known(stored, f"profile {name!r} in {file}: ")
+    if stored.keys() & set(_SECRETS):
         require_private(file, file.stat().st_mode)
-    return dict(stored or {})
+    return stored

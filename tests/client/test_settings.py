@@ -124,7 +124,8 @@ def test_tokens_that_others_can_read_are_refused(token_file, profile, mode):
     ("text", "name", "message"),
     [
         ("[default", None, "cannot be read"),
-        ("[default]\nurl = 'x'", None, "settings other than"),
+        ("[default]\nurl = 'x'", None, "unknown setting 'url'; the settings are base_url, "),
+        ("base_url = 'x'", None, r"'base_url' in .* is not in a profile; write it below a line such as \[default\]"),
         ("", "work", "no profile 'work'"),
     ],
 )
