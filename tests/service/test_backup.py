@@ -140,15 +140,6 @@ def test_a_backup_with_broken_books_is_not_restored(path, tmp_path):
     assert files(tmp_path) == {"books.db", "backup"}
 
 
-def test_the_former_database_is_one_file(path, tmp_path):
-    """Nothing is kept beside a former database that is whole, such as the empty journal of exclusive access."""
-    back_up(str(path), tmp_path / "backup")
-    instances_of(path)  # opened as the service opens it, with a write-ahead log
-    restore(tmp_path / "backup", str(path))
-    assert files(tmp_path) == {"books.db", "backup", "books.db.before-restore"}
-    assert instances_of(tmp_path / "books.db.before-restore") == {"books", "others"}
-
-
 @pytest.mark.parametrize("folder", [".", "/"])
 def test_a_folder_is_no_database(path, tmp_path, folder):
     """A folder as the database is refused, also one without a name of its own."""
