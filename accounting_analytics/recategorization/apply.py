@@ -402,7 +402,7 @@ def _after_earlier_runs(found: Mapping[PlanItem, Outcome], earlier: Attempts) ->
     }
 
 
-def _batches(items: list[PlanItem]) -> Iterator[list[PlanItem]]:
+def _batches(items: Sequence[PlanItem]) -> Iterator[list[PlanItem]]:
     """Split the items into batches, ordered by account and day so that few listings read a batch."""
     ordered = sorted(items, key=lambda item: (item.ledger_id, item.datetime, item.transaction_id))
     for start in range(0, len(ordered), _BATCH_SIZE):

@@ -10,7 +10,7 @@ from accounting_analytics.errors import InputError, NotFoundError, PlanError, Pr
 from accounting_analytics.periods import as_utc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.client.records import LineEntry
@@ -82,7 +82,7 @@ def read_transactions(
     return found
 
 
-def require_no_cash(client: LedgerClient, items: list[PlanItem]) -> None:
+def require_no_cash(client: LedgerClient, items: Sequence[PlanItem]) -> None:
     """Refuse a plan whose old or new category is a ledger that reports cash flow: that would change balances.
 
     Raises

@@ -12,7 +12,7 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.schemas import Outcomes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from accounting_analytics.recategorization.current_categories import BookedTransaction, Categories
     from accounting_analytics.recategorization.plan import Plan, PlanItem
@@ -107,7 +107,7 @@ def describe_categories(categories: frozenset[str]) -> str:
     return f"its categories are now {', '.join(sorted(categories)) or 'none'}"
 
 
-def outcomes_frame(items: list[PlanItem], outcomes: Mapping[PlanItem, Outcome]) -> pd.DataFrame:
+def outcomes_frame(items: Sequence[PlanItem], outcomes: Mapping[PlanItem, Outcome]) -> pd.DataFrame:
     """Outcomes as a table, in the order of the plan."""
     rows = [(*(getattr(item, name) for name in IDENTITY), *outcomes[item]) for item in items]
     return Outcomes.require_valid(pd.DataFrame(rows, columns=[*IDENTITY, *Outcome._fields], dtype="str"))

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import defaultdict
 from decimal import Decimal, localcontext
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -121,8 +122,8 @@ class Plan:
         """How long applying the plan takes, at least: one request per item, at the documented rate limit."""
         return len(self) / DOCUMENTED_RATE
 
-    @property
-    def items(self) -> list[PlanItem]:
+    @cached_property
+    def items(self) -> tuple[PlanItem, ...]:
         """The items, in the order of the plan."""
         frame = self._frame
         planned: dict[str, set[str]] = defaultdict(set)
@@ -131,7 +132,7 @@ class Plan:
         columns: dict[str, Iterable[Any]] = {name: frame[name] for name in PlanItem._fields if name in frame}
         columns["opposing_ledger_ids"] = frame["opposing_ledger_ids"].map(split_list).map(frozenset)
         columns["planned_ledger_ids"] = [frozenset(planned[entry_id]) for entry_id in frame["journal_entry_id"]]
-        return [PlanItem(*row) for row in zip(*columns.values(), strict=True)]
+        return tuple(PlanItem(*row) for row in zip(*columns.values(), strict=True))
 
     @property
     def plan_id(self) -> str:

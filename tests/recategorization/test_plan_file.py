@@ -302,7 +302,7 @@ def test_what_a_spreadsheet_saves_loads_to_the_same_items(build, tmp_path_factor
     csv.writer(text, delimiter=separator, quoting=quoting).writerows([*written, [], [""] * len(own)])
     file.write_bytes(text.getvalue().encode(draw(st.sampled_from(ENCODINGS))))
     loaded = aa.Plan.load(file)
-    assert loaded.items == [items[one] for one in dict.fromkeys(kept)]
+    assert list(loaded.items) == [items[one] for one in dict.fromkeys(kept)]
     assert loaded.instance_id == plan.instance_id
     assert loaded.notes[-1] == "1 other column(s) of the plan file are ignored: 'own'."
     amounts = plan.frame["amount"].iloc[list(dict.fromkeys(kept))]
