@@ -12,11 +12,18 @@ from pyarrow import csv as arrow_csv
 
 from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports.manifest import MANIFEST, ExportedFile, Manifest, current_manifest, file_sha256
+from accounting_analytics.exports.manifest import (
+    MANIFEST,
+    ExportedFile,
+    Manifest,
+    current_manifest,
+    export_folder,
+    file_sha256,
+)
 from accounting_analytics.exports.prepared_export import PreparedExport, require_whole
 from accounting_analytics.exports.star_schema.exported_books import local_times
 from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA
-from accounting_analytics.exports.version_folder import CURRENT, VersionFolder
+from accounting_analytics.exports.version_folder import CURRENT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +33,9 @@ if TYPE_CHECKING:
     from accounting_analytics.cash_flow_report import CashFlowReport
 
 SUFFIX = ".csv"
+csv_folder = partial(export_folder, suffix=SUFFIX)
+"""Folder of an export in this format; anything else is refused."""
+
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """Without it Excel takes UTF-8 for the code page of the machine."""
 _FORMULA = "^([=+\\-@\t\r\n＝＋－＠])"  # noqa: RUF001 (spreadsheets take the wide signs for formulas too)
@@ -90,19 +100,6 @@ def export_csv(
     except OSError as error:
         msg = f"the export to {output} failed ({error.strerror or error}); the previous content is unchanged"
         raise InputError(msg) from error
-
-
-def csv_folder(output: str | Path) -> VersionFolder:
-    """Folder that can have an export in this format.
-
-    Raises
-    ------
-    InputError
-        It contains other files or an export in another format, its manifest is damaged, or it is not a folder.
-    """
-    folder = VersionFolder(output)
-    current_manifest(folder, SUFFIX)
-    return folder
 
 
 def for_people(rows: pa.Table, time_zone: str) -> pa.Table:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.control_totals import control_totals
+from accounting_analytics.exports.version_folder import VersionFolder
 from accounting_analytics.json_text import to_json_text
 from accounting_analytics.messages import fit_terminal, quote
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
-
-    from accounting_analytics.exports.version_folder import VersionFolder
 
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 3
@@ -207,6 +206,19 @@ def file_sha256(path: Path) -> str:
     """
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def export_folder(output: str | Path, suffix: str) -> VersionFolder:
+    """Folder that can have an export of files with a suffix.
+
+    Raises
+    ------
+    InputError
+        It contains other files or an export in another format, its manifest is damaged, or it is not a folder.
+    """
+    folder = VersionFolder(output)
+    current_manifest(folder, suffix)
+    return folder
 
 
 def current_manifest(folder: VersionFolder, suffix: str) -> Manifest | None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.dataset import SUFFIX, write_dataset
 from accounting_analytics.exports.dataset import replace_months as replace_months_of
-from accounting_analytics.exports.manifest import Manifest, current_manifest
+from accounting_analytics.exports.manifest import Manifest, current_manifest, export_folder
 from accounting_analytics.exports.prepared_export import PreparedExport
-from accounting_analytics.exports.version_folder import CURRENT, VersionFolder
+from accounting_analytics.exports.version_folder import CURRENT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.cash_flow_report import CashFlowReport
+
+parquet_folder = partial(export_folder, suffix=SUFFIX)
+"""Folder of an export in this format; anything else is refused."""
 
 
 def export_parquet(
@@ -83,16 +87,3 @@ def export_parquet(
     except OSError as error:
         msg = f"the export to {output} failed ({error.strerror or error}); the previous content is unchanged"
         raise InputError(msg) from error
-
-
-def parquet_folder(output: str | Path) -> VersionFolder:
-    """Folder that can have an export in this format.
-
-    Raises
-    ------
-    InputError
-        It contains other files or an export in another format, its manifest is damaged, or it is not a folder.
-    """
-    folder = VersionFolder(output)
-    current_manifest(folder, SUFFIX)
-    return folder
