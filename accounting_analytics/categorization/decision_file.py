@@ -145,9 +145,15 @@ def load_decisions(path: str | Path) -> Decisions:
         category, transaction, group = (unguard(_text(row.get(name, ""))) for name in (CATEGORY, TRANSACTION, GROUP))
         if not category.strip():
             continue
-        amount = read_amount(row.get(AMOUNT, ""), marks, sheet.separator)
-        known = None if transaction or isinstance(amount, Invalid) else amount
-        decision = Decision(category.strip(), number, known)
+        cell = "" if transaction else row.get(AMOUNT, "")
+        amount = None if cell == "" else read_amount(cell, marks, sheet.separator)
+        if isinstance(amount, Invalid):
+            problems.append(
+                f"row {number}: the {AMOUNT} of {quote(group)} shows whether the group has changed since, but "
+                f"{amount.reason}, or clear the cell"
+            )
+            continue
+        decision = Decision(category.strip(), number, amount)
         decisions, key = (transactions, transaction) if transaction else (groups, group)
         if problem := _problem(decisions, key, decision):
             problems.append(problem)

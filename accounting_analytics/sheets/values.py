@@ -60,7 +60,7 @@ def read_amount(cell: Cell, marks: frozenset[str], separator: str | None) -> Dec
     if isinstance(cell, Decimal):
         return _parse(f"{cell:f}")
     if not isinstance(cell, str):
-        return Invalid(f"{quote(str(cell))} is not an amount: a spreadsheet changed it; make the plan again")
+        return Invalid(f"{quote(str(cell))} is not an amount: a spreadsheet changed it; make the file again")
     if _SHORTENED.fullmatch(cell):
         return Invalid(f"{quote(cell)} lacks digits: a spreadsheet shortened it; format the column as 0.00")
     if _TOO_NARROW.fullmatch(cell):

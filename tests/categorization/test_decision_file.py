@@ -202,6 +202,11 @@ def test_every_unusable_row_is_named(books, queue, file):
         ('category,group_id\nMeals,"a\n', "row 2 is not a row of CSV"),
         ("PK\x03\x04", "is not an Excel workbook, or damaged"),
         (b"category,group_id\nCaf\xe9,a\n", "it is not UTF-8 text"),
+        (
+            "category;group_id;amount\nMeals;group_1;1.234\n",
+            "'1.234' may have a decimal mark or a mark of thousands; format the column as 0.00, or clear the cell",
+        ),
+        ("category,group_id,amount\nMeals,group_1,####\n", "make it wider and save again, or clear the cell"),
         (None, "cannot be read: No such file"),
     ],
 )
