@@ -102,11 +102,11 @@ def write_dataset(
     OSError
         A file cannot be written.
     """
-    known = {file.name: file for file in previous.files if file.is_intact(previous.folder)} if previous else {}
+    known = {file.name: file for file in previous.files} if previous else {}
     loads = {row["month"]: row for row in star.dimensions[DIM_LOAD.name].to_pylist()}
     files = [_write_part(folder, part, _file_metadata(part, manifest, loads)) for part in _parts(star)]
-    same = [file for file in files if known.get(file.name) == file]
     if previous:
+        same = [file for file in files if known.get(file.name) == file and file.is_intact(previous.folder)]
         for file in (*same, *kept):
             _link(previous.folder / file.name, folder / file.name)
     complete = replace(manifest, files=tuple(sorted([*files, *kept], key=lambda file: file.name)))
