@@ -126,7 +126,7 @@ def instance_to_fill(store: Store, instance_id: str | None = None) -> Iterator[s
         return
     try:
         yield created.instance_id
-    except BaseException:
+    except BaseException:  # also when interrupted: no instance stays that the import did not fill
         with suppress(AccountingAnalyticsError):  # the error of the block is the one to report
             _delete_unused(store, created)
         raise
