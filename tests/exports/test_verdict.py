@@ -35,6 +35,12 @@ def with_line(row, column, change):
     return lambda report: replace(report, lines=changed_cell(report.lines, row, column, change))
 
 
+def line_of_another_year(report):
+    """Return a line like one of the report, outside its period."""
+    line = report.lines.iloc[[7]]
+    return line.assign(line_id="other", datetime=line["datetime"] + pd.Timedelta(days=365))
+
+
 CHANGES = {
     "nothing": (lambda report: report, "Reported and recomputed agree to the last digit."),
     "order of lines": (
@@ -53,6 +59,12 @@ CHANGES = {
     "ledger of a line": (with_line(7, "ledger_id", lambda _: "other"), "2 differences"),
     "month of a line": (with_line(7, "datetime", lambda instant: instant + pd.Timedelta(days=31)), "1 difference"),
     "year of a line": (with_line(7, "datetime", lambda instant: instant + pd.Timedelta(days=365)), "1 difference"),
+    "line of another year added": (
+        lambda report: replace(
+            report, lines=pd.concat([report.lines, line_of_another_year(report)], ignore_index=True)
+        ),
+        "1 difference",
+    ),
     "line left out": (lambda report: replace(report, lines=report.lines.drop(index=7)), "1 difference"),
     "all lines left out": (
         lambda report: replace(report, lines=report.lines.head(0)),
