@@ -96,7 +96,7 @@ def _find_given(text: str | None, names: LedgerNames) -> str | None:
 
 
 def _cash_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
-    """Lines that have a transaction and belong to a ledger that reports cash flow."""
+    """Lines that have a transaction and belong to a ledger that reports cash flow, numbered anew."""
     transactions = line_entries[line_entries["transaction_id"].notna()]
     unknown = transactions.loc[~transactions["ledger_id"].isin(ledgers["id"]), "ledger_id"]
     if len(unknown):
@@ -106,7 +106,7 @@ def _cash_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.
         )
         raise FrameError(msg)
     cash = ledgers.loc[ledgers["report_cash_flow"], "id"]
-    return transactions[transactions["ledger_id"].isin(cash)]
+    return transactions[transactions["ledger_id"].isin(cash)].reset_index(drop=True)
 
 
 def _with_opposing(transactions: pd.DataFrame, uncategorized: set[str]) -> pd.DataFrame:

@@ -118,6 +118,16 @@ def test_splits_are_apart(books):
     )
 
 
+def test_transactions_are_counted_not_rows(books):
+    """A transaction that opposes both uncategorized ledgers has two rows in the queue, and is one of its group."""
+    lines = books.lines([("bank", "-100.00"), ("out", "60.00"), ("in", "40.00")])
+    queue = uncategorized_queue(lines, books.ledgers)
+    assert len(queue) == 2
+    groups = group_queue(queue)
+    assert shown(groups, "kind", "transaction_count", "amount") == [("split", 1, Decimal("-100.00"))]
+    assert groups.attrs["notes"] == ("1 transaction(s) are split and listed apart; they are not decided by group.",)
+
+
 def test_ages(queue_of):
     """The age of a group is counted from its first transaction to the newest of the queue, or to a given day."""
     queue = queue_of(("bank", "-9.00", "RENT", 0), ("bank", "-8.00", "RENT", 5), ("bank", "-7.00", "FEE", 9))

@@ -101,7 +101,7 @@ class _Left:
         from accounting_analytics.categorization.groups import with_groups
         from accounting_analytics.schemas import Queue
 
-        group_ids = with_groups(Queue.exact(transactions).frame)["group_id"]
+        group_ids = with_groups(Queue.exact(transactions).frame)["group_id"].to_numpy()
         reasons = transactions["reason"].groupby(group_ids).agg(lambda one: ", ".join(dict.fromkeys(one)))
         groups = aa.group_queue(transactions, as_of=as_of)
         self._transactions = transactions
