@@ -18,6 +18,8 @@ from accounting_analytics.money import EXACT, format_amount
 from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 
 if TYPE_CHECKING:
+    import datetime as dt
+
     from accounting_analytics.periods import Period
 
 
@@ -50,6 +52,8 @@ class CashFlowReport:
         made otherwise. Copies and pickles keep it.
     totals_only : bool
         True if it was recomputed without its lines, so that `lines` is empty.
+    read_at : datetime, optional
+        When a loaded report was requested.
     notes : tuple of str
         Remarks for the reader: interpretations chosen, values normalized, parts omitted.
     """
@@ -68,6 +72,7 @@ class CashFlowReport:
     inferred_roots: tuple[str, ...] = ()
     origin: Literal["loaded", "recomputed"] | None = None
     totals_only: bool = False
+    read_at: dt.datetime | None = None
 
     def checked(self) -> CashFlowReport:
         """Return the report if its four tables are valid; else raise FrameError."""

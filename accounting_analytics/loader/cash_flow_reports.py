@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -68,7 +69,7 @@ def load_cash_flow_report(
     require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
     day_zone = choose_zone(time_zone, client.time_zone)
     period = Period(start_date, end_date, day_zone.name)
-    tags = to_texts(tag_ids)
+    tags, read_at = to_texts(tag_ids), dt.datetime.now(dt.UTC)
     report = client.retrieve_cash_flow_report(period.start_date, period.end_date, time_zone=day_zone.name, tag_ids=tags)
     amounts = _Amounts(client, f"cash flow report, {period}")
     ledgers = list(flattened(report.cash_flow_ledgers))
@@ -84,6 +85,7 @@ def load_cash_flow_report(
         ending_cash_balance=amounts.exact(report.ending_cash_balance, "ending_cash_balance"),
         tag_ids=tags,
         origin="loaded",
+        read_at=read_at,
     )
     notes = count_notes((amounts.noise_removed, NOISE_REMOVED), (report.characters_replaced, CHARACTERS_REPLACED))
     return dataclasses.replace(loaded, notes=(*notes, *day_zone.notes)).checked()

@@ -137,6 +137,7 @@ class Checkpoint:
             "repeats_removed": lines.repeats_removed,
             "characters_replaced": lines.characters_replaced,
             "newest": None if newest is None else newest.isoformat(),
+            "read_at": lines.read_at.isoformat(),
             "lines": lines.table.num_rows,
         }
         table = lines.table.replace_schema_metadata({_METADATA_KEY: _to_text(metadata).encode()})
@@ -289,6 +290,7 @@ class Checkpoint:
             repeats_removed=metadata["repeats_removed"],
             characters_replaced=metadata.get("characters_replaced", 0),  # not in older checkpoints
             newest=None if metadata["newest"] is None else dt.datetime.fromisoformat(metadata["newest"]),
+            read_at=dt.datetime.fromisoformat(metadata["read_at"]) if "read_at" in metadata else None,
             read_table=partial(self._read_table, path),
             path=path,
         )

@@ -105,7 +105,8 @@ def load_line_entries(
     DataFrame
         :class:`~accounting_analytics.schemas.LineEntries`, ordered by (datetime, id). ``attrs["notes"]`` lists values
         that were normalized, ``attrs["load"]`` holds the metadata of the load: ledgers, period, windows, complete or
-        not, `consistency`, and the days whose lines are those of one moment (``verified``, empty for ``"newest"``).
+        not, `consistency`, the days whose lines are those of one moment (``verified``, empty for ``"newest"``), and the
+        instant in UTC from which on they were read (``read_at``).
 
     Raises
     ------

@@ -111,10 +111,17 @@ class LoadedWindows:
             "missing": _days_by_ledger(one.window for one in self.missing),
             "consistency": "newest" if self.verified is None else "all",
             "verified": "" if self.verified is None else _days(self.verified),
+            "read_at": self._read_at(),
             "windows": len(self.windows),
             "pages": sum(one.pages for one in self.windows),
             "lines": line_count,
         }
+
+    def _read_at(self) -> str:
+        """Instant from which on every window was read, in UTC; empty where an older checkpoint does not state it."""
+        instants = [one.read_at for one in self.windows]
+        known = [instant for instant in instants if instant is not None]
+        return min(known).isoformat() if known and len(known) == len(instants) else ""
 
     def notes(self, repeats_removed: int) -> tuple[str, ...]:
         """Note values that were normalized, windows that are missing, and the time zone if it was assumed."""

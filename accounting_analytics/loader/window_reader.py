@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import threading
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,7 +24,6 @@ from accounting_analytics.loader.page_decoder import PageDecoder
 from accounting_analytics.loader.windows import DensityEstimate, halve, should_split, split
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Iterator
 
     from accounting_analytics.client import LedgerClient, RawResponse
@@ -43,6 +43,7 @@ class WindowLines(NamedTuple):
     pages: int
     noise_removed: int
     repeats_removed: int
+    read_at: dt.datetime
     characters_replaced: int = 0
 
     @property
@@ -78,6 +79,7 @@ class WindowReader:
 
     def __post_init__(self) -> None:
         self._decoder = PageDecoder(self.query)
+        self._began = dt.datetime.now(dt.UTC)
 
     def read(self, window: Window) -> WindowLines | list[Window]:
         """Read a window to its end, or return the smaller windows to read instead."""
@@ -120,7 +122,7 @@ class WindowReader:
         table, repeats = remove_repeats(pa.concat_tables([schema.empty_table(), *(page.table for page in pages)]))
         noise = sum(page.noise_removed for page in pages)
         replaced = sum(page.characters_replaced for page in pages)
-        return WindowLines(window, sort_lines(table), len(pages), noise, repeats, replaced)
+        return WindowLines(window, sort_lines(table), len(pages), noise, repeats, self._began, replaced)
 
     def _request_page(self, window: Window, token: str | None, number: int) -> DecodedPage:
         """Request and decode a page; threads wait for the service in parallel."""

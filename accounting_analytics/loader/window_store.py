@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FinishedWindow:
-    """A window that was read to its end; `read_table` returns its lines."""
+    """A window that was read to its end, from `read_at` on; `read_table` returns its lines."""
 
     window: Window
     lines: int
@@ -30,6 +30,7 @@ class FinishedWindow:
     read_table: Callable[[], pa.Table]
     path: Path | None = None
     characters_replaced: int = 0
+    read_at: dt.datetime | None = None
 
 
 class WindowStore(Protocol):
@@ -87,6 +88,7 @@ class MemoryWindowStore:
             repeats_removed=lines.repeats_removed,
             characters_replaced=lines.characters_replaced,
             newest=lines.newest,
+            read_at=lines.read_at,
             read_table=lambda: lines.table,
         )
 

@@ -1,5 +1,6 @@
 """Cash flow reports of the service as validated frames."""
 
+import datetime as dt
 import json
 from decimal import Decimal
 
@@ -39,6 +40,19 @@ def test_nested_reports_are_flattened(connected):
     assert loaded.ledgers["ledger_id"].tolist() == ["a", "b"]
     assert loaded.ledgers["total_net_cash_flow"].isna().tolist() == [False, True]
     assert (loaded.net_cash_flow, loaded.identity_gap) == (Decimal("-5.00"), Decimal("0.00"))
+
+
+def test_a_report_states_when_it_was_read(connected):
+    """The instant lies before the request; a report that was not loaded states none."""
+    before, requested = dt.datetime.now(dt.UTC), []
+
+    def answer(_request):
+        requested.append(dt.datetime.now(dt.UTC))
+        return httpx.Response(200, json=report())
+
+    loaded = aa.load_cash_flow_report(connected(answer), *MARCH)
+    assert before <= loaded.read_at <= requested[0]
+    assert loaded.exact().read_at == loaded.read_at
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,20 @@ def test_a_load_without_any_window_fails(connected):
         aa.load_line_entries(connected(lambda _: httpx.Response(500)), ["led_1"], *MARCH, allow_partial=True)
 
 
+def test_a_load_states_when_it_was_read(connected, make_ledgers, spread, tmp_path):
+    """The instant lies before every request; a finished checkpoint states that of its oldest window."""
+    service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 3)}))
+    before = dt.datetime.now(dt.UTC)
+    frame = aa.load_line_entries(connected(service), ["led_1"], *MARCH, checkpoint=tmp_path)
+    after = dt.datetime.now(dt.UTC)
+    read_at = frame.attrs["load"]["read_at"]
+    assert before <= dt.datetime.fromisoformat(read_at) <= after
+    again = aa.load_line_entries(connected(service), ["led_1"], *MARCH, checkpoint=tmp_path)
+    assert again.attrs["load"]["read_at"] == read_at
+    later = aa.load_line_entries(connected(service), ["led_1"], *MARCH)
+    assert dt.datetime.fromisoformat(later.attrs["load"]["read_at"]) >= after
+
+
 def test_a_load_has_metadata(connected, make_ledgers, spread):
     """The frame carries ledgers, days, filters and windows, and the windows cover each day once."""
     service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 300), "led_2": {}}))

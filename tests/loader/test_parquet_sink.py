@@ -32,7 +32,7 @@ def test_the_file_equals_the_frame(connected, interleaved, tmp_path, monkeypatch
     assert table["local_date"].type == pa.timestamp("us")
     assert table["local_date"].to_pandas().equals(frame["local_date"])
     assert written.lines == len(frame) > 3600
-    assert written.load == frame.attrs["load"]
+    assert written.load == frame.attrs["load"] | {"read_at": written.load["read_at"]}
     assert json.loads(table.schema.metadata[LOAD_METADATA_KEY])["complete"] is True
     assert [one.name for one in path.parent.iterdir()] == ["lines.parquet"]
 
