@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
@@ -37,11 +38,20 @@ if TYPE_CHECKING:
 _BOOLEANS = {"true": True, "false": False}
 
 
-def read_line_entries(path: str | Path, *, scale: int | None = None, time_zone: ZoneLike | None = None) -> pd.DataFrame:
+def read_line_entries(
+    path: str | Path,
+    *,
+    scale: int | None = None,
+    time_zone: ZoneLike | None = None,
+    expected_rows: int | None = None,
+) -> pd.DataFrame:
     """Read line entries from a CSV, Excel or Parquet file, such as one that was saved from a frame.
 
     Ids and other text stay text: ``00123`` keeps its zeros. Amounts that are text are read digit by digit, never as
     floats. An instant without a zone is in UTC. An empty cell is null; in CSV, ``""`` is empty text.
+
+    A CSV file that was cut after a row reads like a whole one, unlike an Excel or Parquet file. Pass the number of rows
+    that were saved as `expected_rows`; without it a note says that the file is not known to be whole.
 
     Parameters
     ----------
@@ -53,6 +63,8 @@ def read_line_entries(path: str | Path, *, scale: int | None = None, time_zone: 
         Fraction digits of the amounts; by default those that a Parquet file states, else 2.
     time_zone : str or ZoneInfo, optional
         Zone of the column ``local_date``; by default that column is as in the file.
+    expected_rows : int, optional
+        Number of line entries that the file must have, such as ``len(lines)`` when it was saved.
 
     Returns
     -------
@@ -63,7 +75,7 @@ def read_line_entries(path: str | Path, *, scale: int | None = None, time_zone: 
     Raises
     ------
     InputError
-        The file cannot be read.
+        The file cannot be read, or has another number of rows than `expected_rows`.
     FrameError
         A column is missing, unknown, or breaks a rule.
     AmountError
@@ -75,7 +87,7 @@ def read_line_entries(path: str | Path, *, scale: int | None = None, time_zone: 
         msg = f"{file}: line entries are read from {', '.join(_READERS)} files; save them as one of these"
         raise InputError(msg)
     try:
-        frame = _in_floats(read(file), scale)
+        frame = _in_floats(_counted(read(file), file, expected_rows), scale)
         return LineEntries.checked(frame if time_zone is None else _with_local_dates(frame, time_zone))
     except OSError as error:
         msg = f"{file} cannot be read ({error.strerror or error})"
@@ -85,6 +97,26 @@ def read_line_entries(path: str | Path, *, scale: int | None = None, time_zone: 
         raise InputError(msg) from None
     except InputError as error:
         raise with_context(error, f"file {file}") from None
+
+
+def _counted(frame: pd.DataFrame, file: Path, expected_rows: int | None) -> pd.DataFrame:
+    """Frame with the expected number of rows, and a note where a CSV file is not known to be whole."""
+    if expected_rows is not None and len(frame) != expected_rows:
+        msg = f"it has {len(frame):,} row(s), and expected_rows is {expected_rows:,}: it was cut or is another file"
+        raise InputError(msg)
+    if file.suffix.lower() == ".csv" and (why := _may_be_cut(file, expected_rows)):
+        frame.attrs["notes"] = (*frame.attrs.get("notes", ()), f"{file.name} is not known to be whole: {why}.")
+    return frame
+
+
+def _may_be_cut(file: Path, expected_rows: int | None) -> str:
+    """Why lines, or the end of the last one, may be missing in a CSV file; empty where they are not."""
+    if expected_rows is None:
+        return "a CSV file that was cut after a row reads like a whole one; pass expected_rows="
+    with file.open("rb") as opened:
+        opened.seek(-1, os.SEEK_END)
+        is_ended = opened.read() in {b"\n", b"\r"}
+    return "" if is_ended else "its last row has no line break, so its last cell may be cut"
 
 
 def _read_csv(path: Path) -> pd.DataFrame:

@@ -14,6 +14,10 @@ from accounting_analytics.schemas import LineEntries
 
 MARCH = ("2025-03-01", "2025-03-31")
 ASSUMED = "No scale is stated; amounts are assumed to have 2 fraction digits."
+NOT_WHOLE = (
+    "lines.csv is not known to be whole: a CSV file that was cut after a row reads like a whole one; "
+    "pass expected_rows=."
+)
 
 
 def one_page(sent):
@@ -94,16 +98,49 @@ def test_a_parquet_file_of_a_load_states_the_load(connected, line, tmp_path):
         aa.read_line_entries(written.path, scale=2)
 
 
+def test_a_csv_file_that_was_cut(lines, tmp_path):
+    """A CSV file without its last rows is noted as not known to be whole, and refused with the expected number."""
+    path = saved(lines, tmp_path / "lines.csv")
+    whole = aa.read_line_entries(path, expected_rows=3)
+    assert aa.notes(whole) == (ASSUMED,)
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    cut = aa.read_line_entries(path)
+    assert (len(cut), aa.notes(cut)) == (2, (NOT_WHOLE, ASSUMED))
+    with pytest.raises(InputError, match=r"has 2 row\(s\), and expected_rows is 3: it was cut .*; file .*lines\.csv"):
+        aa.read_line_entries(path, expected_rows=3)
+
+
+def test_a_csv_file_that_was_cut_in_its_last_cell(cells, tmp_path):
+    """Where the last row has no line break its last cell may be cut, although the number of rows is right."""
+    path = saved(cells.assign(tag_ids="tag_17"), tmp_path / "lines.csv")
+    path.write_text(path.read_text().rstrip("\n"))
+    (note, _) = aa.notes(aa.read_line_entries(path, expected_rows=3))
+    assert note == "lines.csv is not known to be whole: its last row has no line break, so its last cell may be cut."
+
+
+@pytest.mark.parametrize("suffix", [".xlsx", ".parquet"])
+def test_the_expected_rows_of_other_files(lines, tmp_path, suffix):
+    """Excel and Parquet files cannot be cut unnoticed; another number of rows is refused for them too."""
+    path = saved(lines, tmp_path / f"lines{suffix}")
+    assert not any("whole" in note for note in aa.notes(aa.read_line_entries(path)))
+    assert len(aa.read_line_entries(path, expected_rows=3)) == 3
+    with pytest.raises(InputError, match=rf"expected_rows is 4: .*; file .*lines{suffix}"):
+        aa.read_line_entries(path, expected_rows=4)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(InputError, match="is damaged or another kind of file"):
+        aa.read_line_entries(path)
+
+
 def test_csv_amounts_are_read_digit_by_digit(cells, tmp_path):
     """Amounts are exact at any scale, noise in their text is counted, and other text is refused by id."""
     texts = ["12345.6789012345", "0.1", "1e3"]
     frame = cells.assign(amount=texts, signed_amount=texts, transaction_amount=None)
     read = aa.read_line_entries(saved(frame, tmp_path / "lines.csv"), scale=10)
     assert read["amount"].tolist() == [12345.6789012345, 0.1, 1000.0]
-    assert (read.attrs["scale"], aa.notes(read)) == (10, ())
+    assert (read.attrs["scale"], aa.notes(read)) == (10, (NOT_WHOLE,))
     noisy = frame.assign(amount=["0.30000000000000004", "1", "2"], signed_amount=["0.3", "1", "2"])
     read = aa.read_line_entries(saved(noisy, tmp_path / "lines.csv"))
-    assert aa.notes(read) == (ASSUMED, "1 amount(s) had float rounding noise, which was removed.")
+    assert aa.notes(read) == (NOT_WHOLE, ASSUMED, "1 amount(s) had float rounding noise, which was removed.")
     for wrong, message in (("24.335", "does not fit 2"), ("1,000.00", "not an amount"), ("NaN", "not an amount")):
         saved(frame.assign(amount=["1", wrong, "2"]), tmp_path / "lines.csv")
         with pytest.raises(AmountError, match=rf"column 'amount', id lin_2: .*{message}.*; file .*lines.csv"):

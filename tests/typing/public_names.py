@@ -16,7 +16,7 @@ def names(client: aa.LedgerClient) -> None:
     lines = aa.load_line_entries(client, ["a"], period.start_date, period.end_date, time_zone=period.time_zone)
     assert_type(aa.notes(lines), tuple[str, ...])
     assert_type(aa.schemas.LineEntries.checked(lines), pd.DataFrame)
-    assert_type(aa.read_line_entries("lines.csv", scale=2, time_zone=ZoneInfo("UTC")), pd.DataFrame)
+    assert_type(aa.read_line_entries("lines.csv", scale=2, time_zone=ZoneInfo("UTC"), expected_rows=9), pd.DataFrame)
     assert_type(aa.__version__, str)
     aa.LedgerClient("http://a", token=aa.TokenFile("t"), instance_id="i", time_zone="UTC")
     aa.LedgerClient("http://a", token=aa.ClientCredentials("http://a", "i", "s"), instance_id="i")
