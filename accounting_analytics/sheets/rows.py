@@ -140,6 +140,13 @@ def _cell(cell: Any) -> Cell:  # noqa: ANN401 (a cell of a workbook)
     return number.quantize(Decimal(1).scaleb(-digits)) if -int(number.as_tuple().exponent) < digits else number
 
 
+def cell_text(cell: Cell) -> str:
+    """Cell as text; a number without exponent, a boolean as spreadsheets show it."""
+    if isinstance(cell, Decimal):
+        return f"{cell:f}"
+    return str(cell).upper() if isinstance(cell, bool) else str(cell)
+
+
 def separator_name(separator: str) -> str:
     """Plural of the name of a separator."""
     return _SEPARATORS[separator]

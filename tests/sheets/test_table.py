@@ -1,0 +1,102 @@
+"""Typed tables of edited files: declared columns in any order, exact values, and every problem with its row."""
+
+import datetime as dt
+from decimal import Decimal
+
+import openpyxl
+import pytest
+
+from accounting_analytics.errors import InputError, PlanError
+from accounting_analytics.sheets.table import Column, Kind, read_table
+
+COLUMNS = (
+    Column("id", Kind.ID),
+    Column("text", may_be_empty=True, may_be_absent=True),
+    Column("amount", Kind.AMOUNT, may_be_empty=True),
+    Column("time", Kind.INSTANT, may_be_empty=True, may_be_absent=True),
+)
+NOON = dt.datetime(2025, 3, 10, 12, tzinfo=dt.UTC)
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Return a function that writes a CSV file and reads it."""
+
+    def run(text, *, columns=COLUMNS, encoding="utf-8", deciding=None):
+        file = tmp_path / "table.csv"
+        file.write_bytes(text.encode(encoding))
+        return read_table(file, columns, what="a table", deciding=deciding)
+
+    return run
+
+
+def test_columns_of_every_kind(read):
+    """Columns are found in any order and spelling, beside others; each value is of the kind of its column."""
+    table = read("note;AMOUNT; id ;time\nmine;-1.234,50;'00123;10.03.2025 12:00\n;;;\n;2;x;\n", encoding="utf-16")
+    assert list(table.rows()) == [
+        (2, {"id": "00123", "text": "", "amount": Decimal("-1234.50"), "time": NOON}),
+        (4, {"id": "x", "text": "", "amount": Decimal(2), "time": None}),
+    ]
+    table.problems.refuse()
+    assert (table.others, table.separator, table.hidden) == (("note",), ";", 0)
+
+
+def test_cells_of_a_workbook(tmp_path):
+    """Numbers and dates of a workbook are values too; a number in place of an id, or hidden rows, do not get lost."""
+    workbook = openpyxl.Workbook()
+    for row in (["id", "text", "amount", "time"], ["a", 7, 1.5, NOON.replace(tzinfo=None)], [123, True, None, None]):
+        workbook.active.append(row)
+    workbook.active.row_dimensions[2].hidden = True
+    workbook.save(tmp_path / "table.xlsx")
+    table = read_table(tmp_path / "table.xlsx", COLUMNS, what="a table")
+    first, second = (row for _, row in table.rows())
+    assert first == {"id": "a", "text": "7", "amount": Decimal("1.5"), "time": NOON}
+    assert (second["text"], second["amount"], table.hidden) == ("TRUE", None, 1)
+    with pytest.raises(InputError, match=r"table\.xlsx, row 3: id: a spreadsheet changed the id to '123'"):
+        table.problems.refuse()
+
+
+def test_every_problem_with_its_rows(read):
+    """Problems are in the order of their rows, rows with the same one together, as an error of the caller's class."""
+    table = read("id,amount\na,x\n,1\nTRUE,\n,2\n,3\n,4\n")
+    table.problems.add("this is not a pair", 2)
+    with pytest.raises(PlanError) as caught:
+        table.problems.refuse(PlanError, effect="nothing was sent")
+    head, *problems = str(caught.value).splitlines()
+    assert head.endswith("table.csv cannot be used, and nothing was sent; correct these 4 problems:")
+    assert problems == [
+        "row 2: amount: 'x' is not an amount; write it like 1234.50, or clear the cell",
+        "row 2: this is not a pair",
+        "rows 3, 5, 6 and 1 more: id: the cell is empty",
+        (
+            "row 4: id: a spreadsheet changed the id to 'TRUE', and characters of it may be lost; make the file "
+            "again, as .xlsx, and keep this column as it is"
+        ),
+    ]
+    with pytest.raises(PlanError, match=r"table\.csv, row 2: id: the cell is empty; nothing was sent$"):
+        read("id,amount\n,1\n").problems.refuse(PlanError, effect="nothing was sent")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "table.csv is not a table: its first row is empty"),
+        ("id,other\n", "is not a table: the first row lacks amount; it has 1 other column(s), first 'other'"),
+        ("id|amount\n1|2\n", "all columns are in one: a spreadsheet did not split them"),
+        ("id,amount,ID\n", "a column appears twice: id"),
+        ("id,amount\na,1,50\nb,2,10\n", "table.csv, rows 2, 3: more cells than the 2 columns; put an amount"),
+        ("id,amount\na,1\nb\n", "table.csv, row 3: fewer cells than the 2 columns; the row was cut"),
+    ],
+)
+def test_other_files_are_refused(read, text, message):
+    """A file without the columns, and rows of another number of cells, are refused."""
+    with pytest.raises(InputError) as caught:
+        read(text)
+    assert message in str(caught.value)
+
+
+def test_rows_without_a_decision_are_left_out(read):
+    """Where one column decides, rows without it are left out, whatever else they hold; they still prove the marks."""
+    table = read('id,amount,text\na,1.234,yes\n5,###, \nb,"1,50",\n', deciding="text")
+    assert list(table.rows()) == [(2, {"id": "a", "text": "yes", "amount": Decimal(1234), "time": None})]
+    table.problems.refuse()
