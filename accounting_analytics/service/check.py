@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,11 +14,28 @@ from accounting_analytics.service.bookkeeping.moved_cash_ledger import moved_cas
 from accounting_analytics.service.bookkeeping.new_ledgers import REQUIRED_LEDGERS
 from accounting_analytics.service.operations.recategorize_transaction import BY_USER
 from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.audit_rows import (
+    BEFORE,
+    Posted,
+    decode_texts,
+    read_posted,
+    row_digest,
+    sum_digests,
+)
 from accounting_analytics.service.storage.database import database_of
 from accounting_analytics.service.storage.store import read_ledgers
 from accounting_analytics.service.storage.streamed_rows import id_batches, plain_batches
 from accounting_analytics.service.wire.stored_amounts import BASE, join_units
-from accounting_analytics.service.wire.stored_values import MICROSECONDS_PER_DAY, RECATEGORIZE_TRANSACTION
+from accounting_analytics.service.wire.stored_values import (
+    CHANGES,
+    CREATE_LEDGER,
+    IMPORT_BOOKS,
+    MICROSECONDS_PER_DAY,
+    MIGRATE_DATABASE,
+    POST_ENTRIES,
+    RECATEGORIZE_TRANSACTION,
+    RENAME_LEDGER,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,6 +53,8 @@ _ENTRIES = tables.journal_entries.c
 _LEDGERS = tables.ledgers.c
 _TRANSACTIONS = tables.transactions.c
 _AUDIT = tables.audit.c
+_POSTING = (POST_ENTRIES, IMPORT_BOOKS, MIGRATE_DATABASE)
+_NAMING = (CREATE_LEDGER, RENAME_LEDGER, MIGRATE_DATABASE)
 
 
 class Finding(NamedTuple):
@@ -64,7 +84,8 @@ class CheckResult(NamedTuple):
     Attributes
     ----------
     instances, ledgers, entries, lines, transactions, changes : int
-        Numbers of what was checked; changes are audit rows. In a damaged file only instances are counted.
+        Numbers of what was checked; changes are those of categories and names. In a damaged file only instances are
+        counted.
     findings : list of Finding
         Empty if every invariant holds.
     """
@@ -112,13 +133,18 @@ def check_books(store: Store) -> CheckResult:
             entries=_count(connection, tables.journal_entries),
             lines=_count(connection, tables.line_entries),
             transactions=_count(connection, tables.transactions),
-            changes=_count(connection, tables.audit),
+            changes=_count_changes(connection),
             findings=findings,
         )
 
 
 def _count(connection: Connection, table: Table) -> int:
     return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
+
+
+def _count_changes(connection: Connection) -> int:
+    query = select(func.count()).where(_AUDIT.operation.in_(CHANGES))
+    return int(connection.execute(query).scalar_one())
 
 
 def _check_instance(connection: Connection, instance: Instance) -> Iterator[Finding]:
@@ -304,7 +330,7 @@ def _audit_gaps(connection: Connection, instance: Instance, _: object) -> Iterat
     )
     for transaction_id, before, after in connection.execute(query.order_by(_AUDIT.pk)):
         changed.add(transaction_id)
-        old, new = (msgspec.json.decode(ledger_ids, type=dict[str, str]) for ledger_ids in (before, after))
+        old, new = decode_texts(before), decode_texts(after)
         if old.keys() != new.keys() or any(old[line] == new[line] for line in old):
             yield transaction_id, "its audit row has lines that did not change"
         for line_id, ledger_id in old.items():
@@ -317,6 +343,84 @@ def _audit_gaps(connection: Connection, instance: Instance, _: object) -> Iterat
     )
     for transaction_id in sorted(set(connection.execute(by_user).scalars()) ^ changed):
         yield transaction_id, "it was categorized by a user without an audit row, or has an audit row without that"
+
+
+def _wrong_audit_rows(connection: Connection, instance: Instance, _: object) -> Iterator[tuple[str, str]]:
+    """Audit rows that are missing, changed or in another order: the last number is kept apart from them."""
+    heads = tables.audit_heads.c
+    last = connection.execute(select(heads.number).where(heads.instance_pk == instance.pk)).scalar()
+    if last is None:
+        yield instance.id, "the number of its last audit row is missing"
+    rows = connection.execute(select(tables.audit).where(_AUDIT.instance_pk == instance.pk).order_by(_AUDIT.pk))
+    number, at, previous = 0, 0, b""
+    for row in rows.mappings():
+        subject = f"audit row {row['number']}"
+        if row["number"] is None or row["number"] <= number:
+            yield subject, f"it follows row {number}: it was moved, or not written by the service"
+            continue
+        if row["number"] > number + 1:
+            yield subject, f"the rows {number + 1} to {row['number'] - 1} before it are missing"
+        elif row["digest"] is None or row_digest(previous, dict(row)) != bytes(row["digest"]):
+            yield subject, f"it was changed: {row['operation']} {row['transaction_id']}".rstrip()
+        if row["at"] < at and row["actor"] != BEFORE:
+            yield subject, "its time is before that of the row above"
+        number, at, previous = row["number"], max(at, row["at"]), bytes(row["digest"] or b"")
+    if last is not None and number != last:
+        yield instance.id, f"its last audit row has number {number}, but {last} rows were written"
+
+
+def _changed_entries(connection: Connection, instance: Instance, _: object) -> Iterator[tuple[str, str]]:
+    """Entries that are not as they were posted, and postings with other entries than they had."""
+    postings = _postings(connection, instance)
+    starts = [posted.first_key for _, posted in postings]
+    counts, sums = [0] * len(postings), [0] * len(postings)
+    for batch in read_posted(connection, instance.pk):
+        for entry in batch:
+            if entry.digest != entry.stored:
+                yield entry.id, "its date, description, lines, amounts or categories are not those that were posted"
+            place = bisect_right(starts, entry.key) - 1
+            if place < 0 or entry.key > postings[place][1].last_key:
+                yield entry.id, "no audit row says that it was posted"
+                continue
+            counts[place] += 1
+            sums[place] += entry.stored or 0
+    for (subject, posted), count, total in zip(postings, counts, sums, strict=True):
+        if count != posted.entries:
+            yield subject, f"{posted.entries} entries were posted, and {count} of them exist"
+        elif sum_digests([total]) != posted.digest:
+            yield subject, "the digests of its entries were changed"
+
+
+def _postings(connection: Connection, instance: Instance) -> list[tuple[str, Posted]]:
+    """Audit rows of posted entries by the first key of these."""
+    rows = connection.execute(
+        select(_AUDIT.number, _AUDIT.operation, _AUDIT.after)
+        .where(_AUDIT.instance_pk == instance.pk, _AUDIT.operation.in_(_POSTING))
+        .order_by(_AUDIT.pk)
+    )
+    found = [
+        (f"audit row {number} ({operation})", Posted.from_after(decode_texts(after)))
+        for number, operation, after in rows
+    ]
+    return sorted(((subject, posted) for subject, posted in found if posted), key=lambda one: one[1].first_key)
+
+
+def _renamed_ledgers(
+    connection: Connection, instance: Instance, ledgers: list[StoredLedger]
+) -> Iterator[tuple[str, str]]:
+    """Ledgers whose name, or existence, is not what the audit rows say."""
+    names: dict[str, str] = {}
+    rows = connection.execute(
+        select(_AUDIT.operation, _AUDIT.before, _AUDIT.after)
+        .where(_AUDIT.instance_pk == instance.pk, _AUDIT.operation.in_(_NAMING))
+        .order_by(_AUDIT.pk)
+    )
+    for operation, before, after in rows:
+        names |= decode_texts(before if operation == MIGRATE_DATABASE else after)
+    current = {ledger.id: ledger.name for ledger in ledgers}
+    for ledger_id in sorted(names.keys() | current.keys()):
+        if names.get(ledger_id) != current.get(ledger_id):
+            yield ledger_id, f"it is named {current.get(ledger_id)!r}, and the audit rows say {names.get(ledger_id)!r}"
 
 
 def _moved_lines(
@@ -346,4 +450,7 @@ _INVARIANTS = {
     "ledgers agree with their type and parents": _inconsistent_ledgers,
     "the required ledgers exist": _missing_required,
     "every change has an audit row": _audit_gaps,
+    "the audit rows are complete and as they were written": _wrong_audit_rows,
+    "the entries are those that were posted": _changed_entries,
+    "the ledgers are those that were created, with their last names": _renamed_ledgers,
 }

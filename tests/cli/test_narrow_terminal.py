@@ -44,7 +44,7 @@ def database(tmp_path):
         (ledgers.list_ledgers, 4),
         (tokens.list_tokens, 1),
         (clients.list_clients, 1),
-        (audit.list_changes, 1),
+        (audit.list_changes, 2),
         (instances.list_instances, 1),
     ],
 )

@@ -153,10 +153,12 @@ def books(tmp_path):
             post_entries(store, instance, entries)
 
     def audit():
-        """Return the audit rows of the database: every change that was made."""
+        """Return the audit rows of every category that was changed."""
         connection = sqlite3.connect(database)
         connection.row_factory = sqlite3.Row
-        rows = [dict(row) for row in connection.execute("select * from audit")]
+        rows = [
+            dict(row) for row in connection.execute("select * from audit where operation = 'recategorize_transaction'")
+        ]
         connection.close()
         return rows
 

@@ -26,6 +26,7 @@ from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, crea
 from accounting_analytics.service.bookkeeping.post_entries import post_entries
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
+from accounting_analytics.service.wire.stored_values import CHANGES
 
 FULL_EXPANSION = "ledger,transaction,journal_entry,opposing_ledger_ids"
 
@@ -123,7 +124,8 @@ class Books:
         return exact(response)
 
     def audit(self):
-        return self.store.audit(self.instance_id)
+        """Return the rows of changed categories and names, without those of what was created and posted."""
+        return [row for row in self.store.audit(self.instance_id) if row.operation in CHANGES]
 
 
 def exact(response):
@@ -307,7 +309,7 @@ def database(request, tmp_path):
     return tmp_path / "books.db" if request.param == "sqlite" else request.getfixturevalue("postgresql").new()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_own_books():
     """Return a function that creates books in a given database, which is served at a given URL."""
 

@@ -13,7 +13,9 @@ from accounting_analytics.service.bookkeeping.instances import NewInstance, crea
 from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
 from accounting_analytics.service.bookkeeping.post_entries import post_entries
 from accounting_analytics.service.check import MAX_FINDINGS, check_books
-from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.operations.recategorize_transaction import recategorize_transaction
+from accounting_analytics.service.storage.store import Store, read_instance
+from accounting_analytics.service.wire.requests import RecategorizeTransactionBody
 
 NOON = dt.datetime(2025, 3, 1, 12, tzinfo=dt.UTC)
 
@@ -97,18 +99,18 @@ def test_findings(path, statement, invariant, subject):
 
 def test_changes_without_an_audit_row_are_found(path):
     """A line that was moved without an audit row, or whose audit rows do not agree, is reported."""
-    recorded = (
-        "INSERT INTO audit (instance_pk, at, operation, transaction_id, before, after) "
-        """VALUES (1, 0, 'recategorize_transaction', 'T0', '{"O0": "rent"}', '{"O0": "food"}')"""
-    )
-    (food,) = ["UPDATE line_entries SET ledger_pk = (SELECT pk FROM ledgers WHERE id = 'food') WHERE id = 'O0'"]
-    by_user = "UPDATE transactions SET categorization_method = 'user' WHERE id = 'T0'"
-    assert findings(path, recorded, food, by_user) == []
-    assert [one.subject for one in findings(path, recorded)] == ["O0"]
+    body = RecategorizeTransactionBody(updated_category_ledger_id="food")
+    with Store.open(path) as store, store.writing() as connection:
+        instance = read_instance(connection, "books")
+        recategorize_transaction(connection, instance, "bank", "T0", body, modified_by=None, actor="key")
+    with Store.open(path) as store:
+        assert check_books(store).findings == []
     back = "UPDATE line_entries SET ledger_pk = (SELECT pk FROM ledgers WHERE id = 'rent') WHERE id = 'O0'"
-    assert {one.subject for one in findings(path, back)} == {"O0"}
-    nothing = "UPDATE audit SET after = before"
-    assert "T0" in {one.subject for one in findings(path, nothing)}
+    assert [one.subject for one in findings(path, back)] == ["O0"]
+    by_user = "UPDATE transactions SET categorization_method = 'as_posted' WHERE id = 'T0'"
+    assert {one.subject for one in findings(path, by_user)} == {"O0", "T0"}
+    nothing = "UPDATE audit SET after = before WHERE operation = 'recategorize_transaction'"
+    assert {"T0", "audit row 10"} <= {one.subject for one in findings(path, nothing)}
 
 
 def test_many_findings_are_counted(path):

@@ -18,7 +18,7 @@ from accounting_analytics.cli.options import (
 from accounting_analytics.cli.output import print_message, print_rows
 from accounting_analytics.cli.service_connection import configured_zone
 
-_OPTIONAL = ["before_ids", "after_ids", "operation", "transaction_id"]
+_OPTIONAL = ["before_ids", "after_ids", "number", "actor", "operation", "transaction_id"]
 
 audit = typer.Typer(help="The audit log in a database of the embedded service.", no_args_is_help=True)
 

@@ -114,9 +114,14 @@ def revoke_token(store: Store, key: str) -> None:
     InputError
         There is no such token.
     """
-    key = key.partition(".")[0]
+    key = token_key(key)
     with store.writing() as connection:
         revoke(connection, tables.tokens, _TOKENS.key == key, f"there is no access token with the key {key!r}")
+
+
+def token_key(token: str) -> str:
+    """Key of an access token, which may be shown: the part before the dot."""
+    return token.partition(".")[0]
 
 
 def instance_of_token(connection: Connection, token: str) -> Instance | None:
@@ -138,6 +143,8 @@ def add_token(
     """Write a new access token in the transaction of `connection`, and return it."""
     created = now()
     key, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
+    if client_id is not None:  # the audit log has keys, and expired tokens of clients are deleted
+        key = f"{client_id}-{key}"
     row = {
         "key": key,
         "instance_pk": instance_pk,

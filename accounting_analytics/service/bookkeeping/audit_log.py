@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import func, select
@@ -12,7 +12,12 @@ from accounting_analytics.periods import parse_date, zone
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.local_date_boundaries import boundary, boundary_after
 from accounting_analytics.service.storage.store import read_instance, read_ledgers
-from accounting_analytics.service.wire.stored_values import RENAME_LEDGER, AuditRow
+from accounting_analytics.service.wire.stored_values import (
+    CREATE_LEDGER,
+    RECATEGORIZE_TRANSACTION,
+    RENAME_LEDGER,
+    AuditRow,
+)
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -23,7 +28,9 @@ if TYPE_CHECKING:
     from accounting_analytics.service.storage.store import Store
 
 _AUDIT = tables.audit.c
-_COLUMNS = [column for column in _AUDIT if column.name not in {"pk", "instance_pk"}]
+_COLUMNS = [_AUDIT[field.name] for field in fields(AuditRow)]
+_OF_LEDGERS = (RENAME_LEDGER, CREATE_LEDGER)
+_MOST_NAMES = 3
 _SEPARATOR = "|"
 
 
@@ -37,24 +44,33 @@ class Change:
         Time of the change, in UTC.
     modified_by : str or None
         User, as in the header of the request.
+    actor : str
+        Key of the access token that acted; ``local``: a program with access to the database; ``before``: not known,
+        because the row is older than version 5 of the database.
     operation : str
-        ``recategorize_transaction`` or ``rename_ledger``.
+        ``recategorize_transaction``, ``rename_ledger``, ``create_ledger``, ``import_books``, ``post_entries`` or
+        ``migrate_database``.
     transaction_id : str or None
         The transaction of a recategorization.
     before_names, before_ids : str
         Categories before the change, by their present names; or the ledger with its old name.
     after_names, after_ids : str
-        The same after the change.
+        The same after the change; of more than three new ledgers their number; of an import its file, the number of its
+        entries, and the SHA-256 of the file.
+    number : int
+        Position in the log of the instance, from 1.
     """
 
     datetime: dt.datetime
     modified_by: str | None
+    actor: str
     operation: str
     transaction_id: str | None
     before_names: str
     before_ids: str
     after_names: str
     after_ids: str
+    number: int
 
 
 class ChangeFilter(NamedTuple):
@@ -126,7 +142,16 @@ def list_changes(
 def _change(row: AuditRow, names: Mapping[str, str]) -> Change:
     before, after = _Ledgers.from_row(row, row.before, names), _Ledgers.from_row(row, row.after, names)
     return Change(
-        row.at, row.modified_by, row.operation, row.transaction_id, before.names, before.ids, after.names, after.ids
+        datetime=row.at,
+        modified_by=row.modified_by,
+        actor=row.actor,
+        operation=row.operation,
+        transaction_id=row.transaction_id,
+        before_names=before.names,
+        before_ids=before.ids,
+        after_names=after.names,
+        after_ids=after.ids,
+        number=row.number,
     )
 
 
@@ -136,9 +161,13 @@ class _Ledgers(NamedTuple):
 
     @classmethod
     def from_row(cls, row: AuditRow, ledgers: Mapping[str, str], names: Mapping[str, str]) -> _Ledgers:
-        """Ledgers before or after a change."""
-        if row.operation == RENAME_LEDGER:
-            return cls(_join(ledgers.values()), _join(ledgers))
+        """Ledgers before or after a change; of entries that were posted, their file and number."""
+        if row.operation in _OF_LEDGERS:
+            names_or_count = ledgers.values() if len(ledgers) <= _MOST_NAMES else [f"{len(ledgers)} ledgers"]
+            return cls(_join(names_or_count), _join(ledgers))
+        if row.operation != RECATEGORIZE_TRANSACTION:
+            entries = [f"{ledgers['entries']} entries"] if "entries" in ledgers else []
+            return cls(_join([*filter(None, [ledgers.get("file")]), *entries]), ledgers.get("sha256", ""))
         ids = dict.fromkeys(ledgers.values())
         return cls(_join(names.get(ledger_id, ledger_id) for ledger_id in ids), _join(ids))
 

@@ -17,6 +17,7 @@ from accounting_analytics.service.auth.access_tokens import add_token
 from accounting_analytics.service.auth.issue_to_file import issuing
 from accounting_analytics.service.bookkeeping.new_ledgers import REQUIRED_LEDGERS, add_ledgers
 from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.audit_rows import begin_audit
 from accounting_analytics.service.storage.sqlite_files import token_path
 from accounting_analytics.service.storage.store import find_instance, read_instance
 from accounting_analytics.service.wire.identifiers import check_header_id, check_text, new_id
@@ -243,6 +244,7 @@ def _add_instance(connection: Connection, new: NewInstance) -> Instance:
         raise InputError(msg)
     connection.execute(insert(tables.instances), row)
     instance = read_instance(connection, instance_id)
+    begin_audit(connection, instance.pk)
     ids = new.required_ledger_ids
     required = [replace(ledger, id=ids.get(kind)) for kind, ledger in REQUIRED_LEDGERS.items()]
     add_ledgers(connection, instance, required, is_required=True)

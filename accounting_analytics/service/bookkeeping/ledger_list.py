@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import insert, update
+from sqlalchemy import update
 
 from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.errors import InputError
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import quote
 from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.audit_rows import NewAuditRow, record
 from accounting_analytics.service.storage.store import read_instance, read_ledgers
 from accounting_analytics.service.wire.identifiers import check_text
-from accounting_analytics.service.wire.json_values import encode
-from accounting_analytics.service.wire.stored_values import RENAME_LEDGER, now
+from accounting_analytics.service.wire.stored_values import RENAME_LEDGER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,16 +91,8 @@ def rename_ledger(
         if found.name == name:
             return found
         connection.execute(update(tables.ledgers).where(tables.ledgers.c.pk == found.pk).values(name=name))
-        row = {
-            "instance_pk": instance.pk,
-            "at": now(),
-            "modified_by": modified_by,
-            "operation": RENAME_LEDGER,
-            "transaction_id": "",
-            "before": encode({found.id: found.name}).decode(),
-            "after": encode({found.id: name}).decode(),
-        }
-        connection.execute(insert(tables.audit), row)
+        renamed = NewAuditRow(RENAME_LEDGER, {found.id: found.name}, {found.id: name}, modified_by=modified_by)
+        record(connection, instance.pk, renamed)
     return found
 
 

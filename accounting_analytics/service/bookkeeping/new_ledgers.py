@@ -20,9 +20,10 @@ from accounting_analytics.chart_of_accounts import (
 from accounting_analytics.errors import InputError, OperationRefusedError
 from accounting_analytics.service.bookkeeping.sort_codes import next_sort_code
 from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.audit_rows import LOCAL, NewAuditRow, record
 from accounting_analytics.service.storage.store import read_instance, read_ledgers
 from accounting_analytics.service.wire.identifiers import check_id, check_text, new_id
-from accounting_analytics.service.wire.stored_values import StoredLedger, instant, now
+from accounting_analytics.service.wire.stored_values import CREATE_LEDGER, StoredLedger, instant, now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -121,9 +122,14 @@ def create_ledger(store: Store, instance_id: str, new: NewLedger) -> StoredLedge
 
 
 def add_ledgers(
-    connection: Connection, instance: Instance, new_ledgers: Iterable[NewLedger], *, is_required: bool = False
+    connection: Connection,
+    instance: Instance,
+    new_ledgers: Iterable[NewLedger],
+    *,
+    is_required: bool = False,
+    actor: str = LOCAL,
 ) -> list[StoredLedger]:
-    """Write new ledgers in the transaction of `connection`, parents before their children.
+    """Write new ledgers in the transaction of `connection`, parents before their children, with one audit row.
 
     Returns
     -------
@@ -131,6 +137,7 @@ def add_ledgers(
         All ledgers of the instance, the new ones last.
     """
     ledgers = read_ledgers(connection, instance)
+    existing = len(ledgers)
     ids = {ledger.id for ledger in ledgers}
     for new in new_ledgers:
         ledger_id = new_id("led") if new.id is None else check_id(new.id, "ledger")
@@ -144,6 +151,8 @@ def add_ledgers(
         row = fields | {"instance_pk": instance.pk, "parent_pk": parent_pk}
         pk = connection.execute(insert(tables.ledgers).returning(tables.ledgers.c.pk), row).scalar_one()
         ledgers.append(StoredLedger(pk=pk, parent_id=new.parent_id, **fields | {"created_at": instant(created)}))
+    if names := {ledger.id: ledger.name for ledger in ledgers[existing:]}:
+        record(connection, instance.pk, NewAuditRow(CREATE_LEDGER, {}, names, actor))
     return ledgers
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import defaultdict
 from itertools import count, islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -17,15 +18,16 @@ from accounting_analytics.money import format_amount, from_minor_units
 from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
 from accounting_analytics.service.bookkeeping.moved_cash_ledger import moved_cash_ledger
 from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.audit_rows import NewAuditRow, Posted, entry_digest, record, sum_digests
 from accounting_analytics.service.storage.database import database_of
 from accounting_analytics.service.storage.store import read_instance, read_ledgers
 from accounting_analytics.service.storage.streamed_rows import id_batches
 from accounting_analytics.service.wire.identifiers import check_id, check_text, new_id, new_ids
 from accounting_analytics.service.wire.stored_amounts import BASE, split_units, to_units
-from accounting_analytics.service.wire.stored_values import MICROSECONDS_PER_DAY, microseconds
+from accounting_analytics.service.wire.stored_values import MICROSECONDS_PER_DAY, POST_ENTRIES, microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTag
     from accounting_analytics.service.storage.store import Store
@@ -87,16 +89,30 @@ class PostedJournal:
         self._ledgers = ledgers
         self._zone = ZoneInfo(instance.localtime)
         self._tags: dict[NewTag, int] = {}
-        self._entry_keys, self._line_keys = (
-            count(_last_key(connection, table) + 1) for table in (tables.journal_entries, tables.line_entries)
-        )
+        self._next_key = _last_key(connection, tables.journal_entries) + 1
+        self._line_keys = count(_last_key(connection, tables.line_entries) + 1)
         self._new_ids = {prefix: new_ids(prefix) for prefix in ("ent", "lin", "txn")}
         self._given_ids: dict[Table, set[str]] = {}
         self._rows: dict[Table, list[tuple[Any, ...]]] = {}
         self._cash_movements: defaultdict[tuple[int, int], int] = defaultdict(int)
 
-    def post(self, entries: Iterable[NewJournalEntry]) -> list[str]:
-        """Write entries and return their ids.
+    def post(
+        self,
+        entries: Iterable[NewJournalEntry],
+        *,
+        operation: str = POST_ENTRIES,
+        source: Mapping[str, str] = MappingProxyType({}),
+    ) -> list[str]:
+        """Write entries with one audit row, and return their ids.
+
+        Parameters
+        ----------
+        entries : iterable of NewJournalEntry
+            The entries.
+        operation : str
+            Operation of the audit row.
+        source : mapping of str to str
+            Where they come from, for the audit row.
 
         Raises
         ------
@@ -105,11 +121,19 @@ class PostedJournal:
         """
         numbered = iter(enumerate(entries))
         ids: list[str] = []
+        digest, first_key = 0, self._next_key
         while batch := list(islice(numbered, _BATCH_ENTRIES)):
-            ids.extend(self._post_batch(batch))
+            written = self._post_batch(batch)
+            ids.extend(row[_ID] for row in written)
+            digest = sum_digests([digest, *(row[_DIGEST] for row in written)])
+        if ids:
+            posted = Posted(len(ids), first_key, first_key + len(ids) - 1, digest)
+            after = {**source, **posted.to_after()}
+            record(self._connection, self._instance.pk, NewAuditRow(operation, {}, after))
         return ids
 
-    def _post_batch(self, batch: list[tuple[int, NewJournalEntry]]) -> list[str]:
+    def _post_batch(self, batch: list[tuple[int, NewJournalEntry]]) -> list[tuple[Any, ...]]:
+        """Write some entries and return their rows."""
         self._rows = {table: [] for table in _ROW_NAMES}
         self._given_ids = {table: set() for table in _ROW_NAMES}
         self._cash_movements = defaultdict(int)
@@ -123,7 +147,8 @@ class PostedJournal:
         self._write()
         entries = self._rows[tables.journal_entries]
         self._check_balanced(first=entries[0][_KEY])
-        return [row[_ID] for row in entries]
+        self._next_key += len(entries)
+        return entries
 
     def _add(self, entry: NewJournalEntry) -> None:
         moment = self._check_instant(entry.datetime)
@@ -135,22 +160,24 @@ class PostedJournal:
         if sum(amounts):
             raise PostingRefusedError(self._describe_imbalance(amounts))
         cash = moved_cash_ledger((line.ledger, line.units) for line in lines)
-        entry_key = next(self._entry_keys)
+        entry_key = self._next_key + len(self._rows[tables.journal_entries])
         entry_id = self._choose_id(tables.journal_entries, entry.id, "ent")
         description = check_text(entry.description, "description")
+        proven = [self._add_line(entry_key, moment, line) for line in lines]
+        digest = entry_digest(entry_id, moment, description, proven)
         self._rows[tables.journal_entries].append(
-            (entry_key, self._instance.pk, entry_id, moment, description, cash.pk if cash else None)
+            (entry_key, self._instance.pk, entry_id, moment, description, cash.pk if cash else None, digest)
         )
-        for line in lines:
-            self._add_line(entry_key, moment, line)
 
-    def _add_line(self, entry_key: int, moment: int, checked: _CheckedLine) -> None:
+    def _add_line(self, entry_key: int, moment: int, checked: _CheckedLine) -> Sequence[Any]:
+        """Add a line, and return what of it is in the digest of its entry."""
         line, ledger, units, side = checked
         key = next(self._line_keys)
         line_id = self._choose_id(tables.line_entries, line.id, "lin")
         texts = [check_text(getattr(line, name), f"line {name}") for name in tables.LINE_TEXTS]
+        parts = split_units(units)
         self._rows[tables.line_entries].append(
-            (key, self._instance.pk, line_id, entry_key, ledger.pk, moment, side, *split_units(units), *texts)
+            (key, self._instance.pk, line_id, entry_key, ledger.pk, moment, side, *parts, *texts)
         )
         if ledger.report_cash_flow:
             self._cash_movements[ledger.pk, moment // MICROSECONDS_PER_DAY] += units
@@ -159,6 +186,7 @@ class PostedJournal:
         if line.tags:
             tags = dict.fromkeys(map(self._tag_key, line.tags))
             self._rows[tables.line_entry_tags].extend((key, tag) for tag in tags)
+        return (line_id, ledger.pk, *parts, *texts)
 
     def _add_transaction(self, line_key: int, line: NewLine, ledger: StoredLedger) -> None:
         if ledger.financial_account_type is None:
@@ -303,7 +331,7 @@ _OTHER_SIDE = {
     DebitCredit.DEBIT.value: DebitCredit.CREDIT.value,
     DebitCredit.CREDIT.value: DebitCredit.DEBIT.value,
 }
-_KEY, _ID = 0, 2
+_KEY, _ID, _DIGEST = 0, 2, -1
 _ROW_NAMES = {
     tables.journal_entries: "journal entry",
     tables.line_entries: "line",

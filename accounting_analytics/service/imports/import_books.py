@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,9 +24,10 @@ from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import read_instance, read_ledgers
 from accounting_analytics.service.storage.streamed_rows import id_batches
 from accounting_analytics.service.wire.identifiers import instance_suffix
+from accounting_analytics.service.wire.stored_values import IMPORT_BOOKS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -122,12 +124,13 @@ def import_books(
     options = ImportOptions(time_zone, cash, commodity, instance.scale, existing, instance_suffix(instance.id))
     books = read_books(file, options)
     errors = ImportErrors(file)
+    source = {"file": file.name, "sha256": _digest(file, errors)}
     with store.writing() as connection:
         current = read_ledgers(connection, instance)
         if current != existing:  # ledgers were created meanwhile, which the file may refer to
             books = read_books(file, options._replace(existing=current))
         _check_not_imported(connection, instance, books, errors)
-        _post(connection, instance, books, errors)
+        _post(connection, instance, books, source, errors)
     instants, local = [entry.datetime for entry in books.entries], zone(time_zone)
     return ImportSummary(
         file=file.name,
@@ -155,6 +158,15 @@ def read_books(path: Path, options: ImportOptions) -> ParsedBooks:
     return read(path, options)
 
 
+def _digest(path: Path, errors: ImportErrors) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        problem = f"it cannot be read ({error.strerror})"
+        raise errors.fatal(problem) from error
+
+
 def _choose_reader(columns: Sequence[str], errors: ImportErrors) -> Callable[..., ParsedBooks]:
     if {"txnidx", "account"} <= set(columns):
         return read_hledger_csv
@@ -168,10 +180,13 @@ def _choose_reader(columns: Sequence[str], errors: ImportErrors) -> Callable[...
     raise errors.fatal(problem, "line 1")
 
 
-def _post(connection: Connection, instance: Instance, books: ParsedBooks, errors: ImportErrors) -> None:
+def _post(
+    connection: Connection, instance: Instance, books: ParsedBooks, source: Mapping[str, str], errors: ImportErrors
+) -> None:
     ledgers = {ledger.id: ledger for ledger in add_ledgers(connection, instance, books.ledgers)}
     try:
-        PostedJournal(connection, instance, ledgers).post(books.entries)
+        journal = PostedJournal(connection, instance, ledgers)
+        journal.post(books.entries, operation=IMPORT_BOOKS, source=source)
     except PostingRefusedError as error:
         index = error.entry_index
         location = "" if index is None else list(books.locations.values())[index]

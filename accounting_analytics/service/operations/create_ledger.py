@@ -23,12 +23,13 @@ def create_ledger(
     query: CreateLedgerQuery,
     body: CreateLedgerBody,
     *,
+    actor: str,
     idempotency_key: str | None = None,
 ) -> bytes:
     """Create a ledger and return it as JSON, with its parent if expanded; with a key that was used, only return it."""
 
     def respond() -> bytes:
-        return encode(_create(connection, instance, query, body))
+        return encode(_create(connection, instance, query, body, actor))
 
     if idempotency_key is None:
         return respond()
@@ -36,6 +37,8 @@ def create_ledger(
     return respond_once(connection, instance, request, respond)
 
 
-def _create(connection: Connection, instance: Instance, query: CreateLedgerQuery, body: CreateLedgerBody) -> Ledger:
-    ledger = add_ledgers(connection, instance, [NewLedger(**body.model_dump())])[-1]
+def _create(
+    connection: Connection, instance: Instance, query: CreateLedgerQuery, body: CreateLedgerBody, actor: str
+) -> Ledger:
+    ledger = add_ledgers(connection, instance, [NewLedger(**body.model_dump())], actor=actor)[-1]
     return Ledger.from_stored(ledger, expand_parent(connection, instance, ledger, query.expand))

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from msgspec.structs import asdict
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service.operations.ledger_lookup import find_ledger, not_found
 from accounting_analytics.service.operations.line_entry_records import COLUMNS, LineEntryRow, transaction_of_line
 from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.audit_rows import NewAuditRow, record
 from accounting_analytics.service.wire.identifiers import is_valid_id
-from accounting_analytics.service.wire.json_values import encode
 from accounting_analytics.service.wire.response_models import (
     CategorizedTransaction,
     Category,
     NestedLedger,
     RecategorizedTransaction,
 )
-from accounting_analytics.service.wire.stored_values import RECATEGORIZE_TRANSACTION, now
+from accounting_analytics.service.wire.stored_values import RECATEGORIZE_TRANSACTION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from accounting_analytics.service.wire.requests import RecategorizeTransactionBody
     from accounting_analytics.service.wire.stored_values import AnyRow, Instance, StoredLedger
@@ -73,6 +73,7 @@ def recategorize_transaction(
     body: RecategorizeTransactionBody,
     *,
     modified_by: str | None,
+    actor: str,
 ) -> RecategorizedTransaction:
     """Move opposing lines of a transaction's entry to another ledger, and return the transaction.
 
@@ -92,6 +93,8 @@ def recategorize_transaction(
         The new category, and the one it replaces (all of them if omitted).
     modified_by : str or None
         User for the audit row.
+    actor : str
+        Key of the access token, for the audit row.
     """
     ledger = find_ledger(connection, instance, ledger_id)
     own = _own_line(connection, instance, ledger, transaction_id)
@@ -101,7 +104,9 @@ def recategorize_transaction(
     moving = [line for line in chosen if line.ledger_pk != target.pk]
     if moving:
         _move(connection, own, moving, target)
-        connection.execute(insert(tables.audit), _audit_row(instance, own, moving, target, modified_by))
+        before, after = {line.id: line.ledger_id for line in moving}, {line.id: target.id for line in moving}
+        row = NewAuditRow(RECATEGORIZE_TRANSACTION, before, after, actor, transaction_id, modified_by)
+        record(connection, instance.pk, row)
     return _recategorized(connection, instance, ledger, transaction_id)
 
 
@@ -173,25 +178,6 @@ def _target(connection: Connection, instance: Instance, target_id: str, lines: S
 def _move(connection: Connection, own: LineEntryRow, moving: list[AnyRow], target: StoredLedger) -> None:
     connection.execute(_MOVE_LINES, {"lines": [line.pk for line in moving], "ledger_pk": target.pk})
     connection.execute(_SET_METHOD, {"line": own.pk, "categorization_method": BY_USER})
-
-
-def _audit_row(
-    instance: Instance, own: LineEntryRow, moving: list[AnyRow], target: StoredLedger, modified_by: str | None
-) -> dict[str, Any]:
-    return {
-        "instance_pk": instance.pk,
-        "at": now(),
-        "modified_by": modified_by,
-        "operation": RECATEGORIZE_TRANSACTION,
-        "transaction_id": own.transaction_id,
-        "before": _ledgers_json((line.id, line.ledger_id) for line in moving),
-        "after": _ledgers_json((line.id, target.id) for line in moving),
-    }
-
-
-def _ledgers_json(ledgers: Iterable[tuple[str, str]]) -> str:
-    """JSON object of (line id, ledger id) pairs."""
-    return encode(dict(ledgers)).decode()
 
 
 def _categories(opposing: list[AnyRow]) -> list[Category]:

@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.audit_migration import prove_audit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +44,7 @@ def _add_idempotency_keys(connection: Connection) -> None:
     tables.idempotency_keys.create(connection)
 
 
-STEPS: tuple[Step, ...] = (_index_audit_by_transaction, _add_idempotency_keys)
+STEPS: tuple[Step, ...] = (_index_audit_by_transaction, _add_idempotency_keys, prove_audit)
 """The step from the oldest version to the next one, and so on; a later change appends one and changes none.
 
 A step changes the tables and, where needed, their rows, so that they are as :mod:`.tables` describes them: a test

@@ -182,7 +182,7 @@ class Store:
     def audit(self, instance_id: str) -> list[AuditRow]:
         """Audit rows of an instance, oldest first."""
         audit = tables.audit
-        columns = [column for column in audit.c if column.name not in {"pk", "instance_pk"}]
+        columns = [audit.c[field.name] for field in fields(AuditRow)]
         with self.reading() as connection:
             instance = read_instance(connection, instance_id)
             rows = connection.execute(select(*columns).where(audit.c.instance_pk == instance.pk).order_by(audit.c.pk))

@@ -115,6 +115,8 @@ journal_entries = Table(
     Column("description", _Text, nullable=False),
     # The cash ledger that the entry moves, if any: derived from its lines and written with them.
     Column("cash_ledger_pk", _Key, ForeignKey("ledgers.pk")),
+    # Digest of the entry as it was posted; written with it and never changed.
+    Column("digest", BigInteger),
     UniqueConstraint("instance_pk", "id"),
 )
 
@@ -224,8 +226,21 @@ audit = Table(
     Column("transaction_id", _Text, nullable=False),
     Column("before", _Text, nullable=False),
     Column("after", _Text, nullable=False),
+    Column("number", BigInteger),
+    Column("actor", _Text),
+    Column("digest", LargeBinary),
 )
 audit_of_transaction = Index("audit_of_transaction", audit.c.instance_pk, audit.c.transaction_id)
+audit_by_number = Index("audit_by_number", audit.c.instance_pk, audit.c.number, unique=True)
+
+# Number and time of the last audit row of each instance.
+audit_heads = Table(
+    "audit_heads",
+    metadata,
+    Column("instance_pk", _Key, ForeignKey("instances.pk"), primary_key=True, autoincrement=False),
+    Column("number", BigInteger, nullable=False),
+    Column("at", BigInteger, nullable=False),
+)
 
 # Requests that were sent with an idempotency key in the last 24 hours, and their responses.
 idempotency_keys = Table(

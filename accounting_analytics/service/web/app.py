@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service import operations
-from accounting_analytics.service.auth.access_tokens import check_lifetime, instance_of_token
+from accounting_analytics.service.auth.access_tokens import check_lifetime, instance_of_token, token_key
 from accounting_analytics.service.auth.oauth_clients import are_valid_credentials, issue_client_token
 from accounting_analytics.service.faults.faulty_service import FaultyService
 from accounting_analytics.service.operations.idempotency_keys import IDEMPOTENCY_HEADER, RunningKeys, parse_key
@@ -85,7 +85,9 @@ class LedgerService:
         query = parse_query(CreateLedgerQuery, request.query_params.multi_items())
         new = parse_body(CreateLedgerBody, body)
         with self._running_keys.hold(instance.pk, key), self._store.writing() as connection:
-            created = operations.create_ledger(connection, instance, query, new, idempotency_key=key)
+            created = operations.create_ledger(
+                connection, instance, query, new, actor=request.state.actor, idempotency_key=key
+            )
         return Response(created, HTTPStatus.CREATED, media_type=JSON)
 
     def recategorize_transaction(self, request: Request, instance: Instance, body: bytes) -> Response:
@@ -95,7 +97,12 @@ class LedgerService:
         modified_by = parse_modified_by([value for name, value in request.headers.raw if name == MODIFIED_BY.encode()])
         with self._store.writing() as connection:
             changed = operations.recategorize_transaction(
-                connection, instance, **request.path_params, body=change, modified_by=modified_by
+                connection,
+                instance,
+                **request.path_params,
+                body=change,
+                modified_by=modified_by,
+                actor=request.state.actor,
             )
         return json_response(changed)
 
@@ -170,6 +177,7 @@ class LedgerService:
             instance = instance_of_token(connection, token)
         if instance is None:
             raise unauthorized(with_token=True)
+        request.state.actor = token_key(token)
         return instance
 
 

@@ -17,7 +17,14 @@ AnyRow: TypeAlias = "Row[*tuple[Any, ...]]"
 
 RECATEGORIZE_TRANSACTION = "recategorize_transaction"
 RENAME_LEDGER = "rename_ledger"
+CREATE_LEDGER = "create_ledger"
+POST_ENTRIES = "post_entries"
+IMPORT_BOOKS = "import_books"
+MIGRATE_DATABASE = "migrate_database"
 """Operations of audit rows."""
+
+CHANGES = frozenset({RECATEGORIZE_TRANSACTION, RENAME_LEDGER})
+"""Those that change what was there before."""
 
 MICROSECONDS_PER_DAY = 86_400_000_000
 
@@ -79,20 +86,26 @@ class StoredLedger:
 
 @dataclass(frozen=True)
 class AuditRow:
-    """One change of the books.
+    """One row of the audit log.
 
     Attributes
     ----------
     at : datetime
-        Time of the change.
+        Time of the change; never before that of the row above.
     modified_by : str or None
         User, as in the header of the request.
     operation : str
-        :data:`RECATEGORIZE_TRANSACTION` or :data:`RENAME_LEDGER`.
+        :data:`RECATEGORIZE_TRANSACTION` or another of the operations above.
     transaction_id : str or None
         The transaction of a recategorization.
     before, after : dict of str to str
-        Ledger of every moved line, by line entry id; or the name of the renamed ledger, by its id.
+        Ledger of every moved line, by line entry id; or the name of the renamed or created ledgers, by their ids; or
+        what was posted.
+    number : int
+        Position in the log of the instance, from 1.
+    actor : str
+        Key of the access token that acted; ``local``: a program with access to the database; ``before``: not known,
+        because the row is older than version 5 of the database.
     """
 
     at: dt.datetime
@@ -101,6 +114,8 @@ class AuditRow:
     transaction_id: str | None
     before: dict[str, str]
     after: dict[str, str]
+    number: int
+    actor: str
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> AuditRow:

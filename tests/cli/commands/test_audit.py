@@ -12,9 +12,15 @@ def test_list(run_on_books):
     assert [(row["before_names"], row["after_names"], row["modified_by"]) for row in listed] == [
         ("Costs", "Ask the owner", "Ada"),
         ("Uncategorized Cash Outflow", "Costs", "Ada"),
+        ("", "4 ledgers", None),
+    ]
+    assert [(row["number"], row["actor"], row["operation"]) for row in listed] == [
+        (3, "local", "rename_ledger"),
+        (2, "local", "rename_ledger"),
+        (1, "local", "create_ledger"),
     ]
     limited = run_on_books("audit", "list", "--limit", "1")
     assert "Ask the owner" in limited.stdout
-    assert "the newest 1 of 2 changes" in limited.stderr
+    assert "the newest 1 of 3 changes" in limited.stderr
     assert "no entries" in run_on_books("audit", "list", "--transaction", "T").stderr
     assert "2025-13-01" in run_on_books("audit", "list", "--start-date", "2025-13-01", code=2).stderr

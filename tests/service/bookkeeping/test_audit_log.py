@@ -10,7 +10,7 @@ from accounting_analytics.service.bookkeeping.audit_log import ChangeFilter, lis
 from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
 from accounting_analytics.service.bookkeeping.ledger_list import rename_ledger
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.wire.stored_values import microseconds
+from accounting_analytics.service.wire.stored_values import CHANGES, microseconds
 
 
 @pytest.fixture
@@ -26,6 +26,8 @@ def changed(books):
     days = [dt.datetime(2025, 4, day, 23, 30, tzinfo=dt.UTC) for day in (1, 2, 3)]
     with books.store.writing() as connection:
         mine = tables.audit.c.instance_pk == books.store.instance(books.instance_id).pk
+        connection.execute(update(tables.audit).where(mine).values(at=microseconds(days[0] - dt.timedelta(30))))
+        mine &= tables.audit.c.operation.in_(CHANGES)
         keys = connection.execute(tables.audit.select().where(mine).order_by(tables.audit.c.pk)).scalars().all()
         for key, day in zip(keys, days, strict=True):
             connection.execute(update(tables.audit).where(tables.audit.c.pk == key).values(at=microseconds(day)))
@@ -34,7 +36,7 @@ def changed(books):
 
 def test_changes_by_name_and_id(changed):
     """The newest change comes first; a new name shows as the present name of the ledger, and both in its own row."""
-    renamed, second, first = list_changes(changed.store, changed.instance_id).changes
+    renamed, second, first, posted, *_ = list_changes(changed.store, changed.instance_id).changes
     assert (first.transaction_id, first.modified_by) == ("T", "Ada")
     assert (first.before_names, first.before_ids) == ("Rent|Meals", "rent|food")
     assert (first.after_names, first.after_ids) == ("Travel", "travel")
@@ -43,6 +45,7 @@ def test_changes_by_name_and_id(changed):
     assert (renamed.operation, renamed.transaction_id) == ("rename_ledger", None)
     assert (renamed.before_names, renamed.before_ids) == ("Food", "food")
     assert (renamed.after_names, renamed.after_ids) == ("Meals", "food")
+    assert (posted.operation, posted.before_names, posted.after_names) == ("post_entries", "", "1 entries")
 
 
 @pytest.mark.parametrize(
@@ -61,19 +64,20 @@ def test_changes_by_name_and_id(changed):
 def test_filters(changed, filters, found):
     """Changes are chosen by transaction, user and local days, all together."""
     listed = list_changes(changed.store, changed.instance_id, ChangeFilter(**filters))
-    assert [change.transaction_id for change in listed.changes] == found
-    assert listed.total == len(found)
+    assert [change.transaction_id for change in listed.changes if change.operation in CHANGES] == found
+    assert listed.total == len(listed.changes)
 
 
 def test_limit(changed):
     """The limit keeps the newest changes, and the total counts all of them."""
     listed = list_changes(changed.store, changed.instance_id, limit=1)
-    assert ([change.operation for change in listed.changes], listed.total) == (["rename_ledger"], 3)
+    assert ([change.operation for change in listed.changes], listed.total) == (["rename_ledger"], 3 + 5 + 2)
 
 
 def test_only_its_own_instance(changed, make_books):
     """Another instance of the same database has its own log."""
-    assert list_changes(changed.store, make_books().instance_id) == ([], 0)
+    (created,), total = list_changes(changed.store, make_books().instance_id)
+    assert (created.operation, created.after_names, created.number, total) == ("create_ledger", "4 ledgers", 1, 1)
 
 
 def test_days_in_the_wrong_order_are_refused(changed):

@@ -60,7 +60,8 @@ def check_content(address):
         checked = check_books(store)
         assert checked.findings == []
         assert checked[:-1] == (2, 14, 24, 48, 24, 1)
-        assert [row.modified_by for row in store.audit("books")] == ["anna"]
+        rows = [(row.number, row.actor, row.operation, row.modified_by) for row in store.audit("books")]
+        assert rows == [(1, "before", "recategorize_transaction", "anna"), (2, "local", "migrate_database", None)]
 
 
 def test_an_old_file_is_migrated_after_a_backup(old_file, tmp_path):
