@@ -22,6 +22,7 @@ from .line_entry_files import read_line_entries
 from .load_metadata import notes
 from .loader import (
     LoadPlan,
+    combine_loads,
     iter_line_entry_batches,
     load_cash_flow_report,
     load_line_entries,
@@ -66,6 +67,7 @@ __all__ = [
     "apply_plan",
     "charts",
     "check_completeness",
+    "combine_loads",
     "combine_proposals",
     "compare_report_change",
     "connect",

@@ -64,7 +64,7 @@ _INSTANT = pa.timestamp("us", "UTC")
 _TEXT_COLUMNS = ("id", "ledger_id", "journal_entry_id", "journal_entry_description")
 _LINE_COLUMNS = (*_TEXT_COLUMNS, "datetime", "signed_amount")
 _LEDGER_COLUMNS = ("id", "name", "report_cash_flow", "parent_id", "sort_code")
-_REPEATED_ID = "line_entries: a line entry id occurs more than once; were overlapping loads concatenated?"
+_REPEATED_ID = "line_entries: a line entry id occurs more than once; combine overlapping loads with combine_loads"
 _OPTIONAL_LEDGER_COLUMNS = ("parent_known", "type")
 
 
@@ -134,7 +134,7 @@ def recompute_cash_flow(
     period = Period(start_date, end_date, day_zone.name)
     within, before = period.instants(), period.instants_before()
     chart = _Chart.from_frame(ledgers)
-    missing = missing_reasons(line_entries, period)
+    missing = missing_reasons(line_entries, period, history=starting_balances is None)
     if missing and not allow_partial:
         msg = (
             f"the line entries do not cover all of {period}: {'; '.join(missing)}; load what is missing, or pass "

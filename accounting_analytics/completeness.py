@@ -21,10 +21,10 @@ from accounting_analytics.load_metadata import (
     changed_row_count,
     loaded_period,
     read_load_metadata,
-    verified_period,
 )
 from accounting_analytics.messages import TERMINAL_WIDTH, fit_terminal, join_ids
 from accounting_analytics.money import format_amount
+from accounting_analytics.periods import Period
 from accounting_analytics.schemas import LineEntries, Problems
 
 if TYPE_CHECKING:
@@ -33,11 +33,14 @@ if TYPE_CHECKING:
 
 _MAX_PROBLEMS_SHOWN = 20
 _NEEDED = ("id", "ledger_id", "journal_entry_id", "signed_amount", "amount", "debit_credit")
-_CHANGES = {
-    "all": "; no day changed while it was read",
-    "newest": "; only the newest days were checked for changes during the load",
+_NOT_ONE_MOMENT = {
+    "newest": "only the newest days were read again",
+    "combined": "the lines are of several loads",
 }
-"""What a load checked for changes, as the end of the summary."""
+"""Why a load does not show that its lines are those of one moment, by what it checked."""
+_NOT_CHECKED = "not checked"
+_ONE_MOMENT = "the days did not change while they were read"
+_NO_METADATA = "the frame has no load metadata"
 
 
 class Check(NamedTuple):
@@ -80,7 +83,12 @@ class Certificate:
         Every check, also those that could not be made.
     consistency : str
         What the load checked for changes of the books while it read them: ``all`` days of its `consistency`, or the
-        ``newest`` lines of each ledger; empty where the load does not state it.
+        ``newest`` lines of each ledger, or nothing between ``combined`` loads; empty where the load does not state it.
+    of_one_moment : str
+        Days whose lines are those of one moment, ``2025-01-01/2025-12-31``, or ``not checked``; empty where the load
+        does not state it.
+    not_checked : str
+        Why missing days and lines could not be found; empty where they could.
     not_balanced : str
         Why entries cannot be balanced: ledgers opposite the loaded ones were not loaded. Empty where they can.
     """
@@ -94,11 +102,13 @@ class Certificate:
     checks: tuple[Check, ...] = ()
     consistency: str = ""
     not_balanced: str = ""
+    of_one_moment: str = ""
+    not_checked: str = ""
 
     @property
     def complete(self) -> bool:
-        """Whether no problem was found."""
-        return self.problems.empty
+        """Whether it was checked that nothing is missing, and no problem was found."""
+        return self.problems.empty and not self.not_checked
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -114,14 +124,26 @@ class Certificate:
     def summary(self) -> str:
         """One line: whether the load is complete."""
         counts = f"{self.lines:,} lines of {self.entries:,} journal entries"
-        changes = _CHANGES.get(self.consistency, "")
+        changes = self._describe_moment()
         if self.not_balanced:
             return f"NOT BALANCED: {self.not_balanced}, so a missing line would not be found; {counts}{changes}"
-        if not self.complete:
+        if not self.problems.empty:
             first = _sentence(self._exact_problems(), 0)
             return f"NOT COMPLETE: {len(self.problems):,} problem(s) in {counts}; first: {first}"
+        if self.not_checked:
+            return f"not checked: {self.not_checked}, so missing days and entries would not be found; {counts}"
         named = "every named line was loaded" if self.named_lines_checked else "no line ids to check"
         return f"complete: {counts}; debits = credits = {format_amount(self.debits)}; {named}{changes}"
+
+    def _describe_moment(self) -> str:
+        """State whether the lines are those of one moment, as the end of the summary."""
+        if self.of_one_moment == _NOT_CHECKED:
+            return f"; of one moment: not checked ({_NOT_ONE_MOMENT.get(self.consistency, 'no day was read again')})"
+        first, _, last = self.of_one_moment.partition("/")
+        check = next(check for check in self.checks if check.what == _ONE_MOMENT) if last else None
+        if check is None:
+            return ""
+        return f"; of one moment: only {first} to {last}" if check.note else "; no day changed while it was read"
 
     def explain(self) -> str:
         """Plain text: the summary, what was checked, and the problems."""
@@ -137,7 +159,9 @@ class Certificate:
         return to_json_text(
             {
                 "complete": self.complete,
+                "not_checked": self.not_checked,
                 "consistency": self.consistency,
+                "of_one_moment": self.of_one_moment,
                 "not_balanced": self.not_balanced,
                 "lines": self.lines,
                 "entries": self.entries,
@@ -159,7 +183,7 @@ class Certificate:
         ).to_html(index=False, escape=True)
         shown = (
             ""
-            if self.complete
+            if self.problems.empty
             else self._exact_problems().head(_MAX_PROBLEMS_SHOWN).to_html(index=False, escape=True, na_rep="")
         )
         more = len(self.problems) - _MAX_PROBLEMS_SHOWN
@@ -191,7 +215,8 @@ def check_completeness(
     Parameters
     ----------
     line_entries : DataFrame
-        :class:`~accounting_analytics.schemas.LineEntries` of **all** ledgers of a period.
+        :class:`~accounting_analytics.schemas.LineEntries` of **all** ledgers of a period. A frame that does not state
+        its load (``attrs["load"]``) is never complete: whether days are missing cannot be checked.
     report : CashFlowReport or several, optional
         Reports of days within the load, as loaded from the service: each of their lines must be in the load with its
         amount, and each report must start with the balances that the one before it ended with.
@@ -212,6 +237,7 @@ def check_completeness(
     exact = exact_frame(line_entries, ["signed_amount"])
     line_entries = exact.frame
     results = [
+        _check_repeats(line_entries),
         _check_balance(line_entries),
         _check_named_lines(line_entries),
         _check_windows(line_entries),
@@ -220,6 +246,7 @@ def check_completeness(
         _check_report_balances(reports),
         _check_one_moment(line_entries),
     ]
+    metadata = read_load_metadata(line_entries) or {}
     signed = line_entries["signed_amount"]
     problems = [problem for one in results for problem in one.problems]
     columns = {name: [problem.get(name) for problem in problems] for name in Problems.dtypes()}
@@ -231,7 +258,9 @@ def check_completeness(
         problems=Problems.from_columns(columns, exact.scale, as_decimals=exact.as_decimals),
         named_lines_checked="journal_entry_line_entry_ids" in line_entries,
         checks=tuple(one.check for one in results),
-        consistency=(read_load_metadata(line_entries) or {}).get("consistency", ""),
+        consistency=metadata.get("consistency", ""),
+        of_one_moment=_one_moment_days(metadata),
+        not_checked="" if metadata else _NO_METADATA,
         not_balanced=_describe_opposing_ledgers(line_entries),
     )
 
@@ -245,6 +274,16 @@ def _as_list(report: CashFlowReport | Iterable[CashFlowReport] | None) -> list[C
     for one in reports:
         require_report(one, "report")
     return reports  # type: ignore[return-value]
+
+
+def _check_repeats(line_entries: pd.DataFrame) -> _CheckResult:
+    """Lines that the frame has more than once, as after joining loads that overlap."""
+    counts = line_entries["id"].value_counts(sort=False)
+    repeated = counts[counts > 1].sort_index()
+    problems = [
+        {"line_entry_id": line_id, "problem": f"the line appears {count} times"} for line_id, count in repeated.items()
+    ]
+    return _CheckResult(Check("every line appears once", len(counts), len(repeated)), problems)
 
 
 def _check_balance(line_entries: pd.DataFrame) -> _CheckResult:
@@ -302,8 +341,7 @@ def _check_windows(line_entries: pd.DataFrame) -> _CheckResult:
     what = "the windows cover every day of every ledger"
     metadata = read_load_metadata(line_entries)
     if metadata is None:
-        note = "the frame has no load metadata"
-        return _CheckResult(Check(what, 0, 0, note))
+        return _CheckResult(Check(what, 0, 0, _NO_METADATA))
     uncovered = {ledger_id: days for ledger_id in metadata["ledgers"] if (days := _uncovered_days(metadata, ledger_id))}
     problems = [
         {"problem": "days were not read", "where": f"ledger {ledger_id}: {days}"}
@@ -317,7 +355,7 @@ def _check_row_count(line_entries: pd.DataFrame) -> _CheckResult:
     what = "the frame has as many lines as were loaded"
     metadata = read_load_metadata(line_entries)
     if metadata is None:
-        return _CheckResult(Check(what, 0, 0, "the frame has no load metadata"))
+        return _CheckResult(Check(what, 0, 0, _NO_METADATA))
     changed = changed_row_count(line_entries)
     where = f"{len(line_entries):,} lines in the frame, {metadata['lines']:,} loaded"
     problems = [{"problem": "rows were added or removed after the load", "where": where}] if changed else []
@@ -326,18 +364,25 @@ def _check_row_count(line_entries: pd.DataFrame) -> _CheckResult:
 
 def _check_one_moment(line_entries: pd.DataFrame) -> _CheckResult:
     """State the days that the load read twice, without a change; a change would have been an error of the load."""
-    what = "the days did not change while they were read"
     metadata = read_load_metadata(line_entries)
     if metadata is None:
-        return _CheckResult(Check(what, 0, 0, "the frame has no load metadata"))
-    if "consistency" not in metadata:
-        return _CheckResult(Check(what, 0, 0, "the load does not state it"))
-    days = verified_period(metadata)
-    if days is None:
-        return _CheckResult(Check(what, 0, 0, 'only the newest lines of each ledger were (consistency="newest")'))
-    loaded = loaded_period(metadata)
+        return _CheckResult(Check(_ONE_MOMENT, 0, 0, _NO_METADATA))
+    first, _, last = _one_moment_days(metadata).partition("/")
+    if not first:
+        return _CheckResult(Check(_ONE_MOMENT, 0, 0, "the load does not state it"))
+    if not last:
+        note = 'only the newest lines of each ledger were (consistency="newest")'
+        is_newest = metadata["consistency"] == "newest"
+        return _CheckResult(Check(_ONE_MOMENT, 0, 0, note if is_newest else "the lines are of several loads"))
+    days, loaded = Period(first, last, metadata["time_zone"]), loaded_period(metadata)
     note = f"the other {loaded.days - days.days:,} days of {loaded}" if days.days < loaded.days else ""
-    return _CheckResult(Check(what, days.days, 0, note))
+    return _CheckResult(Check(_ONE_MOMENT, days.days, 0, note))
+
+
+def _one_moment_days(metadata: Mapping[str, Any]) -> str:
+    """Days of one moment as the load states them; a load of an earlier version states those that it read twice."""
+    read_twice = metadata.get("verified") or _NOT_CHECKED
+    return str(metadata.get("of_one_moment", read_twice if "consistency" in metadata else ""))
 
 
 def _uncovered_days(metadata: Mapping[str, Any], ledger_id: str) -> str:

@@ -6,8 +6,9 @@ without metadata was not loaded by this package, or passed through an engine tha
 
 from __future__ import annotations
 
+import datetime as dt
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -15,7 +16,7 @@ from accounting_analytics.messages import quote
 from accounting_analytics.periods import DayZone, Period, choose_zone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import pandas as pd
 
@@ -30,6 +31,7 @@ CHARACTERS_REPLACED = (
 """Text of the note on how many there were."""
 _HARMLESS_FILTER = ("is_cashflow", True)
 """Filter that leaves out only lines that no cash flow report needs."""
+_DAY = dt.timedelta(days=1)
 _PANDAS_ATTRS = b"PANDAS_ATTRS"
 """Where pandas writes the ``attrs`` of a frame in a Parquet file."""
 
@@ -71,12 +73,6 @@ def loaded_period(metadata: Mapping[str, Any]) -> Period:
     return Period.of(metadata["start_date"], metadata["end_date"], metadata["time_zone"])
 
 
-def verified_period(metadata: Mapping[str, Any]) -> Period | None:
-    """Days whose lines are those of one moment; None where only the newest lines of each ledger were checked."""
-    first, _, last = metadata.get("verified", "").partition("/")
-    return Period(first, last, metadata["time_zone"]) if last else None
-
-
 def zone_of_frame(line_entries: Any, time_zone: ZoneLike | None) -> DayZone:  # noqa: ANN401 (any frame)
     """Zone that a call names, else that of the load, which is noted, else UTC."""
     metadata = read_load_metadata(line_entries)
@@ -86,12 +82,15 @@ def zone_of_frame(line_entries: Any, time_zone: ZoneLike | None) -> DayZone:  # 
     return DayZone(name, (f"No time zone was given, so the days are those of the load: {name}.", *notes))
 
 
-def missing_reasons(line_entries: Any, period: Period) -> tuple[str, ...]:  # noqa: ANN401 (any frame)
-    """Reasons why lines of the period are certainly missing; empty where none is known."""
+def missing_reasons(line_entries: Any, period: Period, *, history: bool = True) -> tuple[str, ...]:  # noqa: ANN401 (any frame)
+    """Reasons why lines of the period are certainly missing; empty where none is known.
+
+    `history` is whether the lines before the period are needed too.
+    """
     metadata = read_load_metadata(line_entries)
     if metadata is None:
         return ()
-    return tuple(_reasons(metadata, period, changed_row_count(line_entries)))
+    return tuple(_reasons(metadata, period, changed_row_count(line_entries), history=history))
 
 
 def changed_row_count(line_entries: Any) -> int:  # noqa: ANN401 (any frame)
@@ -128,11 +127,69 @@ def noise_notes(noise_removed: int) -> tuple[str, ...]:
     return count_notes((noise_removed, "amount(s) had float rounding noise, which was removed"))
 
 
-def _reasons(metadata: Mapping[str, Any], period: Period, changed: int) -> Iterator[str]:
-    if not metadata["complete"]:
+class Days(NamedTuple):
+    """Days from the first to the last, as metadata state them."""
+
+    first: dt.date
+    last: dt.date
+
+
+def parse_days(text: str) -> list[Days]:
+    """Days of a text such as ``2025-01-01/2025-01-31 2025-03-01/2025-03-31``."""
+    return [Days(*map(dt.date.fromisoformat, one.split("/"))) for one in text.split()]
+
+
+def days_to_text(days: Iterable[tuple[dt.date, dt.date]]) -> str:
+    """Text of days, as metadata state them."""
+    return " ".join(f"{first}/{last}" for first, last in days)
+
+
+def merge_days(days: Iterable[Days]) -> list[Days]:
+    """Join days that touch or overlap, in order."""
+    merged: list[Days] = []
+    for one in sorted(days):
+        if merged and one.first <= _after(merged[-1].last):
+            merged[-1] = Days(merged[-1].first, max(merged[-1].last, one.last))
+        else:
+            merged.append(one)
+    return merged
+
+
+def subtract_days(days: Iterable[Days], others: Iterable[Days]) -> list[Days]:
+    """Days that are in none of the others, in order."""
+    left = []
+    taken = merge_days(others)
+    for first, last in merge_days(days):
+        start = first
+        for other in taken:
+            if other.last < start or other.first > last:
+                continue
+            if other.first > start:
+                left.append(Days(start, other.first - _DAY))
+            start = _after(other.last)
+        if start <= last and start != dt.date.max:
+            left.append(Days(start, last))
+    return left
+
+
+def _after(day: dt.date) -> dt.date:
+    """Next day; the last day of the calendar has none, and is returned itself."""
+    return day if day == dt.date.max else day + _DAY
+
+
+def _reasons(metadata: Mapping[str, Any], period: Period, changed: int, *, history: bool) -> Iterator[str]:
+    if not metadata["complete"] and metadata["missing"]:
         ledgers = metadata["missing"]
         first = next(iter(ledgers), "")
         yield f"days of {len(ledgers)} ledger(s) could not be loaded (ledger {first}: {ledgers.get(first, '')})"
+    gaps = {
+        ledger_id: text
+        for ledger_id, text in metadata.get("gaps", {}).items()
+        if any(first <= period.end_date and (history or last >= period.start_date) for first, last in parse_days(text))
+    }
+    if gaps:
+        first_id = next(iter(gaps))
+        yield f"{len(gaps)} ledger(s) have days that no load has (ledger {first_id}: {gaps[first_id]})"
     for name, value in metadata["filters"].items():
         if (name, value) != _HARMLESS_FILTER:
             yield f"only lines with {name}={quote(value)} were loaded"

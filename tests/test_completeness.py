@@ -47,7 +47,7 @@ def frame(lines, *, named=True):
 
 def test_sound_books_are_complete():
     """Debits equal credits, every named line was loaded, and the summary states it."""
-    certificate = aa.check_completeness(frame(LINES))
+    certificate = aa.check_completeness(loaded_frame())
     assert certificate.complete
     assert (certificate.lines, certificate.entries, certificate.debits, certificate.credits) == (
         4,
@@ -73,12 +73,14 @@ def test_a_cent_off_is_found_without_names():
     lines = [*LINES[:3], ("d", "sales", "e2", "-7.00")]
     certificate = aa.check_completeness(frame(lines, named=False))
     assert certificate.problems["difference"].tolist() == [0.01]
-    assert "no line ids" in aa.check_completeness(frame(LINES, named=False)).summary()
+    assert "no line ids" in aa.check_completeness(loaded_frame(named=False)).summary()
 
 
 def test_a_load_without_lines_is_complete():
     """A load without lines is complete."""
-    assert aa.check_completeness(frame([])).complete
+    empty = frame([])
+    empty.attrs["load"] = METADATA | {"lines": 0}
+    assert aa.check_completeness(empty).complete
 
 
 def test_html_is_escaped():
@@ -105,9 +107,9 @@ METADATA = {
 }
 
 
-def loaded_frame(**changes):
+def loaded_frame(*, named=True, **changes):
     """Return the complete frame with load metadata."""
-    loaded = frame(LINES)
+    loaded = frame(LINES, named=named)
     loaded.attrs["load"] = METADATA | changes
     return loaded
 
@@ -122,6 +124,34 @@ def test_a_filtered_frame_is_not_complete():
     assert aa.check_completeness(loaded).complete
 
 
+def test_a_frame_without_metadata_is_never_complete():
+    """A frame that states no load may lack days and whole entries, so the certificate says that it was not checked."""
+    certificate = aa.check_completeness(frame(LINES))
+    assert not certificate.complete
+    assert certificate.problems.empty
+    assert certificate.summary() == (
+        "not checked: the frame has no load metadata, so missing days and entries would not be found; 4 lines of 2 "
+        "journal entries"
+    )
+    parsed = json.loads(certificate.to_json())
+    assert (parsed["complete"], parsed["not_checked"]) == (False, "the frame has no load metadata")
+    assert "complete" not in certificate._repr_html_()
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+def test_lines_that_appear_twice_are_found(loaded):
+    """A line that is in the frame twice is named, although each entry still balances, with metadata and without."""
+    once = frame(LINES)
+    twice = pd.concat([once, once[once["journal_entry_id"] == "e1"]], ignore_index=True)
+    if loaded:
+        twice.attrs["load"] = METADATA | {"lines": len(twice)}
+    certificate = aa.check_completeness(twice)
+    assert not certificate.complete
+    assert certificate.problems["line_entry_id"].tolist() == ["a", "b"]
+    assert certificate.problems["problem"].tolist() == ["the line appears 2 times"] * 2
+    assert certificate.summary().startswith("NOT COMPLETE: 2 problem(s) in 6 lines of 2 journal entries; first: line a")
+
+
 def test_what_was_verified_is_stated():
     """The certificate states whether all days or only the newest lines were read twice, and for which days."""
     everything = aa.check_completeness(loaded_frame(consistency="all", verified="2025-03-01/2025-03-31"))
@@ -130,8 +160,12 @@ def test_what_was_verified_is_stated():
     assert ("the days did not change while they were read", 31, 0, "") in everything.checks
     a_week = aa.check_completeness(loaded_frame(consistency="all", verified="2025-03-25/2025-03-31"))
     assert "(not checked: the other 24 days of 2025-03-01 to 2025-03-31" in " ".join(a_week.explain().split())
+    assert a_week.summary().endswith("; of one moment: only 2025-03-25 to 2025-03-31")
+    one_page = aa.check_completeness(loaded_frame(consistency="newest", of_one_moment="/".join(MARCH)))
+    assert one_page.summary().endswith("; no day changed while it was read")
     newest = aa.check_completeness(loaded_frame(consistency="newest", verified=""))
-    assert newest.summary().endswith("; only the newest days were checked for changes during the load")
+    assert newest.summary().endswith("; of one moment: not checked (only the newest days were read again)")
+    assert newest.of_one_moment == json.loads(newest.to_json())["of_one_moment"] == "not checked"
     assert 'only the newest lines of each ledger were (consistency="newest")' in " ".join(newest.explain().split())
     assert aa.check_completeness(loaded_frame()).consistency == ""
 
@@ -206,14 +240,14 @@ def test_everything_can_be_checked():
     verified = loaded_frame(consistency="all", verified="/".join(MARCH))
     certificate = aa.check_completeness(verified, report=reports)
     assert certificate.complete
-    assert [check.checked for check in certificate.checks] == [2, 4, 2, 4, 2, 1, 31]
-    assert [check.note for check in certificate.checks] == [""] * 7
+    assert [check.checked for check in certificate.checks] == [4, 2, 4, 2, 4, 2, 1, 31]
+    assert [check.note for check in certificate.checks] == [""] * 8
 
 
 def test_unchecked_claims_are_stated():
     """Without ids of lines, metadata and reports the certificate states what it does not prove."""
     certificate = aa.check_completeness(frame(LINES, named=False))
-    assert [bool(check.note) for check in certificate.checks] == [False, True, True, True, True, True, True]
+    assert [bool(check.note) for check in certificate.checks] == [False, False, True, True, True, True, True, True]
     assert "not checked: no report was given" in certificate.explain()
     assert "no report was given" in certificate._repr_html_()
 
@@ -231,7 +265,7 @@ def test_unchecked_claims_are_stated():
 def test_days_without_a_window_are_named(windows, days):
     """A ledger whose windows do not cover each day of the period once is not complete."""
     certificate = aa.check_completeness(loaded_frame(ledgers=METADATA["ledgers"] | {"rent": windows}))
-    assert failed(certificate) == [0, 0, 1, 0, 0, 0, 0]
+    assert failed(certificate) == [0, 0, 0, 1, 0, 0, 0, 0]
     assert days in certificate.summary()
     assert "rent" in certificate.summary()
 
@@ -247,7 +281,7 @@ def test_days_without_a_window_are_named(windows, days):
 def test_report_lines_that_were_not_loaded_are_named(lines, problem, difference):
     """A reported line that is missing or differs by a cent is named, also where the report gives ids of cash lines."""
     certificate = aa.check_completeness(frame(LINES), report=make_report(lines))
-    assert failed(certificate) == [0, 0, 0, 0, 1, 0, 0]
+    assert failed(certificate) == [0, 0, 0, 0, 0, 1, 0, 0]
     assert certificate.problems["problem"].tolist() == [problem]
     assert certificate.problems["difference"].dropna().tolist() == ([] if difference is None else [difference])
     assert "report of 2025-03-01" in certificate.summary()
@@ -256,14 +290,14 @@ def test_report_lines_that_were_not_loaded_are_named(lines, problem, difference)
 def test_reports_may_give_ids_of_cash_lines():
     """The id of a cash line stands for the category lines of its entry."""
     report = make_report((("a", "rent", "-5.00"), ("c", "sales", "7.01")))
-    assert aa.check_completeness(frame(LINES), report=report).complete
+    assert aa.check_completeness(loaded_frame(), report=report).complete
 
 
 def test_different_balances_of_adjoining_months_are_named():
     """A cent between the end of one month and the start of the next is found, in total and by ledger."""
     months = [make_report((), days=("2025-04-01", "2025-04-30"), starting="12.02", ending="12.02"), make_report()]
     certificate = aa.check_completeness(frame(LINES), report=months)
-    assert failed(certificate) == [0, 0, 0, 0, 0, 1, 0]
+    assert failed(certificate) == [0, 0, 0, 0, 0, 0, 1, 0]
     assert certificate.problems["difference"].tolist() == [0.01] * 2
     assert "between 2025-03-31 and 2025-04-01" in certificate.explain()
 

@@ -1,4 +1,5 @@
 from .cash_flow_reports import load_cash_flow_report
+from .combined_loads import combine_loads
 from .line_entries import iter_line_entry_batches, load_line_entries, load_line_entries_to_parquet, plan_load
 from .load_estimate import LoadPlan
 from .parquet_sink import LoadedFile
@@ -10,6 +11,7 @@ __all__ = [
     "DEFAULT_IN_FLIGHT",
     "LoadPlan",
     "LoadedFile",
+    "combine_loads",
     "iter_line_entry_batches",
     "load_cash_flow_report",
     "load_line_entries",

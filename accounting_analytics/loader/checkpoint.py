@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from accounting_analytics.client import LedgerClient
     from accounting_analytics.loader.query import LineEntryQuery
     from accounting_analytics.loader.window_reader import WindowLines
 
@@ -60,10 +59,8 @@ class Checkpoint:
     ----------
     folder : path
         Created if it does not exist. An existing folder must be empty or a checkpoint of the same query.
-    client : LedgerClient
-        The folder is bound to its address and instance.
     query : LineEntryQuery
-        The folder is bound to this query.
+        The folder is bound to this query, and so to one service and instance.
     temporary : bool
         The folder is deleted after the load, so its files need not survive a crash.
 
@@ -73,16 +70,12 @@ class Checkpoint:
         The folder belongs to something else, is in use, is damaged, or cannot be written.
     """
 
-    def __init__(
-        self, folder: str | Path, client: LedgerClient, query: LineEntryQuery, *, temporary: bool = False
-    ) -> None:
+    def __init__(self, folder: str | Path, query: LineEntryQuery, *, temporary: bool = False) -> None:
         self.folder = to_path(folder, "checkpoint")
         self._query = query
         self._durable = not temporary
         self._manifest: dict[str, Any] = {
             "format": _FORMAT,
-            "base_url": client.base_url,
-            "instance_id": client.instance_id,
             **query.as_json(),
             "ledger_ids": sorted(query.ledger_ids),
         }

@@ -122,7 +122,7 @@ def load_line_entries(
     )
     check_in_flight(in_flight)
     verified = find_verified_days(consistency, query.period)
-    store = MemoryWindowStore() if checkpoint is None else Checkpoint(checkpoint, client, query)
+    store = MemoryWindowStore() if checkpoint is None else Checkpoint(checkpoint, query)
     build = partial(_build_frame, as_decimals=client.amounts == "decimal")
     with store, LoadProgress(progress, client) as bar:
         return load_windows(
@@ -274,7 +274,7 @@ def _load_to_disk(
     check_in_flight(in_flight)
     with ExitStack() as stack:
         folder = stack.enter_context(_temporary_folder(temporary_parent)) if checkpoint is None else checkpoint
-        store = stack.enter_context(Checkpoint(folder, client, query, temporary=checkpoint is None))
+        store = stack.enter_context(Checkpoint(folder, query, temporary=checkpoint is None))
         bar = stack.enter_context(LoadProgress(progress, client))
         yield load_windows(
             client, query, store, bar, in_flight=in_flight, build=lambda loaded: loaded, verified=verified

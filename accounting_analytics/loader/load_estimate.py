@@ -139,7 +139,7 @@ def estimate_load(
         msg = f"requests_per_minute must be a positive number, not {requests_per_minute!r}"
         raise InputError(msg)
     check_in_flight(in_flight)
-    kept, is_verified = _read_kept(client, query, checkpoint, verified)
+    kept, is_verified = _read_kept(query, checkpoint, verified)
     unread_days = {
         ledger_id: sum(window.period.days for window in gaps(ledger_id, query.period, kept[ledger_id].periods))
         for ledger_id in query.ledger_ids
@@ -187,13 +187,13 @@ class _Expected(NamedTuple):
 
 
 def _read_kept(
-    client: LedgerClient, query: LineEntryQuery, checkpoint: str | Path | None, verified: Period | None
+    query: LineEntryQuery, checkpoint: str | Path | None, verified: Period | None
 ) -> tuple[defaultdict[str, _Kept], bool]:
     """Finished windows by ledger, and whether they are verified; a checkpoint that does not exist is not created."""
     kept: defaultdict[str, _Kept] = defaultdict(lambda: _Kept((), 0))
     if checkpoint is None or not (to_path(checkpoint, "checkpoint") / MANIFEST).exists():
         return kept, False
-    with Checkpoint(checkpoint, client, query) as store:
+    with Checkpoint(checkpoint, query) as store:
         for one in store.finished():
             before = kept[one.window.ledger_id]
             kept[one.window.ledger_id] = _Kept((*before.periods, one.window.period), before.lines + one.lines)

@@ -112,6 +112,7 @@ class LoadedWindows:
             "consistency": "newest" if self.verified is None else "all",
             "verified": "" if self.verified is None else _days(self.verified),
             "read_at": self._read_at(),
+            "of_one_moment": self._of_one_moment(),
             "windows": len(self.windows),
             "pages": sum(one.pages for one in self.windows),
             "lines": line_count,
@@ -122,6 +123,12 @@ class LoadedWindows:
         instants = [one.read_at for one in self.windows]
         known = [instant for instant in instants if instant is not None]
         return min(known).isoformat() if known and len(known) == len(instants) else ""
+
+    def _of_one_moment(self) -> str:
+        """Days whose lines are those of one moment: those that were verified, or all days of a single response."""
+        if [one.pages for one in self.windows] == [1] and not self.missing:
+            return _days(self.query.period)
+        return "not checked" if self.verified is None else _days(self.verified)
 
     def notes(self, repeats_removed: int) -> tuple[str, ...]:
         """Note values that were normalized, windows that are missing, and the time zone if it was assumed."""

@@ -27,6 +27,8 @@ class LineEntryQuery:
 
     Attributes
     ----------
+    base_url, instance_id : str
+        The service and the instance.
     ledger_ids : tuple of str
         The ledgers, each once.
     period : Period
@@ -41,6 +43,8 @@ class LineEntryQuery:
         What a reader must know about the time zone.
     """
 
+    base_url: str
+    instance_id: str
     ledger_ids: tuple[str, ...]
     period: Period
     expand: frozenset[str]
@@ -64,6 +68,8 @@ class LineEntryQuery:
         require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
         day_zone = choose_zone(time_zone, client.time_zone)
         return cls(
+            base_url=client.base_url,
+            instance_id=client.instance_id,
             ledger_ids=_check_ledger_ids(ledger_ids),
             period=Period(start_date, end_date, day_zone.name),
             expand=frozenset(to_texts(expand)),
@@ -87,6 +93,8 @@ class LineEntryQuery:
     def as_json(self) -> dict[str, Any]:
         """Everything that decides which lines are sent and which columns they have."""
         return {
+            "base_url": self.base_url,
+            "instance_id": self.instance_id,
             "ledger_ids": list(self.ledger_ids),
             "start_date": self.period.start_date.isoformat(),
             "end_date": self.period.end_date.isoformat(),

@@ -133,12 +133,15 @@ def test_inserts_into_days_already_read_and_not_yet_read(served):
     frame, writer = torn()
     assert len(frame) == ENTRIES + 1
     assert not books.is_of_one_moment(frame)
-    assert (frame.attrs["load"]["consistency"], frame.attrs["load"]["verified"]) == ("newest", "")
+    load, certificate = frame.attrs["load"], aa.check_completeness(frame)
+    assert (load["consistency"], load["verified"], load["of_one_moment"]) == ("newest", "", "not checked")
+    assert "of one moment: not checked (only the newest days were read again)" in certificate.summary()
     assert writer.pages == 6
     frame, writer = torn(consistency="all")
     assert len(frame) == ENTRIES + 4
     assert books.is_of_one_moment(frame)
     assert (frame.attrs["load"]["consistency"], frame.attrs["load"]["verified"]) == ("all", "2025-01-01/2025-03-31")
+    assert frame.attrs["load"]["of_one_moment"] == "2025-01-01/2025-03-31"
     assert writer.pages == 15  # five to read the ledger, as many to find the changes, as many to see no more
 
 
@@ -164,6 +167,8 @@ def test_one_response_is_of_one_moment(connected, make_ledgers, spread):
     frame = aa.load_line_entries(client, ["led_1"], *QUARTER, consistency="all")
     assert frame.attrs["load"]["verified"] == "2025-01-01/2025-03-31"
     assert len(client.requests) == 1
+    newest = aa.load_line_entries(client, ["led_1"], *QUARTER)
+    assert newest.attrs["load"]["of_one_moment"] == "2025-01-01/2025-03-31"
 
 
 @pytest.mark.parametrize("consistency", ["everything", aa.Period("2024-12-01", "2025-01-31"), None])
