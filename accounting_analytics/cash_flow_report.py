@@ -5,22 +5,37 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import pandas as pd
 
 from accounting_analytics.arguments import require_type
-from accounting_analytics.frame_columns import decimal_scale, find_scale, is_decimal, total
+from accounting_analytics.errors import AmountError
+from accounting_analytics.frame_columns import decimal_scale, exact_amounts, find_scale, is_decimal, total
 from accounting_analytics.json_text import to_json_text
 from accounting_analytics.load_metadata import stated_scales
 from accounting_analytics.messages import fit_terminal, printable
-from accounting_analytics.money import EXACT, format_amount
+from accounting_analytics.money import EXACT, exact_amount, format_amount, to_float
 from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 
 if TYPE_CHECKING:
     import datetime as dt
 
     from accounting_analytics.periods import Period
+
+
+class CashSums(NamedTuple):
+    """The exact sums of a report: what `CashFlowReport` has as floats where its tables have floats."""
+
+    starting_cash_balance: Decimal
+    net_cash_flow: Decimal
+    ending_cash_balance: Decimal
+
+    @property
+    def identity_gap(self) -> Decimal:
+        """Net cash flow minus the change of the cash balance."""
+        with localcontext(EXACT):
+            return self.net_cash_flow - (self.ending_cash_balance - self.starting_cash_balance)
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,8 +52,9 @@ class CashFlowReport:
         :class:`CashFlowLines`, in the order of `ledgers`, then (datetime, line_id).
     starting_balances, ending_balances : DataFrame
         :class:`CashBalances` at the start of the first day and the end of the last.
-    starting_cash_balance, ending_cash_balance : Decimal
-        Sums of the plain balances (not of the totals, which count children twice).
+    starting_cash_balance, ending_cash_balance : float or Decimal
+        Sums of the plain balances (not of the totals, which count children twice): floats where the tables have
+        float64, else Decimals. A report that is made with either of them converts it.
     anchored : bool
         True if the starting balances were given, not summed from history: they then prove nothing.
     tag_ids : tuple of str
@@ -63,8 +79,8 @@ class CashFlowReport:
     lines: pd.DataFrame
     starting_balances: pd.DataFrame
     ending_balances: pd.DataFrame
-    starting_cash_balance: Decimal
-    ending_cash_balance: Decimal
+    starting_cash_balance: float | Decimal
+    ending_cash_balance: float | Decimal
     anchored: bool = False
     tag_ids: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
@@ -73,6 +89,11 @@ class CashFlowReport:
     origin: Literal["loaded", "recomputed"] | None = None
     totals_only: bool = False
     read_at: dt.datetime | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("starting_cash_balance", "ending_cash_balance"):
+            exact = self._exact_amount(name)
+            object.__setattr__(self, name, self._as_in_tables(exact, name))
 
     def checked(self) -> CashFlowReport:
         """Return the report if its four tables are valid; else raise FrameError."""
@@ -83,7 +104,7 @@ class CashFlowReport:
         return self
 
     def exact(self) -> CashFlowReport:
-        """Return the report with Arrow decimals in its tables, for calculations.
+        """Return the report with Arrow decimals in its tables, and Decimals, for calculations.
 
         Raises
         ------
@@ -100,6 +121,21 @@ class CashFlowReport:
             ending_balances=CashBalances.exact(self.ending_balances, scale=self.scale).frame,
         )
 
+    def exact_sums(self) -> CashSums:
+        """Return the cash balances and the net cash flow as Decimals, whatever the tables have.
+
+        Raises
+        ------
+        AmountError
+            A net cash flow is not a whole number of minor units.
+        """
+        flows = exact_amounts(self.ledgers["net_cash_flow"], self.scale, self.ledgers["ledger_id"])
+        return CashSums(
+            starting_cash_balance=self._exact_amount("starting_cash_balance"),
+            net_cash_flow=total(flows.column),
+            ending_cash_balance=self._exact_amount("ending_cash_balance"),
+        )
+
     @property
     def scale(self) -> int:
         """Fraction digits of the amounts."""
@@ -111,15 +147,14 @@ class CashFlowReport:
         return is_decimal(self.ledgers["net_cash_flow"].dtype)
 
     @property
-    def net_cash_flow(self) -> Decimal:
+    def net_cash_flow(self) -> float | Decimal:
         """Sum of the net cash flows of all ledgers, without their totals."""
-        return total(CashFlowLedgers.exact(self.ledgers).frame["net_cash_flow"])
+        return self._as_in_tables(self.exact_sums().net_cash_flow, "net_cash_flow")
 
     @property
-    def identity_gap(self) -> Decimal:
+    def identity_gap(self) -> float | Decimal:
         """Net cash flow minus the change of the cash balance; zero in a correct report without tags."""
-        with localcontext(EXACT):
-            return self.net_cash_flow - (self.ending_cash_balance - self.starting_cash_balance)
+        return self._as_in_tables(self.exact_sums().identity_gap, "identity_gap")
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -147,14 +182,14 @@ class CashFlowReport:
 
     def to_json(self) -> str:
         """JSON text of the report; amounts are strings."""
-        exact = self.exact()
+        exact, sums = self.exact(), self.exact_sums()
         return to_json_text(
             {
                 "start_date": self.period.start_date,
                 "end_date": self.period.end_date,
                 "time_zone": self.period.time_zone,
-                "starting_cash_balance": self.starting_cash_balance,
-                "ending_cash_balance": self.ending_cash_balance,
+                "starting_cash_balance": sums.starting_cash_balance,
+                "ending_cash_balance": sums.ending_cash_balance,
                 "tag_ids": self.tag_ids,
                 "anchored": self.anchored,
                 "partial": self.partial,
@@ -173,14 +208,32 @@ class CashFlowReport:
         tags = f"; only lines tagged {', '.join(self.tag_ids)}, balances are not filtered" if self.tag_ids else ""
         return f"Cash flow report, {self.period}{tags}"
 
+    def _exact_amount(self, name: str) -> Decimal:
+        """Exact amount of a field, which may hold a float."""
+        try:
+            return exact_amount(getattr(self, name), self.scale)
+        except AmountError as error:
+            msg = f"{name}: {error}"
+            raise AmountError(msg) from None
+
+    def _as_in_tables(self, amount: Decimal, name: str) -> float | Decimal:
+        """Amount in the form that the tables have."""
+        if self.as_decimals:
+            return amount
+        try:
+            return to_float(amount, self.scale)
+        except AmountError as error:
+            msg = f"{name}: {error}"
+            raise AmountError(msg) from None
+
     def _sums(self) -> list[tuple[str, Decimal]]:
+        """Titles and exact amounts of the three sums."""
+        sums = self.exact_sums()
+        anchored = " (anchored)" if self.anchored else ""
         return [
-            (
-                "starting cash balance (anchored)" if self.anchored else "starting cash balance",
-                self.starting_cash_balance,
-            ),
-            ("net cash flow", self.net_cash_flow),
-            ("ending cash balance", self.ending_cash_balance),
+            (f"starting cash balance{anchored}", sums.starting_cash_balance),
+            ("net cash flow", sums.net_cash_flow),
+            ("ending cash balance", sums.ending_cash_balance),
         ]
 
     def _repr_html_(self) -> str:

@@ -470,10 +470,10 @@ def _check_report_balances(reports: list[CashFlowReport]) -> _CheckResult:
 def _compare_balances(before: CashFlowReport, after: CashFlowReport) -> Iterator[dict[str, Any]]:
     """Balances that one report ended with and the next one does not start with."""
     where = f"between {before.period.end_date} and {after.period.start_date}"
-    if before.ending_cash_balance != after.starting_cash_balance:
+    if gap := after.exact_sums().starting_cash_balance - before.exact_sums().ending_cash_balance:
         yield {
             "problem": "the starting cash balance differs from the ending cash balance before",
-            "difference": after.starting_cash_balance - before.ending_cash_balance,
+            "difference": gap,
             "where": where,
         }
     ended = dict(zip(before.ending_balances["ledger_id"], before.ending_balances["cash_balance"], strict=True))

@@ -133,6 +133,23 @@ def parse_amount(value: object, scale: int = DEFAULT_SCALE) -> ParsedAmount:
     return ParsedAmount(amount or abs(amount), is_noisy)
 
 
+def exact_amount(value: float | Decimal, scale: int = DEFAULT_SCALE) -> Decimal:
+    """Exact amount of a Decimal, an int or a float, from which rounding noise is removed.
+
+    Raises
+    ------
+    AmountError
+        The value is not an amount of this scale.
+    """
+    if not isinstance(value, float):
+        return parse_amount(value, scale).amount
+    read = read_floats(np.array([value]), scale)
+    if read.wrong.any() or read.absent.any():
+        msg = f"{value!r} is not a whole number of minor units at scale {scale}, or too large for float64"
+        raise AmountError(msg)
+    return from_minor_units(int(read.units[0]), scale)
+
+
 def to_minor_units(amount: Decimal, scale: int = DEFAULT_SCALE) -> int:
     """Whole number of minor units (cents at scale 2) of an exact amount; any other amount is refused."""
     scaled = EXACT.scaleb(amount, check_scale(scale))

@@ -11,6 +11,7 @@ import pandas as pd
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow import recompute_cash_flow
+from accounting_analytics.cash_flow_report import CashSums
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.discovery import discover_ledgers
 from accounting_analytics.errors import IncompleteLoadError, InputError, PeriodError
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from accounting_analytics.periods import DateLike, ZoneLike
     from accounting_analytics.reconciliation import Reconciliation
 
-_AMOUNTS = ("starting_cash_balance", "net_cash_flow", "ending_cash_balance")
 _ANCHORED = (
     "Starting balances are those of the first month's report, rolled forward by the line entries; after a month that "
     "does not tie they are taken from the next report. Their agreement proves nothing: pass books_start, the first day "
@@ -165,7 +165,7 @@ class MonthlyReconciliation:
                 "ties": month.ties,
                 "differences": len(month.differences),
                 "not_compared": sum(one.not_compared for one in month.comparisons),
-                **{name: getattr(report, name) for name in _AMOUNTS},
+                **report.exact_sums()._asdict(),
                 "anchored": self.anchored,
                 "partial": month.partial,
             }
@@ -173,7 +173,7 @@ class MonthlyReconciliation:
         ]
 
     def _repr_html_(self) -> str:
-        rows = [row | {name: format_amount(row[name]) for name in _AMOUNTS} for row in self._rows()]
+        rows = [row | {name: format_amount(row[name]) for name in CashSums._fields} for row in self._rows()]
         hidden = ["anchored", *([] if self.partial else ["partial"])]  # the notes and the summary state them
         notes = "".join(f"<p>Note: {escape(note)}</p>" for note in self.notes)
         table = pd.DataFrame(rows).drop(columns=hidden).to_html(index=False, escape=True)

@@ -58,10 +58,11 @@ def running_balance(report: CashFlowReport) -> go.Figure:
     report = report.exact()
     days = [report.period.start_date + dt.timedelta(days=offset) for offset in range(report.period.days)]
     changes = sum_by_key(report.lines["amount"], local_dates(report), days)
+    sums = report.exact_sums()
     with localcontext(EXACT):
-        balances = list(itertools.accumulate(changes, initial=report.starting_cash_balance))[1:]
-    ending = format_amount(report.ending_cash_balance)
-    gap = [] if balances[-1] == report.ending_cash_balance else [f"the report ends at {ending}"]
+        balances = list(itertools.accumulate(changes, initial=sums.starting_cash_balance))[1:]
+    ending = format_amount(sums.ending_cash_balance)
+    gap = [] if balances[-1] == sums.ending_cash_balance else [f"the report ends at {ending}"]
     figure = new_figure(report, "Cash balance at the end of each day", *gap)
     figure.add_scatter(
         x=days,

@@ -57,8 +57,8 @@ def waterfall(report: CashFlowReport, *, largest: int = 10) -> go.Figure:
     if not isinstance(largest, int) or largest < 1:
         msg = f"largest must be a whole number of at least 1, not {largest!r}"
         raise InputError(msg)
-    steps = _steps(report, largest)
-    amounts = [report.starting_cash_balance, *(amount for _, amount in steps), report.ending_cash_balance]
+    steps, sums = _steps(report, largest), report.exact_sums()
+    amounts = [sums.starting_cash_balance, *(amount for _, amount in steps), sums.ending_cash_balance]
     labels = [
         f"Start {report.period.start_date}",
         *(ledger_label(name) for name, _ in steps),
@@ -102,8 +102,8 @@ def _steps(report: CashFlowReport, largest: int) -> list[tuple[str, Decimal]]:
     steps = sorted(zip(own["name"], own["net_cash_flow"], strict=True), key=lambda step: step[1], reverse=True)
     if len(others):
         steps.append((f"{len(others)} other ledgers", exact_sum(others["net_cash_flow"])))
-    if report.identity_gap:
-        steps.append(("Not explained by the flows", -report.identity_gap))
+    if gap := report.exact_sums().identity_gap:
+        steps.append(("Not explained by the flows", gap.copy_negate()))
     return steps
 
 

@@ -223,7 +223,8 @@ def _summary_lines(
     report: CashFlowReport, manifest: Manifest, page: Path, queue_size: int, seconds: float
 ) -> list[str]:
     days = f"--start-date {START_DATE} --end-date {END_DATE}"
-    starting, ending = format_amount(report.starting_cash_balance), format_amount(report.ending_cash_balance)
+    sums = report.exact_sums()
+    starting, ending = format_amount(sums.starting_cash_balance), format_amount(sums.ending_cash_balance)
     tables = ", ".join(f"{table} {rows:,} rows" for table, rows in manifest.tables.items())
     return [
         f"Cash went from {starting} to {ending}; {queue_size} transactions are uncategorized",

@@ -82,15 +82,16 @@ def check_identity(books: BooksSample) -> Finding:
     books.responses.report(books.period)
     reports = books.responses.reports()
     for report in reports:
-        if report.identity_gap:
-            change = report.ending_cash_balance - report.starting_cash_balance
+        sums = report.exact_sums()
+        if sums.identity_gap:
+            change = sums.ending_cash_balance - sums.starting_cash_balance
             return failed(
                 check,
-                f"report of {report.period}: all flows sum to {format_amount(report.net_cash_flow)}, but "
+                f"report of {report.period}: all flows sum to {format_amount(sums.net_cash_flow)}, but "
                 f"cash changed by {format_amount(change)}",
             )
         for side in ("starting", "ending"):
-            total: Decimal = getattr(report, f"{side}_cash_balance")
+            total: Decimal = getattr(sums, f"{side}_cash_balance")
             summed = sum_by_key(("", amount) for amount in getattr(report, f"{side}_balances")["cash_balance"])
             if total != summed.get("", _ZERO):
                 return failed(

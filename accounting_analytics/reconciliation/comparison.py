@@ -298,7 +298,7 @@ def _compare_cash_balances(reported: CashFlowReport, recomputed: CashFlowReport)
     compared = []
     for side, balances in (("starting", reported.starting_balances), ("ending", reported.ending_balances)):
         what = f"{side}_cash_balance"
-        amount, expected = getattr(reported, what), getattr(recomputed, what)
+        amount, expected = (getattr(report.exact_sums(), what) for report in (reported, recomputed))
         differences = []
         if amount != expected:
             own = amounts_by_ledger(balances, "cash_balance")
@@ -331,7 +331,7 @@ def _has_no_history(reported: CashFlowReport, recomputed: CashFlowReport) -> boo
 
 def _compare_identity(reported: CashFlowReport) -> _Compared:
     """Check the identity of the report itself: net cash flow is the change of the cash balance."""
-    gap = reported.net_cash_flow - (reported.ending_cash_balance - reported.starting_cash_balance)
+    gap = reported.exact_sums().identity_gap
     differences = []
     if gap:
         explanation = "the report is inconsistent: its net cash flows do not sum to the change of its cash balance"

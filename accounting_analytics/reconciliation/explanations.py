@@ -182,7 +182,7 @@ def find_opening_lines(
     They are missing from the report, and their sum is the difference between the two starting cash balances: either
     those of one entry, or all of that day. Empty where there are none.
     """
-    gap = reported.starting_cash_balance - recomputed.starting_cash_balance
+    gap = reported.exact_sums().starting_cash_balance - recomputed.exact_sums().starting_cash_balance
     if not gap:
         return frozenset()
     tz = zone(recomputed.period.time_zone)

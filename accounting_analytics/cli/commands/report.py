@@ -39,8 +39,9 @@ def _print_text(report: CashFlowReport) -> None:
     columns = ["name", "net_cash_flow", "total_net_cash_flow", "ledger_id"]
     title = f"Cash flow {report.period}"
     print_frame(report.ledgers, title=title, as_json=False, columns=columns, optional=["ledger_id"])
-    typer.echo(f"starting cash balance {format_amount(report.starting_cash_balance)}")
-    typer.echo(f"net cash flow         {format_amount(report.net_cash_flow)}")
-    typer.echo(f"ending cash balance   {format_amount(report.ending_cash_balance)}")
+    sums = report.exact_sums()
+    typer.echo(f"starting cash balance {format_amount(sums.starting_cash_balance)}")
+    typer.echo(f"net cash flow         {format_amount(sums.net_cash_flow)}")
+    typer.echo(f"ending cash balance   {format_amount(sums.ending_cash_balance)}")
     for note in report.notes:
         print_message(note)

@@ -1,0 +1,114 @@
+"""The single amounts of a report: what its tables have, so that they calculate together, and exact text."""
+
+import copy
+import json
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from accounting_analytics.cash_flow_report import CashFlowReport
+from accounting_analytics.errors import AmountError
+from accounting_analytics.periods import Period
+from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines
+
+SINGLE_AMOUNTS = ("starting_cash_balance", "net_cash_flow", "ending_cash_balance", "identity_gap")
+
+
+def make_report(starting, flows, *, scale=2, as_decimals=False, gap="0"):
+    """Return a report of one cash ledger and a ledger for each flow; `gap` is added to the ending balance."""
+    starting, flows = Decimal(starting), [Decimal(flow) for flow in flows]
+    ending = starting + sum(flows) + Decimal(gap)
+    names = [f"led_{number}" for number in range(len(flows))]
+    form = {"scale": scale, "as_decimals": as_decimals}
+
+    def balances(amount):
+        cells = {"ledger_id": ["bank"], "ledger_name": ["Bank"], "sort_code": ["1"]}
+        return CashBalances.from_columns(cells | {"cash_balance": [amount], "total_cash_balance": [amount]}, **form)
+
+    ledgers = {"ledger_id": names, "name": names, "net_cash_flow": flows, "total_net_cash_flow": flows}
+    return CashFlowReport(
+        period=Period.of("2025-05-01", "2025-05-31"),
+        ledgers=CashFlowLedgers.from_columns(ledgers, **form),
+        lines=CashFlowLines.without_rows(**form),
+        starting_balances=balances(starting),
+        ending_balances=balances(ending),
+        starting_cash_balance=starting,
+        ending_cash_balance=ending,
+    )
+
+
+def single_amounts(report):
+    """Return the single amounts of a report."""
+    return [getattr(report, name) for name in SINGLE_AMOUNTS]
+
+
+@pytest.mark.parametrize("as_decimals", [False, True], ids=["floats", "decimals"])
+def test_single_amounts_calculate_with_the_tables(as_decimals):
+    """They are floats beside float64 and Decimals beside Arrow decimals; copies have the same."""
+    report = make_report("1000.10", ["0.10", "-0.30"], as_decimals=as_decimals, gap="0.03")
+    amounts = [Decimal("1000.10"), Decimal("-0.20"), Decimal("999.93"), Decimal("-0.03")]
+    expected = amounts if as_decimals else list(map(float, amounts))
+    for one in (report, replace(report), copy.deepcopy(report)):
+        assert single_amounts(one) == expected
+        assert {type(amount) for amount in single_amounts(one)} == {Decimal if as_decimals else float}
+    rest = report.net_cash_flow - report.ledgers["net_cash_flow"].iloc[0]
+    assert round(rest, 2) == type(expected[0])("-0.3")
+
+
+def test_single_floats_calculate_with_columns():
+    """Shares and running balances are ordinary arithmetic of pandas."""
+    report = make_report("1000.10", ["0.10", "-0.30"])
+    flows = report.ledgers["net_cash_flow"]
+    assert np.allclose(flows / report.net_cash_flow, [-0.5, 1.5])
+    assert (report.starting_cash_balance + flows.cumsum()).round(2).tolist() == [1000.2, 999.9]
+
+
+@pytest.mark.parametrize("as_decimals", [False, True], ids=["floats", "decimals"])
+def test_exact_has_decimals(as_decimals):
+    """The exact report and its sums have Decimals of its scale, whatever the tables of the report are."""
+    report = make_report("9999999999999.98", ["0.10", "-0.30"], as_decimals=as_decimals)
+    expected = [Decimal("9999999999999.98"), Decimal("-0.20"), Decimal("9999999999999.78"), Decimal("0.00")]
+    assert single_amounts(report.exact()) == expected
+    assert [*report.exact_sums(), report.exact_sums().identity_gap] == expected
+    for amount in (*single_amounts(report.exact()), *report.exact_sums()):
+        assert (type(amount), amount.as_tuple().exponent) == (Decimal, -2)
+
+
+@pytest.mark.parametrize("as_decimals", [False, True], ids=["floats", "decimals"])
+@pytest.mark.parametrize("scale", [0, 2, 10])
+def test_text_has_all_digits_of_the_scale(scale, as_decimals):
+    """JSON, HTML and plain text are made from minor units: zeros at the end and the last of 15 digits are shown."""
+    unit = Decimal(1).scaleb(-scale)
+    largest, flow = (10**15 - 1) * unit, -10 * unit
+    report = make_report(largest, [flow], scale=scale, as_decimals=as_decimals)
+    shown = json.loads(report.to_json())
+    assert shown["starting_cash_balance"] == f"{largest:f}"
+    assert shown["ending_cash_balance"] == f"{largest + flow:f}"
+    for text in (report.summary(), report.explain(), report._repr_html_()):
+        for amount in (largest, flow, largest + flow):
+            assert f"{amount:,f}" in text
+
+
+def test_rounding_noise_is_removed_from_a_single_amount():
+    """A sum of floats is the amount that it stands for; a float between two cents is refused by its name."""
+    report = make_report("0", [])
+    assert replace(report, starting_cash_balance=0.1 + 0.2).starting_cash_balance == 0.3
+    for wrong in (0.305, float("nan"), float("inf"), 1e13):
+        with pytest.raises(AmountError, match=r"starting_cash_balance: .* is not a whole number of minor units"):
+            replace(report, starting_cash_balance=wrong)
+    with pytest.raises(AmountError, match=r"ending_cash_balance: amount 0\.305 does not fit 2 fraction digits"):
+        replace(report, ending_cash_balance=Decimal("0.305"))
+
+
+def test_a_sum_that_no_float_holds_is_named():
+    """Balances that fit floats may have a sum that does not: it is refused by name, and exact with decimals."""
+    largest = "9999999999999.99"
+    with pytest.raises(AmountError, match=r"ending_cash_balance: amount 10,000,000,000,000\.00 has too many digits"):
+        replace(make_report("0", []), ending_cash_balance=Decimal(10**13))
+    report = make_report("0", [largest, "0.01"], gap="-10000000000000")
+    with pytest.raises(AmountError, match=r"net_cash_flow: amount 10,000,000,000,000\.00 has too many digits"):
+        _ = report.net_cash_flow
+    assert "10,000,000,000,000.00" in report.summary()
+    assert report.exact().net_cash_flow == Decimal(10**13)
