@@ -82,6 +82,12 @@ def zone_of_frame(line_entries: Any, time_zone: ZoneLike | None) -> DayZone:  # 
     return DayZone(name, (f"No time zone was given, so the days are those of the load: {name}.", *notes))
 
 
+def read_instant(line_entries: Any) -> dt.datetime | None:  # noqa: ANN401 (any frame)
+    """Instant from which on the lines were read; None where nothing states it."""
+    text = (read_load_metadata(line_entries) or {}).get("read_at")
+    return dt.datetime.fromisoformat(text) if text else None
+
+
 def missing_reasons(line_entries: Any, period: Period, *, history: bool = True) -> tuple[str, ...]:  # noqa: ANN401 (any frame)
     """Reasons why lines of the period are certainly missing; empty where none is known.
 

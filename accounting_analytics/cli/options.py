@@ -102,6 +102,10 @@ ExportOutput = Annotated[Path, typer.Option("--output", help="Folder or file to 
 ReplaceMonths = Annotated[
     bool, typer.Option("--replace-months", help="Replace only these months of the export, and keep all others.")
 ]
+JournalOfChanges = Annotated[
+    Path | None,
+    typer.Option("--journal", help="Journal of an applied plan: the exported months that it changed are replaced too."),
+]
 Currency = Annotated[
     str | None,
     typer.Option(

@@ -15,7 +15,14 @@ import pyarrow.parquet as pq
 from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.control_totals import control_totals
-from accounting_analytics.exports.manifest import MANIFEST, ExportedFile, Manifest, file_sha256, require_files_of
+from accounting_analytics.exports.manifest import (
+    MANIFEST,
+    ExportedFile,
+    ExportedMonth,
+    Manifest,
+    file_sha256,
+    require_files_of,
+)
 from accounting_analytics.exports.star_schema.exported_books import name_of_month
 from accounting_analytics.exports.star_schema.merged_months import (
     days_not_exported,
@@ -32,10 +39,11 @@ from accounting_analytics.exports.star_schema.tables import (
     TABLES,
 )
 from accounting_analytics.messages import join_ids, shorten
-from accounting_analytics.periods import Period
+from accounting_analytics.periods import Period, local_date, zone
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    import datetime as dt
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
@@ -150,6 +158,9 @@ def replace_months(
         partial=pc.any(loads["is_partial"]).as_py(),
         verdict=_verdict_of_months(loads),
         notes=(*_notes_of_months(loads), *gaps, *days_not_exported(loads)),
+        months=tuple(
+            ExportedMonth.of(load["month"], load["read_at_utc"], load["proven_at_utc"]) for load in loads.to_pylist()
+        ),
     )
     return write_dataset(folder, star._replace(dimensions=merged), whole, previous, kept=kept)
 
@@ -182,6 +193,24 @@ def keep_settings(previous: Manifest, settings: Mapping[str, Any]) -> dict[str, 
     """
     require_same_settings(previous, **{name: value for name, value in settings.items() if value is not None})
     return {name: getattr(previous, name) for name in settings}
+
+
+def extend_to_changes(previous: Manifest, period: Period, instants: Iterable[dt.datetime]) -> tuple[Period, list[str]]:
+    """Extend a period to all exported months with changed entries; return it and these months.
+
+    Months between them are in the period too, because the period of a report has no gaps.
+
+    Raises
+    ------
+    InputError
+        The months of the export cannot be read.
+    """
+    tz = zone(previous.time_zone)
+    changed = {local_date(instant, tz).isoformat()[:7] for instant in instants}
+    loads = [row for row in read_table(previous, DIM_LOAD).to_pylist() if row["month"] in changed]
+    first = min([period.start_date, *(row["start_date"] for row in loads)])
+    last = max([period.end_date, *(row["end_date"] for row in loads)])
+    return Period(first, last, period.time_zone), sorted(row["month"] for row in loads)
 
 
 def period_with(previous: Manifest, period: Period) -> Period:

@@ -93,7 +93,7 @@ def export_excel(
         msg = "a workbook has no fiscal years; omit fiscal_year_start_month, or use the format parquet, duckdb or csv"
         raise InputError(msg)
     path = excel_path(output)
-    books, manifest = PreparedExport.of_frames(
+    books, manifest, _ = PreparedExport.of_frames(
         path.parent, line_entries, ledgers, report, currency=currency, fiscal_year_start_month=1
     )
     sheets = _sheets(books, manifest)

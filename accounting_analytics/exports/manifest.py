@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import html
 import json
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MANIFEST = "manifest.json"
-MANIFEST_VERSION = 3
+MANIFEST_VERSION = 4
 _MAX_CURRENCY = 30
 
 
@@ -66,6 +67,32 @@ class ExportedFile:
             return False
 
 
+@dataclass(frozen=True)
+class ExportedMonth:
+    """When the books of a month were read.
+
+    Parameters
+    ----------
+    month : str
+        The month, ``2026-01``.
+    read_at : str or None
+        Instant from which on its line entries were read, in UTC; None if their frame does not state it.
+    proven_at : str or None
+        When the report that they agree with was read; None if they differ, or the report does not state it.
+    """
+
+    month: str
+    read_at: str | None
+    proven_at: str | None
+
+    @classmethod
+    def of(cls, month: str, read_at: dt.datetime | None, proven_at: dt.datetime | None) -> Self:
+        """Describe a month with its instants as text."""
+        return cls(
+            month, *(None if one is None else one.astimezone(dt.UTC).isoformat() for one in (read_at, proven_at))
+        )
+
+
 @dataclass(frozen=True, repr=False)
 class Manifest:
     """Content of an export; ``manifest.json`` in the folder has the same fields.
@@ -90,6 +117,8 @@ class Manifest:
         All files but the manifest.
     notes : tuple of str
         Remarks for the reader.
+    months : tuple of ExportedMonth
+        When each month was read, and proven by a report.
     """
 
     folder: Path
@@ -103,6 +132,7 @@ class Manifest:
     verdict: str
     files: tuple[ExportedFile, ...]
     notes: tuple[str, ...] = ()
+    months: tuple[ExportedMonth, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what is not the name of a currency."""
@@ -124,7 +154,8 @@ class Manifest:
                 msg = f"{path} was written by another version of this package; export to a new folder"
                 raise InputError(msg)
             files = tuple(ExportedFile(**file) for file in content.pop("files"))
-            return cls(folder=folder, files=files, notes=tuple(content.pop("notes")), **content)
+            months = tuple(ExportedMonth(**month) for month in content.pop("months"))
+            return cls(folder=folder, files=files, notes=tuple(content.pop("notes")), months=months, **content)
         except OSError as error:
             msg = f"{path} cannot be read: {error.strerror}; name the folder of an export"
             raise InputError(msg) from error
@@ -147,13 +178,12 @@ class Manifest:
         return fit_terminal(self.explain())
 
     def summary(self) -> str:
-        """One line: where the export is, and what it contains."""
+        """One line: where the export is, what it contains, and from when on it may be older than the books."""
         prefix = "PARTIAL: " if self.partial else ""
         days = f"{self.start_date} to {self.end_date} ({self.time_zone})"
         rows = sum(file.rows for file in self.files)
-        return (
-            f"{prefix}Export in {self._location()}: {rows:,} rows in {len(self.tables)} tables, {days}. {self.verdict}"
-        )
+        content = f"{rows:,} rows in {len(self.tables)} tables, {days}. {self.verdict}"
+        return f"{prefix}Export in {self._location()}: {content}{self._age()}"
 
     def explain(self) -> str:
         """Plain text: the summary, the rows of each table, the notes."""
@@ -165,6 +195,18 @@ class Manifest:
         content: dict[str, Any] = {"format": MANIFEST_VERSION, **asdict(self)}
         del content["folder"]
         return to_json_text(content)
+
+    def _age(self) -> str:
+        """When the month was read that was read first; empty where the manifest does not list months."""
+        if not self.months:
+            return ""
+        oldest = min(self.months, key=lambda one: one.read_at or "")
+        if oldest.read_at is None:
+            return f" When {oldest.month} was read is not known."
+        read_at = f"{dt.datetime.fromisoformat(oldest.read_at):%Y-%m-%d %H:%M} UTC"
+        if len({one.read_at for one in self.months}) == 1:
+            return f" Read at {read_at}."
+        return f" The month read first is {oldest.month}, at {read_at}; what was changed since is not in it."
 
     def _location(self) -> Path:
         """Path of the file, if there is only one; else of the folder."""

@@ -7,23 +7,26 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from accounting_analytics.arguments import to_path
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports.manifest import Manifest
+from accounting_analytics.exports.manifest import ExportedMonth, Manifest
 from accounting_analytics.exports.star_schema.build import StarSchema
 from accounting_analytics.exports.star_schema.exported_books import ExportedBooks
 from accounting_analytics.exports.verdict import describe_agreement
 from accounting_analytics.messages import quote
 
 if TYPE_CHECKING:
+    import datetime as dt
+
     import pandas as pd
 
     from accounting_analytics.cash_flow_report import CashFlowReport
 
 
 class PreparedExport(NamedTuple):
-    """Validated books, and the manifest of their export without its files."""
+    """Validated books, the manifest of their export without its files, and when their report proved them."""
 
     books: ExportedBooks
     manifest: Manifest
+    proven_at: dt.datetime | None
 
     @classmethod
     def of_frames(
@@ -49,6 +52,8 @@ class PreparedExport(NamedTuple):
             msg = f"fiscal_year_start_month is {quote(fiscal_year_start_month)}; it is a month from 1 to 12"
             raise InputError(msg)
         books = ExportedBooks.from_frames(line_entries, ledgers, report)
+        verdict, is_proven = describe_agreement(books)
+        proven_at = books.report.read_at if is_proven else None
         manifest = Manifest(
             folder=Path(output),
             start_date=str(report.period.start_date),
@@ -58,11 +63,12 @@ class PreparedExport(NamedTuple):
             currency=currency,
             fiscal_year_start_month=fiscal_year_start_month,
             partial=books.is_partial,
-            verdict=describe_agreement(books),
+            verdict=verdict,
             files=(),
             notes=books.notes,
+            months=tuple(ExportedMonth.of(name, books.read_at, proven_at) for name in books.lines_by_month()),
         )
-        return cls(books, manifest)
+        return cls(books, manifest, proven_at)
 
     def star_schema(self) -> StarSchema:
         """Build balances and dimensions of the star schema.
@@ -75,6 +81,7 @@ class PreparedExport(NamedTuple):
         return StarSchema.from_books(
             self.books,
             verdict=self.manifest.verdict,
+            proven_at=self.proven_at,
             currency=self.manifest.currency,
             fiscal_year_start_month=self.manifest.fiscal_year_start_month,
         )

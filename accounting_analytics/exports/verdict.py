@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from accounting_analytics.reconciliation import Reconciliation
 
 
-def describe_agreement(books: ExportedBooks, least_lines: int = LINES_OF_A_BATCH) -> str:
+class Agreement(NamedTuple):
+    """Whether report and line entries agree, in words and as a fact."""
+
+    verdict: str
+    is_proven: bool
+
+
+def describe_agreement(books: ExportedBooks, least_lines: int = LINES_OF_A_BATCH) -> Agreement:
     """Recompute the report from the line entries, rolled forward from its starting balances, and compare the two.
 
     The text does not name the period, so that it is the same for a month of it that agrees as well. A few months are
@@ -33,8 +40,8 @@ def describe_agreement(books: ExportedBooks, least_lines: int = LINES_OF_A_BATCH
     try:
         result = _compare_in_batches(books, least_lines) or _compare(books)
     except AccountingAnalyticsError as error:
-        return f"Not compared: {error}"
-    return f"{result.verdict[0].upper()}{result.verdict[1:]}."
+        return Agreement(f"Not compared: {error}", is_proven=False)
+    return Agreement(f"{result.verdict[0].upper()}{result.verdict[1:]}.", result.ties)
 
 
 def _compare(books: ExportedBooks) -> Reconciliation:

@@ -103,7 +103,7 @@ def export(folder: Path, step: str, *, profile: bool) -> dict[str, float]:
     build, before, added = time.process_time() - began, memory.before, memory.added
     exported = ExportedBooks.from_frames(lines, ledgers, report)
     memory, began = PeakMemory(), time.process_time()
-    assert describe_agreement(exported) == manifest.verdict or step == "month"
+    assert describe_agreement(exported).verdict == manifest.verdict or step == "month"
     verdict = time.process_time() - began
     size = sum((manifest.folder / file.name).stat().st_size for file in manifest.files)
     rows = manifest.tables["fact_line_entry"]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from dataclasses import replace
 
 import duckdb
 import pytest
@@ -77,6 +78,9 @@ def pickled(frames, demo_company, tmp_path_factory):
         "line_entries": aa.load_line_entries(demo_company.client, frames["ledgers"]["id"], *days, time_zone=ZONE),
         "report": aa.load_cash_flow_report(demo_company.client, *days, time_zone=ZONE),
     }
+    # read at one time, so that the exports of both have the same files
+    march["line_entries"].attrs["load"] |= {"read_at": frames["line_entries"].attrs["load"]["read_at"]}
+    march["report"] = replace(march["report"], read_at=frames["report"].read_at)
     path = tmp_path_factory.mktemp("frames") / "frames.pickle"
     path.write_bytes(pickle.dumps((frames, march)))
     return path

@@ -1,6 +1,7 @@
 """The star schema as Parquet files: equal in every reader, linked where unchanged, replaced month by month."""
 
 import dataclasses
+import datetime as dt
 import hashlib
 import json
 from decimal import Decimal
@@ -36,6 +37,16 @@ def readers(folder):
 def digests(manifest):
     """Return the digest of each file."""
     return {file.name: file.sha256 for file in manifest.files}
+
+
+def without_loads(manifest):
+    """Return the digests of the files that do not state when the months were read."""
+    return {name: digest for name, digest in digests(manifest).items() if name != "dim_load.parquet"}
+
+
+def read_loads(out):
+    """Return the rows of ``dim_load`` by month."""
+    return {row["month"]: row for row in pq.read_table(out / "current" / "dim_load.parquet").to_pylist()}
 
 
 def test_every_reader_gets_the_same_exact_amounts(frames, tmp_path):
@@ -143,10 +154,77 @@ def test_months_are_replaced_one_by_one(frames, demo_company, tmp_path):
     merged = aa.export_parquet(tmp_path / "out", **march, replace_months=True)
     assert (merged.start_date, merged.end_date, merged.notes) == ("2025-01-01", "2025-03-31", ())
     assert merged.verdict == whole.verdict == "Reported and recomputed agree to the last digit."
-    assert digests(merged) == digests(whole)
+    assert without_loads(merged) == without_loads(whole)
     versions = tmp_path / "out" / "versions"
     name = "fact_line_entry/month=2025-01/fact_line_entry.parquet"
     assert (versions / "1" / name).samefile(versions / "2" / name)
+
+
+def test_months_state_when_they_were_read(frames, demo_company, tmp_path):
+    """Each month has the times of its own load and report; the summary has those of the month that was read first."""
+    earlier = of_months(frames, "2025-01-01", "2025-02-28", demo_company)
+    aa.export_parquet(tmp_path / "out", **earlier)
+    march = of_months(frames, "2025-03-01", "2025-03-31", demo_company)
+    merged = aa.export_parquet(tmp_path / "out", **march, replace_months=True)
+    loads, times = read_loads(tmp_path / "out"), {}
+    for month, books in (("2025-01", earlier), ("2025-02", earlier), ("2025-03", march)):
+        read_at = dt.datetime.fromisoformat(books["line_entries"].attrs["load"]["read_at"])
+        times[month] = (read_at, books["report"].read_at)
+        assert (loads[month]["read_at_utc"], loads[month]["proven_at_utc"]) == times[month]
+    assert [(one.month, one.read_at, one.proven_at) for one in merged.months] == [
+        (month, read_at.isoformat(), proven_at.isoformat()) for month, (read_at, proven_at) in times.items()
+    ]
+    oldest = f"The month read first is 2025-01, at {times['2025-01'][0]:%Y-%m-%d %H:%M} UTC; what was changed since"
+    assert oldest in merged.summary()
+    assert merged == aa.exports.Manifest.load(tmp_path / "out" / "current")
+
+
+def test_months_that_are_not_proven_state_no_time(frames, tmp_path):
+    """A report that differs proves nothing; of a frame without load metadata it is not known when it was read."""
+    lines = frames["line_entries"]
+    changed = lines.assign(signed_amount=-lines["signed_amount"], debit_credit=lines["debit_credit"].map(OPPOSITE))
+    manifest = aa.export_parquet(tmp_path / "out", **frames | {"line_entries": changed})
+    assert {row["proven_at_utc"] for row in read_loads(tmp_path / "out").values()} == {None}
+    assert {one.proven_at for one in manifest.months} == {None}
+    unknown = lines.copy()
+    unknown.attrs = {"scale": 2}
+    manifest = aa.export_parquet(tmp_path / "out", **frames | {"line_entries": unknown})
+    assert {row["read_at_utc"] for row in read_loads(tmp_path / "out").values()} == {None}
+    assert "When 2025-01 was read is not known." in manifest.summary()
+
+
+def test_replaced_months_have_the_dimensions_of_now(frames, demo_company, tmp_path):
+    """A ledger, tag or transaction that was renamed since has its new name and category; those not read now stay."""
+    aa.export_parquet(tmp_path / "out", **frames)
+    march = of_months(frames, "2025-03-01", "2025-03-31", demo_company)
+    lines, ledgers = march["line_entries"], march["ledgers"]
+    renamed = ledgers.assign(name=ledgers["name"].mask(ledgers["id"] == ledgers["id"].iloc[-1], "Renamed"))
+    own = lines[lines["transaction_id"].notna()].iloc[0]["transaction_id"]
+    described = lines["transaction_description"].mask(lines["transaction_id"] == own, "Described again")
+    tagged = lines.assign(
+        transaction_description=described,
+        tag_names=lines["tag_names"].where(lines["tag_ids"].fillna("") == "", lines["tag_ids"].str.upper()),
+    )
+    before = read_dimensions(tmp_path / "out")
+    aa.export_parquet(tmp_path / "out", **march | {"ledgers": renamed, "line_entries": tagged}, replace_months=True)
+    after = read_dimensions(tmp_path / "out")
+    assert after["dim_ledger"][ledgers["id"].iloc[-1]]["name"] == "Renamed"
+    assert after["dim_transaction"][own]["description"] == "Described again"
+    used = {tag for text in lines["tag_ids"].dropna() if text for tag in text.split("|")}
+    assert used
+    assert {tag: after["dim_tag"][tag]["tag_name"] for tag in used} == {tag: tag.upper() for tag in used}
+    kept = before["dim_transaction"].keys() - set(lines["transaction_id"].dropna())
+    assert len(kept) > 10
+    assert all(after["dim_transaction"][one] == before["dim_transaction"][one] for one in kept)
+
+
+def read_dimensions(out):
+    """Return the rows of the merged dimensions by key."""
+    keys = {"dim_ledger": "ledger_id", "dim_transaction": "transaction_id", "dim_tag": "tag_id"}
+    return {
+        name: {row[key]: row for row in pq.read_table(out / "current" / f"{name}.parquet").to_pylist()}
+        for name, key in keys.items()
+    }
 
 
 def test_months_that_do_not_fit_are_refused(frames, demo_company, tmp_path):

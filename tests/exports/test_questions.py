@@ -190,7 +190,10 @@ def test_cash_flow_by_tag_is_the_report_of_a_tag(frames, demo_company, tmp_path)
 
 
 def test_cash_flow_by_merchant(answers):
-    """Each merchant has the cash flow of the entries whose transaction on the account is with it."""
+    """Each merchant has what moved the account, without what an entry keeps back, such as the taxes of a net pay.
+
+    The payments of a merchant are the journal entries whose transaction on the account is with it.
+    """
     own = answers.lines.dropna(subset="transaction_id").sort_values(["datetime", "id"])
     described = dict(zip(own["transaction_id"], merchants(own["transaction_description"].fillna("")), strict=True))
     of_account = {
@@ -199,14 +202,30 @@ def test_cash_flow_by_merchant(answers):
             own["journal_entry_id"], own["ledger_name"], own["transaction_id"], strict=True
         )
     }
-    amounts = defaultdict(list)
+    legs, entries = defaultdict(Decimal), {}
     for flow in answers.flows():
-        transaction = of_account.get((flow["journal_entry_id"], flow["cash_flow_ledger_name"]))
-        amounts[described.get(transaction) or flow["journal_entry_description"]].append(flow["amount"])
+        leg = (flow["journal_entry_id"], flow["cash_flow_ledger_name"])
+        entries[leg] = described.get(of_account.get(leg)) or flow["journal_entry_description"]
+        legs[leg] += flow["amount"]
+    amounts = defaultdict(list)
+    for leg, amount in legs.items():
+        amounts[entries[leg]].append(amount)
     rows = answers("cash_flow_by_merchant")
     assert len(rows) > 10
-    found = {row["merchant"]: (row["cash_flow_lines"], row["inflow"], row["outflow"]) for row in rows}
+    found = {row["merchant"]: (row["payments"], row["inflow"], row["outflow"]) for row in rows}
     assert found == {merchant: in_and_out(listed) for merchant, listed in amounts.items()}
+    assert all(row["inflow"] + row["outflow"] == row["net_cash_flow"] for row in rows)
+    assert len(legs) < len(answers.flows())
+
+
+def test_taxes_withheld_are_not_paid_to_the_payee(frames, tmp_path):
+    """The demo's payroll pays wages less taxes: the outflow is what left the account."""
+    answers = Answers(frames, tmp_path / "out")
+    pay = answers.lines[answers.lines["journal_entry_description"] == "Payroll"]
+    on_account = pay[pay["ledger_id"].isin(answers.ledgers.index[answers.ledgers["report_cash_flow"]])]
+    assert len(pay) > 2 * len(on_account) > 0
+    (row,) = [row for row in answers("cash_flow_by_merchant") if row["outflow"] == on_account["signed_amount"].sum()]
+    assert (row["payments"], row["inflow"]) == (len(on_account), NOTHING)
 
 
 def test_month_over_month(answers):

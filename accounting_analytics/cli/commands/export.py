@@ -18,6 +18,7 @@ from accounting_analytics.cli.options import (
     ExportFormat,
     ExportOutput,
     FiscalYearStartMonth,
+    JournalOfChanges,
     Parents,
     Profile,
     ReplaceMonths,
@@ -25,8 +26,9 @@ from accounting_analytics.cli.options import (
     TimeZone,
     UseDemo,
 )
+from accounting_analytics.cli.output import print_message
 from accounting_analytics.cli.service_connection import connect_service
-from accounting_analytics.errors import IncompleteLoadError
+from accounting_analytics.errors import IncompleteLoadError, InputError
 
 
 def export(
@@ -40,6 +42,7 @@ def export(
     profile: Profile = None,
     currency: Currency = None,
     fiscal_year_start_month: FiscalYearStartMonth = None,
+    journal: JournalOfChanges = None,
     *,
     replace_months: ReplaceMonths = False,
     dry_run: DryRun = False,
@@ -54,13 +57,19 @@ def export(
     Facts are line entries, cash flow lines, transfers between own accounts, and balances of every day and month;
     dimensions are ledgers, days, transactions, tags and loads. A folder has the export in DIR/current, and is replaced
     in one step; `verify-export DIR` checks it. With --replace-months (Parquet) only the months of the period are loaded
-    and written; all others stay as they are, and days are counted in the time zone of the export.
+    and written; all others stay as they are, and days are counted in the time zone of the export. With --journal the
+    period is extended to every exported month that the applied plan changed.
     """
     from accounting_analytics.exports import Manifest, VersionFolder, check_output, find_export
-    from accounting_analytics.exports.dataset import keep_settings, period_with
+    from accounting_analytics.exports.dataset import extend_to_changes, keep_settings, period_with
     from accounting_analytics.exports.manifest import require_currency
+    from accounting_analytics.messages import join_ids
     from accounting_analytics.periods import Period
+    from accounting_analytics.recategorization.apply_journal import read_sent_changes
 
+    if journal is not None and not replace_months:
+        msg = "--journal names months to replace, so it needs --replace-months; nothing was loaded"
+        raise InputError(msg)
     export_to = find_export(export_format)
     check_output(export_format, output)  # before the load, not after it
     require_currency(currency)
@@ -72,10 +81,15 @@ def export(
     zone_of_export = time_zone if earlier is None else time_zone or earlier.time_zone
     with connect_service(profile, zone_of_export, use_demo=use_demo) as (client, zone):
         period = Period.of(start_date, end_date, zone)
+        if journal is not None and earlier is not None:
+            changes, _ = read_sent_changes(journal, instance_id=client.instance_id)
+            period, months = extend_to_changes(earlier, period, [change.datetime for change in changes])
+            days = f"{period.start_date} to {period.end_date} are loaded and replaced"
+            print_message(f"{journal} changed {join_ids(months) or 'no exported month'}, so {days}")
         options = LoadOptions(checkpoint, dry_run, as_json, allow_partial, parents)
         discovered = period if earlier is None else period_with(earlier, period)
         ledgers, lines = load_books(client, period.start_date, period, options, report_count=1, discovered=discovered)
-        reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=period.time_zone)
+        reported = aa.load_cash_flow_report(client, period.start_date, period.end_date, time_zone=period.time_zone)
     manifest = export_to(
         output,
         line_entries=lines,

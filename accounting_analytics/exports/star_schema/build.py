@@ -22,6 +22,7 @@ from accounting_analytics.exports.star_schema.dimensions import (
 from accounting_analytics.exports.star_schema.exported_books import LINES_OF_A_BATCH, name_of_month
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterator
 
     from accounting_analytics.exports.star_schema.exported_books import ExportedBooks
@@ -49,9 +50,15 @@ class StarSchema(NamedTuple):
 
     @classmethod
     def from_books(
-        cls, books: ExportedBooks, *, verdict: str, currency: str | None = None, fiscal_year_start_month: int = 1
+        cls,
+        books: ExportedBooks,
+        *,
+        verdict: str,
+        proven_at: dt.datetime | None = None,
+        currency: str | None = None,
+        fiscal_year_start_month: int = 1,
     ) -> Self:
-        """Build balances and dimensions.
+        """Build balances and dimensions; `proven_at` is when the report was read that the lines agree with.
 
         Raises
         ------
@@ -67,7 +74,7 @@ class StarSchema(NamedTuple):
             "dim_date": date_dimension(books.period, fiscal_year_start_month),
             "dim_transaction": transaction_dimension(books),
             "dim_tag": tag_dimension(books),
-            "dim_load": load_dimension(books, currency=currency, verdict=verdict),
+            "dim_load": load_dimension(books, currency=currency, verdict=verdict, proven_at=proven_at),
         }
         return cls(books, balances, dimensions)
 

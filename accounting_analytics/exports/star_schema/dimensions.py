@@ -99,6 +99,7 @@ def _transactions(books: ExportedBooks, last_day: dt.date) -> pa.Table:
         "description": lines[described],
         "merchant": merchants(lines[described].to_pandas().fillna("")),
         "account_name": lines["ledger_id"].to_pandas().map(names),
+        "is_cash": pc.is_in(lines["ledger_id"], value_set=pa.array(books.cash_ledger_ids, lines["ledger_id"].type)),
         "transaction_amount": amount,
         "direction": pc.if_else(pc.greater_equal(amount, pa.scalar(0, amount.type)), "inflow", "outflow"),
         "is_uncategorized": pc.is_in(lines["journal_entry_id"], value_set=entries.combine_chunks()),
@@ -130,7 +131,9 @@ def line_entry_tags(books: ExportedBooks) -> pa.Table:
     )
 
 
-def load_dimension(books: ExportedBooks, *, currency: str | None, verdict: str) -> pa.Table:
+def load_dimension(
+    books: ExportedBooks, *, currency: str | None, verdict: str, proven_at: dt.datetime | None
+) -> pa.Table:
     """``dim_load``: a row for each calendar month of the period, also for one without lines."""
     counts = books.lines_by_month()
     months = list(counts)
@@ -144,8 +147,10 @@ def load_dimension(books: ExportedBooks, *, currency: str | None, verdict: str) 
         "time_zone": books.period.time_zone,
         "currency": currency,
         "scale": books.scale,
+        "read_at_utc": books.read_at,
         "is_partial": books.is_partial,
         "verdict": verdict,
+        "proven_at_utc": proven_at,
         "notes": " ".join(books.notes) or None,
         "package_version": __version__,
     }

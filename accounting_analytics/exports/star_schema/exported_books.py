@@ -12,12 +12,13 @@ import pyarrow.compute as pc
 from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow_report import CashFlowReport, require_report
 from accounting_analytics.errors import FrameError, InputError
-from accounting_analytics.load_metadata import missing_reasons
+from accounting_analytics.load_metadata import missing_reasons, read_instant
 from accounting_analytics.messages import join_ids
 from accounting_analytics.periods import Period, zone
 from accounting_analytics.schemas import Ledgers, LineEntries
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterator
     from typing import Any
 
@@ -38,12 +39,15 @@ class ExportedBooks(NamedTuple):
         Exact.
     missing : tuple of str
         Reasons why lines of the period are missing.
+    read_at : datetime or None
+        When the lines were read; None if the frame does not state it.
     """
 
     lines: pa.Table
     ledgers: pd.DataFrame
     report: CashFlowReport
     missing: tuple[str, ...]
+    read_at: dt.datetime | None
 
     @classmethod
     def from_frames(cls, line_entries: pd.DataFrame, ledgers: pd.DataFrame, report: CashFlowReport) -> Self:
@@ -71,6 +75,7 @@ class ExportedBooks(NamedTuple):
             ledgers=Ledgers.checked(ledgers),
             report=report.exact(),
             missing=missing_reasons(line_entries, report.period),
+            read_at=read_instant(line_entries),
         )
 
     def in_batches(self, least_lines: int = LINES_OF_A_BATCH) -> Iterator[Self]:

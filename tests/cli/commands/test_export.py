@@ -4,7 +4,8 @@ import json
 
 import pyarrow.parquet as pq
 
-from accounting_analytics.exports import verify_export
+import accounting_analytics as aa
+from accounting_analytics.exports import Manifest, verify_export
 from accounting_analytics.exports.export_lock import export_lock
 
 DAYS = ("--start-date", "2025-02-01", "--end-date", "2025-03-31")
@@ -51,6 +52,36 @@ def test_settings_of_replaced_months(run, assert_refused, demo_company):
     elsewhere = {"ACCOUNTING_ANALYTICS_BASE_URL": "http://127.0.0.1:9", "ACCOUNTING_ANALYTICS_TIME_ZONE": "UTC"}
     part = run("export", "--start-date", "2025-03-02", *MARCH[2:], "--output", "out", **environment | elsewhere)
     assert_refused(part, 2, "2025-03 is exported from 2025-03-01 to 2025-03-31; replacing it with 2025-03-02")
+
+
+def test_months_of_a_journal_are_replaced(run, assert_refused, tmp_path):
+    """After a recategorization of two months, replacing the one with the journal replaces the other too."""
+    with aa.demo() as company:
+        environment, days = company.environment(), ("2025-01-01", "2025-03-31")
+        whole = ("export", "--start-date", days[0], "--end-date", days[1], *NEW_YORK, "--output")
+        assert run(*whole, "out", **environment).returncode == 0
+        ledgers = aa.discover_ledgers(company.client, *days, time_zone=NEW_YORK[1])
+        lines = aa.load_line_entries(company.client, ledgers["id"], *days, time_zone=NEW_YORK[1])
+        queue = aa.uncategorized_queue(lines, ledgers)
+        months = queue["datetime"].dt.tz_convert(NEW_YORK[1]).dt.strftime("%Y-%m")
+        changed = [queue.loc[months == month, "transaction_id"].iloc[0] for month in ("2025-01", "2025-03")]
+        category = ledgers.loc[ledgers["name"] == "Packaging", "id"].iloc[0]
+        decided = aa.decide(queue, dict.fromkeys(changed, category), ledgers)
+        plan = aa.plan_recategorization(decided, ledgers=ledgers)
+        aa.apply_plan(company.client, plan, journal=tmp_path / "journal", confirm=True)
+
+        alone = run("export", *MARCH[:4], "--output", "march", "--journal", "journal", **environment)
+        assert_refused(alone, 2, "--journal names months to replace, so it needs --replace-months")
+        journal = ("--journal", "journal")
+        replaced = run("export", *MARCH, "--output", "out", *journal, **environment)
+        assert replaced.returncode == 0, replaced.stderr
+        named = "journal changed 2025-01, 2025-03, so 2025-01-01 to 2025-03-31 are loaded and replaced"
+        assert named in replaced.stderr
+        assert run(*whole, "whole", **environment).returncode == 0
+    digests = [
+        {file.name: file.sha256 for file in Manifest.load(tmp_path / out / "current").files} for out in ("out", "whole")
+    ]
+    assert {name for name in digests[1] if digests[0][name] != digests[1][name]} == {"dim_load.parquet"}
 
 
 def test_two_exports_at_once(run, assert_refused, demo_company, tmp_path):

@@ -6,6 +6,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+import accounting_analytics as aa
 from accounting_analytics.errors import FrameError
 from accounting_analytics.exports.star_schema.build import StarSchema
 from accounting_analytics.exports.star_schema.exported_books import ExportedBooks
@@ -144,6 +145,16 @@ def test_transactions_state_their_merchant(database):
         where description like 'SHELL OIL%' group by all""",
     )
     assert found == ("SHELL OIL", True, True)
+
+
+def test_transactions_of_cash_are_marked(database, frames):
+    """Transactions of accounts that report cash flow are what moved the cash; the others are invoices and loans."""
+    lines, ledgers = aa.schemas.LineEntries.exact(frames["line_entries"]).frame, frames["ledgers"]
+    of_cash = lines["ledger_id"].isin(ledgers.loc[ledgers["report_cash_flow"], "id"])
+    own = lines["transaction_id"].notna()
+    sums = dict(rows(database, "select is_cash, sum(transaction_amount) from dim_transaction group by all"))
+    assert sums[True] == lines.loc[of_cash & own, "signed_amount"].sum()
+    assert sums[False] == lines.loc[~of_cash & own, "signed_amount"].sum() != 0
 
 
 def test_tags_have_names_and_groups(database):
