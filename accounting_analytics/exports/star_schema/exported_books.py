@@ -74,7 +74,7 @@ class ExportedBooks(NamedTuple):
             lines=_within(with_dates(lines.replace_schema_metadata(None), report.period), report.period),
             ledgers=Ledgers.checked(ledgers),
             report=report.exact(),
-            missing=missing_reasons(line_entries, report.period),
+            missing=missing_reasons(line_entries, report.period, history=False),
             read_at=read_instant(line_entries),
         )
 
