@@ -180,6 +180,12 @@ UndoneJournal = Annotated[
     Path,
     typer.Argument(metavar="JOURNAL", help="Journal of the run to undo; it is only read.", show_default=False),
 ]
+IncompleteJournal = Annotated[
+    bool,
+    typer.Option(
+        "--incomplete", help="Undo what the journal has, although its run was interrupted or its end is missing."
+    ),
+]
 UndoJournal = Annotated[Path, typer.Option("--journal", help="New journal, of the undo; written before each change.")]
 ModifiedBy = Annotated[str | None, typer.Option("--modified-by", help="Your name, for the audit log.")]
 AllowIrreversible = Annotated[

@@ -93,7 +93,7 @@ def print_run(
         print_message(f"dry run, nothing was sent: {summarize(run.outcomes)}; {following}")
         return
     if not run.options.use_demo and (run.outcomes["outcome"] == "done").any():
-        _print_undo(run.options)
+        _print_undo(run.options, incomplete=False)
     require_planned_change(change, run.outcomes)
     require_done(run.outcomes)
 
@@ -106,13 +106,13 @@ def _hint_at_journal(options: RunOptions) -> Iterator[None]:
     except KeyboardInterrupt:
         if options.confirm and options.journal.exists() and not options.use_demo:
             print_message(f"the journal {options.journal} records what is done: run the same command again to resume")
-            _print_undo(options)
+            _print_undo(options, incomplete=True)
         raise
 
 
-def _print_undo(options: RunOptions) -> None:
+def _print_undo(options: RunOptions, *, incomplete: bool) -> None:
     journal = options.journal.with_name(f"undo-{options.journal.name}")
-    following = command_line("undo", options.journal, journal=journal, profile=options.profile)
+    following = command_line("undo", options.journal, journal=journal, profile=options.profile, incomplete=incomplete)
     print_message(f"to take back what this run changed: {following}")
 
 

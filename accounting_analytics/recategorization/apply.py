@@ -9,7 +9,7 @@ sending a change again that the books do not show changes a transaction at most 
 from __future__ import annotations
 
 import datetime as dt
-from collections import defaultdict
+from collections import Counter, defaultdict
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -155,6 +155,7 @@ def apply_plan(
         for batch in _batches(items):
             run.apply_batch(batch)
             bar.update(len(batch))
+        run.end()
     return outcomes_frame(items, run.outcomes)
 
 
@@ -233,6 +234,13 @@ class _Run:
                 self.outcomes[item] = self._known(
                     item, Outcome("not_done", f"not sent: {self._stopped or self._failure}")
                 )
+
+    def end(self) -> None:
+        """Record that the run was not interrupted, with the number of changes sent and of items of each outcome."""
+        sent = sum(item in self._journal.attempts for item in self.outcomes)
+        counts = Counter(outcome.outcome for outcome in self.outcomes.values())
+        self._journal.append("end", sent=sent, outcomes=counts)
+        self._journal.sync()
 
     def _apply_batch(self, batch: Sequence[PlanItem]) -> None:
         try:

@@ -1,13 +1,19 @@
 """Journal of applying a plan: each change before it is sent, its response, and its outcome.
 
 A file of JSON lines that is only appended to. The first line names the plan and the instance; a ``resumed`` line
-starts every further run. An ``intent`` is on disk before its change is sent and states the previous categories, and
-the name of the one that is replaced, so that the journal and the books are enough to resume or undo a run.
+starts every further run, and an ``end`` line with counts ends a run that was not interrupted. An ``intent`` is on disk
+before its change is sent and states the previous categories, and the name of the one that is replaced, so that the
+journal and the books are enough to resume or undo a run.
+
+Each line has a hash of itself and of the line before, so a line that was edited, and lines that were removed before
+others, are found. This protects from accidents, not from someone who computes the hashes again. Lines that a crash
+truncated have no valid JSON and are skipped: the line after them continues the hashes of the line before.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import json
 import os
 from contextlib import contextmanager
@@ -28,11 +34,19 @@ if TYPE_CHECKING:
 
     from accounting_analytics.recategorization.plan import PlanItem
 
-_FORMAT = 1
+_FORMAT = 2
+_FORMATS = frozenset({1, _FORMAT})
+"""Formats that can be read; the first has no hashes and no end line."""
+_PRIVATE_MODE = 0o600
+_HASH_LENGTH = 16
 _HEADER_STARTS = b'{"event": "plan"'
 _DONE = IN_BOOKS | {"answer"}
 _REFUSED = frozenset({"refused", "not_done"})
 _NEEDED_FOR_UNDO = ("journal_entry_id", "datetime", "before")
+_NOT_CERTAIN = (
+    "so it is not certain which changes are done; restore the file from a copy, or choose a new file: changes that the "
+    "books already show are not sent again"
+)
 _SETTLING_TIME = dt.timedelta(seconds=60)
 """How long after an attempt a change may still be carried out, whatever the response was."""
 
@@ -52,6 +66,19 @@ class SentChange(NamedTuple):
     datetime: dt.datetime
     before: frozenset[str]
     category_name: str | None
+
+
+class JournalContent(NamedTuple):
+    """The events of a journal, and how it ends.
+
+    `last_hash` is that of the last event. `is_hashed` is whether its line states it, which lines of earlier versions do
+    not. `is_truncated` is whether the last line has no end.
+    """
+
+    events: tuple[dict[str, Any], ...] = ()
+    last_hash: str = ""
+    is_hashed: bool = True
+    is_truncated: bool = False
 
 
 class Attempts:
@@ -97,6 +124,14 @@ class Attempts:
         return any(read_at - time < _SETTLING_TIME for time in self._times.get(_item_identity(item), ()))
 
 
+class SentChanges(NamedTuple):
+    """Changes that the runs of a journal sent, their attempts, and a sentence about what the journal may lack."""
+
+    changes: list[SentChange]
+    attempts: Attempts
+    note: str | None
+
+
 class ApplyJournal:
     """A journal that is open for one run.
 
@@ -106,8 +141,8 @@ class ApplyJournal:
         Unbuffered and open for appending.
     path : Path
         Its path, for messages.
-    events : sequence of dict
-        Events of earlier runs.
+    earlier : JournalContent
+        What earlier runs wrote.
 
     Attributes
     ----------
@@ -117,10 +152,13 @@ class ApplyJournal:
         Those of earlier runs and of this one.
     """
 
-    def __init__(self, file: IO[bytes], path: Path, events: Sequence[Mapping[str, Any]] = ()) -> None:
+    def __init__(self, file: IO[bytes], path: Path, earlier: JournalContent | None = None) -> None:
+        earlier = earlier or JournalContent()
         self._file = file
-        self.earlier_attempts = Attempts(events)
-        self.attempts = Attempts(events)
+        self._hash = earlier.last_hash
+        self._separator = b"\n" if earlier.is_truncated else b""
+        self.earlier_attempts = Attempts(earlier.events)
+        self.attempts = Attempts(earlier.events)
         self.path = path
 
     def append(self, event: str, item: PlanItem | None = None, **fields: Any) -> None:  # noqa: ANN401 (any JSON value)
@@ -133,7 +171,10 @@ class ApplyJournal:
         """
         identity = {} if item is None else dict(zip(IDENTITY, _item_identity(item), strict=True))
         content = {"event": event, "at": dt.datetime.now(dt.UTC).isoformat(), **identity, **fields}
-        remaining = memoryview(json.dumps(content).encode() + b"\n")
+        self._hash = hash_event(content, self._hash)
+        line = json.dumps(content | {"hash": self._hash}).encode()
+        remaining = memoryview(self._separator + line + b"\n")
+        self._separator = b""
         self.attempts.add(content)
         try:
             while remaining:
@@ -166,14 +207,11 @@ def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: 
     """
     file = to_path(path, "journal")
     with _lock(file):
-        content = _read_content(file)
-        events = _parse_events(content, file)
-        _require_header(events, file, plan_id=plan_id, instance_id=instance_id)
+        earlier = _parse(_read_content(file), file)
+        _require_header(earlier.events, file, plan_id=plan_id, instance_id=instance_id)
         with _open_for_append(file) as opened:
-            journal = ApplyJournal(opened, file, events)
-            if content and not content.endswith(b"\n"):
-                opened.write(b"\n")  # a crash truncated the last line; end it
-            if events:
+            journal = ApplyJournal(opened, file, earlier)
+            if earlier.events:
                 journal.append("resumed")
             else:
                 journal.append("plan", format=_FORMAT, plan_id=plan_id, instance_id=instance_id, base_url=base_url)
@@ -206,12 +244,12 @@ def read_earlier_attempts(path: str | Path, plan_id: str, *, instance_id: str) -
         The file is not a journal, or belongs to another plan or instance.
     """
     file = to_path(path, "journal")
-    events = _parse_events(_read_content(file), file)
+    events = _parse(_read_content(file), file).events
     _require_header(events, file, plan_id=plan_id, instance_id=instance_id)
     return Attempts(events)
 
 
-def read_sent_changes(path: str | Path, *, instance_id: str) -> tuple[list[SentChange], Attempts]:
+def read_sent_changes(path: str | Path, *, instance_id: str, incomplete: bool) -> SentChanges:
     """Read the changes that all runs with a journal sent, in the order in which they were first sent.
 
     A change that was sent several times is listed once; one that the service refused each time is not listed.
@@ -219,21 +257,42 @@ def read_sent_changes(path: str | Path, *, instance_id: str) -> tuple[list[SentC
     Raises
     ------
     PlanError
-        The file does not exist, is not a journal, belongs to another instance, a run uses it, or it does not state the
-        previous categories.
+        The file does not exist, is not a journal, belongs to another instance, a run uses it, it has no end line and
+        `incomplete` is False, or it does not state the previous categories.
     """
     file = to_path(path, "journal")
     if not _read_content(file):
         msg = f"the journal {file} does not exist or is empty; pass the journal of the run that is to be undone"
         raise PlanError(msg)
     with _lock(file):
-        content = _read_content(file)
-    events = _parse_events(content, file)
-    _require_header(events, file, instance_id=instance_id)
-    attempts = Attempts(events)
-    intents = {_event_identity(event): event for event in events if event["event"] == "intent"}
+        journal = _parse(_read_content(file), file)
+    _require_header(journal.events, file, instance_id=instance_id)
+    note = _completeness_note(journal)
+    if journal.is_hashed and note and not incomplete:
+        msg = (
+            f"the journal {file} has no end line: its run was interrupted, or the end of the file is missing, so it "
+            "may lack changes. Nothing was sent: run it again with this journal to complete it, or undo the changes "
+            "that it has with incomplete=True (--incomplete)"
+        )
+        raise PlanError(msg)
+    attempts = Attempts(journal.events)
+    intents = {_event_identity(event): event for event in journal.events if event["event"] == "intent"}
     changes = [_sent_change(intent, file) for identity, intent in intents.items() if identity is not None]
-    return [change for change in changes if change in attempts], attempts
+    return SentChanges([change for change in changes if change in attempts], attempts, note)
+
+
+def hash_event(event: Mapping[str, Any], previous: str) -> str:
+    """Hash of an event and of the one before it."""
+    return hashlib.sha256(f"{previous}{json.dumps(event)}".encode()).hexdigest()[:_HASH_LENGTH]
+
+
+def _completeness_note(journal: JournalContent) -> str | None:
+    """Sentence about what a journal may lack; None if its last run ended."""
+    if not journal.is_hashed:
+        return "The journal is of an earlier version, which does not show whether lines of it are missing."
+    if journal.events and journal.events[-1]["event"] == "end":
+        return None
+    return "The journal has no end line: changes that it lacks are not undone."
 
 
 @contextmanager
@@ -266,33 +325,54 @@ def _read_content(file: Path) -> bytes:
 @contextmanager
 def _open_for_append(file: Path) -> Iterator[IO[bytes]]:
     try:
-        opened = file.open("ab", buffering=0)
+        descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _PRIVATE_MODE)
     except OSError as error:
         msg = f"the journal {file} cannot be written: {error.strerror}"
         raise PlanError(msg) from error
-    with opened:
+    with open(descriptor, "ab", buffering=0) as opened:  # noqa: PTH123 (a descriptor)
         yield opened
 
 
-def _parse_events(content: bytes, file: Path) -> list[dict[str, Any]]:
-    """Parse the events; only lines truncated by a crash may be invalid: the last one, or one before a resumption."""
+def _parse(content: bytes, file: Path) -> JournalContent:
+    """Parse the events and check their hashes; only lines truncated by a crash may be invalid."""
     lines = content.split(b"\n")
-    events = [_parse_event(line) for line in lines]
-    known = [event for event in events if event is not None]
-    if not known:
-        if content.strip() and not _HEADER_STARTS.startswith(content.strip()[: len(_HEADER_STARTS)]):
-            msg = f"{file} is not a journal of a run; name its journal, or a new file for a first run"
-            raise PlanError(msg)
-        return []  # new, or truncated before any change was sent
-    for number, (line, event) in enumerate(zip(lines, events, strict=True), start=1):
-        following = events[number] if number < len(events) else {"event": "resumed"}
-        if line.strip() and event is None and (following is None or following["event"] not in {"resumed", "plan"}):
-            msg = (
-                f"{file}, line {number} cannot be read, so it is not certain which changes are done; choose a new "
-                "file: changes that the books already show are not sent again"
-            )
-            raise PlanError(msg)
-    return known
+    parsed = [_parse_event(line) for line in lines]
+    if not any(parsed) and content.strip() and not _HEADER_STARTS.startswith(content.strip()[: len(_HEADER_STARTS)]):
+        msg = f"{file} is not a journal of a run; name its journal, or a new file for a first run"
+        raise PlanError(msg)
+    events: list[dict[str, Any]] = []
+    last_hash, is_hashed = "", True
+    invalid: list[int] = []  # lines since the last event
+    for number, (line, event) in enumerate(zip(lines, parsed, strict=True), start=1):
+        if event is None:
+            invalid += [number] if line.strip() else []
+            continue
+        if not events:
+            is_hashed = _format(event, file) == _FORMAT
+        stated, last_hash = event.pop("hash", None), hash_event(event, last_hash)
+        if stated is None and (is_hashed or not _may_follow(event, invalid)):
+            raise _damaged(file, number, invalid)
+        if stated is not None and stated != last_hash:
+            raise _damaged(file, number, invalid)
+        events.append(event)
+        is_hashed, invalid = stated is not None, []
+    if events and invalid and (not lines[-1] or not (is_hashed or len(invalid) == 1)):
+        raise _damaged(file, invalid[0], invalid)
+    return JournalContent(tuple(events), last_hash, is_hashed=is_hashed, is_truncated=bool(lines[-1]))
+
+
+def _may_follow(event: Mapping[str, Any], invalid: Sequence[int]) -> bool:
+    """Whether an event without a hash may follow invalid lines: a crash truncates one, before a resumption."""
+    return not invalid or (len(invalid) == 1 and event["event"] in {"resumed", "plan"})
+
+
+def _damaged(file: Path, number: int, invalid: Sequence[int]) -> PlanError:
+    """Error that names the first line that is damaged."""
+    if invalid:
+        return PlanError(f"{file}, line {invalid[0]} cannot be read, {_NOT_CERTAIN}")
+    return PlanError(
+        f"{file}, line {number} was edited, or lines before it were removed: its hash is another one, {_NOT_CERTAIN}"
+    )
 
 
 def _parse_event(line: bytes) -> dict[str, Any] | None:
@@ -303,14 +383,20 @@ def _parse_event(line: bytes) -> dict[str, Any] | None:
     return event if isinstance(event, dict) and isinstance(event.get("event"), str) else None
 
 
+def _format(header: Mapping[str, Any], file: Path) -> int:
+    """Format of a journal; an unknown one is refused."""
+    stated = header.get("format")
+    if header["event"] != "plan" or not isinstance(stated, int) or stated not in _FORMATS:
+        msg = f"{file} is not a journal that this version can resume or undo; choose a new file"
+        raise PlanError(msg)
+    return stated
+
+
 def _require_header(events: Sequence[Mapping[str, Any]], file: Path, *, instance_id: str, plan_id: str = "") -> None:
-    """Refuse a journal of another format, instance or, where it is given, plan."""
+    """Refuse a journal of another instance or, where it is given, plan."""
     if not events:
         return
     header = events[0]
-    if header["event"] != "plan" or header.get("format") != _FORMAT:
-        msg = f"{file} is not a journal that this version can resume or undo; choose a new file"
-        raise PlanError(msg)
     if plan_id not in {"", header.get("plan_id")}:
         msg = (
             f"the journal {file} belongs to another plan ({header.get('plan_id')}), not to {plan_id}; name the journal "

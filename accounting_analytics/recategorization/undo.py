@@ -88,7 +88,7 @@ class UndoPlan(Plan):
         return self._left_out.copy()
 
 
-def undo_plan(client: LedgerClient, journal: str | Path) -> UndoPlan:
+def undo_plan(client: LedgerClient, journal: str | Path, *, incomplete: bool = False) -> UndoPlan:
     """Plan the inverse of a run from its journal; nothing is sent.
 
     :func:`apply_plan` applies the result, with a journal of its own and with the same guards, so a change that another
@@ -101,25 +101,30 @@ def undo_plan(client: LedgerClient, journal: str | Path) -> UndoPlan:
         The service.
     journal : path
         The journal of the run, of any day. It is only read.
+    incomplete : bool
+        Also undo a run that was interrupted, or whose journal lost its end: what the journal has.
 
     Returns
     -------
     UndoPlan
         A plan with one item for each change of the run, also for those that are undone already.
         :attr:`~UndoPlan.left_out` lists the changes that are left out: transactions that another user has changed
-        since, and parts of a split that were joined, which cannot be restored. ``notes`` counts them.
+        since, and parts of a split that were joined, which cannot be restored. ``notes`` counts them, and states what
+        the journal may lack.
 
     Raises
     ------
     InputError
         An argument is of another type.
     PlanError
-        The journal cannot be read, is of another instance, lacks what undoing needs, or a run uses it.
+        The journal cannot be read, was edited, has no end line and `incomplete` is False, is of another instance, lacks
+        what undoing needs, or a run uses it.
     ServiceError
         The books cannot be read.
     """
     require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
-    changes, attempts = read_sent_changes(journal, instance_id=client.instance_id)
+    require_type(incomplete, bool, "incomplete", "pass True to undo what the journal of an interrupted run has")
+    changes, attempts, note = read_sent_changes(journal, instance_id=client.instance_id, incomplete=incomplete)
     run = _Run(changes, attempts, dt.datetime.now(dt.UTC))
     lines = read_transactions(client, changes)
     left_out = run.left_out(lines)
@@ -130,7 +135,7 @@ def undo_plan(client: LedgerClient, journal: str | Path) -> UndoPlan:
         _to_frame(rows, client),
         instance_id=client.instance_id,
         left_out=_left_out_frame(left_out),
-        notes=[*_left_out_notes(left_out, len(changes)), *_name_notes(undone, names)],
+        notes=[*([note] if note else []), *_left_out_notes(left_out, len(changes)), *_name_notes(undone, names)],
     )
 
 

@@ -1,6 +1,7 @@
 """A small company with uncategorized transactions on a real service, and a transport that injects faults."""
 
 import datetime as dt
+import json
 import random
 import sqlite3
 from decimal import Decimal
@@ -10,6 +11,7 @@ import httpx
 import pytest
 
 import accounting_analytics as aa
+from accounting_analytics.recategorization.apply_journal import hash_event
 from accounting_analytics.schemas import PlanItems
 from accounting_analytics.service.auth.access_tokens import issue_token
 from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTransaction
@@ -36,8 +38,8 @@ class Faulty(httpx.BaseTransport):
     ----------
     on_put : function of (count, request) to fault, optional
         ``None``, ``"lost before"``, ``"lost after"``, ``"late"`` (504, and the request is carried out by
-        `carry_out_late`), ``"killed"``, a function to call before the request goes on, or the status of a response
-        that replaces the request.
+        `carry_out_late`), ``"killed"``, ``"killed after"`` (the request is carried out), a function to call before the
+        request goes on, or the status of a response that replaces the request.
     on_get : the same for GET requests, optional
     """
 
@@ -62,7 +64,9 @@ class Faulty(httpx.BaseTransport):
         if fault == "late":
             self._late.append(request)
             return httpx.Response(504, json={"message": "no answer in time"})
-        if fault == "killed":
+        if fault == "killed after":
+            self._real.handle_request(request).close()
+        if fault in {"killed", "killed after"}:
             raise KeyboardInterrupt
         if isinstance(fault, int):
             return httpx.Response(fault, json={"message": "no"}, headers={"retry-after": "0.01"})
@@ -253,6 +257,22 @@ def items_plan(instance_id, *items, as_decimals=False):
     return aa.Plan(PlanItems.from_columns(columns, as_decimals=as_decimals), instance_id=instance_id)
 
 
+def rewrite(journal, change):
+    """Replace the events of a journal by what a function returns for each, None for none, as a run had written them."""
+    last, lines = "", []
+    for line in journal.read_text().splitlines():
+        event = change({name: value for name, value in json.loads(line).items() if name != "hash"})
+        if event is not None:
+            last = hash_event(event, last)
+            lines.append(f"{json.dumps(event | {'hash': last})}\n")
+    journal.write_text("".join(lines))
+
+
+def a_minute_ago(event):
+    """Return an event of a journal as if it had happened a minute earlier."""
+    return event | {"at": (dt.datetime.fromisoformat(event["at"]) - dt.timedelta(seconds=60)).isoformat()}
+
+
 def outcomes(frame):
     """Return the outcome of each transaction."""
     return dict(zip(frame["transaction_id"], frame["outcome"], strict=True))
@@ -265,6 +285,8 @@ def build():
         item=item,
         plan=items_plan,
         outcomes=outcomes,
+        rewrite=rewrite,
+        a_minute_ago=a_minute_ago,
         Faulty=Faulty,
         only=only,
         at_random=at_random,

@@ -118,6 +118,122 @@ def test_damage_in_the_middle_is_refused(tmp_path, item):
         pass
 
 
+@pytest.fixture
+def written(books, plan, tmp_path):
+    """Return the journal of a run that completed, and the plan of it."""
+    aa.apply_plan(books.client, plan, journal=tmp_path / "written", confirm=True)
+    return tmp_path / "written"
+
+
+def test_run_that_ends_says_so(books, build, plan, written):
+    """The last line of a run has counts; a run that is killed has none, and the one that resumes it has one."""
+    end = events(written)[-1]
+    assert (end["event"], end["sent"], end["outcomes"]) == ("end", 4, {"done": 4})
+    aa.apply_plan(books.client, plan, journal=written, confirm=True)
+    assert [(event["sent"], event["outcomes"]) for event in events(written) if event["event"] == "end"] == [
+        (4, {"done": 4}), (4, {"already_done": 4}),
+    ]  # fmt: skip
+    killed = written.with_name("killed")
+    undo = aa.undo_plan(books.client, written)
+    with books.connected(build.Faulty(on_put=build.only(2, "killed"))) as client, pytest.raises(KeyboardInterrupt):
+        aa.apply_plan(client, undo, journal=killed, confirm=True)
+    assert [event["event"] for event in events(killed)] == ["plan", "intent", "answer", "intent"]
+
+
+def damaged_copies(lines):
+    """Return the content of journals that were edited, with the first line that shows it, and that may be removed."""
+    for number in range(len(lines)):
+        yield [*lines[:number], lines[number].replace(b'"2026', b'"2025', 1), *lines[number + 1 :]], number
+        yield [*lines[:number], lines[number].replace(b'{"event"', b'{"even"', 1), *lines[number + 1 :]], number
+        if number < len(lines) - 1:
+            yield [*lines[:number], *lines[number + 1 :]], number
+            yield [*lines[:number], lines[number + 1], lines[number], *lines[number + 2 :]], number
+        yield [*lines[: number + 1], *lines[number:]], number + 1
+        without_hash = lines[number].rpartition(b', "hash"')[0] + b"}\n"
+        yield [*lines[:number], without_hash, *lines[number + 1 :]], number
+
+
+def test_every_edit_is_found(books, plan, written):
+    """A line that was changed, removed, moved, repeated or lost its hash is named; nothing is sent."""
+    made = len(books.audit())
+    content = written.read_bytes()
+    lines = content.splitlines(keepends=True)
+    for number, (copy, first) in enumerate(damaged_copies(lines)):
+        path = written.with_name(f"damaged-{number}")
+        path.write_bytes(b"".join(copy))
+        use = [
+            lambda path=path: aa.undo_plan(books.client, path, incomplete=True),
+            lambda path=path: aa.verify_plan(books.client, plan, journal=path),
+            lambda path=path: aa.apply_plan(books.client, plan, journal=path, confirm=True),
+        ]
+        with pytest.raises(PlanError) as caught:
+            use[number % 3]()
+        assert f", line {first + 1} " in str(caught.value) or (first == 0 and "not a journal" in str(caught.value))
+        assert path.read_bytes() == b"".join(copy)
+    assert len(books.audit()) == made
+    moved = content.replace(books.outflow.encode(), books.rent.encode())
+    written.write_bytes(moved)
+    with pytest.raises(PlanError, match="line 2 was edited, or lines before it were removed: its hash is another one"):
+        aa.undo_plan(books.client, written)
+
+
+def test_cut_journal_is_like_that_of_a_killed_run(books, plan, written):
+    """Cut at any place, a journal resumes, and is verified, and says what it lacks when it is undone."""
+    content = written.read_bytes()
+    for size in [*range(0, len(content) - 1, 211), len(content) - 2]:
+        path = written.with_name(f"cut-{size}")
+        path.write_bytes(content[:size])
+        if size > 200:
+            assert set(aa.verify_plan(books.client, plan, journal=path)["outcome"]) == {"done"}
+            with pytest.raises(PlanError, match="has no end line"):
+                aa.undo_plan(books.client, path)
+        resumed = aa.apply_plan(books.client, plan, journal=path, confirm=True)
+        assert set(resumed["outcome"]) == {"already_done"}
+        aa.undo_plan(books.client, path)
+    assert len(books.audit()) == len(plan)
+
+
+def test_crashes_while_a_run_is_resumed(tmp_path, item):
+    """Any number of truncated lines, also of the line that resumes, is skipped; a later line continues the hashes."""
+    path = tmp_path / "journal"
+    with open_journal(path, "p", **SERVICE) as journal:
+        journal.append("answer", item)
+    for number in range(3):
+        with path.open("ab") as file:
+            file.write(b'\n{"event": "resu' * number)
+        with open_journal(path, "p", **SERVICE) as journal:
+            assert journal.earlier_attempts.has_done(item)
+    assert path.read_bytes().count(b'{"event": "resu\n') == 3
+
+
+def test_journal_of_an_earlier_version_is_resumed(books, plan, written):
+    """A journal without hashes is read and resumed; the lines of the new run protect those before it."""
+    old = [{name: value for name, value in event.items() if name != "hash"} for event in events(written)[:-1]]
+    old[0]["format"] = 1
+    written.write_text("".join(f"{json.dumps(event)}\n" for event in old))
+    undo = aa.undo_plan(books.client, written)
+    assert len(undo) == len(plan)
+    assert undo.notes == ("The journal is of an earlier version, which does not show whether lines of it are missing.",)
+    assert set(aa.verify_plan(books.client, plan, journal=written)["outcome"]) == {"done"}
+    assert set(aa.apply_plan(books.client, plan, journal=written, confirm=True)["outcome"]) == {"already_done"}
+    assert aa.undo_plan(books.client, written).notes == ()
+    lines = written.read_text().splitlines(keepends=True)
+    written.write_text("".join([*lines[:2], *lines[3:]]))
+    with pytest.raises(PlanError, match=f"line {len(old)} was edited, or lines before it were removed"):
+        aa.undo_plan(books.client, written)
+
+
+def test_only_the_owner_may_read_a_journal_and_a_plan(books, plan, written):
+    """A journal and a plan file are private, whatever the umask; the mode of an existing journal stays."""
+    plan.save(written.with_name("plan.csv"))
+    plan.save(written.with_name("plan.xlsx"))
+    for name in ("written", "plan.csv", "plan.xlsx"):
+        assert written.with_name(name).stat().st_mode & 0o777 == 0o600, name
+    written.chmod(0o640)
+    aa.apply_plan(books.client, plan, journal=written, confirm=True)
+    assert written.stat().st_mode & 0o777 == 0o640
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -6,6 +6,7 @@ import functools
 import json
 import random
 
+import httpx
 import pytest
 
 import accounting_analytics as aa
@@ -40,10 +41,25 @@ def move(books, transaction_id, category, updated):
     )
 
 
-def rewrite(journal, change):
-    """Replace the events of a journal by what a function returns for each."""
-    events = [change(json.loads(line)) for line in journal.read_text().splitlines()]
-    journal.write_text("".join(f"{json.dumps(event)}\n" for event in events))
+class AddingCategory(httpx.BaseTransport):
+    """The real transport, with one more category of one transaction in every listing."""
+
+    def __init__(self, transaction_id, ledger_id):
+        self._real = httpx.HTTPTransport()
+        self._transaction_id, self._ledger_id = transaction_id, ledger_id
+
+    def handle_request(self, request):
+        """Return the response of the service with the category added."""
+        response = self._real.handle_request(request)
+        content = json.loads(response.read())
+        for record in content.get("records", []):
+            if record.get("transaction_id") == self._transaction_id:
+                record["opposing_ledger_ids"].append(self._ledger_id)
+        return httpx.Response(response.status_code, json=content)
+
+    def close(self):
+        """Close the real transport."""
+        self._real.close()
 
 
 @pytest.fixture
@@ -106,6 +122,15 @@ def test_changes_by_other_users_stay(books, build, applied, tmp_path):
     assert {row["transaction_id"] for row in books.audit() if row["modified_by"] == "us"} == {"txn_2"}
 
 
+def test_category_that_another_user_added(books, build, applied):
+    """A transaction that another user split since, so that it has one more category, is not changed."""
+    with books.connected(AddingCategory("txn_0", books.rent)) as client:
+        undo = aa.undo_plan(client, applied)
+    assert build.outcomes(undo.left_out) == {"txn_0": "changed_elsewhere"}
+    assert books.rent in undo.left_out["reason"].iloc[0]
+    assert "txn_0" not in set(undo.frame["transaction_id"])
+
+
 def test_a_split_that_another_user_joined_stays(books, build, applied):
     """Where another user joined the changed part with another part, the undo would move both: it is left out."""
     move(books, "txn_split", books.rent, books.meals)
@@ -138,7 +163,7 @@ def test_parts_with_one_new_category(books, build, tmp_path, carried_out):
     with books.connected(transport) as client:
         aa.apply_plan(client, both, journal=tmp_path / "journal", confirm=True, allow_irreversible=True)
     past = (dt.datetime.now(dt.UTC) - dt.timedelta(hours=1)).isoformat()
-    rewrite(tmp_path / "journal", lambda event: event | {"at": past})
+    build.rewrite(tmp_path / "journal", lambda event: event | {"at": past})
     undo = aa.undo_plan(books.client, tmp_path / "journal")
     if carried_out == 1:
         assert len(undo) == 1
@@ -176,7 +201,9 @@ def test_interrupted_undo_is_resumed(books, build, applied, tmp_path):
     again = aa.undo_plan(books.client, applied)
     assert again.plan_id == undo.plan_id
     outcomes = aa.apply_plan(books.client, again, journal=tmp_path / "undo.journal", confirm=True)
-    assert sorted(outcomes["outcome"]) == ["already_done", "already_done", "done", "done"]
+    assert sorted(outcomes["outcome"]) == ["already_done", "already_done", "done", "unknown"]  # one was under way
+    outcomes = aa.apply_plan(books.client, again, journal=tmp_path / "other.journal", confirm=True)
+    assert sorted(outcomes["outcome"]) == ["already_done", "already_done", "already_done", "done"]
 
 
 def test_undo_of_a_change_whose_response_was_not_recorded(books, build, many, tmp_path):
@@ -189,10 +216,7 @@ def test_undo_of_a_change_whose_response_was_not_recorded(books, build, many, tm
     transport = build.Faulty(on_put=lambda *_: "lost after", on_get=lambda *_: killed if transport.puts else None)
     with books.connected(transport) as client, pytest.raises(KeyboardInterrupt):
         aa.apply_plan(client, plan, journal=journal, confirm=True)
-    lines = journal.read_text().splitlines(keepends=True)
-    journal.write_text(
-        "".join(line for line in lines if '"event": "unknown"' not in line)
-    )  # killed before the response
+    build.rewrite(journal, lambda event: None if event["event"] == "unknown" else event)  # killed before the response
     resumed = aa.apply_plan(books.client, plan, journal=journal, confirm=True)
     assert resumed["outcome"].tolist() == ["already_done"]
     undo = aa.undo_plan(books.client, journal)
@@ -213,7 +237,7 @@ def test_refused_changes_have_nothing_to_undo(books, build, plan, tmp_path):
     assert len(undo.left_out) == 0
 
 
-def test_journal_of_an_earlier_version(books, many, tmp_path):
+def test_journal_of_an_earlier_version(books, build, many, tmp_path):
     """Without the name of the previous category its id stands in; without the categories the journal is refused."""
     plan, journal = many(2), tmp_path / "journal"
     aa.apply_plan(books.client, plan, journal=journal, confirm=True)
@@ -222,18 +246,43 @@ def test_journal_of_an_earlier_version(books, many, tmp_path):
     move(books, "txn_split", books.outflow, books.software)  # no line shows the name any more
     named = aa.undo_plan(books.client, journal)
     assert (set(named.frame["updated_category_ledger_name"]), named.notes) == ({"Uncategorized Cash Outflow"}, ())
-    rewrite(journal, lambda event: {name: value for name, value in event.items() if name != "category_name"})
+    build.rewrite(journal, lambda event: {name: value for name, value in event.items() if name != "category_name"})
     unnamed = aa.undo_plan(books.client, journal)
     assert set(unnamed.frame["updated_category_ledger_name"]) == {books.outflow}
     assert "names of 1 previous category" in unnamed.notes[0]
     outcomes = aa.apply_plan(books.client, unnamed, journal=tmp_path / "undo.journal", confirm=True)
     assert set(outcomes["outcome"]) == {"done"}
-    rewrite(journal, lambda event: {name: value for name, value in event.items() if name != "before"})
+    build.rewrite(journal, lambda event: {name: value for name, value in event.items() if name != "before"})
     with pytest.raises(PlanError, match="lacks before for transaction txn_1"):
         aa.undo_plan(books.client, journal)
 
 
-def test_unusable_journals(books, applied, tmp_path):
+def test_journal_without_its_end(books, applied):
+    """A journal that was cut at the end of a line is undone only where that is asked for, and the plan says so."""
+    lines = applied.read_text().splitlines(keepends=True)
+    applied.write_text("".join(lines[:7]))
+    with pytest.raises(PlanError, match=r"has no end line: .*incomplete=True \(--incomplete\)"):
+        aa.undo_plan(books.client, applied)
+    undo = aa.undo_plan(books.client, applied, incomplete=True)
+    assert 0 < len(undo) < 4
+    assert undo.notes == ("The journal has no end line: changes that it lacks are not undone.",)
+    with pytest.raises(aa.errors.InputError, match="incomplete is of type str"):
+        aa.undo_plan(books.client, applied, incomplete="False")
+
+
+def test_interrupted_run_can_be_undone(books, build, plan, tmp_path):
+    """The changes of a killed run are undone where that is asked for; once it is resumed, without."""
+    journal = tmp_path / "journal"
+    with books.connected(build.Faulty(on_put=build.only(3, "killed"))) as client, pytest.raises(KeyboardInterrupt):
+        aa.apply_plan(client, plan, journal=journal, confirm=True)
+    with pytest.raises(PlanError, match="has no end line"):
+        aa.undo_plan(books.client, journal)
+    assert len(aa.undo_plan(books.client, journal, incomplete=True)) == 2
+    aa.apply_plan(books.client, plan, journal=journal, confirm=True)
+    assert len(aa.undo_plan(books.client, journal)) == 3
+
+
+def test_unusable_journals(books, build, applied, tmp_path):
     """A missing journal, one of another instance and one that a run uses are refused."""
     with pytest.raises(PlanError, match="does not exist or is empty; pass the journal of the run"):
         aa.undo_plan(books.client, tmp_path / "nowhere")
@@ -245,13 +294,16 @@ def test_unusable_journals(books, applied, tmp_path):
         pytest.raises(PlanError, match="another run uses the journal"),
     ):
         aa.undo_plan(books.client, applied)
-    rewrite(applied, lambda event: event | ({"instance_id": "x"} if event["event"] == "plan" else {}))
+    build.rewrite(applied, lambda event: event | ({"instance_id": "x"} if event["event"] == "plan" else {}))
     with pytest.raises(PlanError, match="belongs to instance 'x'"):
         aa.undo_plan(books.client, applied)
 
 
 def apply_with_faults(books, build, chance, make_plan, journal):
-    """Apply a plan in runs that are killed anywhere, with a fifth of the responses lost, until one completes."""
+    """Apply a plan in runs that are killed anywhere, with a fifth of the responses lost, until one completes.
+
+    What a run leaves alone as unknown is sent with a further journal.
+    """
     choices = ["lost before", "lost after", "killed", *[None] * 12]
     for _ in range(200):
         transport = build.Faulty(
@@ -264,6 +316,7 @@ def apply_with_faults(books, build, chance, make_plan, journal):
             continue
         if frame["outcome"].isin(["done", "already_done", "changed_elsewhere"]).all():
             return frame
+        journal = journal.with_name(f"{journal.name}-more")
     pytest.fail("the run never completed")
 
 
@@ -276,6 +329,7 @@ def test_undo_under_faults(books, build, many, tmp_path, soak_count):
         before, changes = snapshot(books), len(books.audit())
         journal = tmp_path / f"run-{seed}"
         apply_with_faults(books, build, chance, lambda _client: plan, journal)
+        build.rewrite(journal, build.a_minute_ago)
         theirs = chance.sample(sorted(plan.frame["transaction_id"]), 2)
         for one in theirs:
             move(books, one, books.meals, books.rent)

@@ -9,6 +9,7 @@ from accounting_analytics.cli.options import (
     AllRows,
     AsJson,
     Confirm,
+    IncompleteJournal,
     ModifiedBy,
     Profile,
     RowLimit,
@@ -39,6 +40,7 @@ def undo(
     *,
     all_rows: AllRows = False,
     confirm: Confirm = False,
+    incomplete: IncompleteJournal = False,
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
@@ -50,7 +52,7 @@ def undo(
     """
     rows = None if all_rows else limit
     with connect_service(profile, use_demo=use_demo) as (client, zone):
-        planned = aa.undo_plan(client, run)
+        planned = aa.undo_plan(client, run, incomplete=incomplete)
         left_out = planned.left_out
         for note in planned.notes:
             print_message(note)
