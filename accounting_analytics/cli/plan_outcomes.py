@@ -26,7 +26,11 @@ _COLUMNS = {
 }
 _ADVICE = (
     ({"unknown"}, "verify with --journal shows after 60 seconds whether unknown items were carried out"),
-    ({"unknown", "not_done"}, "it is safe to apply the rest again with the same journal"),
+    (
+        {"unknown"},
+        "applying again with the same journal leaves unknown items that were sent alone, a new journal does not",
+    ),
+    ({"not_done"}, "it is safe to apply the rest again with the same journal"),
     ({"refused"}, "applying again leaves refused items as they are: see the reasons"),
     ({"changed_elsewhere"}, "applying again does not change items that were changed elsewhere, a new plan does"),
 )

@@ -4,6 +4,9 @@ A lost response does not show whether the change was made, so every outcome is d
 the books do not show may still be carried out for a minute, so its outcome is unknown until then. Each change
 is sent with the category it replaces, so a change made by another user in the meantime is never overwritten, and
 sending a change again that the books do not show changes a transaction at most once.
+
+A change that an earlier run sent, and that the books do not show, was not carried out, or was carried out and changed
+back since: the books cannot tell these apart. It is left alone and reported as unknown.
 """
 
 from __future__ import annotations
@@ -64,10 +67,16 @@ _AFTER_DONE = {
     ),
     "unknown": Outcome("already_done"),
 }
+_LEFT_ALONE = Outcome(
+    "unknown",
+    "an earlier run with this journal sent it, and the books show the previous category: it was not carried out, or "
+    "it was changed back since; it is left alone, and a run with a new journal sends it again",
+)
 _BATCH_SIZE = 100
 _MAX_ATTEMPTS = 3
 _RATE_LIMITED = "the service is limiting the request rate"
-_SENT_AGAIN = "sent again: an earlier run with this journal sent it, and the books did not show the change"
+_SENT_AGAIN = "sent again: a response was lost, and the books did not show the change"
+_NOT_SHOWN = "the service confirmed the change, but the books do not show it"
 _MAX_LOST = 10
 """A batch stops after this many lost changes in a row; if none of the batch is done by then, the run stops."""
 
@@ -85,7 +94,8 @@ def apply_plan(
     """Apply a plan; without ``confirm=True`` this is a dry run that sends nothing.
 
     Changes are sent in batches ordered by account and day. The categories of each batch are read before and after it
-    is sent; a change that was lost and is not in the books is sent again, a few times.
+    is sent; a change whose response was lost, and that is not in the books some seconds later, is sent again, a few
+    times.
 
     Parameters
     ----------
@@ -94,9 +104,10 @@ def apply_plan(
     plan : Plan
         What to change.
     journal : path
-        File that records each change before it is sent. The same journal resumes an interrupted run: changes that are
-        done are not sent again, and changes that were reverted are left alone. A dry run reads it, and does not write
-        it.
+        File that records each change before it is sent. The same journal resumes an interrupted run: no change that an
+        earlier run sent is sent again. One that is done, and was changed back since, is left alone; so is one whose
+        response was lost and that the books do not show, because it may have been changed back too. A dry run reads the
+        journal, and does not write it. A journal that was edited, or that lacks lines, is refused.
     confirm : bool
         Change the books.
     modified_by : str, optional
@@ -114,9 +125,10 @@ def apply_plan(
         ``already_done``, ``changed_elsewhere`` (by another user; left alone), ``refused`` (by the service, or not sent
         because the new category does not exist or has another name than in the plan, or because the change joins parts
         of a split), ``not_done`` (not sent because the run stopped, or refused by the rate limit or by a service
-        whose disk is full), ``unknown`` (the response was lost and the books do not show
-        the change, which may still be carried out, or cannot be read). :func:`verify_plan` with the same journal, a
-        minute later, knows whether an unknown item is done.
+        whose disk is full), ``unknown`` (the response was lost and the books do not show the change, which may still
+        be carried out, or cannot be read; or the service confirmed it and the books do not show it).
+        :func:`verify_plan` with the same journal, a minute later, knows whether an unknown item is done; a run with a
+        new journal sends it again.
 
     Raises
     ------
@@ -214,6 +226,7 @@ class _Run:
         self._stopped: str | None = None
         self._failure = _RATE_LIMITED
         self._lost: set[PlanItem] = set()
+        self._sent_again: set[PlanItem] = set()
         self._pending: set[PlanItem] = set()
         self._read_at: dict[PlanItem, dt.datetime] = {}
         self._categories: dict[tuple[str, str], frozenset[str]] = {}
@@ -325,6 +338,8 @@ class _Run:
 
     def _send(self, item: PlanItem) -> Outcome:
         """Record the intent on disk, send the change once, record the response."""
+        if item in self._lost:
+            self._sent_again.add(item)
         self._journal.append(
             "intent",
             item,
@@ -371,7 +386,8 @@ class _Run:
             found = classify_outcomes(responses, categories, self._done(responses))
             found = {item: self._combine(item, response, found[item]) for item, response in responses.items()}
         for item, outcome in found.items():
-            self.outcomes[item] = self._with_earlier_attempt(item, outcome)
+            again = _SENT_AGAIN if item in self._sent_again else ""
+            self.outcomes[item] = outcome._replace(reason="; ".join(filter(None, [again, outcome.reason])))
             self._journal.append("outcome", item, **self.outcomes[item]._asdict())
         self._journal.sync()
 
@@ -389,25 +405,28 @@ class _Run:
         if found.outcome == "would_change":
             if response.outcome in {"unknown", "not_done"}:
                 self._pending.add(item)
-            reason = response.reason or "the service confirmed the change, but the books do not show it"
+            reason = response.reason or _NOT_SHOWN
             return self._known(item, Outcome("refused" if response.outcome == "refused" else "not_done", reason))
+        if found.outcome == "refused" and item in self._journal.attempts:
+            return Outcome("unknown", f"{response.reason or _NOT_SHOWN}; {found.reason}")
         if found.outcome == "unknown" and response.outcome == "done":
             return response
         return found
 
-    def _with_earlier_attempt(self, item: PlanItem, outcome: Outcome) -> Outcome:
-        """Outcome of an item that was sent, stating whether an earlier run with this journal had sent it too."""
-        if item not in self._journal.earlier_attempts:
-            return outcome
-        return outcome._replace(reason="; ".join(filter(None, [_SENT_AGAIN, outcome.reason])))
-
 
 def _after_earlier_runs(found: Mapping[PlanItem, Outcome], earlier: Attempts) -> dict[PlanItem, Outcome]:
     """Outcomes that consider what earlier runs with the journal have done."""
-    return {
-        item: _AFTER_DONE.get(result.outcome, result) if earlier.has_done(item) else result
-        for item, result in found.items()
-    }
+    return {item: _after_earlier_run(item, outcome, earlier) for item, outcome in found.items()}
+
+
+def _after_earlier_run(item: PlanItem, found: Outcome, earlier: Attempts) -> Outcome:
+    if earlier.has_done(item) and found.outcome in _AFTER_DONE:
+        return _AFTER_DONE[found.outcome]
+    if item not in earlier:
+        return found
+    if found.outcome == "refused":
+        return Outcome("unknown", f"an earlier run with this journal sent it, and {found.reason}")
+    return _LEFT_ALONE if found.outcome == "would_change" else found
 
 
 def _batches(items: Sequence[PlanItem]) -> Iterator[list[PlanItem]]:

@@ -48,7 +48,7 @@ def verify_plan(client: LedgerClient, plan: Plan, *, journal: str | Path | None 
     -------
     DataFrame
         :class:`~accounting_analytics.schemas.Outcomes`: ``done``, ``not_done``, ``changed_elsewhere``, ``refused``
-        (the transaction does not exist) or ``unknown`` (see the reason).
+        (the transaction does not exist, and no change of it was sent) or ``unknown`` (see the reason).
 
     Raises
     ------
@@ -79,6 +79,8 @@ def _verified(item: PlanItem, found: Outcome, attempts: Attempts | None, read_at
     """Outcome of an item from the categories found and from the attempts in the journal."""
     if found.outcome == "already_done":
         return Outcome("done")
+    if found.outcome == "refused" and attempts is not None and item in attempts:
+        return Outcome("unknown", f"a change was sent, and {found.reason}")
     if found.outcome != "would_change":
         return found
     if attempts is None:

@@ -1,7 +1,6 @@
 """Lost responses, refusals, rate limits and service failures: outcomes match the books, each change is made once."""
 
 import collections
-import datetime as dt
 import json
 import random
 import signal
@@ -10,6 +9,7 @@ import sys
 import textwrap
 import time
 
+import httpx
 import pytest
 
 import accounting_analytics as aa
@@ -24,15 +24,6 @@ IN_BOOKS = {"done", "already_done"}
 def read_events(journal):
     """Return the events of a journal."""
     return [json.loads(line) for line in journal.read_text().splitlines()]
-
-
-def age(journal, seconds):
-    """Change the journal as if everything in it had happened some seconds earlier."""
-    aged = [
-        event | {"at": (dt.datetime.fromisoformat(event["at"]) - dt.timedelta(seconds=seconds)).isoformat()}
-        for event in read_events(journal)
-    ]
-    journal.write_text("".join(f"{json.dumps(event)}\n" for event in aged))
 
 
 def assert_true_outcomes(frame, books, plan):
@@ -194,28 +185,110 @@ def test_no_outcome_is_false(books, build, many, tmp_path, seed):
         transport.carry_out_late()
         for frame in frames:
             assert_true_outcomes(frame, books, plan)
-        age(journal, 60)
+        build.rewrite(journal, build.a_minute_ago)
         settled = aa.verify_plan(client, plan, journal=journal)
     assert set(settled["outcome"]) <= {"done", "not_done"}
     assert_true_outcomes(settled, books, plan)
-    again = aa.apply_plan(books.client, plan, journal=journal, confirm=True)
+    resumed = aa.apply_plan(books.client, plan, journal=journal, confirm=True)
+    assert set(resumed["outcome"]) <= IN_BOOKS | {"unknown"}
+    assert_true_outcomes(resumed, books, plan)
+    again = aa.apply_plan(books.client, plan, journal=tmp_path / "new", confirm=True)
     assert set(again["outcome"]) <= IN_BOOKS
     assert set(changes(books).values()) == {1}
 
 
 def test_item_that_is_sent_again_says_so(books, build, plan, tmp_path):
-    """After a killed run the reason names the items that were sent twice, and only those."""
-    with (
-        books.connected(build.Faulty(on_put=build.only(3, "killed"))) as client,
-        pytest.raises(KeyboardInterrupt),
-    ):
-        aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
-    frame = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
-    assert sorted(frame["outcome"]) == ["already_done", "already_done", "done", "done"]
-    again = frame[frame["reason"] != ""]
-    assert again["outcome"].tolist() == ["done"]
-    assert again["reason"].iloc[0].startswith("sent again: an earlier run with this journal sent it")
+    """The reason names the items that were sent twice because a response was lost, and only those."""
+    with books.connected(build.Faulty(on_put=build.only(3, "lost before"))) as client:
+        frame = aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
+    assert set(frame["outcome"]) == {"done"}
+    (reason,) = frame.loc[frame["reason"] != "", "reason"]
+    assert reason == "sent again: a response was lost, and the books did not show the change"
     assert set(changes(books).values()) == {1}
+
+
+@pytest.mark.parametrize("fault", ["lost before", "lost after", "late", 503, "killed", "killed after"])
+def test_change_that_may_have_been_reverted_is_left_alone(books, build, plan, tmp_path, fault):
+    """What a killed run sent, and the books do not show, was not carried out or was reverted: it is left alone."""
+    journal, items = tmp_path / "journal", {item.transaction_id: item for item in plan.items}
+    sent = []
+
+    def on_put(_, request):
+        sent.append(request.url.path.split("/")[-2])
+        return fault if len(sent) == 3 else None
+
+    transport = build.Faulty(on_put=on_put, on_get=lambda *_: "killed" if len(sent) > 2 else None)
+    with books.connected(transport) as client, pytest.raises(KeyboardInterrupt):
+        aa.apply_plan(client, plan, journal=journal, confirm=True, modified_by="us")
+    transport.carry_out_late()
+    ours = changes(books)
+    for transaction_id in ours:
+        item = items[transaction_id]
+        books.client.recategorize_transaction(
+            books.bank,
+            transaction_id,
+            updated_category_ledger_id=item.category_ledger_id,
+            category_ledger_id=item.updated_category_ledger_id,
+        )
+    dry = aa.apply_plan(books.client, plan, journal=journal)
+    resumed = aa.apply_plan(books.client, plan, journal=journal, confirm=True, modified_by="us")
+    expected = dict.fromkeys(items, "done") | dict.fromkeys(sent, "changed_elsewhere") | {sent[2]: "unknown"}
+    assert build.outcomes(resumed) == expected
+    new = {one: 1 for one in items if one not in sent}
+    assert (
+        collections.Counter(row["transaction_id"] for row in books.audit() if row["modified_by"] == "us") == ours | new
+    )
+    for frame in (dry, resumed):
+        (reason,) = frame.loc[frame["outcome"] == "unknown", "reason"]
+        assert "it was not carried out, or it was changed back since; it is left alone" in reason
+    again = aa.apply_plan(books.client, plan, journal=tmp_path / "new", confirm=True)
+    assert set(again["outcome"]) <= IN_BOOKS
+
+
+@pytest.mark.parametrize("fault", [None, "lost after"])
+def test_change_whose_transaction_is_not_listed_afterwards(books, build, plan, tmp_path, fault):
+    """A change that may have been made, of a transaction that the books do not list any more, is unknown."""
+    journal = tmp_path / "journal"
+    with books.connected(Hiding("txn_0", fault)) as client:
+        frame = aa.apply_plan(client, plan, journal=journal, confirm=True).set_index("transaction_id")
+        assert frame["outcome"].to_dict() == dict.fromkeys(frame.index, "done") | {"txn_0": "unknown"}
+        lost = "the service confirmed the change, but the books do not show it; " if fault is None else fault
+        assert frame.loc["txn_0", "reason"].startswith(lost) or fault
+        assert "has no transaction txn_0 on 2025-03-10 (UTC)" in frame.loc["txn_0", "reason"]
+        verified = build.outcomes(aa.verify_plan(client, plan, journal=journal))
+        resumed = build.outcomes(aa.apply_plan(client, plan, journal=journal, confirm=True))
+    assert verified["txn_0"] == resumed["txn_0"] == "unknown"
+    assert set(changes(books).values()) == {1}
+
+
+class Hiding(httpx.BaseTransport):
+    """The real transport; once a transaction is changed, its response is lost or not, and no listing has it."""
+
+    def __init__(self, transaction_id, fault):
+        self._real = httpx.HTTPTransport()
+        self._transaction_id, self._fault, self._is_changed = transaction_id, fault, False
+
+    def handle_request(self, request):
+        """Send the request and hide the transaction."""
+        response = self._real.handle_request(request)
+        if request.method == "PUT":
+            if f"/{self._transaction_id}/" not in request.url.path:
+                return response
+            self._is_changed = True
+            if self._fault:
+                response.close()
+                raise httpx.ReadError(self._fault)
+            return response
+        content = json.loads(response.read())
+        if self._is_changed and "records" in content:
+            content["records"] = [
+                record for record in content["records"] if record.get("transaction_id") != self._transaction_id
+            ]
+        return httpx.Response(response.status_code, json=content)
+
+    def close(self):
+        """Close the real transport."""
+        self._real.close()
 
 
 def test_item_that_an_earlier_run_sent_and_this_run_does_not_read(books, build, many, tmp_path):
@@ -235,7 +308,10 @@ def test_item_that_an_earlier_run_sent_and_this_run_does_not_read(books, build, 
 
 @pytest.mark.parametrize("fault", ["lost before", "lost after", "killed", 401, 403])
 def test_fault_at_every_position(books, build, plan, tmp_path, fault):
-    """With a fault at any position, the run reports right outcomes or raises, and the next run completes the plan."""
+    """With a fault at any position, the run reports right outcomes or raises, and the next runs complete the plan.
+
+    One with the same journal leaves alone what a killed run sent; one with a new journal sends it.
+    """
     reset = [(item.transaction_id, item.category_ledger_id, item.updated_category_ledger_id) for item in plan.items]
     for position in range(1, len(plan) + 1):
         journal = tmp_path / f"journal-{position}"
@@ -252,7 +328,9 @@ def test_fault_at_every_position(books, build, plan, tmp_path, fault):
                 )
         with journal.open("a") as truncated:
             truncated.write('{"event": "int')
-        aa.apply_plan(books.client, plan, journal=journal, confirm=True)
+        resumed = aa.apply_plan(books.client, plan, journal=journal, confirm=True)
+        assert (resumed["outcome"] == "unknown").sum() == (fault == "killed")  # that change was under way
+        aa.apply_plan(books.client, plan, journal=tmp_path / f"new-{position}", confirm=True)
         assert recategorized(books, plan) == set(plan.frame["transaction_id"])
         assert len(books.audit()) - before == len(plan)
         for transaction_id, old, new in reset:
@@ -390,7 +468,10 @@ def start_run(books, plan, journal, *, limit=0):
 
 @pytest.mark.soak
 def test_killed_run_loses_and_repeats_nothing(books, many, tmp_path, soak_count):
-    """After runs are killed, a run with the same journal completes the plan; each transaction changes once."""
+    """After runs are killed, a run with the same journal completes the plan but for the changes that were under way.
+
+    A new journal sends those; each transaction changes once.
+    """
     kills = soak_count(40)
     plan = many(40 * kills)
     killed = []
@@ -403,6 +484,10 @@ def test_killed_run_loses_and_repeats_nothing(books, many, tmp_path, soak_count)
         killed.append(run.returncode)
     assert killed[0] == -signal.SIGKILL
     frame = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
+    assert set(frame["outcome"]) <= {"done", "already_done", "unknown"}
+    assert (frame["outcome"] == "unknown").sum() <= kills
+    assert_true_outcomes(frame, books, plan)
+    frame = aa.apply_plan(books.client, plan, journal=tmp_path / "new", confirm=True)
     assert set(frame["outcome"]) <= {"done", "already_done"}
     assert recategorized(books, plan) == set(plan.frame["transaction_id"])
     assert changes(books) == dict.fromkeys(plan.frame["transaction_id"], 1)
