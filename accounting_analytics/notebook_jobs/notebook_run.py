@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from ipykernel.kernelspec import write_kernel_spec
 from accounting_analytics import errors
 from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import write_text
+from accounting_analytics.client.secret import masked
 from accounting_analytics.errors import (
     AccountingAnalyticsError,
     InputError,
@@ -32,16 +33,17 @@ from accounting_analytics.errors import (
 )
 from accounting_analytics.messages import quote
 from accounting_analytics.notebook_jobs.notebook_html import notebook_html, remove_upload_buttons
+from accounting_analytics.notebook_jobs.notebook_secrets import TOKEN_VARIABLE, known_secrets, mask_notebook
 from accounting_analytics.progress import BATCH_VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    from accounting_analytics.client.secret import Secret
 
 KERNEL = "accounting-analytics"
 _SECRET_NAME = re.compile(r"token|password|passwd|secret|authorization|credential|api_?key|bearer", re.IGNORECASE)
-_TOKEN = "ACCOUNTING_ANALYTICS_TOKEN"  # noqa: S105 (the name of a variable)
 _PERIOD = ("start_date", "end_date")
-_MASK = "***"
 _MAX_MESSAGE_LENGTH = 500
 _PAPERMILL = """
 import sys
@@ -89,13 +91,14 @@ def run_notebook(
         Folder for the executed notebook and the page. Their names are that of the notebook and, where its parameters
         are `start_date` and `end_date`, the period: ``report_2026-05-01_2026-05-31.html``. After a failure they end in
         ``.failed.ipynb`` and ``.failed.html``, and those of an earlier run of the same name in ``.previous.ipynb`` and
-        ``.previous.html``.
+        ``.previous.html``. Only their owner may read them (mode 0600), because they have amounts of the books.
     parameters : mapping, optional
         Values for names that the notebook's cell tagged ``parameters`` declares.
     timeout : float, optional
         Seconds the whole run may take.
     environment : mapping, optional
-        Environment variables of the run, in addition to those of this process; tokens belong here.
+        Environment variables of the run, in addition to those of this process. Tokens belong here: in what is
+        saved or raised, they are masked.
 
     Raises
     ------
@@ -114,17 +117,20 @@ def run_notebook(
         raise InputError(msg)
     values = dict(parameters or {})
     variables = {**os.environ, **(environment or {}), BATCH_VARIABLE: "1"}
-    tokens = _known_tokens(variables)
-    _require_parameters(source, values, tokens)
+    secrets = known_secrets(variables)
+    _require_parameters(source, values, {secret.reveal() for secret in secrets})
     files = _named(folder, source.stem + _period_suffix(source, values))
-    earlier = _set_earlier_files_aside(files)
+    earlier = _marked(files, "previous")
+    with _folder_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="notebook-run-") as temporary:
         executed = Path(temporary) / "executed.ipynb"
         code, stderr = _execute(source, executed, values, variables, Path(temporary), timeout=timeout)
-        finished = _masked(_read(executed if executed.exists() else source), tokens)
-    failure = _find_failure(source, finished, code, _mask(stderr, tokens))
+        finished = _read(executed if executed.exists() else source)
+    failure = _find_failure(source, finished, code, stderr, secrets)
+    mask_notebook(finished, secrets)
     if failure is not None:
-        failed = _save(finished, _marked(files, "failed"))
+        failed = _save(finished, _marked(files, "failed"), aside=(files, earlier))
         remaining = f"; the page of the run before is now {earlier.html}" if earlier.html.exists() else ""
         raise with_context(failure, f"the notebook with all outputs so far is {failed.notebook}{remaining}")
     _save(finished, files)
@@ -163,24 +169,14 @@ def _literal_parameters(notebook: Path) -> dict[str, Any]:
     return found
 
 
-def _set_earlier_files_aside(files: NotebookRun) -> NotebookRun:
-    """Rename the files of an earlier run before the run, so that no failure leaves an old page under the new name.
-
-    Raises
-    ------
-    InputError
-        The folder cannot be created or written.
-    """
-    earlier = _marked(files, "previous")
+@contextmanager
+def _folder_errors(folder: Path) -> Iterator[None]:
+    """Report a folder that cannot be created or written."""
     try:
-        files.html.parent.mkdir(parents=True, exist_ok=True)
-        for path, aside in ((files.notebook, earlier.notebook), (files.html, earlier.html)):
-            with suppress(FileNotFoundError):
-                path.replace(aside)
+        yield
     except OSError as error:
-        msg = f"the folder {files.html.parent} cannot be created or written: {error.strerror}"
+        msg = f"the folder {folder} cannot be created or written: {error.strerror}"
         raise InputError(msg) from error
-    return earlier
 
 
 def _require_parameters(notebook: Path, values: Mapping[str, Any], tokens: set[str]) -> None:
@@ -190,7 +186,7 @@ def _require_parameters(notebook: Path, values: Mapping[str, Any], tokens: set[s
         if _SECRET_NAME.search(name) or str(value) in tokens or str(value).lower().startswith("bearer "):
             msg = (
                 f"parameter {name!r} looks like a secret, and parameters are stored in the executed notebook; "
-                f"pass tokens in the environment ({_TOKEN}_FILE)"
+                f"pass tokens in the environment ({TOKEN_VARIABLE}_FILE)"
             )
             raise NotebookParametersError(msg)
         if name not in declared:
@@ -271,29 +267,35 @@ def _kill(papermill: subprocess.Popen[str]) -> None:
     papermill.communicate()
 
 
-def _find_failure(notebook: Path, finished: Any, code: int, stderr: str) -> AccountingAnalyticsError | None:  # noqa: ANN401
+def _find_failure(
+    notebook: Path,
+    finished: Any,  # noqa: ANN401 (nbformat's NotebookNode)
+    code: int,
+    stderr: str,
+    secrets: list[Secret],
+) -> AccountingAnalyticsError | None:
     """Return the error of a failed run, if it failed; a notebook that ended early has failed too."""
     if code == -signal.SIGKILL:
         return JobTimedOutError(f"{notebook}: {stderr}")
     for cell in finished.cells:
         for output in cell.get("outputs", ()):
             if output.output_type == "error":
-                where = f"In [{cell.execution_count or ' '}] ({_first_line(cell)})"
-                msg = f"{notebook}: {where} raised {output.ename}: {output.evalue[:_MAX_MESSAGE_LENGTH]}"
-                return NotebookFailedError(msg, exit_code=_exit_code(output.ename))
+                where = f"In [{cell.execution_count or ' '}] ({_first_line(cell, secrets)})"
+                raised = masked(f"{output.ename}: {output.evalue}", secrets)[:_MAX_MESSAGE_LENGTH]
+                return NotebookFailedError(f"{notebook}: {where} raised {raised}", exit_code=_exit_code(output.ename))
     if code:
-        return NotebookFailedError(
-            f"{notebook} could not be executed: {(stderr.strip().splitlines() or ['no reason given'])[-1]}"
-        )
+        reason = (masked(stderr, secrets).strip().splitlines() or ["no reason given"])[-1]
+        return NotebookFailedError(f"{notebook} could not be executed: {reason}")
     for cell in finished.cells:
         if cell.cell_type == "code" and cell.source.strip() and cell.execution_count is None:
-            return NotebookFailedError(f"{notebook}: the run ended early: {_first_line(cell)} was not executed")
+            where = _first_line(cell, secrets)
+            return NotebookFailedError(f"{notebook}: the run ended early: {where} was not executed")
     return None
 
 
-def _first_line(cell: Any) -> str:  # noqa: ANN401 (nbformat's NotebookNode)
+def _first_line(cell: Any, secrets: list[Secret]) -> str:  # noqa: ANN401 (nbformat's NotebookNode)
     """First line of a cell, by which a reader finds it: papermill inserts cells, so its number is another one."""
-    return quote(cell.source.strip().partition("\n")[0])
+    return quote(masked(cell.source.strip().partition("\n")[0], secrets))
 
 
 def _exit_code(error_name: str) -> int:
@@ -302,28 +304,28 @@ def _exit_code(error_name: str) -> int:
     return kind.exit_code if isinstance(kind, type) and issubclass(kind, AccountingAnalyticsError) else 1
 
 
-def _save(notebook: Any, run: NotebookRun) -> NotebookRun:  # noqa: ANN401
-    """Write notebook and page; each file is written completely or not at all."""
+def _save(
+    notebook: Any,  # noqa: ANN401 (nbformat's NotebookNode)
+    run: NotebookRun,
+    *,
+    aside: tuple[NotebookRun, NotebookRun] | None = None,
+) -> NotebookRun:
+    """Write notebook and page, each completely or not at all, as soon as both are made.
+
+    With `aside`, files of an earlier run get other names just before, so that no failure leaves an old page under the
+    name of a new one.
+    """
     remove_upload_buttons(notebook)
-    write_text(run.notebook, nbformat.writes(notebook))
-    write_text(run.html, notebook_html(notebook, title=run.html.stem))
+    page = notebook_html(notebook, title=run.html.stem)
+    if aside is not None:
+        _rename(*aside)
+    write_text(run.notebook, nbformat.writes(notebook), private=True)
+    write_text(run.html, page, private=True)
     return run
 
 
-def _masked(notebook: Any, tokens: set[str]) -> Any:  # noqa: ANN401 (nbformat's NotebookNode)
-    """Notebook without tokens, of which its page and messages are made."""
-    return nbformat.reads(_mask(nbformat.writes(notebook), tokens), as_version=4)
-
-
-def _mask(text: str, tokens: set[str]) -> str:
-    for token in tokens:
-        text = text.replace(token, _MASK)
-    return text
-
-
-def _known_tokens(environment: Mapping[str, str]) -> set[str]:
-    """Tokens that the outputs of the run might contain."""
-    tokens = {environment.get(_TOKEN, "")}
-    with suppress(OSError, UnicodeDecodeError):  # a notebook that needs the file fails with its own error
-        tokens.add(Path(environment.get(f"{_TOKEN}_FILE", "")).read_text(encoding="utf-8").strip())
-    return tokens - {""}
+def _rename(run: NotebookRun, to: NotebookRun) -> None:
+    with _folder_errors(run.html.parent):
+        for path, target in ((run.notebook, to.notebook), (run.html, to.html)):
+            with suppress(FileNotFoundError):
+                path.replace(target)

@@ -67,7 +67,7 @@ class Section:
 
 
 def write_page(path: str | Path, *, title: str, summary: Sequence[str], sections: Sequence[Section]) -> Path:
-    """Write a self-contained HTML page, completely or not at all.
+    """Write a self-contained HTML page that only its owner may read, completely or not at all.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def write_page(path: str | Path, *, title: str, summary: Sequence[str], sections
     text = _TEMPLATES.get_template("report_page.html.j2").render(
         title=title, summary=summary, sections=sections, plotly_js=get_plotlyjs() if has_figures else ""
     )
-    return write_text(Path(path), text)
+    return write_text(Path(path), text, private=True)
 
 
 def _cell_text(value: Any) -> str:  # noqa: ANN401 (any cell)

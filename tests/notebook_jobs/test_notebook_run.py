@@ -1,6 +1,7 @@
 """Notebook runs: parameters are checked, failures are raised, charts are in the page."""
 
 import re
+import stat
 import subprocess
 import sys
 
@@ -167,6 +168,63 @@ def test_tokens_are_not_in_the_message_of_a_failure(notebook, tmp_path):
         )
     written = [path.read_text(encoding="utf-8") for path in (tmp_path / "out").iterdir()]
     assert "canary-token-3" not in "".join([str(caught.value), *written])
+
+
+@pytest.mark.parametrize("token", ["name", "y", "stream", '"'])
+def test_tokens_that_are_words_of_the_file_format(notebook, tmp_path, token):
+    """Only values are masked: a token that a notebook file has as a name or mark damages neither file nor exit code."""
+    cells = [
+        "import os; print('before ' + os.environ['ACCOUNTING_ANALYTICS_TOKEN'] + ' after')",
+        "from accounting_analytics.errors import NoConnectionError as E",
+        CHART,
+        "if fail: raise E('nothing answers')",
+    ]
+    job = notebook("fail = False", *cells)
+    environment = {"ACCOUNTING_ANALYTICS_TOKEN": token}
+    good = aa.run_notebook(job, tmp_path / "out", environment=environment)
+    assert "before *** after" in nbformat.read(good.notebook, as_version=4).cells[1].outputs[0].text
+    assert "before *** after" in (page := good.html.read_text(encoding="utf-8"))
+    with pytest.raises(NotebookFailedError, match="nothing answers") as caught:
+        aa.run_notebook(job, tmp_path / "out", parameters={"fail": True}, environment=environment)
+    assert caught.value.exit_code == 4
+    previous = tmp_path / "out" / "job.previous.html"
+    assert previous.read_text(encoding="utf-8") == page
+    assert "nothing answers" in (tmp_path / "out" / "job.failed.html").read_text(encoding="utf-8")
+
+
+def test_a_client_secret_is_masked(notebook, tmp_path):
+    """The secret of OAuth client credentials is masked as a token is, from the environment or a file."""
+    file = tmp_path / "client.secret"
+    file.write_text("canary-secret-2\n")
+    variables = {"CLIENT_SECRET": "canary-secret-1", "CLIENT_SECRET_FILE": str(file)}
+    run = aa.run_notebook(
+        notebook("x = 1", "print('canary-' + 'secret-1', 'canary-' + 'secret-2')"),
+        tmp_path / "out",
+        environment={f"ACCOUNTING_ANALYTICS_{name}": value for name, value in variables.items()},
+    )
+    assert [path for path in (run.notebook, run.html) if "canary-secret-" in path.read_text(encoding="utf-8")] == []
+
+
+def test_the_page_of_the_run_before_stays_until_the_new_one_is_complete(notebook, tmp_path):
+    """While a notebook runs, the last good page still has its name."""
+    listed = "import pathlib\nprint(sorted(path.name for path in pathlib.Path(folder).iterdir()))"
+    job = notebook(f"folder = {str(tmp_path / 'out')!r}", listed)
+    printed = [
+        nbformat.read(aa.run_notebook(job, tmp_path / "out").notebook, as_version=4).cells[-1].outputs[0].text
+        for _ in range(2)
+    ]
+    assert printed == ["[]\n", "['job.html', 'job.ipynb']\n"]
+
+
+def test_the_files_of_a_run_are_private(notebook, tmp_path):
+    """Notebook and page have amounts of the books, so only their owner may read them, also after a failure."""
+    job = notebook("fail = False", "if fail: raise ValueError")
+    aa.run_notebook(job, tmp_path / "out")
+    with pytest.raises(NotebookFailedError):
+        aa.run_notebook(job, tmp_path / "out", parameters={"fail": True})
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").iterdir()}
+    assert len(modes) == 4
+    assert set(modes.values()) == {0o600}, modes
 
 
 def test_other_files_are_refused(tmp_path):

@@ -1,5 +1,6 @@
 """The self-contained page of figures and tables."""
 
+import stat
 from decimal import Decimal
 
 import pandas as pd
@@ -38,6 +39,11 @@ def test_page_is_escaped_and_self_contained(page):
     assert text.count("plotly.js v") == 1
     assert 'src="http' not in text
     assert [path.name for path in page.parent.iterdir()] == ["page.html"]
+
+
+def test_page_is_private(page):
+    """A page has amounts of the books, so only its owner may read it."""
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
 
 
 @pytest.mark.browser
