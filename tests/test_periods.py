@@ -337,7 +337,7 @@ def test_an_instant_is_not_a_date(value):
         20250101,
         ["2025-01-01"],
         pd.NaT,
-        np.datetime64("NaT"),
+        np.datetime64("NaT", "D"),
         np.datetime64("2025-02"),
         np.datetime64("2025-01-01T10:00"),
         pd.Period("2025-01-01 00:00", "h"),
