@@ -24,7 +24,7 @@ from accounting_analytics.frame_columns import (
     split_lists,
     total,
 )
-from accounting_analytics.money import from_minor_units, pandas_dtype, to_minor_units
+from accounting_analytics.money import PRECISION, from_minor_units, pandas_dtype, to_minor_units
 
 SCALES = st.integers(0, 10)
 UNITS = st.integers(-(10**15) + 1, 10**15 - 1)
@@ -242,6 +242,15 @@ def test_totals_are_exact(units, scale):
     else:
         with pytest.raises(AmountError, match="digits before the point"):
             total(column)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 7])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_total_past_38_digits_is_refused(count, sign):
+    """Sums of the largest amounts are refused, also those that wrap around in 128 bits to one of 38 digits."""
+    largest = from_minor_units(sign * (10**PRECISION - 1), 2)
+    with pytest.raises(AmountError, match="more than 36 digits before the point"):
+        total(pd.Series([largest] * count, dtype=pandas_dtype(2)))
 
 
 def test_a_total_has_the_scale_of_its_column():
