@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import narwhals as nw
 import numpy as np
@@ -32,9 +32,16 @@ from accounting_analytics.errors import (
 )
 from accounting_analytics.frame_columns import INSTANT, TEXT, decimal_scale, exact_amounts, find_scale, is_decimal
 from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.load_metadata import missing_reasons, noise_notes, stated_scales, zone_of_frame
-from accounting_analytics.messages import join_ids
+from accounting_analytics.load_metadata import (
+    missing_reasons,
+    noise_notes,
+    stated_scales,
+    states_all_lines,
+    zone_of_frame,
+)
+from accounting_analytics.messages import join_ids, quote
 from accounting_analytics.money import (
+    AMOUNT_FORMS,
     EXACT,
     MAX_INT64_SUM,
     MAX_NOISE_IN_UNITS,
@@ -76,6 +83,7 @@ def recompute_cash_flow(
     *,
     time_zone: ZoneLike | None = None,
     starting_balances: pd.DataFrame | Mapping[str, Decimal] | None = None,
+    amounts: Literal["float64", "decimal"] | None = None,
     scale: int | None = None,
     lines: bool = True,
     allow_partial: bool = False,
@@ -104,6 +112,9 @@ def recompute_cash_flow(
         name or path of a ledger to amount) to roll forward; earlier lines are then not used. Without it the history
         is summed.
     scale : int, optional
+    amounts : {"float64", "decimal"}, optional
+        Form of the amounts in the report, as of :func:`~accounting_analytics.connect`; by default Arrow decimals if
+        `line_entries` is a pandas frame of them, else float64, which amounts of 10**15 minor units do not fit.
         Fraction digits of the amounts; by default those of a decimal type, else those that the load states, else 2.
     lines : bool
         Whether the report has its cash flow lines. Without them ``lines`` of the report is empty, ``totals_only`` is
@@ -116,8 +127,7 @@ def recompute_cash_flow(
     Returns
     -------
     CashFlowReport
-        Its tables are pandas for every engine, with float64 amounts unless `line_entries` is a pandas frame of Arrow
-        decimals. ``anchored`` says whether the starting balances were supplied.
+        Its tables are pandas for every engine. ``anchored`` says whether the starting balances were supplied.
 
     Raises
     ------
@@ -130,6 +140,9 @@ def recompute_cash_flow(
     AmountError
         An amount is not a whole number of minor units, or the amounts are too large to be summed exactly.
     """
+    if amounts not in {None, *AMOUNT_FORMS}:
+        msg = f"amounts must be {' or '.join(map(repr, AMOUNT_FORMS))}, not {quote(amounts)}"
+        raise InputError(msg)
     day_zone = zone_of_frame(line_entries, time_zone)
     period = Period(start_date, end_date, day_zone.name)
     within, before = period.instants(), period.instants_before()
@@ -142,8 +155,8 @@ def recompute_cash_flow(
         )
         raise IncompleteLoadError(msg)
     with localcontext(EXACT):
-        exact, amounts = _with_exact_amounts(_select_lines(line_entries), line_entries, scale)
-        sums = _LedgerSums.from_lines(exact, amounts, within, before)
+        exact, form = _with_exact_amounts(_select_lines(line_entries), line_entries, scale, amounts)
+        sums = _LedgerSums.from_lines(exact, form, within, before)
         chart.require([*sums.within, *(sums.before if starting_balances is None else ())])
         inside = exact.filter(_is_within(within))
         gap = _describe_unbalanced(inside)
@@ -151,12 +164,12 @@ def recompute_cash_flow(
             raise IncompleteLoadError(gap)
         missing = (*missing, *([gap] if gap else []))
         entries = _CashEntries.from_lines(inside, chart)
-        flows = _Flows.from_lines(entries, chart, amounts) if lines else _Flows.without_lines(entries, amounts)
+        flows = _Flows.from_lines(entries, chart, form) if lines else _Flows.without_lines(entries, form)
         if starting_balances is None:
             starting = _StartingBalances.from_sums(sums, period)
         else:
-            starting = _StartingBalances.from_supplied(starting_balances, chart, amounts.scale)
-        report = _build_report(period, chart, flows, sums, starting, amounts, missing)
+            starting = _StartingBalances.from_supplied(starting_balances, chart, form.scale)
+        report = _build_report(period, chart, flows, sums, starting, form, missing)
     return replace(report, totals_only=not lines, notes=(*report.notes, *day_zone.notes))
 
 
@@ -313,7 +326,7 @@ class _Amounts(NamedTuple):
 
     def to_frame_column(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
         """Amounts as the tables of the report have them: Arrow decimals, or the nearest floats."""
-        if pa.types.is_int64(values.type):
+        if pa.types.is_int64(values.type) and not self.as_decimals:
             return pa.chunked_array([units_to_floats(values.to_numpy(), self.scale)])
         if self.in_units:
             values = pa.chunked_array([[self.to_decimal(units) for units in values.to_pylist()]])
@@ -366,7 +379,12 @@ def _select_lines(line_entries: Any) -> Lines:  # noqa: ANN401 (any frame narwha
     return frame.select(*texts, _in_microseconds_utc(frame, instant), "signed_amount")
 
 
-def _with_exact_amounts(lines: Lines, line_entries: Any, scale: int | None) -> tuple[Lines, _Amounts]:  # noqa: ANN401
+def _with_exact_amounts(
+    lines: Lines,
+    line_entries: Any,  # noqa: ANN401 (any frame narwhals knows)
+    scale: int | None,
+    form: str | None,
+) -> tuple[Lines, _Amounts]:
     """Lines with amounts that are summed exactly: decimals as they are, anything else as whole minor units."""
     dtype = lines.collect_schema()["signed_amount"]
     decimal_scale = dtype.scale if isinstance(dtype, nw.Decimal) else None
@@ -374,7 +392,8 @@ def _with_exact_amounts(lines: Lines, line_entries: Any, scale: int | None) -> t
     if isinstance(dtype, nw.Decimal):
         _require_exact_sums(lines)
         is_pandas = isinstance(line_entries, pd.DataFrame) and is_decimal(line_entries["signed_amount"].dtype)
-        return lines, _Amounts(found.scale, in_units=False, as_decimals=is_pandas, notes=found.notes)
+        as_decimals = is_pandas if form is None else form == "decimal"
+        return lines, _Amounts(found.scale, in_units=False, as_decimals=as_decimals, notes=found.notes)
     if dtype != nw.Float64 and not dtype.is_integer():
         msg = (
             f"line_entries: column 'signed_amount' holds {dtype}, not exact amounts: float64 of whole minor units, "
@@ -383,7 +402,7 @@ def _with_exact_amounts(lines: Lines, line_entries: Any, scale: int | None) -> t
         raise FrameError(msg)
     in_units, noise_removed = _in_minor_units(lines, found.scale, is_float=dtype == nw.Float64)
     return in_units, _Amounts(
-        found.scale, in_units=True, as_decimals=False, notes=(*found.notes, *noise_notes(noise_removed))
+        found.scale, in_units=True, as_decimals=form == "decimal", notes=(*found.notes, *noise_notes(noise_removed))
     )
 
 

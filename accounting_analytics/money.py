@@ -28,6 +28,9 @@ MAX_ROUNDING_NOISE = Decimal("1e-6")
 """Largest difference from an exact amount that is removed as rounding noise of floats; also limited to a hundredth of
 the smallest unit, so that no real digits are removed at scale 5 and above."""
 
+AMOUNT_FORMS = ("float64", "decimal")
+"""How frames have amounts: as floats of whole minor units, or as Arrow decimals."""
+
 MAX_UNITS = 10**15
 """Float64 carries amounts of fewer minor units than this without loss, at every scale: 9,999,999,999,999.99."""
 
@@ -272,8 +275,8 @@ def format_amount(amount: Decimal) -> str:
 
 def _too_large(amount: Any) -> str:  # noqa: ANN401 (a Decimal of Arrow)
     return (
-        f"amount {amount:,f} has too many digits for float64, which is exact below {MAX_UNITS:,} minor units; connect "
-        "with amounts='decimal'"
+        f"amount {amount:,f} has too many digits for float64, which is exact below {MAX_UNITS:,} minor units; use "
+        "amounts='decimal', of connect() or recompute_cash_flow()"
     )
 
 

@@ -332,6 +332,7 @@ def _reconcile_each(
             *days,
             time_zone=month.time_zone,
             starting_balances=_anchor(reported, before) if anchored else None,
+            amounts="decimal" if reported.as_decimals else None,
             allow_partial=allow_partial,
         )
         before = _Month(reported, recomputed, reconcile(reported, recomputed, line_entries=line_entries))

@@ -19,7 +19,7 @@ from accounting_analytics.client.records import (
 from accounting_analytics.client.retry import RetryingClient, RetryPolicy
 from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.messages import fit_terminal, quote
-from accounting_analytics.money import DEFAULT_SCALE, check_scale
+from accounting_analytics.money import AMOUNT_FORMS, DEFAULT_SCALE, check_scale
 from accounting_analytics.periods import Period, choose_zone
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from accounting_analytics.client.rate_limiter import Quota
     from accounting_analytics.client.transport import Deadline
     from accounting_analytics.periods import DateLike, ZoneLike
-
-AMOUNT_FORMS = ("float64", "decimal")
 
 
 class LedgerClient:

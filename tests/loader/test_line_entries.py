@@ -48,7 +48,7 @@ def test_amounts_too_large_for_floats_need_decimals(connected, pages, line, sent
     lines = [line(1), line(2, amount=sent), line(3)]
     with pytest.raises(AmountError) as caught:
         aa.load_line_entries(connected(pages(lines)), ["led_1"], *MARCH)
-    for part in ("line entry lin_2 of ledger led_1", f"{Decimal(sent):,f}", "connect with amounts='decimal'"):
+    for part in ("line entry lin_2 of ledger led_1", f"{Decimal(sent):,f}", "use amounts='decimal', of connect()"):
         assert part in str(caught.value)
     frame = aa.load_line_entries(connected(pages(lines), amounts="decimal"), ["led_1"], *MARCH)
     assert frame["amount"][1] == frame["signed_amount"][1] == Decimal(sent)
