@@ -71,7 +71,6 @@ _INSTANT = pa.timestamp("us", "UTC")
 _TEXT_COLUMNS = ("id", "ledger_id", "journal_entry_id", "journal_entry_description")
 _LINE_COLUMNS = (*_TEXT_COLUMNS, "datetime", "signed_amount")
 _LEDGER_COLUMNS = ("id", "name", "report_cash_flow", "parent_id", "sort_code")
-_REPEATED_ID = "line_entries: a line entry id occurs more than once; combine overlapping loads with combine_loads"
 _OPTIONAL_LEDGER_COLUMNS = ("parent_known", "type")
 
 
@@ -83,8 +82,8 @@ def recompute_cash_flow(
     *,
     time_zone: ZoneLike | None = None,
     starting_balances: pd.DataFrame | Mapping[str, Decimal] | None = None,
-    amounts: Literal["float64", "decimal"] | None = None,
     scale: int | None = None,
+    amounts: Literal["float64", "decimal"] | None = None,
     lines: bool = True,
     allow_partial: bool = False,
 ) -> CashFlowReport:
@@ -112,10 +111,10 @@ def recompute_cash_flow(
         name or path of a ledger to amount) to roll forward; earlier lines are then not used. Without it the history
         is summed.
     scale : int, optional
+        Fraction digits of the amounts; by default those of a decimal type, else those that the load states, else 2.
     amounts : {"float64", "decimal"}, optional
         Form of the amounts in the report, as of :func:`~accounting_analytics.connect`; by default Arrow decimals if
         `line_entries` is a pandas frame of them, else float64, which amounts of 10**15 minor units do not fit.
-        Fraction digits of the amounts; by default those of a decimal type, else those that the load states, else 2.
     lines : bool
         Whether the report has its cash flow lines. Without them ``lines`` of the report is empty, ``totals_only`` is
         set, and the engine returns a few rows per ledger, however many line entries there are: for engines on many
@@ -132,7 +131,8 @@ def recompute_cash_flow(
     Raises
     ------
     FrameError
-        A column is missing, contains nulls or has the wrong type, or a ledger is not in `ledgers`.
+        A column is missing, contains nulls or has the wrong type, a ledger is not in `ledgers`, or a line that is
+        summed occurs more than once (looked for where the frame does not state its load).
     HierarchyError
         Parents form a cycle or are not in `ledgers`.
     IncompleteLoadError
@@ -159,6 +159,9 @@ def recompute_cash_flow(
         sums = _LedgerSums.from_lines(exact, form, within, before)
         chart.require([*sums.within, *(sums.before if starting_balances is None else ())])
         inside = exact.filter(_is_within(within))
+        if not states_all_lines(line_entries):
+            earlier = before if starting_balances is None else ()
+            _require_distinct_ids(exact.filter(_is_within(within) | (_is_within(earlier) & _is_on_cash(chart))))
         gap = _describe_unbalanced(inside)
         if gap and not allow_partial:
             raise IncompleteLoadError(gap)
@@ -516,6 +519,20 @@ def _is_within(intervals: tuple[Interval, ...]) -> nw.Expr:
     return reduce(operator.or_, inside) if inside else _no_row("datetime")
 
 
+def _is_on_cash(chart: _Chart) -> nw.Expr:
+    """Whether a line is on a cash ledger."""
+    return nw.col("ledger_id").is_in(chart.cash) if chart.cash else _no_row("ledger_id")
+
+
+def _require_distinct_ids(lines: Lines) -> None:
+    """Refuse lines that occur more than once; this costs more than the sums."""
+    line_id = nw.col("id")
+    (counts,) = _collect(lines.select(distinct=line_id.n_unique(), all=line_id.count())).to_pylist()
+    if counts["distinct"] < counts["all"]:
+        repeated = lines.group_by("id").agg(count=nw.len()).filter(nw.col("count") > 1).select("id")
+        raise FrameError(_repeated_message(_collect(repeated)["id"].to_pylist()))
+
+
 def _no_row(column: str) -> nw.Expr:
     """Select no row (a literal False has no length on some engines)."""
     return nw.col(column).is_null() & ~nw.col(column).is_null()
@@ -560,7 +577,7 @@ class _CashEntries(NamedTuple):
     @classmethod
     def from_lines(cls, inside: Lines, chart: _Chart) -> Self:
         """Select the lines of the entries that touch cash; nothing is calculated yet."""
-        on_cash = nw.col("ledger_id").is_in(chart.cash) if chart.cash else _no_row("ledger_id")
+        on_cash = _is_on_cash(chart)
         cash_lines = inside.filter(on_cash)
         entries = (
             cash_lines.select("journal_entry_id", first_cash="ledger_id", last_cash="ledger_id")
@@ -587,15 +604,12 @@ class _Flows(NamedTuple):
     @classmethod
     def without_lines(cls, entries: _CashEntries, amounts: _Amounts) -> Self:
         """Sum the lines by ledger on the engine; refuse those that would be refused in the table."""
-        line_id = nw.col("id")
         sums = entries.category_lines.group_by("ledger_id").agg(
-            nw.col("signed_amount").sum(), distinct=line_id.n_unique(), present=line_id.count(), count=nw.len()
+            nw.col("signed_amount").sum(), present=nw.col("id").count(), count=nw.len()
         )
         rows = _collect(sums).to_pylist()
         if any(row["present"] < row["count"] for row in rows):
             raise FrameError(_null_message("line_entries", "id"))
-        if any(row["distinct"] < row["count"] for row in rows):
-            raise FrameError(_REPEATED_ID)
         return cls({row["ledger_id"]: -amounts.to_decimal(row["signed_amount"]) for row in rows})
 
 
@@ -862,8 +876,16 @@ def _line_table(flows: pa.Table, chart: _Chart, amounts: _Amounts) -> pd.DataFra
 
 def _require_unique_ids(ordered_ids: pa.ChunkedArray) -> None:
     """Refuse a line that appears twice; the copies are neighbours in sorted order."""
-    if pc.any(pc.equal(ordered_ids[1:], ordered_ids[:-1])).as_py():
-        raise FrameError(_REPEATED_ID)
+    repeated = pc.equal(ordered_ids[1:], ordered_ids[:-1])
+    if pc.any(repeated).as_py():
+        raise FrameError(_repeated_message(ordered_ids[1:].filter(repeated).to_pylist()))
+
+
+def _repeated_message(ids: Collection[str]) -> str:
+    return (
+        f"line_entries: a line entry id occurs more than once: {join_ids(ids)}; combine overlapping loads with "
+        "combine_loads"
+    )
 
 
 def _null_message(frame_name: str, column: str) -> str:

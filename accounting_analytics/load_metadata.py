@@ -105,6 +105,11 @@ def changed_row_count(line_entries: Any) -> int:  # noqa: ANN401 (any frame)
     return 0 if metadata is None else len(line_entries) - int(metadata["lines"])
 
 
+def states_all_lines(line_entries: Any) -> bool:  # noqa: ANN401 (any frame)
+    """Whether a frame states its load and has as many lines, so that no line can be in it twice."""
+    return read_load_metadata(line_entries) is not None and not changed_row_count(line_entries)
+
+
 def notes(frame_or_result: object) -> tuple[str, ...]:
     """Return the notes of a frame or a result: what was assumed, normalized or left out.
 

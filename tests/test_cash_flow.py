@@ -23,6 +23,7 @@ from accounting_analytics.errors import (
     FrameError,
     HierarchyError,
     IncompleteLoadError,
+    InputError,
     PeriodError,
 )
 from accounting_analytics.money import EXACT
@@ -258,19 +259,46 @@ def test_large_amounts_stay_exact(engine, scale, as_decimals, tmp_path):
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("scale", [0, 2, 10])
-def test_amounts_of_20_digits_need_decimals_of_pandas(engine, scale, tmp_path):
-    """Amounts far beyond a float are exact in a pandas report; other engines get floats, and a refusal with the sum."""
+def test_amounts_of_20_digits_are_exact_as_decimals(engine, scale, tmp_path):
+    """Amounts far beyond a float are exact where decimals are asked for; floats are refused with sum and option."""
     with localcontext(EXACT):
         unit, large = Decimal(1).scaleb(-scale), Decimal(98765432109876543210)
         books, ending, net = large_books(large, unit), 8 * large - 6 * unit, 7 * large - 7 * unit
     lines = on_engine(line_frame(books, scale, as_decimals=True), engine, tmp_path)
     ledgers = on_engine(ledger_frame(CHART), engine, tmp_path)
-    if engine == "pandas":
-        report = recompute_cash_flow(lines, ledgers, "2025-01-01", "2025-01-31").checked()
+    january = ("2025-01-01", "2025-01-31")
+    for options in ({"amounts": "decimal"}, {"amounts": "decimal", "lines": False}):
+        report = recompute_cash_flow(lines, ledgers, *january, **options).checked()
         assert (report.scale, report.ending_cash_balance, report.net_cash_flow) == (scale, ending, net)
-    else:
-        with pytest.raises(AmountError, match=rf"amount {net:,f} has too many digits for float64"):
-            recompute_cash_flow(lines, ledgers, "2025-01-01", "2025-01-31")
+        assert list(report.ledgers["net_cash_flow"]) == [net]
+    as_given = {} if engine != "pandas" else {"amounts": "float64"}
+    message = (
+        rf"amount {net:,f} has too many digits for float64.*amounts='decimal', of connect\(\) or recompute_cash_fl"
+    )
+    with pytest.raises(AmountError, match=message):
+        recompute_cash_flow(lines, ledgers, *january, **as_given)
+
+
+@FORMS
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("amounts_form", ["float64", "decimal"])
+def test_the_form_of_the_amounts_can_be_chosen(engine, amounts_form, as_decimals, tmp_path):
+    """Lines of either form give a report of either form, whichever is asked for, with the same amounts."""
+    lines = on_engine(line_frame(BOOKS, as_decimals=as_decimals), engine, tmp_path)
+    report = recompute_cash_flow(
+        lines, ledger_frame(CHART), "2025-01-01", "2025-01-31", amounts=amounts_form, scale=2
+    ).checked()
+    assert report.as_decimals == (amounts_form == "decimal")
+    expected = recompute_cash_flow(line_frame(BOOKS), ledger_frame(CHART), "2025-01-01", "2025-01-31")
+    assert report.exact_sums() == expected.exact_sums()
+    for table in ("ledgers", "lines", "starting_balances", "ending_balances"):
+        pd.testing.assert_frame_equal(getattr(report.exact(), table), getattr(expected.exact(), table))
+
+
+def test_an_unknown_form_of_amounts_is_refused():
+    """Only two forms exist; the message lists them."""
+    with pytest.raises(InputError, match="amounts must be 'float64' or 'decimal', not 'Decimal'"):
+        recompute_cash_flow(line_frame(BOOKS), ledger_frame(CHART), "2025-01-01", "2025-01-31", amounts="Decimal")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -281,9 +309,9 @@ def test_sums_beyond_64_bits_are_exact(engine, tmp_path):
     frames = on_engine(line_frame(before), engine, tmp_path), on_engine(ledger_frame(CHART), engine, tmp_path)
     with pytest.raises(AmountError, match=r"amount 99,999,999,999,999,900\.00 has too many digits for float64"):
         recompute_cash_flow(*frames, "2025-01-01", "2025-01-31")
-    decimals = line_frame(before, as_decimals=True)
-    report = recompute_cash_flow(decimals, frames[1], "2025-01-01", "2025-01-31")
-    assert report.starting_cash_balance == 10_000 * largest
+    for lines in (frames[0], on_engine(line_frame(before, as_decimals=True), engine, tmp_path)):
+        report = recompute_cash_flow(lines, frames[1], "2025-01-01", "2025-01-31", amounts="decimal")
+        assert report.starting_cash_balance == 10_000 * largest
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -317,6 +345,47 @@ def test_totals_of_repeated_lines_are_refused(engine, tmp_path):
     twice = on_engine(pd.concat([line_frame(BOOKS)] * 2, ignore_index=True), engine, tmp_path)
     with pytest.raises(FrameError, match="occurs more than once"):
         recompute_cash_flow(twice, ledger_frame(CHART), "2025-01-01", "2025-01-31", lines=False)
+
+
+@pytest.mark.parametrize("with_lines", [True, False])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_loads_that_overlap_before_the_period_are_refused(engine, with_lines, tmp_path):
+    """Lines of cash ledgers that occur twice before the period would double its starting balance."""
+    lines = line_frame(BOOKS)
+    frame = on_engine(pd.concat([lines, lines[:2]], ignore_index=True), engine, tmp_path)
+    frames, january = (frame, ledger_frame(CHART)), ("2025-01-01", "2025-01-31")
+    with pytest.raises(FrameError, match=r"occurs more than once: le_0; .*combine_loads"):
+        recompute_cash_flow(*frames, *january, lines=with_lines)
+    anchored = recompute_cash_flow(*frames, *january, lines=with_lines, starting_balances={"bank": Decimal(1000)})
+    assert anchored.ending_cash_balance == 819.51
+
+
+@pytest.mark.parametrize("with_lines", [True, False])
+def test_a_transfer_that_occurs_twice_is_refused(with_lines):
+    """An entry between two cash ledgers has no flows: its copies would change balances of the ledgers alone."""
+    lines = line_frame(BOOKS)
+    twice = pd.concat([lines, lines[lines["journal_entry_id"] == "je_3"]], ignore_index=True)
+    with pytest.raises(FrameError, match=r"occurs more than once: le_6, le_7;"):
+        recompute_cash_flow(twice, ledger_frame(CHART), "2025-01-01", "2025-01-31", lines=with_lines)
+
+
+def stating(lines, count):
+    """Return the lines, stating a load of so many lines."""
+    load = {"start_date": "2000-01-01", "end_date": "2030-12-31", "time_zone": "UTC"}
+    lines.attrs["load"] = load | {"complete": True, "filters": {}, "lines": count}
+    return lines
+
+
+@pytest.mark.parametrize("with_lines", [True, False])
+def test_ids_are_counted_only_where_no_load_is_stated(with_lines):
+    """A frame with as many lines as its load stated is believed; one that was changed since then is counted."""
+    lines = line_frame(BOOKS)
+    twice = pd.concat([lines, lines[:2]], ignore_index=True)
+    arguments = (ledger_frame(CHART), "2025-01-01", "2025-01-31")
+    believed = recompute_cash_flow(stating(twice.copy(), len(twice)), *arguments, lines=with_lines)
+    assert believed.starting_cash_balance == 2000
+    with pytest.raises(FrameError, match="occurs more than once: le_0;"):
+        recompute_cash_flow(stating(twice, len(lines)), *arguments, lines=with_lines, allow_partial=True)
 
 
 def with_amounts(lines, amounts, engine, tmp_path):
