@@ -2,10 +2,8 @@ from . import charts, errors, schemas
 from .cash_flow import recompute_cash_flow
 from .cash_flow_report import CashFlowReport
 from .categorization import (
-    combine_proposals,
     decide,
     group_queue,
-    load_decisions,
     load_rules,
     propose,
     report_rules,
@@ -68,7 +66,6 @@ __all__ = [
     "charts",
     "check_completeness",
     "combine_loads",
-    "combine_proposals",
     "compare_report_change",
     "connect",
     "decide",
@@ -80,7 +77,6 @@ __all__ = [
     "group_queue",
     "iter_line_entry_batches",
     "load_cash_flow_report",
-    "load_decisions",
     "load_line_entries",
     "load_line_entries_to_parquet",
     "load_rules",

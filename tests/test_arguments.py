@@ -94,7 +94,6 @@ PATH_CALLS = [
     (aa.Plan.load, "path"),
     (PLAN.save, "path"),
     (aa.load_rules, "path"),
-    (aa.load_decisions, "path"),
     (aa.read_line_entries, "path"),
     (lambda path: aa.run_notebook(path, "out"), "notebook"),
     (lambda path: aa.run_notebook("notebook.ipynb", path), "output"),

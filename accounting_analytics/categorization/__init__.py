@@ -1,20 +1,15 @@
 """Categorization: find the uncategorized transactions, group them, and propose a category for each."""
 
-from accounting_analytics.categorization.decision_file import Decisions, load_decisions
-from accounting_analytics.categorization.decisions import combine_proposals, decide
 from accounting_analytics.categorization.groups import group_queue
-from accounting_analytics.categorization.proposals import propose
+from accounting_analytics.categorization.proposals import decide, propose
 from accounting_analytics.categorization.rule_report import report_rules
 from accounting_analytics.categorization.rules import Rules, load_rules
 from accounting_analytics.categorization.uncategorized_queue import uncategorized_queue
 
 __all__ = [
-    "Decisions",
     "Rules",
-    "combine_proposals",
     "decide",
     "group_queue",
-    "load_decisions",
     "load_rules",
     "propose",
     "report_rules",

@@ -1,10 +1,10 @@
-"""Ledgers that can be a category, found by id, unique name or path."""
+"""Ledgers that can be a category, found by id, unique name or path, and those that hold what has none yet."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accounting_analytics.categorization.uncategorized_ledgers import uncategorized_ledgers
+from accounting_analytics.chart_of_accounts import RequiredLedger, required_ledger
 from accounting_analytics.errors import InputError
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import join_ids, quote
@@ -70,3 +70,23 @@ class Categories:
             msg = f"{text!r} does not report cash flow, so none of its transactions is in the queue"
             raise InputError(msg)
         return ledger_id
+
+
+def uncategorized_ledgers(
+    ledgers: pd.DataFrame, *, inflow_ledger_id: str | None = None, outflow_ledger_id: str | None = None
+) -> set[str]:
+    """Ids of the uncategorized ledgers; an id that is given replaces the detected ledger of its direction."""
+    given = {
+        RequiredLedger.UNCATEGORIZED_INFLOW: inflow_ledger_id,
+        RequiredLedger.UNCATEGORIZED_OUTFLOW: outflow_ledger_id,
+    }
+    required = ledgers[ledgers["is_required"].fillna(value=False)]
+    roles = {
+        ledger_id: required_ledger(is_required=True, sub_type=sub_type, debit_credit=side)
+        for ledger_id, sub_type, side in zip(
+            required["id"], required["sub_type"], required["debit_credit"], strict=True
+        )
+    }
+    directions_to_detect = {direction for direction, ledger_id in given.items() if ledger_id is None}
+    detected = {ledger_id for ledger_id, role in roles.items() if role in directions_to_detect}
+    return detected | {ledger_id for ledger_id in given.values() if ledger_id is not None}

@@ -7,32 +7,23 @@ the row of a transaction has precedence over that of its group. All other column
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator, Mapping
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from accounting_analytics.arguments import to_path
-from accounting_analytics.atomic_files import write_text
 from accounting_analytics.categorization.categories import Categories
 from accounting_analytics.categorization.groups import group_queue, with_groups
 from accounting_analytics.errors import InputError
-from accounting_analytics.messages import first_lines, fit_terminal, join_ids, printable, quote
+from accounting_analytics.messages import quote
 from accounting_analytics.periods import LOCALTIME, zone
 from accounting_analytics.schemas import Ledgers, Queue, QueueGroups
-from accounting_analytics.sheets.rows import SheetRow, read_sheet
-from accounting_analytics.sheets.values import Invalid, decimal_marks, read_amount
-from accounting_analytics.sheets.workbook import WORKBOOK_SUFFIX, require_xlsxwriter, write_workbook
-from accounting_analytics.spreadsheet_cells import BYTE_ORDER_MARK, guard, unguard
+from accounting_analytics.sheets.table import Column, Kind, read_table
+from accounting_analytics.sheets.writer import is_workbook, require_xlsxwriter, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from decimal import Decimal
     from pathlib import Path
 
     import pandas as pd
-
-    from accounting_analytics.sheets.rows import Cell, Sheet
 
 CATEGORY, GROUP, TRANSACTION, AMOUNT = "category", "group_id", "transaction_id", "amount"
 _GROUP_COLUMNS = (
@@ -59,123 +50,70 @@ _TRANSACTION_COLUMNS = (
     GROUP,
     TRANSACTION,
 )
-_SUFFIXES = (".csv", WORKBOOK_SUFFIX)
-_SHEET = "decisions"
+_COLUMNS = (
+    Column(CATEGORY),
+    *(Column(name, may_be_empty=True, may_be_absent=True) for name in (GROUP, TRANSACTION)),
+    Column(AMOUNT, Kind.AMOUNT, may_be_empty=True, may_be_absent=True),
+)
 
 
 class Decision(NamedTuple):
-    """One row with a category.
+    """One decision: the category of a group or a transaction.
 
     Attributes
     ----------
+    key : str
+        Id of the group or transaction.
     category : str
         Id, unique name or path.
-    row : int
-        Number of the row as a spreadsheet shows it.
+    row : int or None
+        Number of its row in a file, as a spreadsheet shows it.
     amount : Decimal or None
-        Sum of the group when the file was written; None where the row does not have it.
+        Sum of the group when the file was written, where that is known.
     """
 
+    key: str
     category: str
-    row: int
+    row: int | None = None
     amount: Decimal | None = None
 
 
-class Decisions(Mapping[str, str]):
-    """The decisions of a file: category of each group and then of each transaction, as :func:`decide` takes them."""
-
-    def __init__(self, decisions: Mapping[str, Decision], source: str) -> None:
-        self._decisions = dict(decisions)
-        self.source = source
-
-    def __getitem__(self, key: str) -> str:
-        """Category of a group or transaction."""
-        return self._decisions[key].category
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield ids of groups, then of transactions."""
-        return iter(self._decisions)
-
-    def __len__(self) -> int:
-        """Count the decided groups and transactions."""
-        return len(self._decisions)
-
-    def __repr__(self) -> str:
-        lines = [f"- {key}: {category}" for key, category in self.items()]
-        return fit_terminal("\n".join(map(printable, [f"{len(self)} decision(s) of {self.source}", *lines])))
-
-    def row(self, key: str) -> int:
-        """Row of a decision."""
-        return self._decisions[key].row
-
-    def amount(self, key: str) -> Decimal | None:
-        """Sum of a decided group when the file was written, where that is known."""
-        return self._decisions[key].amount
-
-
-def load_decisions(path: str | Path) -> Decisions:
-    """Load the decisions of a file that ``accounting-analytics queue --output`` wrote and a person filled in.
-
-    Parameters
-    ----------
-    path : path
-        A CSV file, or an Excel workbook with the extra ``excel``, with the columns ``category`` and ``group_id`` or
-        ``transaction_id``; others are not needed.
+def read_decisions(file: Path) -> list[Decision]:
+    """Read the decisions that a person filled in: those of groups, then those of transactions.
 
     Raises
     ------
     InputError
         The file cannot be read or has no decision, or rows cannot be used; the message names all of them.
-
-    Examples
-    --------
-    ::
-
-        decided = decide(queue, load_decisions("decisions.csv"), ledgers)
-        proposals = combine_proposals(propose(queue, rules, ledgers), decided)
     """
-    file = to_path(path, "path")
-    sheet = read_sheet(file, (CATEGORY, GROUP, TRANSACTION))
-    rows = _rows(sheet, file)
-    marks = decimal_marks(row.get(AMOUNT, "") for _, row in rows)
+    table = read_table(file, _COLUMNS, what="a file of decisions", deciding=CATEGORY)
     groups: dict[str, Decision] = {}
     transactions: dict[str, Decision] = {}
-    problems = []
-    for number, row in rows:
-        category, transaction, group = (unguard(_text(row.get(name, ""))) for name in (CATEGORY, TRANSACTION, GROUP))
-        if not category.strip():
-            continue
-        cell = "" if transaction else row.get(AMOUNT, "")
-        amount = None if cell == "" else read_amount(cell, marks, sheet.separator)
-        if isinstance(amount, Invalid):
-            problems.append(
-                f"row {number}: the {AMOUNT} of {quote(group)} shows whether the group has changed since, but "
-                f"{amount.reason}, or clear the cell"
-            )
-            continue
-        decision = Decision(category.strip(), number, amount)
-        decisions, key = (transactions, transaction) if transaction else (groups, group)
-        if problem := _problem(decisions, key, decision):
-            problems.append(problem)
-        decisions.setdefault(key, decision)
-    refuse(problems, str(file))
+    for number, row in table.rows():
+        found, key = (transactions, row[TRANSACTION]) if row[TRANSACTION] else (groups, row[GROUP])
+        decision = Decision(key, row[CATEGORY].strip(), number, row[AMOUNT])
+        if reason := _problem(found.setdefault(key, decision), decision):
+            table.problems.add(reason, number)
+    table.problems.refuse()
     if not groups and not transactions:
         msg = (
             f"{file} has no decision: the column {CATEGORY} is empty; write the id, unique name or path of a ledger "
             "there, and save the file"
         )
         raise InputError(msg)
-    return Decisions({**groups, **transactions}, str(file))
+    return [*groups.values(), *transactions.values()]
 
 
-def refuse(problems: Sequence[str], source: str = "") -> None:
-    """Raise one InputError for all problems, if there are any."""
-    if len(problems) == 1:
-        msg = f"{source}, {problems[0]}" if source else problems[0]
-        raise InputError(msg)
-    if problems:
-        head = f"{source or 'the decisions'} cannot be used; correct these {len(problems):,} problems:"
-        raise InputError("\n".join([head, *first_lines(problems)]))
+def _problem(first: Decision, decision: Decision) -> str:
+    """Why a row cannot be used, whose key has this first row; empty if it can."""
+    if not decision.key.strip():
+        return f"it has a category, but neither {GROUP} nor {TRANSACTION}"
+    if first.category == decision.category:
+        return ""
+    return (
+        f"{quote(decision.key)} has the category {quote(decision.category)} here, but {quote(first.category)} in row "
+        f"{first.row}; keep one of them"
+    )
 
 
 def require_new_file(path: Path) -> None:
@@ -186,10 +124,10 @@ def require_new_file(path: Path) -> None:
     InputError
         It cannot be created.
     """
-    if path.suffix.lower() not in _SUFFIXES:
+    if path.suffix.lower() != ".csv" and not is_workbook(path):
         msg = f"{path}: decisions are written as CSV or as an Excel workbook; give a name that ends in .xlsx or .csv"
         raise InputError(msg)
-    if _is_workbook(path):
+    if is_workbook(path):
         require_xlsxwriter()
     if path.exists():
         msg = f"{path} exists and may hold decisions, so it is not replaced; give another name, or move it"
@@ -241,74 +179,15 @@ def _choices(queue: pd.DataFrame, ledgers: pd.DataFrame | None) -> list[str]:
 
 
 def _dates(instants: pd.Series[Any], time_zone: str) -> pd.Series[Any]:
-    """Local dates as text; the zone of the service is not known here, so ``localtime`` is UTC."""
+    """Local dates; the zone of the service is not known here, so ``localtime`` is UTC."""
     tz = zone("UTC" if time_zone == LOCALTIME else time_zone)
-    dates: pd.Series[Any] = instants.dt.tz_convert(tz).dt.strftime("%Y-%m-%d")
+    dates: pd.Series[Any] = instants.dt.tz_convert(tz).dt.date
     return dates
 
 
 def _write(rows: pd.DataFrame, columns: Sequence[str], path: Path, choices: Sequence[str]) -> int:
     require_new_file(path)
-    decidable = rows.loc[rows["kind"] != "split", list(columns)]
-    if _is_workbook(path):
-        table = decidable.assign(**{CATEGORY: ""})[[CATEGORY, *columns]]
-        ids = [name for name in (GROUP, TRANSACTION) if name in columns]
-        write_workbook(table, path, name=_SHEET, ids=ids, editable=(CATEGORY,), choices=choices)
-    else:
-        _write_csv(decidable, path)
+    decidable = rows.loc[rows["kind"] != "split"].assign(**{CATEGORY: ""})[[CATEGORY, *columns]]
+    ids = [name for name in (GROUP, TRANSACTION) if name in columns]
+    write_table(decidable, path, name="decisions", ids=ids, editable=(CATEGORY,), choices=choices)
     return len(decidable)
-
-
-def _is_workbook(path: Path) -> bool:
-    return path.suffix.lower() == WORKBOOK_SUFFIX
-
-
-def _write_csv(rows: pd.DataFrame, path: Path) -> None:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow([CATEGORY, *rows.columns])
-    dates = {"date", "first_date", "last_date"}
-    for row in rows.itertuples(index=False):
-        cells = (_cell(value, is_text=name not in dates) for name, value in zip(rows.columns, row, strict=True))
-        writer.writerow(["", *cells])
-    write_text(path, f"{BYTE_ORDER_MARK}{text.getvalue()}", private=True)
-
-
-def _cell(value: object, *, is_text: bool) -> str:
-    """Format a cell: amounts with all digits, counts and dates as they are, missing text as nothing."""
-    if isinstance(value, Decimal):
-        return f"{value:f}"
-    if not isinstance(value, str):
-        return str(value) if isinstance(value, int) else ""
-    return guard(value) if is_text else value
-
-
-def _rows(sheet: Sheet, file: Path) -> list[tuple[int, dict[str, Cell]]]:
-    """Cells of each row by the names of the columns, and the number of the row."""
-    first, *others = [*sheet.rows, SheetRow(0, [])]
-    header = [_text(cell).strip().casefold() for cell in first.cells]
-    if CATEGORY not in header or not {GROUP, TRANSACTION}.intersection(header):
-        msg = (
-            f"{file} is not a file of decisions: its first row needs the columns {CATEGORY} and {GROUP} or "
-            f"{TRANSACTION}, and has {join_ids(map(quote, filter(None, header))) or 'none'}"
-        )
-        raise InputError(msg)
-    return [(row.number, dict(zip(header, row.cells, strict=False))) for row in others]
-
-
-def _text(cell: Cell) -> str:
-    """Text of a cell; a number without exponent."""
-    return f"{cell:f}" if isinstance(cell, Decimal) else str(cell)
-
-
-def _problem(decisions: Mapping[str, Decision], key: str, decision: Decision) -> str:
-    """Sentence about a row that cannot be used; empty if it can."""
-    if not key.strip():
-        return f"row {decision.row} has a category, but neither {GROUP} nor {TRANSACTION}"
-    other = decisions.get(key)
-    if other and other.category != decision.category:
-        return (
-            f"row {decision.row} gives {quote(key)} the category {quote(decision.category)}, but row {other.row} "
-            f"{quote(other.category)}; keep one of them"
-        )
-    return ""

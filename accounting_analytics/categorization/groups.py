@@ -63,8 +63,10 @@ def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.Dat
     DataFrame
         :class:`~accounting_analytics.schemas.QueueGroups`: the groups of merchants, then likely transfers between own
         accounts, then split transactions. ``amount`` is the exact sum of the uncategorized parts, and of the whole
-        amounts where a part is not known. ``share`` is the part of a group in the uncategorized amount, without
-        signs, and ``cumulative_share`` that of all groups up to this row. ``attrs["notes"]`` states how many
+        amounts where a part is not known. It is not what the merchant was paid where part of an entry was withheld:
+        that is the ``amount`` of the queue, with which rules compare too. ``share`` is the part of a group in the
+        uncategorized amount, without signs, and ``cumulative_share`` that of all groups up to this row.
+        ``attrs["notes"]`` states how many
         decisions clear how much.
 
     Raises

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from accounting_analytics.arguments import require_type
-from accounting_analytics.categorization.uncategorized_ledgers import uncategorized_ledgers
+from accounting_analytics.categorization.categories import uncategorized_ledgers
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import FrameError
 from accounting_analytics.frame_columns import LOCAL_DATE, convert, exact_frame, negated, split_lists
@@ -74,7 +74,7 @@ def uncategorized_queue(
     transactions = _cash_transactions(line_entries, ledgers)
     matching = _with_opposing(transactions, uncategorized)
     queue = Queue.from_exact(
-        largest_first(_queue_columns(matching, line_entries)), exact.scale, as_decimals=exact.as_decimals
+        _largest_first(_queue_columns(matching, line_entries)), exact.scale, as_decimals=exact.as_decimals
     )
     queue.attrs["notes"] = (*exact.notes, *_notes(queue, transactions, names, uncategorized))
     return queue
@@ -152,7 +152,7 @@ def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.Dat
     )
 
 
-def largest_first(queue: pd.DataFrame) -> pd.DataFrame:
+def _largest_first(queue: pd.DataFrame) -> pd.DataFrame:
     """Sort transactions by size; equal ones by time."""
     sized = queue.assign(size=queue["amount"].abs())
     order = ["size", "datetime", "transaction_id", "category_ledger_id"]

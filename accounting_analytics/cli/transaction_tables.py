@@ -13,13 +13,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-PROPOSAL_COLUMNS = {
-    "description": "description",
-    "amount": "amount",
-    "updated_category_ledger_name": "new category",
-    "rule": "rule",
-    "transaction_id": "transaction_id",
-}
 _TIME_FORMAT = "%Y-%m-%d %H:%M"
 _MAX_NAMES = 5
 
@@ -52,7 +45,7 @@ def print_transactions(
 
 def with_short_reasons(proposals: pd.DataFrame) -> pd.DataFrame:
     """Proposals without the ids of decided groups, which are wider than the column of rules."""
-    from accounting_analytics.categorization.decisions import BY_HAND
+    from accounting_analytics.categorization.proposals import BY_HAND
 
     return proposals.assign(rule=proposals["rule"].mask(proposals["rule"].str.startswith(BY_HAND), BY_HAND))
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
-import io
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-import pandas as pd
-
 from accounting_analytics.arguments import to_path
-from accounting_analytics.atomic_files import write_text
 from accounting_analytics.errors import InputError, PlanError
 from accounting_analytics.frame_columns import LIST_SEPARATOR
 from accounting_analytics.messages import first_lines, join_ids, quote
@@ -18,15 +13,24 @@ from accounting_analytics.money import DEFAULT_SCALE, fits_float, fraction_digit
 from accounting_analytics.recategorization.new_categories import ID_COLUMN, NAME_COLUMN
 from accounting_analytics.recategorization.plan_conflicts import find_conflicts
 from accounting_analytics.schemas import PlanItems
+from accounting_analytics.sheets.cells import (
+    EMPTY,
+    Invalid,
+    decimal_marks,
+    is_converted,
+    read_amount,
+    read_instants,
+    unguard,
+)
 from accounting_analytics.sheets.rows import Cell, Sheet, read_sheet, separator_name
-from accounting_analytics.sheets.values import EMPTY, Invalid, decimal_marks, read_amount, read_instants
-from accounting_analytics.sheets.workbook import WORKBOOK_SUFFIX, require_xlsxwriter, write_workbook
-from accounting_analytics.spreadsheet_cells import BYTE_ORDER_MARK, guard, is_converted, unguard
+from accounting_analytics.sheets.writer import is_workbook, require_xlsxwriter, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from decimal import Decimal
     from pathlib import Path
+
+    import pandas as pd
 
     from accounting_analytics.recategorization.new_categories import NewCategory
 
@@ -230,7 +234,7 @@ def require_same_instance(planned: str | None, instance_id: str) -> None:
 
 def require_writable_format(file: Path) -> None:
     """Refuse a file that is a workbook by its name, if workbooks cannot be written."""
-    if file.suffix.lower() == WORKBOOK_SUFFIX:
+    if is_workbook(file):
         try:
             require_xlsxwriter()
         except InputError as error:
@@ -240,25 +244,13 @@ def require_writable_format(file: Path) -> None:
 
 def write_items(frame: pd.DataFrame, path: str | Path, *, instance_id: str | None) -> None:
     """Write plan items to a CSV file or a workbook; the file is replaced completely or left unchanged."""
-    file = to_path(path, "path")
-    rows = frame.assign(**{_INSTANCE: instance_id or ""})
+    file, rows = to_path(path, "path"), frame.assign(**{_INSTANCE: instance_id or ""})
+    ids, editable = (*_IDS, ID_COLUMN), (ID_COLUMN, NAME_COLUMN)
     try:
-        if file.suffix.lower() == WORKBOOK_SUFFIX:
-            write_workbook(rows, file, name="plan", ids=(*_IDS, ID_COLUMN), editable=(ID_COLUMN, NAME_COLUMN))
-        else:
-            write_text(file, f"{BYTE_ORDER_MARK}{_csv_text(rows)}", private=True)
+        write_table(rows, file, name="plan", ids=ids, editable=editable)
     except InputError as error:
         msg = f"the plan was not saved: {error}"
         raise PlanError(msg) from error
-
-
-def _csv_text(frame: pd.DataFrame) -> str:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(frame.columns)
-    for row in frame.itertuples(index=False, name=None):
-        writer.writerow([_format_cell(name, value) for name, value in zip(frame.columns, row, strict=True)])
-    return text.getvalue()
 
 
 def _problems(reasons: Mapping[str, Sequence[int]]) -> list[Problem]:
@@ -347,12 +339,3 @@ def _is_foreign(category: Value, opposing: Value) -> bool:
     if not isinstance(category, str) or _problem(_OPPOSING, opposing):
         return False
     return category not in opposing.split(LIST_SEPARATOR)
-
-
-def _format_cell(name: str, value: Value) -> str:
-    """Format a cell as text."""
-    if isinstance(value, dt.datetime):
-        return value.isoformat()
-    if name in _AMOUNTS:
-        return "" if pd.isna(value) else f"{value:f}"
-    return guard(str(value))

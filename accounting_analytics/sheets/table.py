@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import first_lines, join_ids, quote
+from accounting_analytics.sheets.cells import (
+    EMPTY,
+    Invalid,
+    decimal_marks,
+    is_converted,
+    read_amount,
+    read_instants,
+    unguard,
+)
 from accounting_analytics.sheets.rows import Cell, Sheet, SheetRow, cell_text, read_sheet
-from accounting_analytics.sheets.values import EMPTY, Invalid, decimal_marks, read_amount, read_instants
-from accounting_analytics.spreadsheet_cells import is_converted, unguard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -46,25 +53,26 @@ class Column(NamedTuple):
 
 
 class Problems:
-    """Why rows of a file cannot be used; rows with the same reason are named together."""
+    """Why what a person wrote cannot be used; rows of a file with the same reason are named together."""
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    def __init__(self, source: Path | str) -> None:
+        self._source = source
         self._rows: dict[str, list[int]] = {}
 
     def add(self, reason: str, *rows: int) -> None:
-        """Add a reason, and the rows it is about as a spreadsheet numbers them."""
+        """Add a reason, and the rows it is about as a spreadsheet numbers them, if it is a file."""
         self._rows.setdefault(reason, []).extend(rows)
 
     def refuse(self, error: type[InputError] = InputError, *, effect: str = "") -> None:
         """Raise an error of the given class with all problems, the first rows first, if there are any."""
-        lines = [_at_rows(rows, reason) for reason, rows in sorted(self._rows.items(), key=lambda one: one[1][0])]
+        problems = sorted(self._rows.items(), key=lambda one: one[1][:1])
+        lines = [_at_rows(rows, reason) if rows else reason for reason, rows in problems]
         if not lines:
             return
-        msg = f"{self._file}, {lines[0]}{effect and f'; {effect}'}"
+        msg = f"{f'{self._source}, ' if problems[0][1] else ''}{lines[0]}{effect and f'; {effect}'}"
         if len(lines) > 1:
-            head = f"{self._file} cannot be used{effect and f', and {effect}'}; correct these {len(lines):,} problems:"
-            msg = "\n".join([head, *first_lines(lines)])
+            head = f"{self._source} cannot be used{effect and f', and {effect}'}"
+            msg = "\n".join([f"{head}; correct these {len(lines):,} problems:", *first_lines(lines)])
         raise error(msg)
 
 

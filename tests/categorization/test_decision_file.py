@@ -8,10 +8,10 @@ from decimal import Decimal
 import openpyxl
 import pytest
 
-from accounting_analytics.categorization import decide, group_queue, load_decisions, uncategorized_queue
-from accounting_analytics.categorization.decision_file import write_groups, write_transactions
+from accounting_analytics.categorization import decide, group_queue, uncategorized_queue
+from accounting_analytics.categorization.decision_file import Decision, read_decisions, write_groups, write_transactions
 from accounting_analytics.errors import InputError
-from accounting_analytics.spreadsheet_cells import unguard
+from accounting_analytics.sheets.cells import unguard
 
 
 @pytest.fixture(scope="module")
@@ -91,11 +91,11 @@ def test_filled_in_groups_are_decided(books, queue, file, separator, encoding):
     write_groups(queue, file, time_zone="UTC")
     filled = {"BLUE BOTTLE": "Expenses:Meals", "STAPLES": " cogs ", "TRANSFER": "Transfers"}
     fill_in(file, filled, separator=separator, encoding=encoding)
-    decided = decide(queue, load_decisions(file), books.ledgers)
+    decided = decide(queue, file, books.ledgers)
     assert categories(decided) == {
         "txn-0-0": "meals", "txn-1-0": "meals", "txn-2-0": "cogs", "txn-5-0": "transfers",
     }  # fmt: skip
-    assert set(decided["rule"]) == {f"decided by hand: {one}" for one in load_decisions(file)}
+    assert set(decided["rule"]) == {f"decided by hand: {one.key}" for one in read_decisions(file)}
 
 
 @pytest.mark.parametrize(("write", "key"), [(write_groups, "merchant"), (write_transactions, "transaction_id")])
@@ -123,7 +123,7 @@ def test_a_workbook_is_filled_in(books, queue, file, write, key):
         if row[names.index(key)].value in {"BLUE BOTTLE", "txn-0-0"}:
             row[0].value = "Meals"
     opened.save(workbook)
-    decided = decide(queue, load_decisions(workbook), books.ledgers)
+    decided = decide(queue, workbook, books.ledgers)
     assert categories(decided) == {"txn-0-0": "meals"} | ({"txn-1-0": "meals"} if key == "merchant" else {})
     assert len(decided.attrs["notes"]) == 1
 
@@ -137,8 +137,8 @@ def test_transactions_have_precedence_over_their_group(books, queue, file, tmp_p
     group = cells_of(groups)[0]["group_id"]
     with file.open("a", newline="") as opened:
         csv.DictWriter(opened, cells_of(file)[0]).writerow({"category": "Meals", "group_id": group})
-    assert list(load_decisions(file).items()) == [(group, "Meals"), ("txn-0-0", "Sales")]
-    assert categories(decide(queue, load_decisions(file), books.ledgers)) == {"txn-0-0": "sales", "txn-1-0": "meals"}
+    assert [one[:2] for one in read_decisions(file)] == [(group, "Meals"), ("txn-0-0", "Sales")]
+    assert categories(decide(queue, file, books.ledgers)) == {"txn-0-0": "sales", "txn-1-0": "meals"}
 
 
 def test_decisions_of_another_day(books, lines, queue, file):
@@ -148,7 +148,7 @@ def test_decisions_of_another_day(books, lines, queue, file):
     fill_in(file, {"BLUE BOTTLE": "Meals", "STAPLES": "Loan"})
     (coffee,) = (row["group_id"] for row in cells_of(file) if row["merchant"] == "BLUE BOTTLE")
     tuesday = uncategorized_queue(lines[lines["journal_entry_id"] != "entry-2"], books.ledgers)
-    decided = decide(tuesday, load_decisions(file), books.ledgers)
+    decided = decide(tuesday, file, books.ledgers)
     assert categories(decided) == {"txn-0-0": "meals", "txn-1-0": "meals"}
     undecided, absent, changed = decided.attrs["notes"]
     assert undecided == "4 of 6 transaction(s) are not decided by hand."
@@ -157,8 +157,8 @@ def test_decisions_of_another_day(books, lines, queue, file):
     assert absent.endswith("(row 5).")
     assert changed.endswith(f"all they have now: '{coffee}' (2 transaction(s), -40.00, was -30.00).")
     file.write_text(file.read_text(encoding="utf-8-sig").replace(",-30.00,", ',"-30,00",'), encoding="utf-8")
-    assert decide(tuesday, load_decisions(file), books.ledgers).attrs["notes"][2] == changed  # with decimal commas
-    unchanged = decide(monday, load_decisions(file), books.ledgers)
+    assert decide(tuesday, file, books.ledgers).attrs["notes"][2] == changed  # with decimal commas
+    unchanged = decide(monday, file, books.ledgers)
     assert unchanged.attrs["notes"] == ("4 of 6 transaction(s) are not decided by hand.",)
 
 
@@ -167,8 +167,8 @@ def test_a_decided_transaction_becomes_a_transfer(books, queue, file):
     monday = queue[queue["transaction_id"] != "txn-6-0"]
     write_groups(monday, file, time_zone="UTC")
     fill_in(file, {"TRANSFER": "Meals"})
-    assert categories(decide(monday, load_decisions(file), books.ledgers)) == {"txn-5-0": "meals"}
-    tuesday = decide(queue, load_decisions(file), books.ledgers)
+    assert categories(decide(monday, file, books.ledgers)) == {"txn-5-0": "meals"}
+    tuesday = decide(queue, file, books.ledgers)
     assert tuesday.empty
     assert "became likely transfers or splits: 'transfer-" in tuesday.attrs["notes"][1]
 
@@ -178,7 +178,7 @@ def test_every_unusable_row_is_named(books, queue, file):
     write_groups(queue, file, time_zone="UTC")
     fill_in(file, {"BLUE BOTTLE": "Meels", "STAPLES": "Bank", "TRANSFER": "Software"})
     with pytest.raises(InputError) as caught:
-        decide(queue, load_decisions(file), books.ledgers)
+        decide(queue, file, books.ledgers)
     head, *problems = str(caught.value).splitlines()
     assert head == f"{file} cannot be used; correct these 3 problems:"
     expected = [
@@ -195,10 +195,11 @@ def test_every_unusable_row_is_named(books, queue, file):
     ("text", "message"),
     [
         ("category,group_id\n,a\n", "has no decision: the column category is empty"),
-        ("category,merchant\nMeals,a\n", "its first row needs the columns category and group_id or transaction_id"),
-        ("", "its first row needs the columns category"),
-        ("category,group_id\nMeals,\n", "row 2 has a category, but neither group_id nor transaction_id"),
-        ("category,group_id\nMeals,a\nSales,a\n", "row 3 gives 'a' the category 'Sales', but row 2 'Meals'"),
+        ("category,merchant\nMeals,a\n", "row 2: it has a category, but neither group_id nor transaction_id"),
+        ("group_id,merchant\na,b\n", "is not a file of decisions: the first row lacks category"),
+        ("", "is not a file of decisions: its first row is empty"),
+        ("category,group_id\nMeals,\n", "row 2: it has a category, but neither group_id nor transaction_id"),
+        ("category,group_id\nMeals,a\nSales,a\n", "row 3: 'a' has the category 'Sales' here, but 'Meals' in row 2"),
         ('category,group_id\nMeals,"a\n', "row 2 is not a row of CSV"),
         ("PK\x03\x04", "is not an Excel workbook, or damaged"),
         (b"category,group_id\nCaf\xe9,a\n", "it is not UTF-8 text"),
@@ -215,16 +216,14 @@ def test_unusable_file_is_refused(file, text, message):
     if text is not None:
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(InputError) as caught:
-        load_decisions(file)
+        read_decisions(file)
     assert message in str(caught.value)
 
 
 def test_the_same_decision_may_be_repeated(file):
     """Two rows with the same id and category are one decision; columns may be renamed in case and have spaces."""
     file.write_text(" Category ,TRANSACTION_ID\nMeals,'00123\nMeals,'00123\n")
-    assert dict(load_decisions(file)) == {"00123": "Meals"}
-    assert load_decisions(file).amount("00123") is None
-    assert repr(load_decisions(file)).endswith("- 00123: Meals")
+    assert read_decisions(file) == [Decision("00123", "Meals", 2)]
 
 
 def test_a_file_is_not_replaced(queue, file, monkeypatch):
@@ -245,7 +244,5 @@ def test_frames_of_python_are_read(books, queue, file):
     """A table of groups that pandas saved is read too."""
     groups = group_queue(queue)
     groups.assign(category=["Meals", *[None] * (len(groups) - 1)]).to_csv(file, index=False)
-    (group,) = load_decisions(file)
-    assert group == groups["group_id"][0]
-    assert load_decisions(file).amount(group) == Decimal("-40.00")
-    assert len(decide(queue, load_decisions(file), books.ledgers)) == 2
+    assert read_decisions(file) == [Decision(groups["group_id"][0], "Meals", 2, Decimal("-40.00"))]
+    assert len(decide(queue, file, books.ledgers)) == 2

@@ -1,16 +1,9 @@
-"""Decisions by group and by transaction, combined with the proposals of rules."""
+"""Decisions by group and by transaction, alone and after rules."""
 
 import pytest
 
-from accounting_analytics.categorization import (
-    combine_proposals,
-    decide,
-    group_queue,
-    load_rules,
-    propose,
-    uncategorized_queue,
-)
-from accounting_analytics.errors import FrameError, InputError
+from accounting_analytics.categorization import decide, group_queue, load_rules, propose, uncategorized_queue
+from accounting_analytics.errors import InputError
 from accounting_analytics.recategorization import plan_recategorization
 from accounting_analytics.schemas import Proposals
 
@@ -110,9 +103,8 @@ def test_decisions_replace_rules(books, queue, groups, tmp_path):
     """Where rules and decisions differ the later wins, and every row keeps its reason."""
     file = tmp_path / "rules.toml"
     file.write_text("[[rule]]\nname = 'all'\nregex = 'BOTTLE|STAPLES'\ncategory = 'Sales'\n")
-    proposed = propose(queue, load_rules(file), books.ledgers)
-    decided = decide(queue, {groups["STAPLES"]: "Cost of Goods"}, books.ledgers)
-    combined = combine_proposals(proposed, decided)
+    rules, decisions = load_rules(file), {groups["STAPLES"]: "Cost of Goods"}
+    combined = propose(queue, rules, books.ledgers, decisions=decisions)
     assert list(reasons(combined).items()) == [
         ("txn-1-0", ("sales", "all")),
         ("txn-0-0", ("sales", "all")),
@@ -127,16 +119,28 @@ def test_decisions_replace_rules(books, queue, groups, tmp_path):
         ),
         "1 proposal(s) were replaced by later ones.",
     )
-    assert reasons(combine_proposals(decided, proposed))["txn-2-0"] == ("sales", "all")
     assert len(plan_recategorization(combined, ledgers=books.ledgers)) == 3
 
 
-def test_proposals_that_cannot_be_combined(books, queue):
-    """No proposals, another type, and amounts of another scale are refused."""
-    decided = decide(queue, {"txn-0-0": "Meals"}, books.ledgers)
-    with pytest.raises(InputError, match="no proposals"):
-        combine_proposals()
-    with pytest.raises(InputError, match="proposals number 2 is of type list"):
-        combine_proposals(decided, [])
-    with pytest.raises(FrameError, match=r"several scales, \[2, 3\]"):
-        combine_proposals(decided, Proposals.without_rows(3, as_decimals=True))
+def test_later_decisions_replace_earlier_ones(books, queue, groups, tmp_path):
+    """Several mappings and files are applied in their order, also without rules."""
+    file = tmp_path / "decisions.csv"
+    file.write_text(f"category,group_id\nMeals,{groups['BLUE BOTTLE']}\n")
+    decisions = [{groups["BLUE BOTTLE"]: "Sales", groups["STAPLES"]: "Sales"}, str(file), {"txn-1-0": "Transfers"}]
+    combined = propose(queue, None, books.ledgers, decisions=decisions)
+    assert {key: category for key, (category, _) in reasons(combined).items()} == {
+        "txn-0-0": "meals", "txn-1-0": "transfers", "txn-2-0": "sales",
+    }  # fmt: skip
+    assert combined.attrs["notes"][-1] == "3 proposal(s) were replaced by later ones."
+
+
+def test_something_must_decide(books, queue):
+    """Neither rules nor decisions is a mistake, and so are decisions of another type."""
+    with pytest.raises(InputError, match="rules is of type NoneType, not Rules; load_rules"):
+        propose(queue, None, books.ledgers)
+    with pytest.raises(InputError, match="decisions is of type int, not Mapping or str or Path"):
+        propose(queue, None, books.ledgers, decisions=[5])
+    with pytest.raises(InputError, match="decisions is of type int"):
+        propose(queue, None, books.ledgers, decisions=5)
+    with pytest.raises(InputError, match=r"decisions 'a\\x00b' contains a NUL character"):
+        decide(queue, "a\0b", books.ledgers)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounting_analytics.categorization import group_queue, uncategorized_queue
+from accounting_analytics.categorization import group_queue, load_rules, propose, report_rules, uncategorized_queue
 from accounting_analytics.categorization.groups import with_groups
 from accounting_analytics.errors import InputError, PeriodError
 from accounting_analytics.schemas import QueueGroups
@@ -126,6 +126,21 @@ def test_transactions_are_counted_not_rows(books):
     groups = group_queue(queue)
     assert shown(groups, "kind", "transaction_count", "amount") == [("split", 1, Decimal("-100.00"))]
     assert groups.attrs["notes"] == ("1 transaction(s) are split and listed apart; they are not decided by group.",)
+
+
+def test_withheld_amounts_are_no_payment(books, tmp_path):
+    """Of wages with tax withheld the payee was paid the cash; what is uncategorized are the whole wages."""
+    lines = books.lines([("bank", "-750.00"), ("loan", "-250.00"), ("out", "1000.00")], descriptions={0: "PAYROLL"})
+    queue = uncategorized_queue(lines[lines["id"] != "line-0-1"], books.ledgers)
+    assert shown(queue, "amount", "category_amount") == [(Decimal("-750.00"), Decimal("-1000.00"))]
+    (group,) = group_queue(queue).itertuples()
+    assert (group.merchant, group.amount) == ("PAYROLL", Decimal("-1000.00"))
+    (tmp_path / "rules.toml").write_text(
+        "[[rule]]\nname = 'payroll'\ncontains = 'PAYROLL'\nmax_amount = 750\ncategory = 'Meals'\n"
+    )
+    rules = load_rules(tmp_path / "rules.toml")
+    assert shown(propose(queue, rules, books.ledgers), "rule", "amount") == [("payroll", Decimal("-750.00"))]
+    assert shown(report_rules(queue, rules, books.ledgers), "transaction_count", "amount") == [(1, Decimal("-750.00"))]
 
 
 def test_ages(queue_of):

@@ -1,6 +1,7 @@
 """What a type checker sees of the public names; mypy reads this file, nothing runs it."""
 
 from decimal import Decimal
+from pathlib import Path
 from typing import assert_type
 from zoneinfo import ZoneInfo
 
@@ -45,8 +46,8 @@ def loop(client: aa.LedgerClient) -> None:
     )
     assert_type(aa.group_queue(aa.uncategorized_queue(lines, ledgers), as_of="2025-12-31"), pd.DataFrame)
     decided = aa.decide(aa.uncategorized_queue(lines, ledgers), {"txn_1": "Expenses:Meals"}, ledgers)
-    assert_type(aa.decide(decided, aa.load_decisions("decisions.csv"), ledgers), pd.DataFrame)
-    assert_type(aa.combine_proposals(decided, decided), pd.DataFrame)
+    assert_type(aa.decide(decided, Path("decisions.csv"), ledgers), pd.DataFrame)
+    assert_type(aa.propose(decided, None, ledgers, decisions=["a.csv", {"txn": "Meals"}]), pd.DataFrame)
     assert_type(aa.report_rules(decided, aa.load_rules("r"), ledgers, lines), pd.DataFrame)
     assert_type(plan, aa.Plan)
     assert_type(aa.apply_plan(client, plan, journal="journal"), pd.DataFrame)

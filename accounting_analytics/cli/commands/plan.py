@@ -6,7 +6,7 @@ import typer
 
 import accounting_analytics as aa
 from accounting_analytics.arguments import to_path
-from accounting_analytics.cli.discover_and_load import LoadOptions, load_queue
+from accounting_analytics.cli.discover_and_load import LoadOptions
 from accounting_analytics.cli.options import (
     AllRows,
     AsJson,
@@ -22,15 +22,10 @@ from accounting_analytics.cli.options import (
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import MAX_ROWS, command_line, print_frame, print_message, print_notes
+from accounting_analytics.cli.output import MAX_ROWS, command_line, print_frame, print_message
 from accounting_analytics.cli.plan_tables import print_cost, print_totals
-from accounting_analytics.cli.proposal_sources import ProposalSources
+from accounting_analytics.cli.proposal_sources import ProposalSources, print_proposals
 from accounting_analytics.cli.service_connection import connect_service
-from accounting_analytics.cli.transaction_tables import (
-    PROPOSAL_COLUMNS,
-    print_transactions,
-    with_short_reasons,
-)
 from accounting_analytics.errors import PlanError
 
 
@@ -66,10 +61,8 @@ def plan(
     sources = ProposalSources.load(rules, decisions)
     options = LoadOptions(checkpoint, dry_run, as_json)
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
-        ledgers, uncategorized = load_queue(client, (start_date, end_date, zone), options)
-        proposals = sources.propose(uncategorized, ledgers)
+        ledgers, _, proposals = sources.propose(client, (start_date, end_date, zone), options)
         planned = aa.plan_recategorization(proposals, ledgers=ledgers, instance_id=client.instance_id)
-    print_notes(proposals)
     planned.save(output)
     if len(planned):
         print_cost(planned)
@@ -81,8 +74,7 @@ def plan(
     if as_json:
         print_frame(planned.frame, as_json=True)
     elif all_rows:
-        rows = with_short_reasons(planned.frame)
-        print_transactions(rows, PROPOSAL_COLUMNS, summary=planned.summary(), time_zone=zone, limit=None)
+        print_proposals(planned.frame, summary=planned.summary(), time_zone=zone, limit=None)
     else:
         typer.echo(planned.summary())
         print_totals(aa.summarize_plan(planned), "category", limit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accounting_analytics.cli.discover_and_load import LoadOptions, load_queue
+from accounting_analytics.cli.discover_and_load import LoadOptions
 from accounting_analytics.cli.options import (
     AllRows,
     AsJson,
@@ -17,15 +17,10 @@ from accounting_analytics.cli.options import (
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import MAX_ROWS, print_frame, print_notes
-from accounting_analytics.cli.proposal_sources import ProposalSources
+from accounting_analytics.cli.output import MAX_ROWS, print_frame
+from accounting_analytics.cli.proposal_sources import ProposalSources, print_proposals
 from accounting_analytics.cli.service_connection import connect_service
-from accounting_analytics.cli.transaction_tables import (
-    PROPOSAL_COLUMNS,
-    count_names,
-    print_transactions,
-    with_short_reasons,
-)
+from accounting_analytics.cli.transaction_tables import count_names
 
 
 def propose(
@@ -50,14 +45,11 @@ def propose(
     sources = ProposalSources.load(rules, decisions)
     options = LoadOptions(checkpoint, dry_run, as_json)
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
-        ledgers, uncategorized = load_queue(client, (start_date, end_date, zone), options)
-    proposals = sources.propose(uncategorized, ledgers)
-    print_notes(proposals)
+        _, queue, proposals = sources.propose(client, (start_date, end_date, zone), options)
     if as_json:
         print_frame(proposals, as_json=True)
         return
-    summary = f"{len(proposals):,} of {len(uncategorized):,} uncategorized transaction(s) get a category"
+    summary = f"{len(proposals):,} of {len(queue):,} uncategorized transaction(s) get a category"
     if len(proposals):
         summary = f"{summary}: {count_names(proposals['updated_category_ledger_name'])}"
-    rows = with_short_reasons(proposals)
-    print_transactions(rows, PROPOSAL_COLUMNS, summary=summary, time_zone=zone, limit=None if all_rows else limit)
+    print_proposals(proposals, summary=summary, time_zone=zone, limit=None if all_rows else limit)

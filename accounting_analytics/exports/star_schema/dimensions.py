@@ -8,8 +8,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from accounting_analytics.categorization.categories import uncategorized_ledgers
 from accounting_analytics.categorization.merchants import merchants
-from accounting_analytics.categorization.uncategorized_ledgers import uncategorized_ledgers
 from accounting_analytics.chart_of_accounts import LedgerType, SubType, display_order
 from accounting_analytics.exports.star_schema.tables import (
     BRIDGE_LINE_ENTRY_TAG,

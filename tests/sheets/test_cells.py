@@ -1,11 +1,21 @@
-"""Amounts and dates as spreadsheets write them: certain ones are read exactly, others are refused."""
+"""Cells that a spreadsheet would compute or convert are guarded; amounts and dates are read where they are certain."""
 
 import datetime as dt
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from accounting_analytics.sheets.values import Invalid, decimal_marks, read_amount, read_instants
+from accounting_analytics.sheets.cells import (
+    FORMULA_START,
+    Invalid,
+    decimal_marks,
+    guard,
+    read_amount,
+    read_instants,
+    unguard,
+)
 
 TEN = dt.datetime(2026, 1, 15, 10, tzinfo=dt.UTC)
 
@@ -125,3 +135,32 @@ def test_a_column_proves_the_order_of_day_and_month():
 def test_other_cells_are_not_dates(cell):
     """What is not a date, or not a certain one, is refused."""
     assert isinstance(read_instants([cell])[0], Invalid)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["=1+1", "+1", "-x", "@a", "'", "00123", "1e5", "3-4", "12:30", "MAR1", "1-Mar", "2 May 2026", "TRUE", "5 pm"],
+)
+def test_converted_text_gets_an_apostrophe(text):
+    """A formula, a number, a date and a boolean are marked as text."""
+    assert guard(text) == f"'{text}"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "txn_12", "blue-bottle-245706", "march of dimes", "Expenses:Meals", "Marketing", "May"]
+)
+def test_other_text_is_unchanged(text):
+    """Names and ids stay as they are."""
+    assert guard(text) == text
+
+
+@pytest.mark.parametrize("character", FORMULA_START)
+def test_formulas_get_an_apostrophe(character):
+    """Each character by which a spreadsheet recognizes a formula, also the wide ones of East Asian text."""
+    assert guard(f"{character}1+1") == f"'{character}1+1"
+
+
+@given(text=st.text(max_size=20))
+def test_any_text_is_read_back(text):
+    """Reading removes exactly what was added."""
+    assert unguard(guard(text)) == text

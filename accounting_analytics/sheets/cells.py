@@ -1,6 +1,7 @@
-"""Amounts and instants as spreadsheets write them: other decimal marks, other orders of a date, serial numbers.
+"""Cells as spreadsheets write and convert them: guarded text, amounts with any decimal mark, dates in any order.
 
-A value is accepted where its meaning is certain, from the cell or from the other cells of its column.
+Text that a spreadsheet would compute or convert is written with an apostrophe, and read back without it. An amount or
+a date is read where its meaning is certain, from the cell or from the other cells of its column.
 """
 
 from __future__ import annotations
@@ -18,6 +19,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from accounting_analytics.sheets.rows import Cell
+
+BYTE_ORDER_MARK = "\ufeff"
+"""Tells spreadsheets that the file is UTF-8."""
+
+GUARD = "'"
+FORMULA_START = "=+-@\t\r\n＝＋－＠"  # noqa: RUF001 (spreadsheets take the wide signs for formulas too)
+"""Characters with which a cell begins that a spreadsheet computes."""
+_MONTH_NAME = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_CONVERTED = re.compile(
+    r"[\d\s.,:/%()$-]*\d[\d\s.,:/%()$-]*(e[+-]?\d+)?"  # 00123, 1e5, 3-4, 12:30
+    r"|(true|false)"
+    rf"|\d{{1,4}}[\s./-]*{_MONTH_NAME}[\s./-]*\d{{0,4}}|{_MONTH_NAME}[\s./-]*\d{{1,4}}"  # 1-Mar, 1 March 2026, MAR1
+    r"|\d+(\.\d+)?\s*[ap]m?",
+    re.IGNORECASE,
+)
 
 _MINUS, _SPACES = "\N{MINUS SIGN}", re.compile(r"(?<=\d)[\s](?=\d{3}(?!\d))")
 _ONE_MARK = re.compile(r"-?(\d+)([.,])(\d+)")
@@ -40,7 +56,7 @@ _CENTURY = 2000
 _MONTHS = 12
 _AS_WRITTEN = (
     "is not as the plan was written (2025-03-10T12:00:00+00:00): a spreadsheet changed the column; format it as "
-    "yyyy-mm-dd hh:mm:ss, or make the plan again"
+    "yyyy-mm-dd hh:mm:ss, or make the file again"
 )
 
 
@@ -48,6 +64,21 @@ class Invalid(NamedTuple):
     """A cell without a certain value, and why."""
 
     reason: str
+
+
+def guard(text: str) -> str:
+    """Text with a leading apostrophe where a spreadsheet would compute or convert it."""
+    return f"{GUARD}{text}" if text.startswith((*FORMULA_START, GUARD)) or is_converted(text) else text
+
+
+def is_converted(text: str) -> bool:
+    """Whether a spreadsheet would silently convert text to a number, a date or a boolean."""
+    return _CONVERTED.fullmatch(text) is not None
+
+
+def unguard(cell: str) -> str:
+    """Text of a cell, without the apostrophe of `guard`."""
+    return cell.removeprefix(GUARD)
 
 
 def decimal_marks(cells: Iterable[Cell]) -> frozenset[str]:

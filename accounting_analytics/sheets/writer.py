@@ -1,7 +1,8 @@
-"""Excel workbooks to edit: ids as text, amounts as numbers, instants as dates in UTC, and no formulas."""
+"""Files to edit, CSV or Excel: ids stay text, amounts keep every digit, instants are in UTC, no cell is a formula."""
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
 import io
 import re
@@ -10,24 +11,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from accounting_analytics.atomic_files import replace_file
+from accounting_analytics.atomic_files import replace_file, write_text
 from accounting_analytics.errors import InputError
 from accounting_analytics.extras import import_extra
 from accounting_analytics.messages import quote
 from accounting_analytics.money import MAX_UNITS, fraction_digits, to_minor_units
+from accounting_analytics.sheets.cells import BYTE_ORDER_MARK, GUARD, guard
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
-WORKBOOK_SUFFIX = ".xlsx"
+_WORKBOOK_SUFFIX = ".xlsx"
 _OPTIONS = {"strings_to_formulas": False, "strings_to_numbers": False, "strings_to_urls": False, "in_memory": True}
 """Text stays text, and no text of the books is in temporary files."""
 _MAX_ROWS, _MAX_TEXT = 1_048_576, 32_767
 _NOT_IN_WORKBOOKS = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|x005F_")
 """Characters that XML does not have, and the code that stands for them in workbooks."""
 _FIRST_DATE = dt.datetime(1900, 3, 1, tzinfo=dt.UTC)
-_GUARD = "'"
 _CHOICES = "choices"
 _MIN_WIDTH, _MAX_WIDTH, _MEASURED_ROWS = 8, 50, 200
 
@@ -42,7 +43,7 @@ class _Formats(NamedTuple):
     time: Any
 
 
-def write_workbook(
+def write_table(
     frame: pd.DataFrame,
     file: Path,
     *,
@@ -51,14 +52,14 @@ def write_workbook(
     editable: Collection[str],
     choices: Sequence[str] = (),
 ) -> None:
-    """Write a table to a sheet of a workbook; the file is replaced completely or left unchanged.
+    """Write a table, by the name of the file to a workbook or as CSV; it is replaced completely or left unchanged.
 
     Parameters
     ----------
     frame : DataFrame
         The rows; amounts are Arrow decimals.
     file : Path
-        The file.
+        The file: an Excel workbook if it ends in ``.xlsx``, otherwise CSV.
     name : str
         Name of the sheet.
     ids : collection of str
@@ -74,6 +75,9 @@ def write_workbook(
     InputError
         xlsxwriter is not installed, a workbook cannot hold the rows, or the file cannot be written.
     """
+    if not is_workbook(file):
+        write_text(file, f"{BYTE_ORDER_MARK}{_csv_text(frame)}", private=True)
+        return
     xlsxwriter = require_xlsxwriter()
     _require_fits(frame, file, ids)
     content = io.BytesIO()
@@ -95,6 +99,30 @@ def write_workbook(
     except OSError as error:
         msg = f"{file} cannot be written: {error.strerror}; the previous content is unchanged"
         raise InputError(msg) from error
+
+
+def is_workbook(file: Path) -> bool:
+    """Whether a file is an Excel workbook by its name."""
+    return file.suffix.lower() == _WORKBOOK_SUFFIX
+
+
+def _csv_text(frame: pd.DataFrame) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(frame.columns)
+    writer.writerows([_csv_cell(value) for value in row] for row in frame.itertuples(index=False, name=None))
+    return text.getvalue()
+
+
+def _csv_cell(value: Any) -> str:  # noqa: ANN401
+    """Format a cell: amounts with all digits, dates as ISO 8601, guarded text, null as nothing."""
+    if isinstance(value, str):
+        return guard(value)
+    if pd.isna(value):
+        return ""
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
 
 def require_xlsxwriter() -> Any:  # noqa: ANN401 (a module)
@@ -179,7 +207,7 @@ def _write_cell(worksheet: Any, place: tuple[int, int], value: Any, formats: _Fo
             worksheet.write_datetime(*place, value.replace(tzinfo=None), formats.time)
     elif not pd.isna(value) and value:
         text = _NOT_IN_WORKBOOKS.sub("\N{REPLACEMENT CHARACTER}", str(value))
-        worksheet.write_string(*place, f"{_GUARD}{text}" if text.startswith(_GUARD) else text, formats.text)
+        worksheet.write_string(*place, f"{GUARD}{text}" if text.startswith(GUARD) else text, formats.text)
 
 
 def _width(name: str, values: list[Any]) -> int:
