@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from concurrent.futures import wait
+from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
@@ -36,7 +37,7 @@ from accounting_analytics.loader.windows import gaps
 from accounting_analytics.loader.worker_pool import WorkerPool, start_in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future
 
     from accounting_analytics.client import LedgerClient
@@ -177,11 +178,12 @@ def load_windows(
         windows, missing = _read_windows(reader, store, finished, progress, allow_partial=allow_partial)
         loaded = LoadedWindows(query, (*finished, *windows), tuple(missing), verified).in_order()
         if verified is None:
-            built = _start_build(build, loaded)
-            by_ledger = _group_by_ledger(loaded.windows)
-            _check_changes(reader, store, [by_ledger[one] for one in {one.window.ledger_id for one in windows}])
+            with _building(build, loaded) as built:
+                by_ledger = _group_by_ledger(loaded.windows)
+                _check_changes(reader, store, [by_ledger[one] for one in {one.window.ledger_id for one in windows}])
         elif _is_one_response(windows, finished) or (not windows and store.is_verified(verified)):
-            built = _start_build(build, loaded)
+            with _building(build, loaded) as built:
+                pass
         else:
             built = _build_verified(reader, store, loaded, progress, build)
             store.mark_verified(verified)
@@ -191,8 +193,17 @@ def load_windows(
     return built.result()
 
 
-def _start_build(build: Callable[[LoadedWindows], Built], loaded: LoadedWindows) -> Future[Built]:
-    return start_in_thread(partial(copy_context().run, build, loaded), "build a load")
+@contextmanager
+def _building(build: Callable[[LoadedWindows], Built], loaded: LoadedWindows) -> Iterator[Future[Built]]:
+    """Build the result of a load on another thread, which has ended when the block ends.
+
+    At the end of a process Arrow waits for what its threads do, and these for Python, which has ended by then.
+    """
+    built = start_in_thread(partial(copy_context().run, build, loaded), "build a load")
+    try:
+        yield built
+    finally:
+        wait([built])
 
 
 def _is_one_response(windows: list[FinishedWindow], finished: list[FinishedWindow]) -> bool:
@@ -209,11 +220,10 @@ def _build_verified(
 ) -> Future[Built]:
     """Read the windows again until none of them changed, and build the result of these."""
     for check in range(1, _MAX_CHECKS + 1):
-        built = _start_build(build, loaded)
-        changed = find_changed_windows(reader, loaded.to_verify(), progress)
+        with _building(build, loaded) as built:  # it reads the windows that may be replaced afterwards
+            changed = find_changed_windows(reader, loaded.to_verify(), progress)
         if not changed:
             return built
-        wait([built])  # it reads the windows that are replaced now
         if check < _MAX_CHECKS:
             loaded = _replace_windows(store, loaded, changed)
     error = changed_again_error(changed, _MAX_CHECKS)
