@@ -9,7 +9,7 @@ import threading
 import zlib
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import httpx
 
@@ -100,6 +100,22 @@ class Authorization(httpx.Auth):
         yield request
 
 
+class SendingPausedError(Exception):
+    """Nothing was sent: the service has asked to wait since it was the turn of the request."""
+
+
+class Throttle(Protocol):
+    """What may hold back a request until it is written to a connection."""
+
+    def require_open(self) -> None:
+        """Raise SendingPausedError while the service asks to wait."""
+        ...
+
+    def note_wait(self, status: int, headers: Mapping[str, str]) -> None:
+        """Note the wait that a response asks for; called when its headers have arrived."""
+        ...
+
+
 class HttpSender:
     """Sends requests to one origin; a forked process gets connections of its own.
 
@@ -113,6 +129,9 @@ class HttpSender:
         Replaces the network connection.
     secrets : callable
         Returns the secrets to mask wherever a response repeats them.
+    throttle : Throttle, optional
+        Asked again when a request is written: making a connection takes time, in which another response may ask to
+        wait.
     """
 
     def __init__(
@@ -122,11 +141,13 @@ class HttpSender:
         setting: str = "base_url",
         transport: httpx.BaseTransport | None,
         secrets: Callable[[], Iterable[Secret]],
+        throttle: Throttle | None = None,
     ) -> None:
         keep_requests_out_of_http_logs()
         self.origin = httpx.URL(base_url)
         self._setting = setting
         self._secrets = secrets
+        self._throttle = throttle
         self._has_given_transport = transport is not None
         transport = transport or _transport_to(self.origin)
         proxy = transport.proxy if isinstance(transport, DeadlineTransport) else None
@@ -168,6 +189,8 @@ class HttpSender:
             The service redirects to another origin, or too often.
         InputError
             The address is too long, or the client is closed.
+        SendingPausedError
+            Nothing was sent, because the throttle was closed.
         """
         # raised after the except clauses, so that no error keeps frames of httpx, whose variables hold the headers
         try:
@@ -285,14 +308,24 @@ class HttpSender:
         if left <= 0:
             raise self._timeout_error(request, deadline)
         outgoing.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), left)
+        if self._throttle is not None:
+            self._throttle.require_open()
+            outgoing.extensions["trace"] = self._before_headers
         response = self._open_client(request).send(outgoing, auth=authorization, stream=True)
         self._has_connected = True
+        if self._throttle is not None:
+            self._throttle.note_wait(response.status_code, response.headers)
         try:
             content = self._read_body(response, request, deadline)
         finally:
             response.close()
         headers = {name: self.masked(value) for name, value in response.headers.items()}
         return HttpResponse(response.status_code, headers, content)
+
+    def _before_headers(self, event: str, _: object) -> None:
+        """Hold back a request whose headers are about to be written; httpcore calls this at each of its steps."""
+        if event.endswith("send_request_headers.started") and self._throttle is not None:
+            self._throttle.require_open()
 
     def _read_body(self, response: httpx.Response, request: HttpRequest, deadline: Deadline) -> bytes:
         """Decompressed body, read in chunks, so that both its time and its size are limited."""

@@ -5,10 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from accounting_analytics.client.forked_process import reset_in_child
+from accounting_analytics.client.http_request import SendingPausedError
 from accounting_analytics.errors import DeadlineExceededError
+from accounting_analytics.periods import as_utc
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +20,8 @@ if TYPE_CHECKING:
     from accounting_analytics.client.transport import Deadline
 
 _MINUTE = 60.0
+_SHORT_PAUSE = 0.1
+_STATUSES_WITH_RETRY_AFTER = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
 _BURST_SHARE = 10
 _SINCE_1970 = 1e9
 """A reset larger than this is a Unix time, a smaller one a number of seconds: both are in use."""
@@ -126,6 +132,18 @@ class RateLimiter:
         with self._lock:
             self._paused_until = max(self._paused_until, time.monotonic() + seconds)
 
+    def require_open(self) -> None:
+        """Refuse to send a request while the service asks to wait, which it may since the request was acquired."""
+        with self._lock:
+            if self._paused_until > time.monotonic():
+                raise SendingPausedError
+
+    def note_wait(self, status: int, headers: Mapping[str, str]) -> None:
+        """Start no request on any thread for as long as a response asks, after a 429 for a moment at least."""
+        wait = requested_wait(status, headers, time.time())
+        if wait is not None or status == HTTPStatus.TOO_MANY_REQUESTS:
+            self.pause(_SHORT_PAUSE if wait is None else wait)
+
     def _wait(self) -> float:
         """Seconds until a request may start."""
         now = time.monotonic()
@@ -143,6 +161,28 @@ class RateLimiter:
                 self._remaining = None  # a new window: the next response reports what it allows
             else:
                 self._remaining -= 1
+
+
+def requested_wait(status: int, headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds that a response asks to wait; None where it does not. Other statuses than 429 and 503 cannot ask."""
+    return retry_after(headers, now) if status in _STATUSES_WITH_RETRY_AFTER else None
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds of a Retry-After header, given as a number or an HTTP date; None where it is missing or unusable.
+
+    A date without a zone is UTC, as HTTP dates are. `now` is Unix time in seconds.
+    """
+    text = headers.get("retry-after", "").strip()
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            seconds = as_utc(parsedate_to_datetime(text)).timestamp() - now
+        except (TypeError, ValueError, IndexError, OverflowError):
+            return None
+        return max(seconds, 0.0)
+    return seconds if 0 <= seconds < float("inf") else None
 
 
 def _number(headers: Mapping[str, str], name: str) -> float | None:

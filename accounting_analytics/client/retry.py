@@ -7,11 +7,11 @@ deadline, before the rate limit allows it, or sooner than the service asked to w
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import random
 import time
 from dataclasses import dataclass, replace
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,10 +22,11 @@ from accounting_analytics.client.http_request import (
     Authorization,
     HttpRequest,
     HttpSender,
+    SendingPausedError,
     check_url,
     is_json,
 )
-from accounting_analytics.client.rate_limiter import RateLimiter
+from accounting_analytics.client.rate_limiter import RateLimiter, requested_wait
 from accounting_analytics.client.request_validation import header_name, header_value
 from accounting_analytics.client.status_errors import status_error
 from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfaceError, decode
@@ -42,7 +43,6 @@ from accounting_analytics.errors import (
     TransportError,
     with_context,
 )
-from accounting_analytics.periods import as_utc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -66,7 +66,6 @@ _IDEMPOTENCY_HEADER = "idempotency-key"
 _KEY_IN_USE = "idempotency_key_in_use"
 """Error code of a 409 of the embedded service: the first request with the key is still running."""
 
-_STATUSES_WITH_RETRY_AFTER = frozenset({429, 503})
 _MAX_WAIT = 120.0
 _ATTEMPTS_TO_CONNECT = 2
 """Attempts while no connection was ever made, when the address is probably wrong."""
@@ -171,7 +170,9 @@ class RetryingClient:
         self._retry_policy = retry_policy
         self._idempotency_keys = _IdempotencyKeys()
         self.rate_limiter = RateLimiter(requests_per_minute)
-        self._sender = HttpSender(self.base_url, transport=transport, secrets=credentials.secrets)
+        self._sender = HttpSender(
+            self.base_url, transport=transport, secrets=credentials.secrets, throttle=self.rate_limiter
+        )
 
     def with_retry_policy(self, **changes: Any) -> RetryingClient:  # noqa: ANN401 (attributes of RetryPolicy)
         """Return a client with a changed policy, over the same connections, credentials and rate limit."""
@@ -274,8 +275,13 @@ class RetryingClient:
         raise problem
 
     def _send(self, request: OperationRequest, token: Secret, deadline: Deadline) -> HttpResponse:
-        """Send a request once, when the rate limit allows it."""
-        self.rate_limiter.acquire(deadline, request)
+        """Send a request once, when the rate limit allows it, also when it is written to a connection."""
+        while True:
+            self.rate_limiter.acquire(deadline, request)
+            with contextlib.suppress(SendingPausedError):
+                return self._send_now(request, token, deadline)
+
+    def _send_now(self, request: OperationRequest, token: Secret, deadline: Deadline) -> HttpResponse:
         started = time.monotonic()
         response: HttpResponse | None = None
         try:
@@ -327,10 +333,9 @@ class RetryingClient:
         error = status_error(request, response, self._sender.masked)
         if status not in _RETRYABLE_STATUSES and error.error_code != _KEY_IN_USE:
             raise error
-        wait = retry_after(response.headers, time.time()) if status in _STATUSES_WITH_RETRY_AFTER else None
+        wait = requested_wait(status, response.headers, time.time())
         if wait is None:
             raise _RetryableError(error)
-        self.rate_limiter.pause(wait)
         if self._may_repeat(request) and wait > min(_MAX_WAIT, deadline.remaining()):
             raise with_context(error, f"the service asks to wait {wait:.0f} seconds: try again then")
         raise _RetryableError(error, wait)
@@ -343,20 +348,3 @@ def _final_error(problem: ServiceError, request: OperationRequest, attempts: int
     if request.if_lost and not isinstance(problem, RateLimitedError | NoConnectionError):
         problem = with_context(problem, request.if_lost)
     return problem
-
-
-def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds of a Retry-After header, given as a number or an HTTP date; None where it is missing or unusable.
-
-    A date without a zone is UTC, as HTTP dates are. `now` is Unix time in seconds.
-    """
-    text = headers.get("retry-after", "").strip()
-    try:
-        seconds = float(text)
-    except ValueError:
-        try:
-            seconds = as_utc(parsedate_to_datetime(text)).timestamp() - now
-        except (TypeError, ValueError, IndexError, OverflowError):
-            return None
-        return max(seconds, 0.0)
-    return seconds if 0 <= seconds < float("inf") else None
