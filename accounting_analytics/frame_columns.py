@@ -107,7 +107,9 @@ def decimal_scale(column: pd.Series[Any]) -> int | None:
 
 
 def exact_frame(frame: pd.DataFrame, amounts: Sequence[str], *, scale: int | None = None) -> ExactFrame:
-    """Convert amount columns of a frame to Arrow decimals of one scale; messages name rows by id.
+    """Convert amount columns of a frame to Arrow decimals of one scale, and number its rows; messages name rows by id.
+
+    The labels of a given frame may repeat, so nothing may be joined on them.
 
     Raises
     ------
@@ -117,6 +119,7 @@ def exact_frame(frame: pd.DataFrame, amounts: Sequence[str], *, scale: int | Non
         The scales disagree, or a column has a dtype that is not exact.
     """
     found = find_scale([scale, *stated_scales(frame), *(decimal_scale(frame[name]) for name in amounts)])
+    frame = frame.reset_index(drop=True)
     ids = frame["id"] if "id" in frame else frame.iloc[:, 0]
     exact = {name: exact_amounts(frame[name], found.scale, ids) for name in amounts}
     noise_removed = sum(one.noise_removed for one in exact.values())

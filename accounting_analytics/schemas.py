@@ -5,6 +5,8 @@ Dtypes: ids and text are ``str`` (never parsed as numbers), instants ``datetime6
 float64 of whole minor units, NaN where null, or Arrow ``decimal128(38, scale)``. Absent and null are both null in a
 frame; a field that was not expanded has no column. Shares are float64 too, and no amounts.
 
+No result depends on the index of a frame, or on the order of its columns: rows are numbered before they are joined.
+
 :meth:`Table.checked` takes a frame back after it was saved, joined or calculated with.
 """
 

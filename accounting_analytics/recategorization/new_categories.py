@@ -160,7 +160,7 @@ def resolved_proposals(proposals: pd.DataFrame, ledgers: pd.DataFrame) -> pd.Dat
     columns = (checked[name].tolist() for name in ("transaction_id", ID_COLUMN, NAME_COLUMN))
     found = [
         category.find(ledger_id, name, f"row {label} of the proposals (transaction {transaction_id})")
-        for label, transaction_id, ledger_id, name in zip(checked.index.tolist(), *columns, strict=True)
+        for label, transaction_id, ledger_id, name in zip(proposals.index.tolist(), *columns, strict=True)
     ]
     ids, names = zip(*found, strict=True) if found else ((), ())
     resolved = {ID_COLUMN: ids, NAME_COLUMN: names}

@@ -1,0 +1,298 @@
+"""No result depends on the index of a frame, or on the order of its columns.
+
+An analyst concatenates two loads, filters, sorts, or makes a column the index: labels are then repeated, missing, in
+another order, or texts. Every public function that takes a frame is called with such frames; its result must be that of
+the same rows with a clean index.
+"""
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import accounting_analytics as aa
+
+DAYS = ("2026-05-01", "2026-05-31")
+HISTORY_START = "2026-04-01"
+TAKES_A_FRAME = re.compile(r"\b(DataFrame|CashFlowReport|Plan)\b|^Any$")
+RULES = Path(__file__).parent.parent / "data" / "rules.toml"
+
+LABELS = {
+    "clean": lambda frame: range(len(frame)),
+    "as two concatenated loads": lambda frame: [number % (len(frame) // 2 + 1) for number in range(len(frame))],
+    "one label": lambda frame: [0] * len(frame),
+    "reversed": lambda frame: range(len(frame) - 1, -1, -1),
+    "rotated": lambda frame: np.roll(np.arange(len(frame)), 1),
+    "filtered": lambda frame: range(7, 7 + 3 * len(frame), 3),
+    "texts": lambda frame: [f"row {number // 2}" for number in range(len(frame))],
+    "named as a column": lambda frame: pd.Index(frame.iloc[:, 1], name=frame.columns[1]),
+    "null labels": lambda frame: [None] * len(frame),
+    "two levels": lambda frame: pd.MultiIndex.from_arrays([[1] * len(frame), frame.iloc[:, 0]]),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Disguise:
+    """What is done to each frame: its rows sorted at random, its columns reversed, and other labels."""
+
+    labels: str
+    seed: int
+    columns_reversed: bool = False
+
+    def __call__(self, frame):
+        """Return the frame with other labels, its rows in another order."""
+        shuffled = frame.sample(frac=1, random_state=self.seed).reset_index(drop=True)
+        if self.columns_reversed:
+            shuffled = shuffled[shuffled.columns[::-1]]
+        labelled = shuffled.set_axis(LABELS[self.labels](shuffled))
+        labelled.attrs = dict(frame.attrs)
+        return labelled
+
+    def report(self, report):
+        """Return a report whose tables are disguised."""
+        tables = ("ledgers", "lines", "starting_balances", "ending_balances")
+        return dataclasses.replace(report, **{name: self(getattr(report, name)) for name in tables})
+
+
+class Books(SimpleNamespace):
+    """Frames and reports of the demo company, as a public function takes them, all disguised."""
+
+    @classmethod
+    def load(cls, client):
+        """Load a month and the one before it."""
+        ledgers = aa.discover_ledgers(client, "2025-01-01", DAYS[1])
+        lines = aa.load_line_entries(client, ledgers["id"], HISTORY_START, DAYS[1], expand=EXPAND)
+        report = aa.load_cash_flow_report(client, *DAYS)
+        queue = aa.uncategorized_queue(lines, ledgers)
+        rules = aa.load_rules(RULES)
+        proposals = aa.propose(queue, rules, ledgers)
+        plan = aa.plan_recategorization(proposals, ledgers=ledgers)
+        return cls(
+            client=client,
+            rules=rules,
+            decisions=decisions(queue),
+            ledgers=ledgers,
+            lines=lines,
+            april=aa.load_line_entries(client, ledgers["id"], HISTORY_START, "2026-05-02"),
+            may=aa.load_line_entries(client, ledgers["id"], *DAYS),
+            report=report,
+            recomputed=recompute(lines, ledgers, report),
+            balances=report.starting_balances,
+            queue=queue,
+            proposals=proposals,
+            decided=aa.decide(queue, decisions(queue), ledgers),
+            items=plan.frame,
+            outcomes=aa.verify_plan(client, plan),
+        )
+
+    def disguised(self, disguise):
+        """Return the books with every frame disguised; the outcomes of a plan stay in the order of its items."""
+        changed = {}
+        for name, value in vars(self).items():
+            if isinstance(value, pd.DataFrame):
+                changed[name] = disguise(value)
+            elif isinstance(value, aa.CashFlowReport):
+                changed[name] = disguise.report(value)
+            else:
+                changed[name] = value
+        return Books(**changed, plan=aa.Plan(changed["items"]))
+
+
+KEY = ["transaction_id", "category_ledger_id"]
+EXPAND = ("ledger", "transaction", "journal_entry", "opposing_ledger_ids")
+
+
+def recompute(lines, ledgers, report):
+    """Recompute the report of the month from the balances at its start."""
+    return aa.recompute_cash_flow(lines, ledgers, *DAYS, starting_balances=report.starting_balances)
+
+
+def decisions(queue):
+    """Decide the first transactions, and a group, by hand."""
+    ids = sorted(queue["transaction_id"])[:5]
+    group = min(aa.group_queue(queue).query("kind == 'merchant'")["group_id"])
+    return dict.fromkeys([*ids, group], "Office Supplies")
+
+
+def changed_tables(books):
+    """Disguised tables of a report as members of it."""
+    return [books.report.exact(), books.report.net_cash_flow, books.report.identity_gap]
+
+
+def paths(names):
+    """Name and path of each ledger."""
+    return {one: (names.name(one), names.path(one)) for one in sorted(names.ids)}
+
+
+def verified(books):
+    """Outcomes of the plan, in its order, with the labels of the disguise."""
+    items, outcomes = (frame.reset_index(drop=True) for frame in (books.items, books.outcomes))
+    in_order = items[KEY].merge(outcomes, on=KEY)
+    return in_order.set_axis(books.items.index)
+
+
+def saved(plan, folder, ledgers):
+    """Save a plan, and load it with the chart of accounts."""
+    plan.save(folder / "plan.csv")
+    return aa.Plan.load(folder / "plan.csv", ledgers=ledgers).frame
+
+
+def exported(books, folder):
+    """Export the books; return the rows of each file."""
+    output = folder / "export"
+    aa.export_parquet(output, line_entries=books.lines, ledgers=books.ledgers, report=books.report)
+    files = sorted(output.rglob("*.parquet"))
+    return {file.name: pq.read_table(file).to_pylist() for file in files}
+
+
+def without_rows(report):
+    """Return a report that lacks a ledger and its lines, so that there is something to explain."""
+    lost = min(report.ledgers["ledger_id"])
+    return dataclasses.replace(
+        report,
+        ledgers=report.ledgers[report.ledgers["ledger_id"] != lost],
+        lines=report.lines[report.lines["ledger_id"] != lost],
+    )
+
+
+CASES = {
+    "CashFlowReport": lambda books, _: changed_tables(books),
+    "LedgerNames.from_frame": lambda books, _: paths(aa.LedgerNames.from_frame(books.ledgers)),
+    "Plan": lambda books, _: [aa.Plan(books.items).frame, aa.Plan(books.items).items, books.plan.plan_id],
+    "Plan.load": lambda books, folder: saved(books.plan, folder, books.ledgers),
+    "Plan.preview": lambda books, _: books.plan.preview(books.report),
+    "Plan.preview_root_totals": lambda books, _: books.plan.preview_root_totals(books.report, books.ledgers),
+    "Plan.predicted_changes": lambda books, _: books.plan.predicted_changes(books.report.exact()),
+    "UndoPlan": lambda books, _: aa.UndoPlan(books.items, left_out=books.outcomes),
+    "apply_plan": lambda books, folder: aa.apply_plan(books.client, books.plan, journal=folder / "journal.jsonl"),
+    "charts.inflow_outflow": lambda books, _: aa.charts.inflow_outflow(books.report),
+    "charts.running_balance": lambda books, _: aa.charts.running_balance(books.report),
+    "charts.waterfall": lambda books, _: aa.charts.waterfall(books.report),
+    "check_completeness": lambda books, _: [
+        aa.check_completeness(books.lines, report=books.report),
+        aa.check_completeness(books.lines.iloc[1:], report=[books.report]),
+    ],
+    "combine_loads": lambda books, _: aa.combine_loads([books.april, books.may]),
+    "combine_proposals": lambda books, _: aa.combine_proposals(books.proposals, books.decided),
+    "compare_report_change": lambda books, _: aa.compare_report_change(
+        books.plan, books.report, books.recomputed, outcomes=verified(books)
+    ),
+    "decide": lambda books, _: aa.decide(books.queue, books.decisions, books.ledgers),
+    "export_parquet": exported,
+    "group_queue": lambda books, _: aa.group_queue(books.queue),
+    "plan_recategorization": lambda books, _: aa.plan_recategorization(books.proposals, ledgers=books.ledgers),
+    "propose": lambda books, _: aa.propose(books.queue, books.rules, books.ledgers),
+    "recompute_cash_flow": lambda books, _: [
+        recompute(books.lines, books.ledgers, books.report),
+        aa.recompute_cash_flow(books.lines, books.ledgers, *DAYS, starting_balances=books.balances, lines=False),
+    ],
+    "reconcile": lambda books, _: [
+        aa.reconcile(books.report, books.recomputed, line_entries=books.lines),
+        aa.reconcile(books.report, without_rows(books.recomputed), line_entries=books.lines),
+    ],
+    "reconcile_months": lambda books, _: dataclasses.replace(
+        aa.reconcile_months(books.client, *DAYS, ledgers=books.ledgers, line_entries=books.lines),
+        ledgers=None,  # as they were given
+        line_entries=None,
+    ),
+    "report_rules": lambda books, _: aa.report_rules(books.queue, books.rules, books.ledgers, books.lines),
+    "summarize_plan": lambda books, _: aa.summarize_plan(books.plan, verified(books)),
+    "uncategorized_queue": lambda books, _: aa.uncategorized_queue(books.lines, books.ledgers),
+    "verify_plan": lambda books, _: aa.verify_plan(books.client, books.plan),
+    "verify_report_change": lambda books, _: aa.verify_report_change(
+        books.plan, books.report, books.report, outcomes=verified(books)
+    ),
+}
+
+
+def content(result):
+    """Return a result as plain values that can be compared: rows and labels of frames, fields of results."""
+    if isinstance(result, pd.DataFrame):
+        rows = result.astype(object).where(result.notna(), None).to_numpy().tolist()
+        stated = {name: value for name, value in result.attrs.items() if name != "load"}
+        return ["frame", list(result.columns), [str(one) for one in result.dtypes], list(result.index), rows, stated]
+    if isinstance(result, go.Figure | aa.Plan):
+        return result.to_json() if isinstance(result, go.Figure) else [content(result.frame), result.notes]
+    if dataclasses.is_dataclass(result):
+        names = [one.name for one in dataclasses.fields(result) if one.name != "read_at"]
+        fields = {name: content(getattr(result, name)) for name in names}
+        shown = {
+            name: getattr(result, name)() for name in ("explain", "to_json", "_repr_html_") if hasattr(result, name)
+        }
+        return [fields, shown]
+    if isinstance(result, Mapping):
+        return {key: content(value) for key, value in result.items()}
+    if isinstance(result, list | tuple):
+        return [content(one) for one in result]
+    return result
+
+
+def callables():
+    """Public functions, and the public methods and constructors of public classes, by name."""
+    for name in aa.__all__:
+        value = getattr(aa, name)
+        if isinstance(value, ModuleType):
+            yield from ((f"{name}.{one}", getattr(value, one)) for one in getattr(value, "__all__", ()))
+        elif inspect.isclass(value):
+            yield name, value.__init__
+            methods = (one for one in vars(value) if not one.startswith("_"))
+            yield from ((f"{name}.{one}", getattr(value, one)) for one in methods)
+        else:
+            yield name, value
+
+
+def takes_a_frame(name, function):
+    """Whether a parameter is a frame or a result of frames; the constructors of results only keep what they get."""
+    if not (inspect.isfunction(function) or inspect.ismethod(function)):
+        return False
+    if inspect.isclass(owner := getattr(aa, name, None)) and dataclasses.is_dataclass(owner):
+        return owner is aa.CashFlowReport
+    parameters = inspect.signature(function).parameters.values()
+    return any(TAKES_A_FRAME.search(str(one.annotation)) for one in parameters if one.kind != one.VAR_KEYWORD)
+
+
+def test_every_public_function_that_takes_a_frame_is_called():
+    """A new public function that takes a frame needs a case here."""
+    assert {name for name, function in callables() if takes_a_frame(name, function)} == set(CASES)
+
+
+@pytest.fixture(scope="module")
+def books(demo_company):
+    """Return frames of the demo company."""
+    return Books.load(demo_company.client)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", CASES)
+def test_no_result_depends_on_the_index(name, books, tmp_path_factory, soak_count):
+    """Whatever the labels of the rows are, the result is that of the same rows with a clean index."""
+
+    @cache
+    def expected(seed):
+        return content(CASES[name](books.disguised(Disguise("clean", seed)), tmp_path_factory.mktemp("books")))
+
+    @given(
+        labels=st.sampled_from([one for one in LABELS if one != "clean"]),
+        seed=st.integers(0, 2**31),
+        columns_reversed=st.booleans(),
+    )
+    @example(labels="texts", seed=0, columns_reversed=False)
+    @example(labels="rotated", seed=0, columns_reversed=False)
+    @example(labels="named as a column", seed=0, columns_reversed=True)
+    @settings(max_examples=soak_count(100, fewer=1))
+    def check(labels, seed, columns_reversed):
+        disguised = books.disguised(Disguise(labels, seed, columns_reversed))
+        assert content(CASES[name](disguised, tmp_path_factory.mktemp("books"))) == expected(seed)
+
+    check()
