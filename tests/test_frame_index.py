@@ -91,7 +91,6 @@ class Books(SimpleNamespace):
             balances=report.starting_balances,
             queue=queue,
             proposals=proposals,
-            decided=aa.decide(queue, decisions(queue), ledgers),
             items=plan.frame,
             outcomes=aa.verify_plan(client, plan),
         )
@@ -184,7 +183,6 @@ CASES = {
         aa.check_completeness(books.lines.iloc[1:], report=[books.report]),
     ],
     "combine_loads": lambda books, _: aa.combine_loads([books.april, books.may]),
-    "combine_proposals": lambda books, _: aa.combine_proposals(books.proposals, books.decided),
     "compare_report_change": lambda books, _: aa.compare_report_change(
         books.plan, books.report, books.recomputed, outcomes=verified(books)
     ),
@@ -192,7 +190,10 @@ CASES = {
     "export_parquet": exported,
     "group_queue": lambda books, _: aa.group_queue(books.queue),
     "plan_recategorization": lambda books, _: aa.plan_recategorization(books.proposals, ledgers=books.ledgers),
-    "propose": lambda books, _: aa.propose(books.queue, books.rules, books.ledgers),
+    "propose": lambda books, _: [
+        aa.propose(books.queue, books.rules, books.ledgers),
+        aa.propose(books.queue, books.rules, books.ledgers, decisions=books.decisions),
+    ],
     "recompute_cash_flow": lambda books, _: [
         recompute(books.lines, books.ledgers, books.report),
         aa.recompute_cash_flow(books.lines, books.ledgers, *DAYS, starting_balances=books.balances, lines=False),

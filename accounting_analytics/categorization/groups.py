@@ -90,14 +90,13 @@ def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.Dat
 
 
 def with_groups(queue: pd.DataFrame) -> pd.DataFrame:
-    """Queue, numbered anew, with the columns ``kind``, ``merchant``, ``counterpart_ledger_id`` and ``group_id``.
+    """Queue with the columns ``kind``, ``merchant``, ``counterpart_ledger_id`` and ``group_id``.
 
     Parameters
     ----------
     queue : DataFrame
         Its amounts are Arrow decimals.
     """
-    queue = queue.reset_index(drop=True)
     is_split = queue["opposing_ledger_ids"].str.contains(LIST_SEPARATOR, regex=False)
     counterparts = _counterparts(queue[~is_split])
     kinds = pd.Series("merchant", queue.index, dtype="str").mask(is_split, "split")

@@ -66,7 +66,7 @@ def add_rule(
         The file is invalid, or has a rule of this name. It is not changed.
     """
     file = to_path(path, "path")
-    rows = Queue.exact(queue).frame.reset_index(drop=True)
+    rows = Queue.exact(queue).frame
     chart = Categories(Ledgers.checked(ledgers), set(rows["category_ledger_id"]))
     row = with_groups(rows).loc[Decidable.from_queue(rows).rows(key)[0]]
     if row["merchant"] == NO_DESCRIPTION:

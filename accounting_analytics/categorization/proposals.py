@@ -91,7 +91,7 @@ def propose(
     require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     by_hand = [_DecidedByHand.of(one) for one in _listed(decisions)]
     exact = Queue.exact(queue)
-    rows = exact.frame.reset_index(drop=True)
+    rows = exact.frame
     chart = Categories(Ledgers.checked(ledgers), set(rows["category_ledger_id"]))
     chosen: dict[int, Choice] = {}
     notes, replaced = list(exact.notes), 0
