@@ -292,7 +292,7 @@ def _completeness_note(journal: JournalContent) -> str | None:
         return "The journal is of an earlier version, which does not show whether lines of it are missing."
     if journal.events and journal.events[-1]["event"] == "end":
         return None
-    return "The journal has no end line: changes that it lacks are not undone."
+    return "The journal has no end line: its run was interrupted, or the end of it is missing, so it may lack changes."
 
 
 @contextmanager

@@ -265,7 +265,9 @@ def test_journal_without_its_end(books, applied):
         aa.undo_plan(books.client, applied)
     undo = aa.undo_plan(books.client, applied, incomplete=True)
     assert 0 < len(undo) < 4
-    assert undo.notes == ("The journal has no end line: changes that it lacks are not undone.",)
+    assert undo.notes == (
+        "The journal has no end line: its run was interrupted, or the end of it is missing, so it may lack changes.",
+    )
     with pytest.raises(aa.errors.InputError, match="incomplete is of type str"):
         aa.undo_plan(books.client, applied, incomplete="False")
 

@@ -82,7 +82,9 @@ def export(
     with connect_service(profile, zone_of_export, use_demo=use_demo) as (client, zone):
         period = Period.of(start_date, end_date, zone)
         if journal is not None and earlier is not None:
-            changes, _ = read_sent_changes(journal, instance_id=client.instance_id)
+            changes, _, note = read_sent_changes(journal, instance_id=client.instance_id, incomplete=True)
+            if note is not None:
+                print_message(note)
             period, months = extend_to_changes(earlier, period, [change.datetime for change in changes])
             days = f"{period.start_date} to {period.end_date} are loaded and replaced"
             print_message(f"{journal} changed {join_ids(months) or 'no exported month'}, so {days}")
