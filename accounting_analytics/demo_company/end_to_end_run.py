@@ -13,9 +13,7 @@ import pandas as pd
 from accounting_analytics import charts
 from accounting_analytics.categorization import uncategorized_queue
 from accounting_analytics.completeness import Certificate, check_completeness
-from accounting_analytics.demo_company import entry_generator
-from accounting_analytics.demo_company.calendar import END_DATE, START_DATE
-from accounting_analytics.demo_company.served_company import demo
+from accounting_analytics.demo_company.served_company import COMPANY, DemoCompany, demo
 from accounting_analytics.discovery import discover_ledgers
 from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError, InputError
 from accounting_analytics.exports import export_parquet
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.demo_company.served_company import DemoCompany
     from accounting_analytics.exports import Manifest
 
 _DAY = dt.timedelta(days=1)
@@ -113,7 +110,7 @@ def run_demo(output: str | Path, *, echo: Callable[[str], object] = print) -> De
     folder = _create_folder(Path(output))
     with demo() as company:
         dates = f"{company.start_date} to {company.end_date}"
-        echo(f"{entry_generator.COMPANY}: books from {dates}, served at {company.base_url}")
+        echo(f"{COMPANY}: books from {dates}, served at {company.base_url}")
         books = _load(company)
         echo(f"Loaded {len(books.ledgers)} ledgers. Certificate: {books.certificate.summary()}")
         table = pd.concat([_reconcile_months(company, books, zone) for zone in ("UTC", company.time_zone)])
@@ -175,7 +172,7 @@ def _write_page(
     by_size = report.ledgers.sort_values("net_cash_flow", ignore_index=True)
     return write_page(
         path,
-        title=f"{entry_generator.COMPANY}: cash flow",
+        title=f"{COMPANY}: cash flow",
         summary=(
             f"Period: {report.period}.",
             f"Certificate: {books.certificate.summary()}.",
@@ -222,7 +219,7 @@ def _largest(queue: pd.DataFrame, time_zone: str) -> pd.DataFrame:
 def _summary_lines(
     report: CashFlowReport, manifest: Manifest, page: Path, queue_size: int, seconds: float
 ) -> list[str]:
-    days = f"--start-date {START_DATE} --end-date {END_DATE}"
+    days = f"--start-date {DemoCompany.start_date} --end-date {DemoCompany.end_date}"
     sums = report.exact_sums()
     starting, ending = format_amount(sums.starting_cash_balance), format_amount(sums.ending_cash_balance)
     tables = ", ".join(f"{table} {rows:,} rows" for table, rows in manifest.tables.items())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import atexit
+import csv
+import datetime as dt
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,26 +12,25 @@ from typing import TYPE_CHECKING, Self
 
 from accounting_analytics.chart_of_accounts import RequiredLedger
 from accounting_analytics.client import LedgerClient
-from accounting_analytics.demo_company import accounts, entry_generator
-from accounting_analytics.demo_company.calendar import END_DATE, START_DATE
-from accounting_analytics.demo_company.daybook import TIME_ZONE
 from accounting_analytics.messages import fit_terminal
 from accounting_analytics.service.auth.access_tokens import issue_token
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
-from accounting_analytics.service.bookkeeping.new_ledgers import create_ledger
-from accounting_analytics.service.bookkeeping.post_entries import post_entries
+from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
+from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 
 if TYPE_CHECKING:
-    import datetime as dt
+    from collections.abc import Iterator
 
+COMPANY = "Harbor Lane Coffee Roasters"
 INSTANCE_ID = "harbor-lane"
-_KEY_OF_REQUIRED = {
-    RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS: accounts.TRANSFERS,
-    RequiredLedger.OPENING_BALANCE: accounts.OPENING_BALANCE,
-    RequiredLedger.UNCATEGORIZED_INFLOW: accounts.UNCATEGORIZED_INFLOW,
-    RequiredLedger.UNCATEGORIZED_OUTFLOW: accounts.UNCATEGORIZED_OUTFLOW,
+_FILES = Path(__file__).parent
+_REQUIRED_LEDGER_IDS = {
+    RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS: "led_transfers",
+    RequiredLedger.OPENING_BALANCE: "led_opening_balance",
+    RequiredLedger.UNCATEGORIZED_INFLOW: "led_uncategorized_inflow",
+    RequiredLedger.UNCATEGORIZED_OUTFLOW: "led_uncategorized_outflow",
 }
 
 
@@ -53,9 +54,9 @@ class DemoCompany:
     """
 
     instance_id: str = INSTANCE_ID
-    start_date: dt.date = START_DATE
-    end_date: dt.date = END_DATE
-    time_zone: str = TIME_ZONE
+    start_date: dt.date = dt.date(2025, 1, 1)
+    end_date: dt.date = dt.date(2026, 6, 30)
+    time_zone: str = "America/New_York"
 
     def __init__(self, database: Path | None = None) -> None:
         with ExitStack() as stack:
@@ -93,7 +94,7 @@ class DemoCompany:
 
     def __repr__(self) -> str:
         days = f"{self.start_date} to {self.end_date} ({self.time_zone})"
-        return fit_terminal(f"<DemoCompany {entry_generator.COMPANY!r} at {self.base_url}, {days}>")
+        return fit_terminal(f"<DemoCompany {COMPANY!r} at {self.base_url}, {days}>")
 
 
 def demo(*, database: str | Path | None = None) -> DemoCompany:
@@ -118,18 +119,26 @@ def _post_books(database: Path) -> str:
     """Post the company's books unless the database has them, and return a new access token."""
     with Store.open(database) as store:
         if INSTANCE_ID not in {instance.id for instance in store.instances()}:
-            required = {key: accounts.ledger_id(key) for key in accounts.REQUIRED_LEDGERS}
             create_instance(
                 store,
                 NewInstance(
-                    name=entry_generator.COMPANY,
+                    name=COMPANY,
                     id=INSTANCE_ID,
-                    localtime=TIME_ZONE,
+                    localtime=DemoCompany.time_zone,
                     # fixed ids: a plan made with one demo company applies to the next
-                    required_ledger_ids={kind: required[key] for kind, key in _KEY_OF_REQUIRED.items()},
+                    required_ledger_ids=_REQUIRED_LEDGER_IDS,
                 ),
             )
-            for ledger in accounts.new_ledgers():
+            for ledger in _ledgers():
                 create_ledger(store, INSTANCE_ID, ledger)
-            post_entries(store, INSTANCE_ID, entry_generator.journal_entries(required))
+            import_books(store, INSTANCE_ID, _FILES / "line_entries.parquet")
         return issue_token(store, INSTANCE_ID)
+
+
+def _ledgers() -> Iterator[NewLedger]:
+    """Ledgers besides the required ones, parents first; the service has defaults for financial accounts."""
+    with (_FILES / "ledgers.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            is_financial = bool(row["financial_account_type"])
+            given = {name: value for name, value in row.items() if value}
+            yield NewLedger(**given, editable=not is_financial, report_cash_flow=None if is_financial else False)

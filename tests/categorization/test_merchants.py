@@ -5,9 +5,9 @@ from collections import defaultdict
 
 import pyarrow as pa
 import pytest
+from harbor_lane.merchants import ACCOUNT_PAYMENTS, CARD
 
 from accounting_analytics.categorization.merchants import STEPS, apply_step, merchants
-from accounting_analytics.demo_company.merchants import ACCOUNT_PAYMENTS, CARD
 
 
 @pytest.mark.parametrize(("step", "before", "after"), [(step, *example) for step in STEPS for example in step.examples])

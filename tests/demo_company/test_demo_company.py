@@ -11,19 +11,22 @@ from decimal import Decimal
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import books_file
 import httpx
+import pandas as pd
+import pyarrow.parquet as pq
 import pytest
-
-import accounting_analytics as aa
-from accounting_analytics.demo_company import DemoCompany
-from accounting_analytics.demo_company.accounts import (
+from harbor_lane.accounts import (
     ACCOUNTS,
     REQUIRED_LEDGERS,
     UNCATEGORIZED_INFLOW,
     UNCATEGORIZED_OUTFLOW,
 )
-from accounting_analytics.demo_company.daybook import Daybook, Posting, local_time
-from accounting_analytics.demo_company.entry_generator import journal_entries
+from harbor_lane.daybook import Daybook, Posting, local_time
+from harbor_lane.entry_generator import journal_entries
+
+import accounting_analytics as aa
+from accounting_analytics.demo_company import DemoCompany
 from accounting_analytics.service.storage.store import Store
 
 PROJECT = Path(__file__).parents[2]
@@ -31,8 +34,8 @@ NEW_YORK = ZoneInfo("America/New_York")
 CASH = {"led_operating", "led_savings", "led_processor", "led_card"}
 DIGEST = """
 import hashlib
-from accounting_analytics.demo_company.accounts import REQUIRED_LEDGERS
-from accounting_analytics.demo_company.entry_generator import journal_entries
+from harbor_lane.accounts import REQUIRED_LEDGERS
+from harbor_lane.entry_generator import journal_entries
 print(hashlib.sha256(repr(journal_entries({key: key for key in REQUIRED_LEDGERS})).encode()).hexdigest())
 """
 
@@ -52,8 +55,36 @@ def test_entries_are_reproducible(entries):
     """Another process, with another hash seed and time zone, generates the same entries to the last id and second."""
     environment = os.environ | {"PYTHONHASHSEED": "4711", "TZ": "Asia/Tokyo"}
     arguments = [sys.executable, "-c", DIGEST]
-    other = subprocess.run(arguments, capture_output=True, text=True, check=True, env=environment)  # noqa: S603 (ours)
+    folder = Path(__file__).parent
+    other = subprocess.run(arguments, capture_output=True, text=True, check=True, env=environment, cwd=folder)  # noqa: S603 (ours)
     assert other.stdout.strip() == hashlib.sha256(repr(entries).encode()).hexdigest()
+
+
+def test_the_package_has_the_generated_books():
+    """The files of the package have the generated rows; ``python tests/demo_company/books_file.py`` writes them."""
+    assert books_file.LEDGERS.read_text(encoding="utf-8") == books_file.ledger_text()
+    assert pq.read_table(books_file.LINES).equals(books_file.line_table())
+    assert books_file.LINES.stat().st_size < 400_000
+
+
+def test_the_service_has_every_generated_line(demo_company, entries):
+    """The served lines are the generated ones, with their ledgers, sides, amounts, times and texts."""
+    days = (demo_company.start_date, demo_company.end_date)
+    ledgers = aa.discover_ledgers(demo_company.client, *days, progress=False)
+    served = aa.load_line_entries(demo_company.client, ledgers["id"], *days, progress=False)
+    columns = ["ledger_id", "datetime", "debit_credit", "amount", "description", "journal_entry_description"]
+    assert Counter(served[columns].itertuples(index=False, name=None)) == Counter(
+        (
+            f"led_{line.ledger_id.removeprefix('led_')}",
+            pd.Timestamp(entry.datetime),
+            str(line.debit_credit),
+            float(line.amount),
+            line.description,
+            entry.description,
+        )
+        for entry in entries
+        for line in entry.lines
+    )
 
 
 def test_size_of_the_books(entries):

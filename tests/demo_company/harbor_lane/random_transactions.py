@@ -5,17 +5,17 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING
 
-from accounting_analytics.demo_company.accounts import UNCATEGORIZED_INFLOW, UNCATEGORIZED_OUTFLOW
-from accounting_analytics.demo_company.calendar import is_weekday
-from accounting_analytics.demo_company.daybook import Posting, local_time
-from accounting_analytics.demo_company.merchants import ACCOUNT_PAYMENTS, ACCOUNT_RECEIPTS, CARD, CARD_REFUNDS
+from harbor_lane.accounts import UNCATEGORIZED_INFLOW, UNCATEGORIZED_OUTFLOW
+from harbor_lane.calendar import is_weekday
+from harbor_lane.daybook import Posting, local_time
+from harbor_lane.merchants import ACCOUNT_PAYMENTS, ACCOUNT_RECEIPTS, CARD, CARD_REFUNDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from random import Random
 
-    from accounting_analytics.demo_company.daybook import Daybook
-    from accounting_analytics.demo_company.merchants import Merchant
+    from harbor_lane.daybook import Daybook
+    from harbor_lane.merchants import Merchant
 
 _PURCHASES_PER_DAY = (0, 1, 1, 1, 2, 3)
 _BACKLOG_START = dt.date(2026, 4, 1)

@@ -6,14 +6,14 @@ import datetime as dt
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from accounting_analytics.demo_company.calendar import END_DATE, is_month_end, is_weekday, next_weekday, sales_percent
-from accounting_analytics.demo_company.daybook import Posting, local_time
 from accounting_analytics.service.bookkeeping.entries_to_post import NewTag
+from harbor_lane.calendar import END_DATE, is_month_end, is_weekday, next_weekday, sales_percent
+from harbor_lane.daybook import Posting, local_time
 
 if TYPE_CHECKING:
     from random import Random
 
-    from accounting_analytics.demo_company.daybook import Daybook
+    from harbor_lane.daybook import Daybook
 
 CAFE, ONLINE, WHOLESALE = (NewTag("channel", name) for name in ("cafe", "online", "wholesale"))
 _SALES_TAX = (8875, 100_000)
@@ -159,7 +159,7 @@ class Suppliers:
         if day.day in _COFFEE_DAYS:
             ahead = sales_percent(min(day + dt.timedelta(days=30), END_DATE))
             self._add_bill(day, "Royal Green Importers", "inventory", 5350_00 * ahead // 100)
-        if day.day == 11:  # noqa: PLR2004 (a day of the month)
+        if day.day == 11:
             self._add_bill(day, "Savor Brands Packaging", "packaging", 1900_00 * sales_percent(day) // 100)
         if day == self._opening_due:
             self._pay_bill(day, "Royal Green Importers", 8640_00)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING
 
-from accounting_analytics.demo_company.calendar import next_weekday, sales_percent
-from accounting_analytics.demo_company.daybook import Posting, local_time
-from accounting_analytics.demo_company.scheduled_entries import payment_postings
+from harbor_lane.calendar import next_weekday, sales_percent
+from harbor_lane.daybook import Posting, local_time
+from harbor_lane.scheduled_entries import payment_postings
 
 if TYPE_CHECKING:
     from random import Random
 
-    from accounting_analytics.demo_company.daybook import Daybook
+    from harbor_lane.daybook import Daybook
 
 
 _FIRST_PAYDAY = dt.date(2025, 1, 10)

@@ -7,10 +7,10 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.chart_of_accounts import DebitCredit
-from accounting_analytics.demo_company.accounts import ACCOUNTS, ledger_id
 from accounting_analytics.money import from_minor_units
 from accounting_analytics.periods import as_utc, zone
 from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTag, NewTransaction
+from harbor_lane.accounts import ACCOUNTS, ledger_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,13 +10,13 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
-from accounting_analytics.demo_company.balance_dependent_payments import BalancePayments
-from accounting_analytics.demo_company.calendar import days
-from accounting_analytics.demo_company.daybook import Daybook
-from accounting_analytics.demo_company.payroll import Payroll
-from accounting_analytics.demo_company.random_transactions import IrregularTransactions
-from accounting_analytics.demo_company.sales_and_suppliers import RetailSales, Suppliers, Wholesale
-from accounting_analytics.demo_company.scheduled_entries import (
+from harbor_lane.balance_dependent_payments import BalancePayments
+from harbor_lane.calendar import days
+from harbor_lane.daybook import Daybook
+from harbor_lane.payroll import Payroll
+from harbor_lane.random_transactions import IrregularTransactions
+from harbor_lane.sales_and_suppliers import RetailSales, Suppliers, Wholesale
+from harbor_lane.scheduled_entries import (
     OTHER_PAYMENTS,
     PREMISES,
     FixedPayments,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry
 
-COMPANY = "Harbor Lane Coffee Roasters"
 SEED = 20250101
 
 
@@ -39,7 +38,7 @@ def journal_entries(required: Mapping[str, str]) -> list[NewJournalEntry]:
     ----------
     required : mapping of str to str
         Ids of the instance's four required ledgers, by the keys of
-        :data:`~accounting_analytics.demo_company.accounts.REQUIRED_LEDGERS`.
+        :data:`~harbor_lane.accounts.REQUIRED_LEDGERS`.
     """
     book = Daybook()
     add_single_entries(book)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.demo_company.accounts import OPENING_BALANCE
-from accounting_analytics.demo_company.calendar import START_DATE, month_ends, monthly
-from accounting_analytics.demo_company.daybook import Posting, local_time
 from accounting_analytics.service.bookkeeping.entries_to_post import NewTag
+from harbor_lane.accounts import OPENING_BALANCE
+from harbor_lane.calendar import START_DATE, month_ends, monthly
+from harbor_lane.daybook import Posting, local_time
 
 if TYPE_CHECKING:
     from random import Random
 
-    from accounting_analytics.demo_company.daybook import Daybook
+    from harbor_lane.daybook import Daybook
 
 ROASTER = NewTag("project", "new roaster")
 DELIVERY = dt.date(2025, 5, 20)

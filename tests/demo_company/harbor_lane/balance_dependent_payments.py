@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING
 
-from accounting_analytics.demo_company.accounts import TRANSFERS
-from accounting_analytics.demo_company.calendar import END_DATE, month_ends, monthly, next_weekday
-from accounting_analytics.demo_company.daybook import Posting, local_time
-from accounting_analytics.demo_company.scheduled_entries import DELIVERY, ROASTER, SUMMER_2025, payment_postings
+from harbor_lane.accounts import TRANSFERS
+from harbor_lane.calendar import END_DATE, month_ends, monthly, next_weekday
+from harbor_lane.daybook import Posting, local_time
+from harbor_lane.scheduled_entries import DELIVERY, ROASTER, SUMMER_2025, payment_postings
 
 if TYPE_CHECKING:
-    from accounting_analytics.demo_company.daybook import Daybook
+    from harbor_lane.daybook import Daybook
 
 _SAVINGS = {
     **{dt.date(2025, month, 26): 2500_00 for month in range(1, 5)},

@@ -50,7 +50,7 @@ def is_month_end(day: dt.date) -> bool:
 
 def is_weekday(day: dt.date) -> bool:
     """Whether banks are open."""
-    return day.isoweekday() <= 5  # noqa: PLR2004 (Friday)
+    return day.isoweekday() <= 5
 
 
 def next_weekday(day: dt.date) -> dt.date:

@@ -1,0 +1,1 @@
+"""Generator of the books of the demo company, from a fixed seed."""
