@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import html
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal, localcontext
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pandas as pd
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.errors import AmountError
 from accounting_analytics.frame_columns import decimal_scale, exact_amounts, find_scale, is_decimal, total
-from accounting_analytics.json_text import to_json_text
 from accounting_analytics.load_metadata import stated_scales
-from accounting_analytics.messages import fit_terminal, printable
 from accounting_analytics.money import EXACT, exact_amount, format_amount, to_float
+from accounting_analytics.results import Result, ResultPart
 from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 
 if TYPE_CHECKING:
     import datetime as dt
+    from collections.abc import Iterator
 
     from accounting_analytics.periods import Period
 
@@ -39,7 +38,7 @@ class CashSums(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class CashFlowReport:
+class CashFlowReport(Result):
     """A cash flow report, loaded from the service or recomputed from line entries.
 
     Parameters
@@ -161,48 +160,38 @@ class CashFlowReport:
         """The ledgers that moved cash."""
         return self.ledgers
 
-    def __repr__(self) -> str:
-        return fit_terminal(self.explain())
-
     def summary(self) -> str:
         """One line: the period and the three sums."""
         prefix = "PARTIAL: " if self.partial else ""
         sums = ", ".join(f"{name} {format_amount(amount)}" for name, amount in self._sums())
         return f"{prefix}{self._title()}: {sums}."
 
-    def explain(self) -> str:
-        """Plain text: the summary, the net cash flow of each ledger, the notes."""
+    def _parts(self) -> Iterator[ResultPart]:
+        """Show the sums in HTML, and the net cash flow of each ledger."""
         exact = self.exact().ledgers
-        ledgers = [
-            f"- {name}: {format_amount(amount)}"
-            for name, amount in zip(exact["name"], exact["net_cash_flow"], strict=True)
-        ]
-        lines = [self.summary(), *ledgers, *(f"Note: {note}" for note in self.notes)]
-        return "\n".join(map(printable, lines))
+        names, amounts = zip(*self._sums(), strict=True)
+        yield ResultPart(table=pd.DataFrame({"": names, "amount": amounts}))
+        flows = zip(exact["name"], exact["net_cash_flow"], strict=True)
+        ledgers = [f"- {name}: {format_amount(amount)}" for name, amount in flows]
+        yield ResultPart(ledgers, exact[["name", "net_cash_flow", "total_net_cash_flow"]], max_rows=None)
 
-    def to_json(self) -> str:
-        """JSON text of the report; amounts are strings."""
+    def _content(self) -> dict[str, Any]:
         exact, sums = self.exact(), self.exact_sums()
-        return to_json_text(
-            {
-                "start_date": self.period.start_date,
-                "end_date": self.period.end_date,
-                "time_zone": self.period.time_zone,
-                "starting_cash_balance": sums.starting_cash_balance,
-                "ending_cash_balance": sums.ending_cash_balance,
-                "tag_ids": self.tag_ids,
-                "anchored": self.anchored,
-                "partial": self.partial,
-                "origin": self.origin,
-                "totals_only": self.totals_only,
-                "inferred_roots": self.inferred_roots,
-                "ledgers": exact.ledgers,
-                "lines": exact.lines,
-                "starting_balances": exact.starting_balances,
-                "ending_balances": exact.ending_balances,
-                "notes": self.notes,
-            }
-        )
+        return asdict(self.period) | {
+            "starting_cash_balance": sums.starting_cash_balance,
+            "ending_cash_balance": sums.ending_cash_balance,
+            "tag_ids": self.tag_ids,
+            "anchored": self.anchored,
+            "partial": self.partial,
+            "origin": self.origin,
+            "totals_only": self.totals_only,
+            "inferred_roots": self.inferred_roots,
+            "ledgers": exact.ledgers,
+            "lines": exact.lines,
+            "starting_balances": exact.starting_balances,
+            "ending_balances": exact.ending_balances,
+            "notes": self.notes,
+        }
 
     def _title(self) -> str:
         tags = f"; only lines tagged {', '.join(self.tag_ids)}, balances are not filtered" if self.tag_ids else ""
@@ -235,16 +224,6 @@ class CashFlowReport:
             ("net cash flow", sums.net_cash_flow),
             ("ending cash balance", sums.ending_cash_balance),
         ]
-
-    def _repr_html_(self) -> str:
-        names, amounts = zip(*self._sums(), strict=True)
-        summary = pd.DataFrame({"amount": [format_amount(amount) for amount in amounts]}, index=names)
-        columns = ["name", "net_cash_flow", "total_net_cash_flow"]
-        formatters = dict.fromkeys(columns[1:], lambda amount: "" if amount is pd.NA else format_amount(amount))
-        table = self.exact().ledgers[columns].to_html(index=False, escape=True, formatters=formatters)
-        warning = "<strong>PARTIAL</strong> " if self.partial else ""
-        notes = "".join(f"<p>Note: {html.escape(note)}</p>" for note in self.notes)
-        return f"<p>{warning}{html.escape(self._title())}</p>{summary.to_html(escape=True)}{table}{notes}"
 
 
 def require_report(value: object, name: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import html
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,15 +15,15 @@ from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow_report import CashFlowReport, require_report
 from accounting_analytics.errors import FrameError
 from accounting_analytics.frame_columns import exact_frame, split_lists, total
-from accounting_analytics.json_text import to_json_text
 from accounting_analytics.load_metadata import (
     changed_row_count,
     loaded_period,
     read_load_metadata,
 )
-from accounting_analytics.messages import TERMINAL_WIDTH, fit_terminal, join_ids
+from accounting_analytics.messages import TERMINAL_WIDTH, join_ids
 from accounting_analytics.money import format_amount
 from accounting_analytics.periods import Period
+from accounting_analytics.results import Result, ResultPart
 from accounting_analytics.schemas import LineEntries, Problems
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ class Check(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Certificate:
+class Certificate(Result):
     """Result of a completeness check.
 
     Parameters
@@ -115,12 +114,6 @@ class Certificate:
         """The problems."""
         return self.problems
 
-    def __str__(self) -> str:
-        return self.explain()
-
-    def __repr__(self) -> str:
-        return fit_terminal(self.explain())
-
     def summary(self) -> str:
         """One line: whether the load is complete."""
         counts = f"{self.lines:,} lines of {self.entries:,} journal entries"
@@ -145,50 +138,38 @@ class Certificate:
             return ""
         return f"; of one moment: only {first} to {last}" if check.note else "; no day changed while it was read"
 
-    def explain(self) -> str:
-        """Plain text: the summary, what was checked, and the problems."""
+    def _parts(self) -> Iterator[ResultPart]:
+        """Show what was checked, and the problems."""
         rows = [line for check in self.checks for line in _describe(check)]
+        checks = [(check.what, check.checked, check.failed, check.note) for check in self.checks]
+        columns = ["check", "checked", "failed", "not checked because"]
+        yield ResultPart([f"{'checked':>9}  {'failed':>7}", *rows], pd.DataFrame(checks, columns=columns))
         exact = self._exact_problems()
         shown = [f"- {_sentence(exact, row)}" for row in range(min(len(exact), _MAX_PROBLEMS_SHOWN))]
-        more = len(self.problems) - len(shown)
-        text = [self.summary(), "", f"{'checked':>9}  {'failed':>7}", *rows, *([""] if shown else []), *shown]
-        return "\n".join([*text, *([f"- and {more:,} more: see .problems"] if more > 0 else [])])
+        more = len(exact) - len(shown)
+        lines = [*shown, *([f"- and {more:,} more: see .problems"] if more > 0 else [])]
+        yield ResultPart(lines, exact, _MAX_PROBLEMS_SHOWN, "problems; .problems has all")
 
-    def to_json(self) -> str:
-        """JSON text of the certificate; amounts are strings."""
-        return to_json_text(
-            {
-                "complete": self.complete,
-                "not_checked": self.not_checked,
-                "consistency": self.consistency,
-                "of_one_moment": self.of_one_moment,
-                "not_balanced": self.not_balanced,
-                "lines": self.lines,
-                "entries": self.entries,
-                "debits": self.debits,
-                "credits": self.credits,
-                "checks": [check._asdict() for check in self.checks],
-                "problems": self._exact_problems(),
-            }
-        )
+    def _content(self) -> dict[str, Any]:
+        return {
+            "complete": self.complete,
+            "not_checked": self.not_checked,
+            "consistency": self.consistency,
+            "of_one_moment": self.of_one_moment,
+            "not_balanced": self.not_balanced,
+            "lines": self.lines,
+            "entries": self.entries,
+            "debits": self.debits,
+            "credits": self.credits,
+            "checks": [check._asdict() for check in self.checks],
+            "problems": self.problems,
+        }
+
+    __str__ = Result.explain
 
     def _exact_problems(self) -> pd.DataFrame:
         """Problems with Arrow decimals, whose text has every digit."""
         return Problems.exact(self.problems).frame
-
-    def _repr_html_(self) -> str:
-        checks = pd.DataFrame(
-            [(check.what, check.checked, check.failed, check.note) for check in self.checks],
-            columns=["check", "checked", "failed", "not checked because"],
-        ).to_html(index=False, escape=True)
-        shown = (
-            ""
-            if self.problems.empty
-            else self._exact_problems().head(_MAX_PROBLEMS_SHOWN).to_html(index=False, escape=True, na_rep="")
-        )
-        more = len(self.problems) - _MAX_PROBLEMS_SHOWN
-        verdict = f"<p><strong>{html.escape(self.summary())}</strong></p>"
-        return f"{verdict}{checks}{shown}{f'<p>and {more:,} more</p>' if more > 0 else ''}"
 
 
 def _describe(check: Check) -> list[str]:

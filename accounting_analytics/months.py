@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from html import escape
+from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,18 +10,16 @@ import pandas as pd
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow import recompute_cash_flow
-from accounting_analytics.cash_flow_report import CashSums
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.discovery import discover_ledgers
 from accounting_analytics.errors import IncompleteLoadError, InputError, PeriodError
-from accounting_analytics.json_text import to_json_text
 from accounting_analytics.load_metadata import loaded_period, notes, read_load_metadata
 from accounting_analytics.loader import load_cash_flow_report, load_line_entries
-from accounting_analytics.messages import fit_terminal, printable
 from accounting_analytics.money import format_amount
 from accounting_analytics.periods import Period, choose_zone, parse_date, zone
 from accounting_analytics.progress import progress_bar
 from accounting_analytics.reconciliation import describe_not_compared, reconcile
+from accounting_analytics.results import Result, ResultPart
 from accounting_analytics.schemas import Months
 
 if TYPE_CHECKING:
@@ -53,7 +50,7 @@ class _Month(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class MonthlyReconciliation:
+class MonthlyReconciliation(Result):
     """Result of :func:`reconcile_months`.
 
     Parameters
@@ -108,9 +105,6 @@ class MonthlyReconciliation:
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         return Months.from_columns(columns, self.reports[0].scale, as_decimals=self.reports[0].as_decimals)
 
-    def __repr__(self) -> str:
-        return fit_terminal(self.explain())
-
     def summary(self) -> str:
         """One line: the months, whether they tie, and what was not compared."""
         prefix = "PARTIAL: " if self.partial else ""
@@ -129,32 +123,30 @@ class MonthlyReconciliation:
         compared = "" if self.compared_everything else " in the figures compared"
         return f"all {count} month(s) tie to the last digit{compared}"
 
+    def _parts(self) -> Iterator[ResultPart]:
+        """Show one line per month."""
+        rows = self._rows()
+        hidden = ["anchored", *([] if self.partial else ["partial"])]  # the notes and the summary state them
+        lines = [f"{'':44}  {'net cash flow':>20}", *map(_describe, rows)]
+        yield ResultPart(lines, pd.DataFrame(rows).drop(columns=hidden), max_rows=None)
+
     def explain(self) -> str:
         """Plain text: the summary, one line per month, the notes, and the differences of each month with some."""
-        months = [f"{'':44}  {'net cash flow':>20}", *map(_describe, self._rows())]
-        notes = [f"Note: {note}" for note in self.notes]
-        blocks = ["\n".join(map(printable, block)) for block in ([self.summary()], months, notes) if block]
-        return "\n\n".join([*blocks, *(month.explain() for month in self.untied)])
+        return "\n\n".join([super().explain(), *(month.explain() for month in self.untied)])
 
-    def to_json(self) -> str:
-        """JSON text of the result; amounts are strings."""
+    def _content(self) -> dict[str, Any]:
         months = [
             row | {"differences": month.differences}
             for row, month in zip(self._rows(), self.reconciliations, strict=True)
         ]
-        return to_json_text(
-            {
-                "start_date": self.period.start_date,
-                "end_date": self.period.end_date,
-                "time_zone": self.period.time_zone,
-                "ties": self.ties,
-                "anchored": self.anchored,
-                "partial": self.partial,
-                "compared_everything": self.compared_everything,
-                "months": months,
-                "notes": self.notes,
-            }
-        )
+        return asdict(self.period) | {
+            "ties": self.ties,
+            "anchored": self.anchored,
+            "partial": self.partial,
+            "compared_everything": self.compared_everything,
+            "months": months,
+            "notes": self.notes,
+        }
 
     def _rows(self) -> list[dict[str, Any]]:
         """Figures of each month; amounts are exact."""
@@ -171,13 +163,6 @@ class MonthlyReconciliation:
             }
             for report, month in zip(self.reports, self.reconciliations, strict=True)
         ]
-
-    def _repr_html_(self) -> str:
-        rows = [row | {name: format_amount(row[name]) for name in CashSums._fields} for row in self._rows()]
-        hidden = ["anchored", *([] if self.partial else ["partial"])]  # the notes and the summary state them
-        notes = "".join(f"<p>Note: {escape(note)}</p>" for note in self.notes)
-        table = pd.DataFrame(rows).drop(columns=hidden).to_html(index=False, escape=True)
-        return f"<p><strong>{escape(self.summary())}</strong></p>{table}{notes}"
 
 
 def reconcile_months(

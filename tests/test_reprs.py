@@ -208,7 +208,7 @@ def test_reprs_say_what_is_there(demo_company):
 def test_html_of_months_fits_a_page():
     """The table has no column that the sentences around it state for all months."""
     shown = make_months()._repr_html_()
-    assert "<th>ending_cash_balance" in shown
+    assert ">ending_cash_balance</th>" in shown
     assert "<th>anchored" not in shown
 
 

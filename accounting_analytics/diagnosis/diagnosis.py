@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import html
 import textwrap
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from accounting_analytics.diagnosis.finding import Finding, Part, Verdict
-from accounting_analytics.json_text import to_json_text
 from accounting_analytics.messages import fit_terminal, printable
+from accounting_analytics.results import Result, ResultPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +26,7 @@ _MIN_WIDTH = 60
 
 
 @dataclass(frozen=True, repr=False)
-class Diagnosis:
+class Diagnosis(Result):
     """Outcome of :func:`~accounting_analytics.doctor`.
 
     Parameters
@@ -80,19 +79,19 @@ class Diagnosis:
         """Plain text, at most `width` columns wide: each check with its verdict, what it means and what to do."""
         return "\n".join(self._lines(max(width, _MIN_WIDTH)))
 
-    def to_json(self) -> str:
-        """JSON text of the diagnosis."""
-        period = self.period
-        return to_json_text(
-            {
-                "exit_code": self.exit_code,
-                "subject": self.subject,
-                "start_date": period and period.start_date,
-                "end_date": period and period.end_date,
-                "time_zone": period and period.time_zone,
-                "findings": self.frame,
-            }
-        )
+    def _parts(self) -> Iterator[ResultPart]:
+        """Show the subject, its days and one row for each check, in HTML."""
+        yield ResultPart([self.subject, *([] if self.period is None else [f"Books of {self.period}"])])
+        yield ResultPart(table=self.frame, max_rows=None)
+
+    def _content(self) -> dict[str, Any]:
+        days = dict.fromkeys(("start_date", "end_date", "time_zone"))
+        return {
+            "exit_code": self.exit_code,
+            "subject": self.subject,
+            **(days if self.period is None else asdict(self.period)),
+            "findings": self.frame,
+        }
 
     __str__ = explain
 
@@ -128,8 +127,3 @@ class Diagnosis:
                 )
         yield ""
         yield from textwrap.wrap(self.summary(), width)
-
-    def _repr_html_(self) -> str:
-        head = f"<p><strong>{html.escape(self.summary())}</strong></p><p>{html.escape(printable(self.subject))}</p>"
-        days = "" if self.period is None else f"<p>Books of {html.escape(str(self.period))}</p>"
-        return f"{head}{days}{self.frame.to_html(index=False, escape=True)}"

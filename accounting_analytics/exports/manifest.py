@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import html
 import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -14,10 +13,11 @@ import pandas as pd
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.control_totals import control_totals
 from accounting_analytics.exports.version_folder import VersionFolder
-from accounting_analytics.json_text import to_json_text
-from accounting_analytics.messages import fit_terminal, quote
+from accounting_analytics.messages import quote
+from accounting_analytics.results import Result, ResultPart
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     import pyarrow as pa
@@ -94,7 +94,7 @@ class ExportedMonth:
 
 
 @dataclass(frozen=True, repr=False)
-class Manifest:
+class Manifest(Result):
     """Content of an export; ``manifest.json`` in the folder has the same fields.
 
     Parameters
@@ -174,9 +174,6 @@ class Manifest:
         """Number of rows by table."""
         return {table: sum(file.rows for file in self.files if file.table == table) for table in self._table_names()}
 
-    def __repr__(self) -> str:
-        return fit_terminal(self.explain())
-
     def summary(self) -> str:
         """One line: where the export is, what it contains, and from when on it may be older than the books."""
         prefix = "PARTIAL: " if self.partial else ""
@@ -185,16 +182,16 @@ class Manifest:
         content = f"{rows:,} rows in {len(self.tables)} tables, {days}. {self.verdict}"
         return f"{prefix}Export in {self._location()}: {content}{self._age()}"
 
-    def explain(self) -> str:
-        """Plain text: the summary, the rows of each table, the notes."""
-        tables = [f"- {table}: {rows:,} rows" for table, rows in self.tables.items()]
-        return "\n".join([self.summary(), *tables, *(f"Note: {note}" for note in self.notes)])
+    def _parts(self) -> Iterator[ResultPart]:
+        """Show the rows of each table."""
+        lines = [f"- {table}: {rows:,} rows" for table, rows in self.tables.items()]
+        yield ResultPart(lines, pd.DataFrame(list(self.tables.items()), columns=["table", "rows"]))
 
-    def to_json(self) -> str:
-        """JSON text of the manifest, as in ``manifest.json``."""
+    def _content(self) -> dict[str, Any]:
+        """Content of ``manifest.json``."""
         content: dict[str, Any] = {"format": MANIFEST_VERSION, **asdict(self)}
         del content["folder"]
-        return to_json_text(content)
+        return content
 
     def _age(self) -> str:
         """When the month was read that was read first; empty where the manifest does not list months."""
@@ -215,10 +212,6 @@ class Manifest:
 
     def _table_names(self) -> list[str]:
         return list(dict.fromkeys(file.table for file in self.files))
-
-    def _repr_html_(self) -> str:
-        table = pd.DataFrame(list(self.tables.items()), columns=["table", "rows"])
-        return f"<p>{html.escape(self.summary())}</p>{table.to_html(index=False, escape=True)}"
 
 
 def require_currency(currency: object) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
@@ -17,8 +16,8 @@ from accounting_analytics.exports.control_totals import control_totals
 from accounting_analytics.exports.manifest import MANIFEST, Manifest, file_sha256
 from accounting_analytics.exports.star_schema.tables import DIM_LOAD, FACT_LINE_ENTRY, KEYS, STAR_SCHEMA, TABLES
 from accounting_analytics.exports.version_folder import CURRENT
-from accounting_analytics.json_text import to_json_text
-from accounting_analytics.messages import fit_terminal, join_ids, printable, shorten
+from accounting_analytics.messages import join_ids, shorten
+from accounting_analytics.results import Result, ResultPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +52,7 @@ class ExportDifference(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class ExportVerification:
+class ExportVerification(Result):
     """Result of the verification of an export.
 
     Parameters
@@ -81,9 +80,6 @@ class ExportVerification:
         """The differences: file, check, expected, found."""
         return pd.DataFrame(self.differences, columns=list(ExportDifference._fields), dtype="object")
 
-    def __repr__(self) -> str:
-        return fit_terminal(self.explain())
-
     def summary(self) -> str:
         """One line: whether the export is as it was written."""
         counts = f"{self.files:,} files with {self.rows:,} rows"
@@ -91,27 +87,19 @@ class ExportVerification:
             return f"Verified: {counts} in {self.folder} have the rows, sums, digests and keys of the manifest."
         return f"NOT VERIFIED: {len(self.differences):,} difference(s) in {self.folder} ({counts} in the manifest)."
 
-    def explain(self) -> str:
-        """Plain text: the summary, and every difference."""
+    def _parts(self) -> Iterator[ResultPart]:
+        """Show every difference."""
         listed = [f"- {difference}" for difference in self.differences]
-        return "\n".join(map(printable, [self.summary(), *(listed or [_CHECKED])]))
+        yield ResultPart(listed or [_CHECKED], None if self.verified else self.frame)
 
-    def to_json(self) -> str:
-        """JSON text of the result."""
-        differences = [difference._asdict() for difference in self.differences]
-        return to_json_text(
-            {
-                "folder": str(self.folder),
-                "verified": self.verified,
-                "files": self.files,
-                "rows": self.rows,
-                "differences": differences,
-            }
-        )
-
-    def _repr_html_(self) -> str:
-        table = "" if self.verified else self.frame.to_html(index=False, escape=True)
-        return f"<p>{html.escape(self.summary())}</p>{table}"
+    def _content(self) -> dict[str, Any]:
+        return {
+            "folder": str(self.folder),
+            "verified": self.verified,
+            "files": self.files,
+            "rows": self.rows,
+            "differences": [difference._asdict() for difference in self.differences],
+        }
 
 
 def verify_export(folder: str | Path) -> ExportVerification:

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
 
 from accounting_analytics.arguments import to_path
 from accounting_analytics.errors import InputError
-from accounting_analytics.json_text import to_json_text
 from accounting_analytics.loader.checkpoint import MANIFEST, Checkpoint
 from accounting_analytics.loader.line_entry_schema import INSTANT
 from accounting_analytics.loader.strict_page_decoder import instants_in_utc
 from accounting_analytics.loader.windows import MIN_PAGES_TO_SPLIT, PAGE_SIZE, DensityEstimate, Window, gaps
 from accounting_analytics.loader.worker_pool import WorkerPool, check_in_flight
-from accounting_analytics.messages import fit_terminal
+from accounting_analytics.results import Result, ResultPart
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from accounting_analytics.client import LedgerClient
@@ -35,7 +34,7 @@ _MAX_LEDGERS_SHOWN = 20
 
 
 @dataclass(frozen=True, repr=False)
-class LoadPlan:
+class LoadPlan(Result):
     """What a load is expected to cost; made by :func:`plan_load`.
 
     Parameters
@@ -87,9 +86,6 @@ class LoadPlan:
         """The ledgers."""
         return self.ledgers
 
-    def __repr__(self) -> str:
-        return fit_terminal(self.explain())
-
     def summary(self) -> str:
         """One line: calls, lines and minutes."""
         estimated = int((~self.ledgers["exact"]).sum())
@@ -102,24 +98,19 @@ class LoadPlan:
             f"at least {self.minutes:.1f} minute(s) at {rate}. Planning took {self.probes:,} request(s)."
         )
 
-    def explain(self) -> str:
-        """Plain text: the summary, what is already loaded, and the notes."""
+    def _parts(self) -> Iterator[ResultPart]:
+        """Show what is already loaded, and in HTML the ledgers with the most requests."""
         kept = f"{self.kept_lines:,} lines in {self.kept_windows:,} windows"
-        loaded = [f"The checkpoint has {kept}; they are not read again."] if self.kept_windows else []
-        return "\n".join([self.summary(), *loaded, *(f"Note: {note}" for note in self.notes)])
+        if self.kept_windows:
+            yield ResultPart([f"The checkpoint has {kept}; they are not read again."])
+        largest = self.ledgers.sort_values("calls", ascending=False, kind="stable")
+        yield ResultPart(table=largest, max_rows=_MAX_LEDGERS_SHOWN, rest="ledgers; .frame has all")
 
-    def to_json(self) -> str:
-        """JSON text of the plan."""
+    def _content(self) -> dict[str, Any]:
         names = ("calls", "lines", "minutes", "requests_per_minute", "rate_is_known", "kept_lines", "kept_windows")
-        fields = {name: getattr(self, name) for name in (*names, "probes", "notes", "ledgers")}
-        return to_json_text(fields)
+        return {name: getattr(self, name) for name in (*names, "probes", "notes", "ledgers")}
 
-    __str__ = explain
-
-    def _repr_html_(self) -> str:
-        text = "".join(f"<p>{html.escape(line)}</p>" for line in self.explain().splitlines())
-        largest = self.ledgers.sort_values("calls", ascending=False, kind="stable").head(_MAX_LEDGERS_SHOWN)
-        return f"{text}{largest.to_html(index=False, escape=True)}"
+    __str__ = Result.explain
 
 
 def estimate_load(

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
-from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from accounting_analytics.json_text import to_json_text
-from accounting_analytics.messages import fit_terminal, printable
 from accounting_analytics.money import format_amount
+from accounting_analytics.results import Result, ResultPart
 from accounting_analytics.schemas import Differences
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from accounting_analytics.periods import Period
 
@@ -85,7 +83,7 @@ class Comparison(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Reconciliation:
+class Reconciliation(Result):
     """Result of :func:`~accounting_analytics.reconcile`.
 
     Parameters
@@ -129,9 +127,6 @@ class Reconciliation:
         """The differences."""
         return self.differences
 
-    def __repr__(self) -> str:
-        return fit_terminal(self.explain())
-
     def summary(self) -> str:
         """One line: the period, whether it ties, and what was not compared."""
         prefix = "PARTIAL: " if self.partial else ""
@@ -162,34 +157,38 @@ class Reconciliation:
             return "reported and recomputed agree to the last digit"
         return "the figures compared agree to the last digit"
 
-    def explain(self) -> str:
-        """Plain text for an accountant: the summary, what was compared, each difference and why, the notes."""
+    def _parts(self) -> Iterator[ResultPart]:
+        """Show what was compared, and each difference and why."""
+        compared = [
+            (
+                TITLES[one.what],
+                one.compared,
+                one.differing,
+                one.not_compared,
+                "yes" if one.independent else "no, supplied",
+            )
+            for one in self.comparisons
+        ]
+        columns = ["figure", "compared", "differ", "not compared", "independent"]
+        yield ResultPart(self._comparison_lines(), pd.DataFrame(compared, columns=columns))
         explained, listed = self._by_history()
         rows = listed.head(_MAX_DIFFERENCES).to_dict("records")
         more = len(listed) - len(rows)
         differences = [f"- {_describe(row)}" for row in rows] + ([f"- and {more} more: see .differences"] * (more > 0))
         if explained:
             differences.append(f"- {explained} balance(s) differ only by the missing history: see .differences.")
-        notes = [f"Note: {note}" for note in self.notes]
-        blocks = ([self.summary()], self._comparison_lines(), differences, notes)
-        return "\n\n".join("\n".join(map(printable, block)) for block in blocks if block)
+        yield ResultPart(differences, self._exact_differences(), _MAX_DIFFERENCES, "differences; .frame has all")
 
-    def to_json(self) -> str:
-        """JSON text of the result; amounts are strings."""
-        return to_json_text(
-            {
-                "start_date": self.period.start_date,
-                "end_date": self.period.end_date,
-                "time_zone": self.period.time_zone,
-                "ties": self.ties,
-                "partial": self.partial,
-                "compared_everything": self.compared_everything,
-                "hierarchy_inferred": self.hierarchy_inferred,
-                "comparisons": [one._asdict() for one in self.comparisons],
-                "differences": self._exact_differences(),
-                "notes": self.notes,
-            }
-        )
+    def _content(self) -> dict[str, Any]:
+        return asdict(self.period) | {
+            "ties": self.ties,
+            "partial": self.partial,
+            "compared_everything": self.compared_everything,
+            "hierarchy_inferred": self.hierarchy_inferred,
+            "comparisons": [one._asdict() for one in self.comparisons],
+            "differences": self.differences,
+            "notes": self.notes,
+        }
 
     def _by_history(self) -> tuple[int, pd.DataFrame]:
         """How many differences are those of the starting balances, without history; and all others."""
@@ -212,28 +211,6 @@ class Reconciliation:
             + ("" if one.independent else "  (supplied: proves nothing)")
             for one in self.comparisons
         ]
-
-    def _repr_html_(self) -> str:
-        compared = pd.DataFrame(
-            [
-                (
-                    TITLES[one.what],
-                    one.compared,
-                    one.differing,
-                    one.not_compared,
-                    "yes" if one.independent else "no, supplied",
-                )
-                for one in self.comparisons
-            ],
-            columns=["figure", "compared", "differ", "not compared", "independent"],
-        )
-        parts = [f"<p><strong>{escape(self.summary())}</strong></p>", compared.to_html(index=False, escape=True)]
-        if not self.ties:
-            parts.append(
-                self._exact_differences().to_html(index=False, escape=True, na_rep="", max_rows=_MAX_DIFFERENCES)
-            )
-        parts.extend(f"<p>Note: {escape(note)}</p>" for note in self.notes)
-        return "".join(parts)
 
 
 def describe_not_compared(comparisons: Iterable[Comparison]) -> tuple[str, ...]:

@@ -67,7 +67,7 @@ def test_html(make_result):
     page = make_result(1)._repr_html_()
     assert "1 difference." in page
     assert "no, supplied" in page
-    assert "1234567.89" in page
+    assert "1,234,567.89" in page
 
 
 def test_json(make_result):
