@@ -16,7 +16,8 @@ from accounting_analytics.messages import quote
 from accounting_analytics.periods import LOCALTIME, zone
 from accounting_analytics.schemas import Ledgers, Queue, QueueGroups
 from accounting_analytics.sheets.table import Column, Kind, read_table
-from accounting_analytics.sheets.writer import is_workbook, require_xlsxwriter, write_table
+from accounting_analytics.sheets.workbook import require_xlsxwriter
+from accounting_analytics.sheets.writer import is_workbook, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,7 +23,8 @@ from accounting_analytics.sheets.cells import (
     unguard,
 )
 from accounting_analytics.sheets.rows import Cell, Sheet, read_sheet, separator_name
-from accounting_analytics.sheets.writer import is_workbook, require_xlsxwriter, write_table
+from accounting_analytics.sheets.workbook import require_xlsxwriter
+from accounting_analytics.sheets.writer import is_workbook, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

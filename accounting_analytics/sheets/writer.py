@@ -7,40 +7,24 @@ import datetime as dt
 import io
 import re
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from accounting_analytics.atomic_files import replace_file, write_text
 from accounting_analytics.errors import InputError
-from accounting_analytics.extras import import_extra
 from accounting_analytics.messages import quote
 from accounting_analytics.money import MAX_UNITS, fraction_digits, to_minor_units
 from accounting_analytics.sheets.cells import BYTE_ORDER_MARK, GUARD, guard
+from accounting_analytics.sheets.workbook import MAX_ROWS, MAX_TEXT, WORKBOOK_SUFFIX, Worksheet, workbook_content
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
-_WORKBOOK_SUFFIX = ".xlsx"
-_OPTIONS = {"strings_to_formulas": False, "strings_to_numbers": False, "strings_to_urls": False, "in_memory": True}
-"""Text stays text, and no text of the books is in temporary files."""
-_MAX_ROWS, _MAX_TEXT = 1_048_576, 32_767
 _NOT_IN_WORKBOOKS = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|x005F_")
 """Characters that XML does not have, and the code that stands for them in workbooks."""
 _FIRST_DATE = dt.datetime(1900, 3, 1, tzinfo=dt.UTC)
-_CHOICES = "choices"
-_MIN_WIDTH, _MAX_WIDTH, _MEASURED_ROWS = 8, 50, 200
-
-
-class _Formats(NamedTuple):
-    """Formats of a workbook."""
-
-    heading: Any
-    editable_heading: Any
-    text: Any
-    amount: Any
-    time: Any
 
 
 def write_table(
@@ -78,24 +62,12 @@ def write_table(
     if not is_workbook(file):
         write_text(file, f"{BYTE_ORDER_MARK}{_csv_text(frame)}", private=True)
         return
-    xlsxwriter = require_xlsxwriter()
     _require_fits(frame, file, ids)
-    content = io.BytesIO()
-    with xlsxwriter.Workbook(content, _OPTIONS) as workbook:
-        formats = _Formats(
-            workbook.add_format({"bold": True, "bottom": 1}),
-            workbook.add_format({"bold": True, "bottom": 1, "bg_color": "#FFF2CC"}),
-            workbook.add_format({"num_format": "@"}),
-            workbook.add_format({"num_format": _amount_format(frame)}),
-            workbook.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"}),
-        )
-        worksheet = workbook.add_worksheet(name)
-        _write_sheet(worksheet, frame, formats, editable)
-        if choices:
-            _write_choices(workbook.add_worksheet(_CHOICES), choices, formats)
-            worksheet.data_validation(1, 0, max(len(frame), 1), 0, _list_of_choices(choices))
+    columns = {str(column_name): [_workbook_cell(value) for value in column] for column_name, column in frame.items()}
+    sheet = Worksheet(name, columns, editable, choices)
+    content = workbook_content([sheet], amount_format=_amount_format(frame))
     try:
-        replace_file(file, lambda opened: opened.write(content.getvalue()), private=True)
+        replace_file(file, lambda opened: opened.write(content), private=True)
     except OSError as error:
         msg = f"{file} cannot be written: {error.strerror}; the previous content is unchanged"
         raise InputError(msg) from error
@@ -103,7 +75,7 @@ def write_table(
 
 def is_workbook(file: Path) -> bool:
     """Whether a file is an Excel workbook by its name."""
-    return file.suffix.lower() == _WORKBOOK_SUFFIX
+    return file.suffix.lower() == WORKBOOK_SUFFIX
 
 
 def _csv_text(frame: pd.DataFrame) -> str:
@@ -125,23 +97,22 @@ def _csv_cell(value: Any) -> str:  # noqa: ANN401
     return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
 
-def require_xlsxwriter() -> Any:  # noqa: ANN401 (a module)
-    """Import the package that writes workbooks.
-
-    Raises
-    ------
-    InputError
-        It is not installed.
-    """
-    return import_extra("xlsxwriter", "excel", "an Excel workbook")
+def _workbook_cell(value: Any) -> Any:  # noqa: ANN401
+    """Convert a cell: text that a workbook can hold and that is read back, and no time that it would change."""
+    if isinstance(value, str) and value:
+        text = _NOT_IN_WORKBOOKS.sub("\N{REPLACEMENT CHARACTER}", value)
+        return f"{GUARD}{text}" if text.startswith(GUARD) else text
+    if isinstance(value, dt.datetime) and (value < _FIRST_DATE or value.microsecond):
+        return value.isoformat()
+    return None if pd.isna(value) or value == "" else value
 
 
 def _require_fits(frame: pd.DataFrame, file: Path, ids: Collection[str]) -> None:
     """Refuse rows that a workbook cannot hold exactly."""
     cells = [value for _, column in frame.items() for value in column if isinstance(value, str | Decimal)]
-    reasons = [f"{len(frame):,} rows are more than a sheet has"] if len(frame) >= _MAX_ROWS else []
+    reasons = [f"{len(frame):,} rows are more than a sheet has"] if len(frame) >= MAX_ROWS else []
     reasons += [f"{quote(text)} is not text of a workbook" for name in ids for text in frame[name] if _is_foreign(text)]
-    reasons += [f"{quote(text)} is too long" for text in cells if isinstance(text, str) and len(text) >= _MAX_TEXT]
+    reasons += [f"{quote(text)} is too long" for text in cells if isinstance(text, str) and len(text) >= MAX_TEXT]
     reasons += [f"{amount} has too many digits" for amount in cells if _is_too_large(amount)]
     if reasons:
         msg = f"{file}: an Excel workbook cannot hold the rows: {reasons[0]}; save it as .csv"
@@ -163,54 +134,3 @@ def _amount_format(frame: pd.DataFrame) -> str:
     """Return the number format with the fraction digits of the amounts."""
     digits = max((fraction_digits(amount) for amount in frame["amount"]), default=0)
     return f"0.{'0' * digits}" if digits else "0"
-
-
-def _write_sheet(worksheet: Any, frame: pd.DataFrame, formats: _Formats, editable: Collection[str]) -> None:  # noqa: ANN401
-    worksheet.freeze_panes(1, 0)
-    worksheet.autofilter(0, 0, len(frame), len(frame.columns) - 1)
-    for place, (name, column) in enumerate(frame.items()):
-        values = column.tolist()
-        is_text = pd.api.types.is_string_dtype(column.dtype)
-        worksheet.set_column(place, place, _width(str(name), values), formats.text if is_text else None)
-        worksheet.write_string(0, place, name, formats.editable_heading if name in editable else formats.heading)
-        for row, value in enumerate(values, start=1):
-            _write_cell(worksheet, (row, place), value, formats)
-
-
-def _write_choices(worksheet: Any, choices: Sequence[str], formats: _Formats) -> None:  # noqa: ANN401
-    worksheet.set_column(0, 0, _width("", list(choices)), formats.text)
-    for row, text in enumerate(choices):
-        _write_cell(worksheet, (row, 0), text, formats)
-
-
-def _list_of_choices(choices: Sequence[str]) -> dict[str, Any]:
-    """List of a cell; the spreadsheet asks whether other text is meant."""
-    return {
-        "validate": "list",
-        "source": f"={_CHOICES}!$A$1:$A${len(choices)}",
-        "error_type": "warning",
-        "error_title": "Not in the list",
-        "error_message": f"The sheet {_CHOICES} does not have this text. Is it an id or a unique name?",
-    }
-
-
-def _write_cell(worksheet: Any, place: tuple[int, int], value: Any, formats: _Formats) -> None:  # noqa: ANN401
-    """Write a cell; an instant that is not a date of Excel, or has a fraction of a second, is text."""
-    if isinstance(value, Decimal):
-        worksheet.write_number(*place, value, formats.amount)
-    elif isinstance(value, int):
-        worksheet.write_number(*place, value)
-    elif isinstance(value, dt.datetime):
-        if value < _FIRST_DATE or value.microsecond:
-            worksheet.write_string(*place, value.isoformat(), formats.text)
-        else:
-            worksheet.write_datetime(*place, value.replace(tzinfo=None), formats.time)
-    elif not pd.isna(value) and value:
-        text = _NOT_IN_WORKBOOKS.sub("\N{REPLACEMENT CHARACTER}", str(value))
-        worksheet.write_string(*place, f"{GUARD}{text}" if text.startswith(GUARD) else text, formats.text)
-
-
-def _width(name: str, values: list[Any]) -> int:
-    """Width that fits the name and the first values, up to a limit."""
-    longest = max((len(str(value)) for value in values[:_MEASURED_ROWS]), default=0)
-    return min(_MAX_WIDTH, max(len(name), longest, _MIN_WIDTH) + 2)
