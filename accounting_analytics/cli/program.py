@@ -10,9 +10,10 @@ import sys
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from accounting_analytics.cli.commands import (
     apply,
@@ -55,51 +56,72 @@ if TYPE_CHECKING:
 _FAILED, _KILLED = 1, 5
 _INTERRUPTED = 128 + signal.SIGINT
 
-_COMMANDS: dict[str, Callable[..., None]] = {
-    "demo": demo.demo,
-    "serve": serve.serve,
-    "import": import_books.import_books,
-    "backup": backup.backup,
-    "restore": restore.restore,
-    "migrate": migrate.migrate,
-    "discover": discover.discover,
-    "report": report.report,
-    "reconcile": reconcile.reconcile,
-    "queue": queue.queue,
-    "propose": propose.propose,
-    "plan": plan.plan,
-    "preview": preview.preview,
-    "apply": apply.apply,
-    "verify": verify.verify,
-    "undo": undo.undo,
-    "categorize": categorize.categorize,
-    "export": export.export,
-    "verify-export": verify_export.verify_export,
-    "run": run.run,
-    "doctor": doctor.doctor,
-}
-_GROUPS = {
-    "notebooks": notebooks.notebooks,
-    "rules": rules.rules,
-    "config": config.config,
-    "instances": instances.instances,
-    "ledgers": ledgers.ledgers,
-    "audit": audit.audit,
-    "tokens": tokens.tokens,
-    "clients": clients.clients,
+_SECTIONS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
+    "Read and check": {
+        "demo": demo.demo,
+        "discover": discover.discover,
+        "report": report.report,
+        "reconcile": reconcile.reconcile,
+        "doctor": doctor.doctor,
+    },
+    "Recategorize": {
+        "queue": queue.queue,
+        "propose": propose.propose,
+        "plan": plan.plan,
+        "preview": preview.preview,
+        "apply": apply.apply,
+        "verify": verify.verify,
+        "undo": undo.undo,
+        "categorize": categorize.categorize,
+        "rules": rules.rules,
+    },
+    "Export and schedule": {
+        "export": export.export,
+        "verify-export": verify_export.verify_export,
+        "run": run.run,
+        "notebooks": notebooks.notebooks,
+        "config": config.config,
+    },
+    "Embedded service": {
+        "serve": serve.serve,
+        "import": import_books.import_books,
+        "backup": backup.backup,
+        "restore": restore.restore,
+        "migrate": migrate.migrate,
+        "instances": instances.instances,
+        "ledgers": ledgers.ledgers,
+        "audit": audit.audit,
+        "tokens": tokens.tokens,
+        "clients": clients.clients,
+    },
 }
 
+
+class _Sections(TyperGroup):
+    """The program, whose help lists the commands in their sections."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 (as in typer, which hides its types)
+        """Write a list of commands for each section."""
+        width = formatter.width - 6 - max(map(len, self.list_commands(ctx)))
+        for section, commands in _SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl([(name, self.commands[name].get_short_help_str(width)) for name in commands])
+
+
 app = typer.Typer(
+    cls=_Sections,
     name="accounting-analytics",
     help="Load, recompute, reconcile and recategorize the books of a Ledger Accounting Service.",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help: tables of options cut long names, and take twice the time
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _name, _command in _COMMANDS.items():
-    app.command(_name)(_command)
-for _name, _group in _GROUPS.items():
-    app.add_typer(_group, name=_name)
+for _commands in _SECTIONS.values():
+    for _name, _command in _commands.items():
+        if isinstance(_command, typer.Typer):
+            app.add_typer(_command, name=_name)
+        else:
+            app.command(_name)(_command)
 
 
 @app.callback()

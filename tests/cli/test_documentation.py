@@ -52,7 +52,24 @@ def test_lists_of_commands_fit_a_terminal(words):
     """In 80 columns the first sentence of each command is whole."""
     result = CliRunner().invoke(app, [*words, "--help"], terminal_width=80, env={"COLUMNS": "80"})
     assert result.exit_code == 0
-    assert "..." not in result.stdout.partition("Commands:")[2]
+    assert "..." not in result.stdout.partition("Show this message")[2]
+
+
+SECTIONS = {
+    "Read and check": "demo discover report reconcile doctor",
+    "Recategorize": "queue propose plan preview apply verify undo categorize rules",
+    "Export and schedule": "export verify-export run notebooks config",
+    "Embedded service": "serve import backup restore migrate instances ledgers audit tokens clients",
+}
+
+
+def test_commands_are_listed_in_sections():
+    """The help of the program lists every command in one of four sections, in the order of the work."""
+    text = CliRunner().invoke(app, ["--help"]).stdout
+    headings = re.findall(r"^(\w[\w ]*):\n((?:  .*\n?)+)", text, re.MULTILINE)
+    listed = {heading: " ".join(re.findall(r"^  (\S+)", rows, re.MULTILINE)) for heading, rows in headings}
+    assert list(listed) == ["Options", *SECTIONS]
+    assert {heading: listed[heading] for heading in SECTIONS} == SECTIONS
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
