@@ -81,5 +81,5 @@ def test_every_command_is_in_a_readme(documentation, words):
 def test_options_are_defined_in_one_module():
     """No command defines an option or argument of its own: all are in `cli/options.py`."""
     sources = {path.name: path.read_text(encoding="utf-8") for path in Path(commands.__file__).parent.glob("*.py")}
-    assert len(sources) > len(COMMANDS) / 2
+    assert {"apply.py", "serve.py"} <= sources.keys()
     assert [name for name, text in sources.items() if re.search(r"typer\.(Option|Argument)|Annotated", text)] == []

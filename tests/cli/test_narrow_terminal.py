@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from accounting_analytics.cli.commands import audit, clients, discover, instances, ledgers, reconcile, report, tokens
+from accounting_analytics.cli.commands import access, audit, instances, ledgers_and_report, reconcile
 
 NAMED = ": the terminal is too narrow; --json prints every column"
 PERIOD = ("2025-03-01", "2025-03-31")
@@ -33,17 +33,17 @@ def database(tmp_path):
     """Return a database with long ids, a token, an OAuth client and a change."""
     path = str(tmp_path / "books.db")
     instances.create_instance(path, instance="instance-with-a-long-identifier", token_file=tmp_path / "token")
-    clients.issue_client(path, tmp_path / "secret", label="of the nightly report")
-    ledgers.rename_ledger(path, "Uncategorized Cash Inflow", "Inflow", modified_by="Ada")
+    access.issue_client(path, tmp_path / "secret", label="of the nightly report")
+    instances.rename_ledger(path, "Uncategorized Cash Inflow", "Inflow", modified_by="Ada")
     return path
 
 
 @pytest.mark.parametrize(
     ("command", "count"),
     [
-        (ledgers.list_ledgers, 4),
-        (tokens.list_tokens, 1),
-        (clients.list_clients, 1),
+        (instances.list_ledgers, 4),
+        (access.list_tokens, 1),
+        (access.list_clients, 1),
         (audit.list_changes, 2),
         (instances.list_instances, 1),
     ],
@@ -56,7 +56,7 @@ def test_lists_of_an_operator(printed, database, command, count):
     assert below.endswith(NAMED)
 
 
-@pytest.mark.parametrize("command", [discover.discover, report.report, reconcile.reconcile])
+@pytest.mark.parametrize("command", [ledgers_and_report.discover, ledgers_and_report.report, reconcile.reconcile])
 def test_tables_of_the_books(printed, demo_company, monkeypatch, command):
     """A ledger or a month is one line: columns without which it is understood are left out."""
     for name, value in demo_company.environment().items():
@@ -68,8 +68,8 @@ def test_tables_of_the_books(printed, demo_company, monkeypatch, command):
 
 def test_only_what_does_not_fit_is_left_out(printed, database):
     """Columns are left out one by one, and none where all fit."""
-    heading, *_ = printed(ledgers.list_ledgers, database, width=160)[0]
+    heading, *_ = printed(instances.list_ledgers, database, width=160)[0]
     assert heading.split() == ["id", "path", "type", "sub_type", "debit_credit", "sort_code", "report_cash_flow"]
-    table, below = printed(ledgers.list_ledgers, database, width=240)
+    table, below = printed(instances.list_ledgers, database, width=240)
     assert table[0].split()[0] == "name"
     assert below == ""

@@ -1,4 +1,4 @@
-"""The commands ``instances``: sets of books in a database of the embedded service."""
+"""The commands ``instances`` and ``ledgers``: sets of books in a database of the service, and their ledgers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from accounting_analytics.cli.options import (
     ConfirmedInstance,
     Database,
     EntriesStart,
+    Instance,
     InstanceName,
     InstanceToChange,
     InstanceTokenFile,
+    LedgerToRename,
     Localtime,
+    ModifiedBy,
     NewInstance,
+    NewName,
     NewTier,
     Scale,
     Tier,
@@ -103,3 +107,43 @@ def delete_instance(database: Database, instance: InstanceToChange, confirm: Con
     print_message(
         f"instance {instance} and its {entries:,} entries are deleted; its access tokens are refused from now on"
     )
+
+
+_OPTIONAL = ["name", "is_required", "debit_credit", "sub_type", "sort_code", "report_cash_flow", "type"]
+
+ledgers = typer.Typer(help="Ledgers in a database of the embedded service.", no_args_is_help=True)
+
+
+@ledgers.command("list")
+def list_ledgers(database: Database, instance: Instance = None, *, as_json: AsJson = False) -> None:
+    """List the ledgers of an instance with their ids and paths."""
+    from accounting_analytics.service.bookkeeping import ledger_list
+    from accounting_analytics.service.bookkeeping.instances import choose_instance
+    from accounting_analytics.service.storage.store import Store
+
+    with Store.open(database, create=False) as store:
+        listed = ledger_list.list_ledgers(store, choose_instance(store, instance))
+    print_rows(listed, as_json=as_json, optional=_OPTIONAL)
+
+
+@ledgers.command("rename")
+def rename_ledger(
+    database: Database,
+    ledger: LedgerToRename,
+    name: NewName,
+    instance: Instance = None,
+    modified_by: ModifiedBy = None,
+) -> None:
+    """Change the name of a ledger, also of a required one.
+
+    The audit log keeps the old name.
+    """
+    from accounting_analytics.messages import quote
+    from accounting_analytics.service.bookkeeping import ledger_list
+    from accounting_analytics.service.bookkeeping.instances import choose_instance
+    from accounting_analytics.service.storage.store import Store
+
+    with Store.open(database, create=False) as store:
+        chosen = choose_instance(store, instance)
+        before = ledger_list.rename_ledger(store, chosen, ledger, name, modified_by=modified_by)
+    print_message(f"ledger {before.id}: {quote(before.name)} is now {quote(name)}")

@@ -1,4 +1,4 @@
-"""The command ``categorize``: apply what exact rules decide, without a person, and list the rest."""
+"""The command ``categorize``: apply the exact rules of a file in a scheduled job, without a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command ``doctor``: check this machine, the service and its books."""
+"""The commands ``doctor`` and ``config``: checks of this machine and the service, and the configuration in effect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from accounting_analytics.cli.options import (
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import print_message
+from accounting_analytics.cli.output import print_frame, print_message
 
 if TYPE_CHECKING:
     from datetime import date
@@ -64,3 +64,17 @@ def _last_quarter(company: DemoCompany) -> tuple[date, date]:
     from accounting_analytics.periods import Period
 
     return Period(company.start_date, company.end_date).months()[-3].start_date, company.end_date
+
+
+config = typer.Typer(help="The configuration in effect and its sources.")
+
+
+@config.command("show")
+def show_config(profile: Profile = None, *, as_json: AsJson = False) -> None:
+    """Show every setting with its value and source; secrets are masked."""
+    from accounting_analytics.client.settings import load_settings
+
+    settings = load_settings(profile)
+    print_frame(settings.frame, as_json=as_json)
+    missing = "" if settings.file.exists() else ", which does not exist"
+    print_message(f"profile {settings.profile!r} of {settings.file}{missing}")
