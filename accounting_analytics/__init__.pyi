@@ -21,7 +21,6 @@ from .load_metadata import notes
 from .loader import (
     LoadPlan,
     combine_loads,
-    iter_line_entry_batches,
     load_cash_flow_report,
     load_line_entries,
     load_line_entries_to_parquet,
@@ -75,7 +74,6 @@ __all__ = [
     "errors",
     "export_parquet",
     "group_queue",
-    "iter_line_entry_batches",
     "load_cash_flow_report",
     "load_line_entries",
     "load_line_entries_to_parquet",

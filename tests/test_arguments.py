@@ -66,7 +66,7 @@ WRONG_CALLS = [
     (lambda: aa.verify_report_change(PLAN, REPORT, LINES), f"after is of type DataFrame, {REPORT_HINT}"),
     (lambda: aa.load_line_entries("http://x", ["a"], *MARCH), CLIENT_HINT),
     (lambda: aa.plan_load("http://x", ["a"], *MARCH), CLIENT_HINT),
-    (lambda: next(aa.iter_line_entry_batches("http://x", ["a"], *MARCH)), CLIENT_HINT),
+    (lambda: aa.combine_loads([LINES, "lines.parquet"]), f"loads[1] is of type str, {LINES_HINT}"),
     (lambda: aa.load_line_entries_to_parquet("http://x", ["a"], *MARCH, "lines.parquet"), CLIENT_HINT),
     (lambda: aa.load_cash_flow_report("http://x", *MARCH), CLIENT_HINT),
     (lambda: aa.reconcile_months("http://x", *MARCH), CLIENT_HINT),

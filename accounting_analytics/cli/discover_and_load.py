@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.loader.change_check import Consistency
+    from accounting_analytics.loader.load_request import Consistency
     from accounting_analytics.periods import Period
 
 

@@ -1,9 +1,9 @@
 from .cash_flow_reports import load_cash_flow_report
 from .combined_loads import combine_loads
-from .line_entries import iter_line_entry_batches, load_line_entries, load_line_entries_to_parquet, plan_load
+from .line_entries import load_line_entries, load_line_entries_to_parquet, plan_load
 from .load_estimate import LoadPlan
+from .load_request import DEFAULT_EXPANSIONS
 from .parquet_sink import LoadedFile
-from .query import DEFAULT_EXPANSIONS
 from .worker_pool import DEFAULT_IN_FLIGHT
 
 __all__ = [
@@ -12,7 +12,6 @@ __all__ = [
     "LoadPlan",
     "LoadedFile",
     "combine_loads",
-    "iter_line_entry_batches",
     "load_cash_flow_report",
     "load_line_entries",
     "load_line_entries_to_parquet",

@@ -14,8 +14,7 @@ from accounting_analytics.client import LedgerClient
 from accounting_analytics.client.records import flattened
 from accounting_analytics.errors import AmountError, ProtocolError
 from accounting_analytics.load_metadata import CHARACTERS_REPLACED, NOISE_REMOVED, count_notes
-from accounting_analytics.loader.line_entry_schema import INSTANT, TEXT
-from accounting_analytics.loader.line_tables import require_in_period
+from accounting_analytics.loader.line_tables import INSTANT, TEXT, require_in_period
 from accounting_analytics.loader.strict_page_decoder import instants_in_utc
 from accounting_analytics.money import parse_amount
 from accounting_analytics.periods import Period, choose_zone

@@ -7,11 +7,11 @@ moment is the same for all windows. So lines of any day that were added, moved o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from accounting_analytics.errors import ChangedWhileReadingError, InputError
+from accounting_analytics.errors import ChangedWhileReadingError
 from accounting_analytics.loader.line_tables import lines_within, sort_lines
 from accounting_analytics.loader.windows import Window
 from accounting_analytics.loader.worker_pool import WorkerPool
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from accounting_analytics.loader.window_store import FinishedWindow
     from accounting_analytics.progress import LoadProgress
 
-Consistency: TypeAlias = Literal["newest", "all"] | Period
-"""What a load checks for changes: the newest days of each ledger, all days, or the days of a period within the load."""
-
 
 class ChangedWindow(NamedTuple):
     """A window that changed since it was read: its lines as they were read before, and as they are now."""
@@ -40,25 +37,6 @@ class ChangedWindow(NamedTuple):
     def line_ids(self) -> list[str]:
         """Lines that were added, removed or changed."""
         return _changed_ids(self.before.read_table(), self.after.table)
-
-
-def find_verified_days(consistency: Consistency, loaded: Period) -> Period | None:
-    """Days of a load that must be unchanged at its end; None where only the newest lines are checked.
-
-    Raises
-    ------
-    InputError
-        It is neither ``newest`` nor ``all`` nor a period within the load.
-    """
-    if isinstance(consistency, Period):
-        if consistency.time_zone == loaded.time_zone and loaded.covers(consistency):
-            return consistency
-        msg = f"consistency is the period {consistency}, which is not within the load of {loaded}; no request was sent"
-        raise InputError(msg)
-    if consistency not in {"newest", "all"}:
-        msg = f"consistency is {consistency!r}; it must be 'newest', 'all', or a Period within the load"
-        raise InputError(msg)
-    return loaded if consistency == "all" else None
 
 
 def find_changed_windows(
@@ -76,7 +54,7 @@ def find_changed_windows(
 
     progress.expect(sum(one.lines for one in windows))
     pool: WorkerPool[FinishedWindow, ChangedWindow | None] = WorkerPool(
-        compare, size=lambda one: one.pages, threads=reader.in_flight, stop=reader.stop
+        compare, size=lambda one: one.pages, threads=reader.request.in_flight, stop=reader.stop
     )
     return [changed for changed in pool.results(windows) if changed is not None]
 
@@ -112,7 +90,7 @@ def check_changes(reader: WindowReader, windows: tuple[FinishedWindow, ...]) -> 
     if not with_lines:
         return ChangeCheck(None, ())
     newest = max(with_lines, key=lambda one: one.window.period)
-    period = reader.query.period
+    period = reader.request.period
     days = Period(_newest_day(newest), period.end_date, period.time_zone)
     before = sort_lines(
         pa.concat_tables(

@@ -20,7 +20,7 @@ from msgspec import inspect
 from accounting_analytics.client.records import LineEntry
 from accounting_analytics.client.strict_json import has_lone_surrogate
 from accounting_analytics.frame_columns import LIST_SEPARATOR
-from accounting_analytics.loader.line_entry_schema import INSTANT, TEXT, line_schema, requested_columns
+from accounting_analytics.loader.line_tables import INSTANT, TEXT, line_schema, requested_columns
 from accounting_analytics.loader.strict_page_decoder import DecodedPage
 from accounting_analytics.money import arrow_type
 

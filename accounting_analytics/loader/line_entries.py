@@ -1,10 +1,10 @@
-"""Line entries of some ledgers in a period: as one frame, as batches, as a Parquet file, or as a plan of the load."""
+"""Line entries of some ledgers in a period: as one frame, as a Parquet file, or as a plan of the load."""
 
 from __future__ import annotations
 
 import tempfile
-from contextlib import ExitStack, contextmanager
-from functools import partial
+from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -15,32 +15,29 @@ from accounting_analytics.arguments import to_path
 from accounting_analytics.errors import AmountError, InputError
 from accounting_analytics.frame_columns import BOOLEAN, INSTANT, TEXT, signed
 from accounting_analytics.load_metadata import attach_load_metadata
-from accounting_analytics.loader import line_entry_schema as arrow
-from accounting_analytics.loader.change_check import find_verified_days
-from accounting_analytics.loader.checkpoint import Checkpoint
+from accounting_analytics.loader import line_tables as arrow
 from accounting_analytics.loader.line_tables import remove_repeats, sort_lines, with_local_dates
 from accounting_analytics.loader.load_estimate import LoadPlan, estimate_load
-from accounting_analytics.loader.load_windows import LoadedWindows, load_windows
-from accounting_analytics.loader.merged_batches import LineEntryBatches
+from accounting_analytics.loader.load_request import DEFAULT_EXPANSIONS, LoadRequest
+from accounting_analytics.loader.load_windows import load_windows
 from accounting_analytics.loader.parquet_sink import LoadedFile, write_parquet
-from accounting_analytics.loader.query import DEFAULT_EXPANSIONS, LineEntryQuery
-from accounting_analytics.loader.window_store import MemoryWindowStore
-from accounting_analytics.loader.worker_pool import DEFAULT_IN_FLIGHT, check_in_flight
+from accounting_analytics.loader.window_store import Checkpoint, MemoryWindowStore
+from accounting_analytics.loader.worker_pool import DEFAULT_IN_FLIGHT
 from accounting_analytics.money import to_floats
 from accounting_analytics.progress import LoadProgress
 from accounting_analytics.schemas import LineEntries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
+    from collections.abc import Iterable
 
     import numpy as np
     import numpy.typing as npt
     from pandas.api.extensions import ExtensionDtype
 
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.loader.change_check import Consistency
-    from accounting_analytics.periods import DateLike, Period, ZoneLike
+    from accounting_analytics.loader.load_request import Consistency
+    from accounting_analytics.loader.load_windows import LoadedWindows
+    from accounting_analytics.periods import DateLike, ZoneLike
 
 _DTYPES = {arrow.TEXT: TEXT, arrow.INSTANT: INSTANT, pa.bool_(): BOOLEAN}
 
@@ -117,17 +114,24 @@ def load_line_entries(
     CheckpointError
         The checkpoint belongs to another load, is in use, is damaged, or cannot be written.
     """
-    query = LineEntryQuery.from_arguments(
-        client, ledger_ids, start_date, end_date, time_zone, expand=expand, is_cashflow=is_cashflow, tag_ids=tag_ids
+    request = LoadRequest.from_arguments(
+        client,
+        ledger_ids,
+        start_date,
+        end_date,
+        time_zone,
+        is_cashflow=is_cashflow,
+        tag_ids=tag_ids,
+        expand=expand,
+        consistency=consistency,
+        checkpoint=checkpoint,
+        in_flight=in_flight,
+        allow_partial=allow_partial,
+        progress=progress,
     )
-    check_in_flight(in_flight)
-    verified = find_verified_days(consistency, query.period)
-    store = MemoryWindowStore() if checkpoint is None else Checkpoint(checkpoint, query)
-    build = partial(_build_frame, as_decimals=client.amounts == "decimal")
+    store = MemoryWindowStore() if request.checkpoint is None else Checkpoint(request.checkpoint, request)
     with store, LoadProgress(progress, client) as bar:
-        return load_windows(
-            client, query, store, bar, in_flight=in_flight, build=build, verified=verified, allow_partial=allow_partial
-        )
+        return load_windows(request, store, bar, _build_frame)
 
 
 def load_line_entries_to_parquet(
@@ -167,55 +171,26 @@ def load_line_entries_to_parquet(
     InputError
         The file cannot be written.
     """
-    query = LineEntryQuery.from_arguments(
-        client, ledger_ids, start_date, end_date, time_zone, expand=expand, is_cashflow=is_cashflow, tag_ids=tag_ids
+    request = LoadRequest.from_arguments(
+        client,
+        ledger_ids,
+        start_date,
+        end_date,
+        time_zone,
+        is_cashflow=is_cashflow,
+        tag_ids=tag_ids,
+        expand=expand,
+        consistency=consistency,
+        checkpoint=checkpoint,
+        in_flight=in_flight,
+        progress=progress,
     )
     target = to_path(path, "path")
-    days = find_verified_days(consistency, query.period)
-    with _load_to_disk(
-        client, query, checkpoint, days, target.parent, in_flight=in_flight, progress=progress
-    ) as loaded:
-        return write_parquet(loaded, target)
-
-
-def iter_line_entry_batches(
-    client: LedgerClient,
-    ledger_ids: Iterable[str],
-    start_date: DateLike,
-    end_date: DateLike,
-    *,
-    time_zone: ZoneLike | None = None,
-    is_cashflow: bool | None = None,
-    tag_ids: Iterable[str] | None = None,
-    expand: Iterable[str] = DEFAULT_EXPANSIONS,
-    consistency: Consistency = "newest",
-    checkpoint: str | Path | None = None,
-    in_flight: int = DEFAULT_IN_FLIGHT,
-    progress: bool | None = None,
-) -> Iterator[pd.DataFrame]:
-    """Iterate over all line entries of some ledgers in a period, as validated frames ordered by (datetime, id).
-
-    All lines are read and checked before the first frame is returned, so a failure never ends the iteration halfway;
-    until then they are on disk, in the checkpoint or in a temporary folder. The parameters are those of
-    :func:`load_line_entries`.
-
-    Yields
-    ------
-    DataFrame
-        :class:`~accounting_analytics.schemas.LineEntries`, some ten thousand lines each. Each is a part of one load, so
-        calculations refuse fewer than all of them.
-    """
-    query = LineEntryQuery.from_arguments(
-        client, ledger_ids, start_date, end_date, time_zone, expand=expand, is_cashflow=is_cashflow, tag_ids=tag_ids
-    )
-    days = find_verified_days(consistency, query.period)
-    with _load_to_disk(client, query, checkpoint, days, None, in_flight=in_flight, progress=progress) as loaded:
-        metadata = loaded.metadata(sum(one.lines for one in loaded.windows))
-        for table in LineEntryBatches(loaded):
-            frame = _to_frame(table, query, as_decimals=True)
-            frame.attrs["notes"] = query.notes
-            attach_load_metadata(frame, metadata)
-            yield frame
+    with ExitStack() as stack:
+        folder = request.checkpoint or Path(stack.enter_context(_temporary_folder(target.parent)))
+        store = stack.enter_context(Checkpoint(folder, request, temporary=request.checkpoint is None))
+        bar = stack.enter_context(LoadProgress(progress, client))
+        return write_parquet(load_windows(request, store, bar, lambda loaded: loaded), target)
 
 
 def plan_load(
@@ -250,61 +225,47 @@ def plan_load(
     CheckpointError
         The checkpoint belongs to another load, is in use, or is damaged.
     """
-    query = LineEntryQuery.from_arguments(
-        client, ledger_ids, start_date, end_date, time_zone, expand=expand, is_cashflow=is_cashflow, tag_ids=tag_ids
+    request = LoadRequest.from_arguments(
+        client,
+        ledger_ids,
+        start_date,
+        end_date,
+        time_zone,
+        is_cashflow=is_cashflow,
+        tag_ids=tag_ids,
+        expand=expand,
+        consistency=consistency,
+        checkpoint=checkpoint,
+        in_flight=in_flight,
     )
-    verified = find_verified_days(consistency, query.period)
-    return estimate_load(
-        client, query, checkpoint, verified=verified, requests_per_minute=requests_per_minute, in_flight=in_flight
-    )
+    return estimate_load(request, requests_per_minute)
 
 
-@contextmanager
-def _load_to_disk(
-    client: LedgerClient,
-    query: LineEntryQuery,
-    checkpoint: str | Path | None,
-    verified: Period | None,
-    temporary_parent: Path | None,
-    *,
-    in_flight: int,
-    progress: bool | None,
-) -> Iterator[LoadedWindows]:
-    """Load all windows into the checkpoint, or into a temporary folder that is deleted afterwards."""
-    check_in_flight(in_flight)
-    with ExitStack() as stack:
-        folder = stack.enter_context(_temporary_folder(temporary_parent)) if checkpoint is None else checkpoint
-        store = stack.enter_context(Checkpoint(folder, query, temporary=checkpoint is None))
-        bar = stack.enter_context(LoadProgress(progress, client))
-        yield load_windows(
-            client, query, store, bar, in_flight=in_flight, build=lambda loaded: loaded, verified=verified
-        )
-
-
-def _temporary_folder(parent: Path | None) -> tempfile.TemporaryDirectory[str]:
+def _temporary_folder(parent: Path) -> tempfile.TemporaryDirectory[str]:
+    """Folder beside a file that is written, deleted after the load."""
     try:
-        if parent is not None:
-            parent.mkdir(parents=True, exist_ok=True)
+        parent.mkdir(parents=True, exist_ok=True)
         return tempfile.TemporaryDirectory(prefix=".line-entries-", dir=parent, ignore_cleanup_errors=True)
     except OSError as error:
-        msg = f"{parent or tempfile.gettempdir()} cannot be written ({error.strerror or error}); no request was sent"
+        msg = f"{parent} cannot be written ({error.strerror or error}); no request was sent"
         raise InputError(msg) from error
 
 
-def _build_frame(loaded: LoadedWindows, *, as_decimals: bool) -> pd.DataFrame:
+def _build_frame(loaded: LoadedWindows) -> pd.DataFrame:
     """Join all windows of a load into one frame with notes and metadata."""
-    schema = arrow.line_schema(loaded.query.expand, loaded.query.scale)
+    schema = arrow.line_schema(loaded.request.expand, loaded.request.scale)
     table = pa.concat_tables([schema.empty_table(), *(one.read_table() for one in loaded.windows)])
     table, repeats = remove_repeats(table)
-    frame = _to_frame(sort_lines(table), loaded.query, as_decimals=as_decimals)
+    frame = _to_frame(sort_lines(table), loaded.request)
     frame.attrs["notes"] = loaded.notes(repeats)
     attach_load_metadata(frame, loaded.metadata(len(frame)))
     return frame
 
 
-def _to_frame(table: pa.Table, query: LineEntryQuery, *, as_decimals: bool) -> pd.DataFrame:
+def _to_frame(table: pa.Table, request: LoadRequest) -> pd.DataFrame:
     """Convert lines to a validated frame, with the local date of each."""
-    table = with_local_dates(table, query.period.time_zone)
+    table = with_local_dates(table, request.period.time_zone)
+    as_decimals = request.client.amounts == "decimal"
     amounts = [] if as_decimals else [field.name for field in table.schema if pa.types.is_decimal(field.type)]
     columns = {name: _floats(table, name) for name in amounts if name != "signed_amount"}
     frame = table.drop_columns(amounts).to_pandas(types_mapper=_dtype)
@@ -313,7 +274,7 @@ def _to_frame(table: pa.Table, query: LineEntryQuery, *, as_decimals: bool) -> p
     if amounts:
         frame["signed_amount"] = signed(frame["amount"], frame["debit_credit"])
     frame = frame[table.column_names]
-    frame.attrs["scale"] = query.scale
+    frame.attrs["scale"] = request.scale
     return LineEntries.require_valid(frame)
 
 

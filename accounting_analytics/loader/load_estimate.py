@@ -10,21 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 import pyarrow as pa
 
-from accounting_analytics.arguments import to_path
 from accounting_analytics.errors import InputError
-from accounting_analytics.loader.checkpoint import MANIFEST, Checkpoint
-from accounting_analytics.loader.line_entry_schema import INSTANT
+from accounting_analytics.loader.line_tables import INSTANT
 from accounting_analytics.loader.strict_page_decoder import instants_in_utc
+from accounting_analytics.loader.window_store import MANIFEST, Checkpoint
 from accounting_analytics.loader.windows import MIN_PAGES_TO_SPLIT, PAGE_SIZE, DensityEstimate, Window, gaps
-from accounting_analytics.loader.worker_pool import WorkerPool, check_in_flight
+from accounting_analytics.loader.worker_pool import WorkerPool
 from accounting_analytics.results import Result, ResultPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-    from accounting_analytics.client import LedgerClient
-    from accounting_analytics.loader.query import LineEntryQuery
+    from accounting_analytics.loader.load_request import LoadRequest
     from accounting_analytics.periods import Period
 
 DOCUMENTED_RATE = 320.0
@@ -113,45 +110,33 @@ class LoadPlan(Result):
     __str__ = Result.explain
 
 
-def estimate_load(
-    client: LedgerClient,
-    query: LineEntryQuery,
-    checkpoint: str | Path | None,
-    *,
-    verified: Period | None = None,
-    requests_per_minute: float | None,
-    in_flight: int,
-) -> LoadPlan:
-    """Request one page of each ledger that is not in the checkpoint, and calculate the cost of the load from it.
-
-    `verified` are the days that are read twice.
-    """
+def estimate_load(request: LoadRequest, requests_per_minute: float | None) -> LoadPlan:
+    """Request one page of each ledger that is not in the checkpoint, and calculate the cost of the load from it."""
     if requests_per_minute is not None and not 0 < requests_per_minute < math.inf:
         msg = f"requests_per_minute must be a positive number, not {requests_per_minute!r}"
         raise InputError(msg)
-    check_in_flight(in_flight)
-    kept, is_verified = _read_kept(query, checkpoint, verified)
+    kept, is_verified = _read_kept(request)
     unread_days = {
-        ledger_id: sum(window.period.days for window in gaps(ledger_id, query.period, kept[ledger_id].periods))
-        for ledger_id in query.ledger_ids
+        ledger_id: sum(window.period.days for window in gaps(ledger_id, request.period, kept[ledger_id].periods))
+        for ledger_id in request.ledger_ids
     }
-    to_probe = [Window(ledger_id, query.period) for ledger_id, days in unread_days.items() if days]
+    to_probe = [Window(ledger_id, request.period) for ledger_id, days in unread_days.items() if days]
     pool: WorkerPool[Window, tuple[str, _Expected]] = WorkerPool(
-        lambda window: (window.ledger_id, _estimate_ledger(client, query, window)),
+        lambda window: (window.ledger_id, _estimate_ledger(request, window)),
         size=lambda _: 1,
-        threads=in_flight,
+        threads=request.in_flight,
     )
-    expected = dict(pool.results(to_probe))
+    expected, all_days = dict(pool.results(to_probe)), request.period.days
     rows = [
-        (ledger_id, *_remaining(expected.get(ledger_id), unread_days[ledger_id], kept[ledger_id].lines, query))
-        for ledger_id in query.ledger_ids
+        (ledger_id, *_remaining(expected.get(ledger_id), unread_days[ledger_id], kept[ledger_id].lines, all_days))
+        for ledger_id in request.ledger_ids
     ]
-    reported = client.quota.limit
+    reported = request.client.quota.limit
     ledgers = pd.DataFrame(rows, columns=["ledger_id", "lines", "calls", "exact", "kept_lines"])
-    notes = query.notes
-    if verified is not None and (to_probe or not is_verified):
-        ledgers["calls"] += _second_readings(ledgers, verified, query)
-        notes = (*notes, f"The lines of {verified} are read twice, and again if the books change meanwhile.")
+    notes = request.notes
+    if request.verified is not None and (to_probe or not is_verified):
+        ledgers["calls"] += _second_readings(ledgers, request.verified, request.period)
+        notes = (*notes, f"The lines of {request.verified} are read twice, and again if the books change meanwhile.")
     return LoadPlan(
         ledgers=ledgers,
         requests_per_minute=float(requests_per_minute or reported or DOCUMENTED_RATE),
@@ -177,23 +162,21 @@ class _Expected(NamedTuple):
     exact: bool
 
 
-def _read_kept(
-    query: LineEntryQuery, checkpoint: str | Path | None, verified: Period | None
-) -> tuple[defaultdict[str, _Kept], bool]:
+def _read_kept(request: LoadRequest) -> tuple[defaultdict[str, _Kept], bool]:
     """Finished windows by ledger, and whether they are verified; a checkpoint that does not exist is not created."""
     kept: defaultdict[str, _Kept] = defaultdict(lambda: _Kept((), 0))
-    if checkpoint is None or not (to_path(checkpoint, "checkpoint") / MANIFEST).exists():
+    if request.checkpoint is None or not (request.checkpoint / MANIFEST).exists():
         return kept, False
-    with Checkpoint(checkpoint, query) as store:
+    with Checkpoint(request.checkpoint, request) as store:
         for one in store.finished():
             before = kept[one.window.ledger_id]
             kept[one.window.ledger_id] = _Kept((*before.periods, one.window.period), before.lines + one.lines)
-        return kept, verified is not None and store.is_verified(verified)
+        return kept, request.verified is not None and store.is_verified(request.verified)
 
 
-def _estimate_ledger(client: LedgerClient, query: LineEntryQuery, window: Window) -> _Expected:
+def _estimate_ledger(request: LoadRequest, window: Window) -> _Expected:
     """Estimate a ledger from the first page of its period, requested without expansions to keep it small."""
-    page = client.list_line_entries(**query.page_arguments(window) | {"expand": ()})
+    page = request.client.list_line_entries(**request.page_arguments(window) | {"expand": ()})
     count = len(page.records)
     if page.next_page_token is None:
         return _Expected(count, 1, exact=True)
@@ -205,22 +188,22 @@ def _estimate_ledger(client: LedgerClient, query: LineEntryQuery, window: Window
     return _Expected(pages * density.lines_per_page, pages, exact=False)
 
 
-def _second_readings(ledgers: pd.DataFrame, verified: Period, query: LineEntryQuery) -> pd.Series:
+def _second_readings(ledgers: pd.DataFrame, verified: Period, loaded: Period) -> pd.Series:
     """Count the requests that reading the verified days again takes, if nothing changes."""
-    share = verified.days / query.period.days
+    share = verified.days / loaded.days
     kept_pages = (ledgers["kept_lines"] / PAGE_SIZE).map(math.ceil)
     return ((ledgers["calls"] + kept_pages) * share).map(math.ceil)
 
 
 def _remaining(
-    expected: _Expected | None, unread_days: int, kept_lines: int, query: LineEntryQuery
+    expected: _Expected | None, unread_days: int, kept_lines: int, all_days: int
 ) -> tuple[int, int, bool, int]:
     """Lines still to be loaded, calls for them, whether that is exact, and lines in the checkpoint."""
     if expected is None:
         return 0, 0, True, kept_lines
     if expected.exact:
-        return max(round(expected.lines) - kept_lines, 0), 1, unread_days == query.period.days, kept_lines
-    share = unread_days / query.period.days
+        return max(round(expected.lines) - kept_lines, 0), 1, unread_days == all_days, kept_lines
+    share = unread_days / all_days
     pages = expected.pages * share
     # a ledger that is split: its first page is read twice, windows end within a page, the newest days are checked
     is_split = pages >= MIN_PAGES_TO_SPLIT

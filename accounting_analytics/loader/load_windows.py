@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future
 
-    from accounting_analytics.client import LedgerClient
-    from accounting_analytics.loader.query import LineEntryQuery
+    from accounting_analytics.loader.load_request import LoadRequest
     from accounting_analytics.loader.window_store import FinishedWindow, WindowStore
     from accounting_analytics.loader.windows import Window
     from accounting_analytics.periods import Period
@@ -71,16 +70,15 @@ class MissingWindow:
 
 @dataclass(frozen=True)
 class LoadedWindows:
-    """The windows of a load, those that could not be read, and the days whose lines are those of one moment."""
+    """The windows of a load, and those that could not be read."""
 
-    query: LineEntryQuery
+    request: LoadRequest
     windows: tuple[FinishedWindow, ...]
     missing: tuple[MissingWindow, ...] = ()
-    verified: Period | None = None
 
     def in_order(self) -> LoadedWindows:
         """Return the windows in the order of the requested ledgers, then by day."""
-        positions = {ledger_id: position for position, ledger_id in enumerate(self.query.ledger_ids)}
+        positions = {ledger_id: position for position, ledger_id in enumerate(self.request.ledger_ids)}
 
         def by_ledger_and_day(one: FinishedWindow | MissingWindow) -> Any:  # noqa: ANN401 (a sort key)
             return positions[one.window.ledger_id], one.window.period
@@ -93,25 +91,25 @@ class LoadedWindows:
 
     def to_verify(self) -> tuple[FinishedWindow, ...]:
         """Windows with days that must be of one moment."""
-        if self.verified is None:
+        if self.request.verified is None:
             return ()
-        first, last = self.verified.start_date, self.verified.end_date
+        first, last = self.request.verified.start_date, self.request.verified.end_date
         periods = ((one, one.window.period) for one in self.windows)
         return tuple(one for one, days in periods if days.start_date <= last and days.end_date >= first)
 
     def metadata(self, line_count: int) -> dict[str, Any]:
         """Metadata of the load, with ledgers and days as short texts: pandas copies it with every frame."""
-        requested = self.query.as_json()
+        requested = self.request.as_json()
         ledger_ids = requested.pop("ledger_ids")
-        filters = {name: requested.pop(name) for name in self.query.filters}
+        filters = {name: requested.pop(name) for name in self.request.filters}
         return {
             **requested,
             "filters": {name: value for name, value in filters.items() if value is not None},
             "complete": not self.missing,
             "ledgers": dict.fromkeys(ledger_ids, "") | _days_by_ledger(one.window for one in self.windows),
             "missing": _days_by_ledger(one.window for one in self.missing),
-            "consistency": "newest" if self.verified is None else "all",
-            "verified": "" if self.verified is None else _days(self.verified),
+            "consistency": "newest" if self.request.verified is None else "all",
+            "verified": "" if self.request.verified is None else _days(self.request.verified),
             "read_at": self._read_at(),
             "of_one_moment": self._of_one_moment(),
             "windows": len(self.windows),
@@ -128,8 +126,8 @@ class LoadedWindows:
     def _of_one_moment(self) -> str:
         """Days whose lines are those of one moment: those that were verified, or all days of a single response."""
         if [one.pages for one in self.windows] == [1] and not self.missing:
-            return _days(self.query.period)
-        return "not checked" if self.verified is None else _days(self.verified)
+            return _days(self.request.period)
+        return "not checked" if self.request.verified is None else _days(self.request.verified)
 
     def notes(self, repeats_removed: int) -> tuple[str, ...]:
         """Note values that were normalized, windows that are missing, and the time zone if it was assumed."""
@@ -145,38 +143,22 @@ class LoadedWindows:
             f"{len(self.missing)} window(s) could not be read, so lines are missing; the first: {one.error}."
             for one in self.missing[:1]
         ]
-        return (*counts, *missing, *self.query.notes)
+        return (*counts, *missing, *self.request.notes)
 
 
 def load_windows(
-    client: LedgerClient,
-    query: LineEntryQuery,
-    store: WindowStore,
-    progress: LoadProgress,
-    *,
-    in_flight: int,
-    build: Callable[[LoadedWindows], Built],
-    verified: Period | None = None,
-    allow_partial: bool = False,
+    request: LoadRequest, store: WindowStore, progress: LoadProgress, build: Callable[[LoadedWindows], Built]
 ) -> Built:
     """Read every window that the store does not have yet, and check that no ledger changed meanwhile.
 
     `build` makes the result of the load. It runs during the change check; if that fails, its result is dropped.
-    `verified` are the days whose lines must be those of one moment; None checks the newest lines of each ledger.
-
-    Raises
-    ------
-    ServiceError
-        The service failed; windows in the store stay there.
-    ChangedWhileReadingError
-        Lines were added, removed or changed during the load.
     """
-    reader = WindowReader(client, query, in_flight)
+    reader, verified = WindowReader(request), request.verified
     finished = list(store.finished())
     progress.update(sum(one.lines for one in finished))
     try:
-        windows, missing = _read_windows(reader, store, finished, progress, allow_partial=allow_partial)
-        loaded = LoadedWindows(query, (*finished, *windows), tuple(missing), verified).in_order()
+        windows, missing = _read_windows(reader, store, finished, progress)
+        loaded = LoadedWindows(request, (*finished, *windows), tuple(missing)).in_order()
         if verified is None:
             with _building(build, loaded) as built:
                 by_ledger = _group_by_ledger(loaded.windows)
@@ -246,20 +228,16 @@ def _may_succeed_later(error: ServiceError | ChangedWhileReadingError) -> bool:
 
 
 def _read_windows(
-    reader: WindowReader,
-    store: WindowStore,
-    finished: list[FinishedWindow],
-    progress: LoadProgress,
-    *,
-    allow_partial: bool,
+    reader: WindowReader, store: WindowStore, finished: list[FinishedWindow], progress: LoadProgress
 ) -> tuple[list[FinishedWindow], list[MissingWindow]]:
     """Read the days that are not finished; without `allow_partial` the first failure ends the load."""
+    request = reader.request
 
     def read(window: Window) -> FinishedWindow | MissingWindow | list[Window]:
         try:
             found = reader.read(window)
         except ServiceError as error:
-            if allow_partial:
+            if request.allow_partial:
                 return MissingWindow(window, error)
             raise
         if isinstance(found, WindowLines):
@@ -270,16 +248,15 @@ def _read_windows(
         return found
 
     by_ledger = _group_by_ledger(finished)
-    query = reader.query
     unread = [
         window
-        for ledger_id in query.ledger_ids
-        for window in gaps(ledger_id, query.period, [one.window.period for one in by_ledger[ledger_id]])
+        for ledger_id in request.ledger_ids
+        for window in gaps(ledger_id, request.period, [one.window.period for one in by_ledger[ledger_id]])
     ]
     windows: list[FinishedWindow] = []
     missing: list[MissingWindow] = []
     pool: WorkerPool[Window, FinishedWindow | MissingWindow] = WorkerPool(
-        read, size=lambda window: window.size, threads=reader.in_flight, stop=reader.stop
+        read, size=lambda window: window.size, threads=reader.request.in_flight, stop=reader.stop
     )
     for result in pool.results(unread):
         if isinstance(result, MissingWindow):
@@ -295,7 +272,7 @@ def _read_windows(
 def _check_changes(reader: WindowReader, store: WindowStore, ledgers: list[list[FinishedWindow]]) -> None:
     """Check ledgers that took several pages; windows that are stale leave the store."""
     pool: WorkerPool[tuple[FinishedWindow, ...], ChangeCheck] = WorkerPool(
-        partial(check_changes, reader), size=len, threads=reader.in_flight, stop=reader.stop
+        partial(check_changes, reader), size=len, threads=reader.request.in_flight, stop=reader.stop
     )
     for result in pool.results(tuple(windows) for windows in ledgers if _has_several_pages(windows)):
         if result.error is not None:

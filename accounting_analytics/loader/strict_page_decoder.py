@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from accounting_analytics.errors import AmountError, ProtocolError
 from accounting_analytics.frame_columns import LIST_SEPARATOR, SEPARATOR_IN_NAME
-from accounting_analytics.loader.line_entry_schema import AMOUNT, INSTANT, line_schema, requested_columns
+from accounting_analytics.loader.line_tables import AMOUNT, INSTANT, line_schema, requested_columns
 from accounting_analytics.money import arrow_type, parse_amount
 from accounting_analytics.periods import as_utc
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,21 +20,24 @@ from accounting_analytics.errors import (
     ServiceError,
     with_context,
 )
-from accounting_analytics.loader.line_entry_schema import line_schema
-from accounting_analytics.loader.line_tables import remove_repeats, require_in_period, sort_lines
-from accounting_analytics.loader.page_decoder import PageDecoder
+from accounting_analytics.loader.fast_page_decoder import decode_fast
+from accounting_analytics.loader.line_tables import line_schema, remove_repeats, require_in_period, sort_lines
+from accounting_analytics.loader.strict_page_decoder import DecodedPage, decode_strictly
 from accounting_analytics.loader.windows import DensityEstimate, halve, should_split, split
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from accounting_analytics.client import LedgerClient, RawResponse
+    from accounting_analytics.client import RawResponse
     from accounting_analytics.client import records as wire
-    from accounting_analytics.loader.query import LineEntryQuery
-    from accounting_analytics.loader.strict_page_decoder import DecodedPage
+    from accounting_analytics.loader.load_request import LoadRequest
     from accounting_analytics.loader.windows import Window
 
 _ATTEMPTS = 3
+_FAST_THREADS = min(os.cpu_count() or 1, 4)
+"""Pages decoded in parallel: few, because Arrow keeps memory for each thread."""
+_MAX_FALLBACKS = 5
+"""After so many pages in a row that are not ordinary, all are decoded strictly."""
 
 
 class WindowLines(NamedTuple):
@@ -56,35 +61,66 @@ class LoadStoppedError(Exception):
     """The load failed elsewhere while this window was read."""
 
 
+class PageDecoder:
+    """Decodes the pages of one load; several threads may use it in parallel.
+
+    Parameters
+    ----------
+    request : LoadRequest
+        What is requested.
+    """
+
+    def __init__(self, request: LoadRequest) -> None:
+        self._expand = request.expand
+        self._scale = request.scale
+        self._threads = ThreadPoolExecutor(_FAST_THREADS, "decode")
+        self._strict_lock = threading.Lock()
+        self._fallbacks = 0
+
+    def decode(
+        self, content: bytes, parse: Callable[[], wire.LineEntryPage], where: str, ledger_id: str
+    ) -> DecodedPage:
+        """Decode the body of a response; `parse` makes wire records of it where it is not ordinary.
+
+        Raises
+        ------
+        ProtocolError
+            The page breaks the interface.
+        """
+        if self._fallbacks < _MAX_FALLBACKS:
+            page = self._threads.submit(
+                decode_fast, content, ledger_id=ledger_id, expand=self._expand, scale=self._scale
+            ).result()
+            self._fallbacks = 0 if page is not None else self._fallbacks + 1
+            if page is not None:
+                return page
+        with self._strict_lock:  # one at a time: it holds the interpreter's lock anyway
+            return decode_strictly(parse(), where, ledger_id=ledger_id, expand=self._expand, scale=self._scale)
+
+
 @dataclass
 class WindowReader:
     """Reads windows of one query; several threads may use it in parallel.
 
     Parameters
     ----------
-    client : LedgerClient
-        The service.
-    query : LineEntryQuery
-        What is requested.
-    in_flight : int
-        How many windows are read in parallel; dense windows are split into that many and more.
+    request : LoadRequest
+        What is requested; dense windows are split into as many as are read in parallel, and more.
     stop : threading.Event
         Set when the load fails: no further page is requested.
     """
 
-    client: LedgerClient
-    query: LineEntryQuery
-    in_flight: int
+    request: LoadRequest
     stop: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
-        self._decoder = PageDecoder(self.query)
+        self._decoder = PageDecoder(self.request)
         self._began = dt.datetime.now(dt.UTC)
 
     def read(self, window: Window) -> WindowLines | list[Window]:
         """Read a window to its end, or return the smaller windows to read instead."""
         try:
-            return self._read(window, may_split=self.in_flight > 1)
+            return self._read(window, may_split=self.request.in_flight > 1)
         except ExpiredPageTokenError:
             # half a window has half the pages, so its tokens need not live as long
             return halve(window) if window.period.days > 1 else self.read_whole(window)
@@ -108,7 +144,7 @@ class WindowReader:
             if may_split and window.period.days > 1 and page.next_page_token is not None:
                 density = DensityEstimate.from_page(page.table["datetime"], window.period)
                 if density is not None and should_split(window, density, len(pages)):
-                    return split(window, density, self.in_flight)
+                    return split(window, density, self.request.in_flight)
         return self._join(window, pages)
 
     def _read_to_end(self, window: Window) -> WindowLines:
@@ -118,7 +154,7 @@ class WindowReader:
         return follow_pages(partial(self._request_page, window), subject=f"list line entries ({window})")
 
     def _join(self, window: Window, pages: list[DecodedPage]) -> WindowLines:
-        schema = line_schema(self.query.expand, self.query.scale)
+        schema = line_schema(self.request.expand, self.request.scale)
         table, repeats = remove_repeats(pa.concat_tables([schema.empty_table(), *(page.table for page in pages)]))
         noise = sum(page.noise_removed for page in pages)
         replaced = sum(page.characters_replaced for page in pages)
@@ -130,7 +166,9 @@ class WindowReader:
             raise LoadStoppedError
         where = f"list line entries ({window}), page {number}"
         try:
-            response = self.client.with_raw_response.list_line_entries(**self.query.page_arguments(window, token))
+            response = self.request.client.with_raw_response.list_line_entries(
+                **self.request.page_arguments(window, token)
+            )
         except ServiceError as error:
             raise with_context(error, f"page {number} of its window") from None
         parse = partial(self._parse, response, window, token, number)
@@ -146,6 +184,6 @@ class WindowReader:
             try:
                 return response.parse()
             except GarbledAnswerError:
-                return self.client.list_line_entries(**self.query.page_arguments(window, token))
+                return self.request.client.list_line_entries(**self.request.page_arguments(window, token))
         except ServiceError as error:
             raise with_context(error, f"page {number} of its window") from None

@@ -7,8 +7,8 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import ChangedWhileReadingError
+from accounting_analytics.loader.load_request import LoadRequest
 from accounting_analytics.loader.load_windows import load_windows
-from accounting_analytics.loader.query import LineEntryQuery
 from accounting_analytics.loader.window_store import MemoryWindowStore
 from accounting_analytics.progress import LoadProgress
 
@@ -88,9 +88,10 @@ def test_the_result_is_built_during_the_check(connected, make_ledgers, spread, c
         return sum(one.lines for one in loaded.windows), setting.get()
 
     def load():
-        query = LineEntryQuery.from_arguments(client, ["led_1"], *MARCH, expand=("journal_entry",))
+        options = {"expand": ["journal_entry"], "consistency": "newest", "checkpoint": None, "in_flight": 1}
+        request = LoadRequest.from_arguments(client, ["led_1"], *MARCH, None, **options)
         with LoadProgress(progress=False, client=client) as progress:
-            return load_windows(client, query, MemoryWindowStore(), progress, in_flight=1, build=build)
+            return load_windows(request, MemoryWindowStore(), progress, build)
 
     if change is None:
         assert load() == (len(service.lines), "the caller's")

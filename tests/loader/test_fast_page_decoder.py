@@ -256,7 +256,7 @@ def test_a_service_with_unknown_fields_is_read_strictly(connected, make_ledgers,
         tried.append(decode_fast(*arguments, **named))
         return tried[-1]
 
-    monkeypatch.setattr("accounting_analytics.loader.page_decoder.decode_fast", tries)
+    monkeypatch.setattr("accounting_analytics.loader.window_reader.decode_fast", tries)
     lines = [line | {"colour": "blue"} for line in spread({"led_1": {"2025-01-01": 40}})]
     service = make_ledgers(lines, page_size=2)
     frame = aa.load_line_entries(connected(service), ["led_1"], "2025-01-01", "2025-01-01", in_flight=1)

@@ -10,7 +10,7 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError, ProtocolError, ServerFaultError
 from accounting_analytics.load_metadata import LOAD_METADATA_KEY
-from accounting_analytics.loader import iter_line_entry_batches, load_line_entries_to_parquet, merged_batches
+from accounting_analytics.loader import load_line_entries_to_parquet, parquet_sink
 
 PERIOD = ("2025-01-01", "2025-03-31")
 LEDGERS = ["led_3", "led_1", "led_2"]
@@ -20,7 +20,7 @@ LEDGERS = ["led_3", "led_1", "led_2"]
 @pytest.mark.parametrize("zone", ["UTC", "America/St_Johns", "localtime"])
 def test_the_file_equals_the_frame(connected, interleaved, tmp_path, monkeypatch, *, rows, zone):
     """Rows and types are those of a frame of decimals, whatever the size of the batches."""
-    monkeypatch.setattr(merged_batches, "_ROWS_PER_BATCH", rows)
+    monkeypatch.setattr(parquet_sink, "_ROWS_PER_BATCH", rows)
     frame = aa.load_line_entries(connected(interleaved, amounts="decimal"), LEDGERS, *PERIOD, time_zone=zone)
     path = tmp_path / "deep" / "lines.parquet"
     written = load_line_entries_to_parquet(connected(interleaved), LEDGERS, *PERIOD, path, time_zone=zone)
@@ -38,10 +38,9 @@ def test_the_file_equals_the_frame(connected, interleaved, tmp_path, monkeypatch
 
 
 def test_an_empty_ledger_is_a_file_without_rows(connected, make_ledgers, tmp_path):
-    """A ledger without lines gives a file with all columns and no rows, and no batch."""
+    """A ledger without lines gives a file with all columns and no rows."""
     written = load_line_entries_to_parquet(connected(make_ledgers([])), ["led_1"], *PERIOD, tmp_path / "none.parquet")
     assert (written.lines, pq.read_metadata(tmp_path / "none.parquet").num_rows) == (0, 0)
-    assert list(iter_line_entry_batches(connected(make_ledgers([])), ["led_1"], *PERIOD)) == []
 
 
 def test_a_failed_load_writes_nothing(connected, interleaved, tmp_path):
@@ -71,8 +70,6 @@ def test_one_id_with_two_contents_is_refused(connected, interleaved, tmp_path, m
     interleaved.lines.append(interleaved.lines[5] | {"ledger_id": "led_2"} | moved)
     with pytest.raises(ProtocolError, match="was sent twice with different content"):
         load_line_entries_to_parquet(connected(interleaved), LEDGERS, *PERIOD, tmp_path / "lines.parquet")
-    with pytest.raises(ProtocolError, match="was sent twice with different content"):
-        next(iter_line_entry_batches(connected(interleaved), LEDGERS, *PERIOD))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,33 +1,37 @@
-"""What a load requests: ledgers, days, filters and expansions."""
+"""The description of one load: ledgers, days, filters and expansions, what is checked, and how it is carried out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
-from accounting_analytics.arguments import require_type, to_texts
+from accounting_analytics.arguments import require_type, to_path, to_texts
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.errors import InputError
 from accounting_analytics.loader.windows import PAGE_SIZE
+from accounting_analytics.loader.worker_pool import check_in_flight
 from accounting_analytics.periods import Period, choose_zone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from accounting_analytics.loader.windows import Window
     from accounting_analytics.periods import DateLike, ZoneLike
 
 DEFAULT_EXPANSIONS = ("transaction", "journal_entry", "opposing_ledger_ids")
+Consistency: TypeAlias = Literal["newest", "all"] | Period
+"""What a load checks for changes: the newest days of each ledger, all days, or the days of a period within the load."""
 
 
 @dataclass(frozen=True)
-class LineEntryQuery:
-    """The line entries that one load requests.
+class LoadRequest:
+    """The line entries that one load requests, and how.
 
     Attributes
     ----------
-    base_url, instance_id : str
+    client : LedgerClient
         The service and the instance.
     ledger_ids : tuple of str
         The ledgers, each once.
@@ -35,22 +39,33 @@ class LineEntryQuery:
         The days.
     expand : frozenset of str
         Expand paths.
-    scale : int
-        Fraction digits of the amounts.
     filters : mapping
         Query parameters that select lines (``is_cashflow``, ``tag_ids``), by name; None where not given.
+    verified : Period or None
+        Days whose lines must be those of one moment; None checks the newest lines of each ledger.
+    checkpoint : Path or None
+        Folder for finished windows.
+    in_flight : int
+        Requests in parallel at most.
+    allow_partial : bool
+        Whether windows that fail are left out instead of ending the load.
+    progress : bool or None
+        Whether to show a progress bar; None shows one in a terminal or an interactive notebook.
     notes : tuple of str
         What a reader must know about the time zone.
     """
 
-    base_url: str
-    instance_id: str
+    client: LedgerClient
     ledger_ids: tuple[str, ...]
     period: Period
     expand: frozenset[str]
-    scale: int
     filters: Mapping[str, bool | tuple[str, ...] | None]
-    notes: tuple[str, ...] = ()
+    verified: Period | None
+    checkpoint: Path | None
+    in_flight: int
+    allow_partial: bool
+    progress: bool | None
+    notes: tuple[str, ...]
 
     @classmethod
     def from_arguments(
@@ -59,24 +74,39 @@ class LineEntryQuery:
         ledger_ids: Iterable[str],
         start_date: DateLike,
         end_date: DateLike,
-        time_zone: ZoneLike | None = None,
+        time_zone: ZoneLike | None,
         *,
-        expand: Iterable[str] = DEFAULT_EXPANSIONS,
+        expand: Iterable[str],
+        consistency: Consistency,
+        checkpoint: str | Path | None,
+        in_flight: int,
+        allow_partial: bool = False,
+        progress: bool | None = None,
         **filters: bool | Iterable[str] | None,
     ) -> Self:
-        """Query of the arguments of a public function; each ledger once, in the given order."""
+        """Check the arguments of a public function; nothing is sent."""
         require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
         day_zone = choose_zone(time_zone, client.time_zone)
+        ledger_ids = _check_ledger_ids(ledger_ids)
+        period = Period(start_date, end_date, day_zone.name)
         return cls(
-            base_url=client.base_url,
-            instance_id=client.instance_id,
-            ledger_ids=_check_ledger_ids(ledger_ids),
-            period=Period(start_date, end_date, day_zone.name),
+            client=client,
+            ledger_ids=ledger_ids,
+            period=period,
             expand=frozenset(to_texts(expand)),
-            scale=client.scale,
             filters={name: _normalize_filter(value) for name, value in filters.items()},
+            verified=_find_verified_days(consistency, period),
+            checkpoint=None if checkpoint is None else to_path(checkpoint, "checkpoint"),
+            in_flight=check_in_flight(in_flight),
+            allow_partial=allow_partial,
+            progress=progress,
             notes=day_zone.notes,
         )
+
+    @property
+    def scale(self) -> int:
+        """Fraction digits of the amounts."""
+        return self.client.scale
 
     def page_arguments(self, window: Window, page_token: str | None = None) -> dict[str, Any]:
         """Arguments of ``LedgerClient.list_line_entries`` for one page of a window."""
@@ -93,8 +123,8 @@ class LineEntryQuery:
     def as_json(self) -> dict[str, Any]:
         """Everything that decides which lines are sent and which columns they have."""
         return {
-            "base_url": self.base_url,
-            "instance_id": self.instance_id,
+            "base_url": self.client.base_url,
+            "instance_id": self.client.instance_id,
             "ledger_ids": list(self.ledger_ids),
             "start_date": self.period.start_date.isoformat(),
             "end_date": self.period.end_date.isoformat(),
@@ -102,6 +132,19 @@ class LineEntryQuery:
             "expand": sorted(self.expand),
             "scale": self.scale,
         } | {name: list(value) if isinstance(value, tuple) else value for name, value in self.filters.items()}
+
+
+def _find_verified_days(consistency: Consistency, loaded: Period) -> Period | None:
+    """Days of a load that must be unchanged at its end; None where only the newest lines are checked."""
+    if isinstance(consistency, Period):
+        if consistency.time_zone == loaded.time_zone and loaded.covers(consistency):
+            return consistency
+        msg = f"consistency is the period {consistency}, which is not within the load of {loaded}; no request was sent"
+        raise InputError(msg)
+    if consistency not in {"newest", "all"}:
+        msg = f"consistency is {consistency!r}; it must be 'newest', 'all', or a Period within the load"
+        raise InputError(msg)
+    return loaded if consistency == "all" else None
 
 
 def _normalize_filter(value: bool | Iterable[str] | None) -> bool | tuple[str, ...] | None:  # noqa: FBT001 (is_cashflow)
