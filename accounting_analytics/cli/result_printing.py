@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import sys
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -16,7 +14,7 @@ from rich.text import Text
 from accounting_analytics.frame_columns import exact_floats
 from accounting_analytics.json_text import to_json_text
 from accounting_analytics.messages import printable, shorten
-from accounting_analytics.money import format_amount
+from accounting_analytics.printed_tables import PrintedTable, cell_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,18 +57,18 @@ def _excess_width(frame: pd.DataFrame, console: Console, title: str) -> int:
 
 def _cut(texts: pd.Series[str], excess: int) -> pd.Series[str]:
     """Descriptions that need `excess` less width, but never less than their heading has."""
-    cells = texts.map(_cell)
+    cells = texts.map(cell_text)
     limit = max(len(_DESCRIPTION), int(cells.map(len).max()) - excess)
     return cells.map(lambda text: shorten(text, limit=limit))
 
 
 def _table(frame: pd.DataFrame, title: str) -> Table:
     table = Table(title=printable(title) if title else None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in frame.columns:
-        numeric = len(frame) > 0 and frame[name].map(_is_number).all()
-        table.add_column(printable(str(name)), justify="right" if numeric else "left", overflow="fold")
-    for row in frame.itertuples(index=False, name=None):
-        table.add_row(*(Text(_cell(value)) for value in row))
+    columns, rows = PrintedTable.from_frame(frame)
+    for column in columns:
+        table.add_column(column.heading, justify="right" if column.is_numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
     return table
 
 
@@ -93,25 +91,3 @@ def print_json(content: pd.DataFrame | Mapping[str, Any]) -> None:
 def _exact(value: Any) -> Any:  # noqa: ANN401 (any value of a mapping)
     """Table with exact amounts; anything else as it is."""
     return exact_floats(value) if isinstance(value, pd.DataFrame) else value
-
-
-def _is_missing(value: Any) -> bool:  # noqa: ANN401 (any cell)
-    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)  # noqa: PLR0124 (NaN)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Decimal | int) or _is_missing(value)
-
-
-def _cell(value: object) -> str:
-    if _is_missing(value):
-        return ""
-    if isinstance(value, Decimal):
-        return format_amount(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    if isinstance(value, dt.datetime):
-        return value.isoformat(sep=" ", timespec="seconds").replace("+00:00", "Z")
-    if hasattr(value, "tolist"):
-        return printable(", ".join(map(str, value.tolist())))
-    return printable(str(value))

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import dataclass
-from decimal import Decimal
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jinja2
-import pandas as pd
 from plotly.offline import get_plotlyjs
 
 from accounting_analytics.atomic_files import write_text
-from accounting_analytics.frame_columns import exact_floats
-from accounting_analytics.money import format_amount
 from accounting_analytics.notebook_jobs.figure_html import figure_html
+from accounting_analytics.printed_tables import TABLE_STYLE, html_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import pandas as pd
     import plotly.graph_objects as go
 
 _TEMPLATES = jinja2.Environment(
@@ -45,25 +41,10 @@ class Section:
         """HTML of the figure; empty without one."""
         return "" if self.figure is None else figure_html(self.figure)
 
-    @cached_property
-    def _exact_table(self) -> pd.DataFrame:
-        """The table with decimals, whose text has every digit."""
-        return pd.DataFrame() if self.table is None else exact_floats(self.table)
-
     @property
-    def columns(self) -> list[tuple[str, bool]]:
-        """Names of the table's columns, and whether they contain numbers."""
-        return [(str(name), self._numeric(name)) for name in self._exact_table]
-
-    @property
-    def rows(self) -> list[list[tuple[str, bool]]]:
-        """Texts of the table's cells, and whether they are numbers."""
-        numeric = [self._numeric(name) for name in self._exact_table]
-        rows = self._exact_table.itertuples(index=False, name=None)
-        return [list(zip(map(_cell_text, row), numeric, strict=True)) for row in rows]
-
-    def _numeric(self, name: Any) -> bool:  # noqa: ANN401 (a column label)
-        return bool(self._exact_table[name].map(lambda value: isinstance(value, Decimal | int)).all())
+    def table_html(self) -> str:
+        """HTML of the table; empty without one."""
+        return "" if self.table is None else html_table(self.table)
 
 
 def write_page(path: str | Path, *, title: str, summary: Sequence[str], sections: Sequence[Section]) -> Path:
@@ -87,20 +68,10 @@ def write_page(path: str | Path, *, title: str, summary: Sequence[str], sections
     """
     has_figures = any(section.figure is not None for section in sections)
     text = _TEMPLATES.get_template("report_page.html.j2").render(
-        title=title, summary=summary, sections=sections, plotly_js=get_plotlyjs() if has_figures else ""
+        title=title,
+        summary=summary,
+        sections=sections,
+        table_style=TABLE_STYLE,
+        plotly_js=get_plotlyjs() if has_figures else "",
     )
     return write_text(Path(path), text, private=True)
-
-
-def _cell_text(value: Any) -> str:  # noqa: ANN401 (any cell)
-    if value is None or value is pd.NA or value is pd.NaT or value != value:  # noqa: PLR0124 (NaN)
-        return ""
-    if isinstance(value, Decimal):
-        return format_amount(value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, dt.datetime):
-        return value.isoformat(sep=" ", timespec="minutes")
-    return str(value)
