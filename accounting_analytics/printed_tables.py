@@ -34,7 +34,7 @@ table.accounting-analytics .text { text-align: left; }
 """Style of the tables, once before the first of them; a notebook that is not trusted shows them without it."""
 
 
-class Column(NamedTuple):
+class PrintedColumn(NamedTuple):
     """A column as people see it: its heading, and whether its cells are numbers."""
 
     heading: str
@@ -44,7 +44,7 @@ class Column(NamedTuple):
 class PrintedTable(NamedTuple):
     """A table whose cells are texts: amounts with every digit, missing values empty, no control characters."""
 
-    columns: Sequence[Column]
+    columns: Sequence[PrintedColumn]
     rows: Sequence[Sequence[str]]
 
     @classmethod
@@ -53,7 +53,7 @@ class PrintedTable(NamedTuple):
         exact = exact_floats(frame)
         cells = [exact.iloc[:, position].tolist() for position in range(exact.shape[1])]
         columns = [
-            Column(printable(str(name)), bool(values) and all(map(_is_number, values)))
+            PrintedColumn(printable(str(name)), bool(values) and all(map(_is_number, values)))
             for name, values in zip(exact.columns, cells, strict=True)
         ]
         return cls(columns, [tuple(map(cell_text, row)) for row in zip(*cells, strict=True)])

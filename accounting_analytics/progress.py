@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tqdm.auto import tqdm
 
 BATCH_VARIABLE = "ACCOUNTING_ANALYTICS_BATCH"
@@ -40,24 +42,6 @@ def show_notice(text: str) -> None:
         sys.stderr.flush()
 
 
-class Quota(Protocol):
-    """Rest of a rate limit; None where the service does not report it."""
-
-    @property
-    def remaining(self) -> int | None:
-        """Requests left."""
-        ...
-
-
-class QuotaClient(Protocol):
-    """A client that knows its quota."""
-
-    @property
-    def quota(self) -> Quota:
-        """The quota that the service last reported."""
-        ...
-
-
 class LoadProgress:
     """Progress bar of a load: lines read, lines per second, time left, and the quota if the service reports it.
 
@@ -65,15 +49,19 @@ class LoadProgress:
     ----------
     progress : bool, optional
         Show a bar; None shows one in a terminal or a notebook, but not in a batch run.
-    client : QuotaClient
-        The client that reads.
+    remaining : callable
+        Returns how many requests are left, as the service last reported it; None where it does not report it.
     """
 
-    def __init__(self, progress: bool | None, client: QuotaClient) -> None:  # noqa: FBT001 (as in the public functions)
+    def __init__(
+        self,
+        progress: bool | None,  # noqa: FBT001 (as in the public functions)
+        remaining: Callable[[], int | None],
+    ) -> None:
         self._bar: tqdm[Any] | None = None
         if _is_visible(progress):
             self._bar = progress_bar(progress=True, desc="line entries", unit=" lines", unit_scale=True)
-        self._client = client
+        self._remaining = remaining
         self._expected = 0.0
         self._lock = threading.Lock()
 
@@ -101,7 +89,7 @@ class LoadProgress:
         """Add lines that were read; `expected` of them were counted by :meth:`expect`."""
         if self._bar is None:
             return
-        remaining = self._client.quota.remaining
+        remaining = self._remaining()
         with self._lock:
             self._expected += lines - expected
             if self._bar.total is not None:

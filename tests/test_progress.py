@@ -6,12 +6,12 @@ from types import SimpleNamespace
 
 from accounting_analytics.progress import LoadProgress, progress_bar
 
-CLIENT = SimpleNamespace(quota=SimpleNamespace(remaining=17))
+REQUESTS_LEFT = 17
 
 
 def test_the_expected_total_is_corrected(capsys):
     """No total is known at first; windows with many lines set one, and lines that are read correct it."""
-    with LoadProgress(progress=True, client=CLIENT) as progress:
+    with LoadProgress(progress=True, remaining=lambda: REQUESTS_LEFT) as progress:
         progress.update(0)
         time.sleep(0.2)  # tqdm redraws a bar at most every 0.1 seconds
         progress.update(400)

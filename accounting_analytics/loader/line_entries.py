@@ -130,7 +130,7 @@ def load_line_entries(
         progress=progress,
     )
     store = MemoryWindowStore() if request.checkpoint is None else Checkpoint(request.checkpoint, request)
-    with store, LoadProgress(progress, client) as bar:
+    with store, LoadProgress(progress, lambda: client.quota.remaining) as bar:
         return load_windows(request, store, bar, _build_frame)
 
 
@@ -189,7 +189,7 @@ def load_line_entries_to_parquet(
     with ExitStack() as stack:
         folder = request.checkpoint or Path(stack.enter_context(_temporary_folder(target.parent)))
         store = stack.enter_context(Checkpoint(folder, request, temporary=request.checkpoint is None))
-        bar = stack.enter_context(LoadProgress(progress, client))
+        bar = stack.enter_context(LoadProgress(progress, lambda: client.quota.remaining))
         return write_parquet(load_windows(request, store, bar, lambda loaded: loaded), target)
 
 

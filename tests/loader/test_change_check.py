@@ -90,7 +90,7 @@ def test_the_result_is_built_during_the_check(connected, make_ledgers, spread, c
     def load():
         options = {"expand": ["journal_entry"], "consistency": "newest", "checkpoint": None, "in_flight": 1}
         request = LoadRequest.from_arguments(client, ["led_1"], *MARCH, None, **options)
-        with LoadProgress(progress=False, client=client) as progress:
+        with LoadProgress(progress=False, remaining=lambda: None) as progress:
             return load_windows(request, MemoryWindowStore(), progress, build)
 
     if change is None:
