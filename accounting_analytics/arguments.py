@@ -12,24 +12,7 @@ if TYPE_CHECKING:
 
 
 def require_type(value: object, kind: type | tuple[type, ...], name: str, hint: str) -> None:
-    """Refuse an argument of another type.
-
-    Parameters
-    ----------
-    value : object
-        The argument.
-    kind : type or tuple of type
-        The class, or classes, it must be of.
-    name : str
-        Name of the parameter.
-    hint : str
-        What to pass instead, such as the function that returns one.
-
-    Raises
-    ------
-    InputError
-        It is of another type.
-    """
+    """Refuse an argument of another type; the message ends in a hint, such as the function that returns one."""
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
         expected = " or ".join(one.__name__ for one in kinds)
@@ -45,20 +28,7 @@ def to_texts(value: str | Iterable[str] | None) -> tuple[str, ...]:
 
 
 def to_path(value: str | Path, name: str) -> Path:
-    """Path of a file or folder.
-
-    Parameters
-    ----------
-    value : str or Path
-        The argument.
-    name : str
-        Name of the parameter.
-
-    Raises
-    ------
-    InputError
-        It is of another type, or contains a NUL character, which no system allows in a path.
-    """
+    """Path of a file or folder; a NUL character, which no system allows in a path, is refused."""
     require_type(value, (str, Path), name, "pass the path of a file or folder")
     if "\0" in str(value):
         msg = f"{name} {str(value)!r} contains a NUL character, so it is not a path; nothing was read or written"

@@ -32,26 +32,10 @@ def replace_file(
     private: bool = False,
     remove_leftovers: bool = True,
 ) -> None:
-    """Write a temporary file, sync it to disk, and rename it to `path`.
+    """Write a temporary file, sync it to disk, and rename it to `path`: all of it is replaced, or nothing.
 
-    Parameters
-    ----------
-    path : Path
-        The file; an existing one is replaced in one step, or left unchanged.
-    write : callable
-        Writes the content to a binary file.
-    sync : bool
-        Whether to wait until the content is on disk; not needed for files that are worthless after a crash.
-    private : bool
-        Whether only the owner may read it, also while it is being written; otherwise the umask decides.
-    remove_leftovers : bool
-        Whether to search the folder for temporary files of this name that a killed program left, and remove them;
-        the search takes longer in a larger folder.
-
-    Raises
-    ------
-    OSError
-        The file cannot be written; no temporary file is left.
+    Without `sync` a crash may lose it; a `private` file only its owner may read; the search for the temporary files of
+    killed programs takes longer in a larger folder.
     """
     if not path.name:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -73,25 +57,13 @@ def replace_file(
 
 
 def write_durably(path: Path, write: Callable[[BinaryIO], object], *, remove_leftovers: bool = True) -> None:
-    """Replace a file and sync its folder too, so that a power cut right afterwards changes nothing.
-
-    Raises
-    ------
-    OSError
-        The file cannot be written, or its folder cannot be synced.
-    """
+    """Replace a file and sync its folder too, so that a power cut right afterwards changes nothing."""
     replace_file(path, write, remove_leftovers=remove_leftovers)
     sync_folder(path.parent)
 
 
 def write_text(path: Path, text: str, *, private: bool = False) -> Path:
-    """Write a UTF-8 text file completely or not at all; its folder must exist.
-
-    Raises
-    ------
-    InputError
-        The file cannot be written; the previous content is unchanged.
-    """
+    """Write a UTF-8 text file, completely or not at all, to a folder that exists."""
     try:
         replace_file(path, lambda file: file.write(text.encode()), private=private)
     except OSError as error:

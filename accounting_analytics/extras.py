@@ -9,22 +9,7 @@ from accounting_analytics.errors import InputError
 
 
 def import_extra(module: str, extra: str, purpose: str) -> Any:  # noqa: ANN401 (any module)
-    """Import a package that an extra installs.
-
-    Parameters
-    ----------
-    module : str
-        The package.
-    extra : str
-        The extra of this package that installs it.
-    purpose : str
-        What needs it, for the message.
-
-    Raises
-    ------
-    InputError
-        It is not installed.
-    """
+    """Import a package that an extra installs; where it is missing, the message says what needs it."""
     try:
         return importlib.import_module(module)
     except ImportError:

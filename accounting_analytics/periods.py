@@ -77,13 +77,7 @@ def time_zone_names() -> frozenset[str]:
 
 
 def zone_name(time_zone: ZoneLike) -> str:
-    """Name of a time zone, unchecked: the text itself, the key of a ``ZoneInfo``, or UTC for ``datetime.UTC``.
-
-    Raises
-    ------
-    PeriodError
-        It is neither text nor a zone with a name.
-    """
+    """Name of a time zone, unchecked: the text itself, the key of a ``ZoneInfo``, or UTC for ``datetime.UTC``."""
     name = UTC if time_zone is dt.UTC else getattr(time_zone, "key", time_zone)
     if not isinstance(name, str):
         msg = f"{quote(time_zone)} is not a time zone of the interface; use an IANA name such as 'America/New_York'"
@@ -92,19 +86,10 @@ def zone_name(time_zone: ZoneLike) -> str:
 
 
 def zone(time_zone: ZoneLike, *, localtime: str | None = None) -> ZoneInfo:
-    """Zone with a time zone name of the interface.
+    """Zone with a name of the interface, spelled exactly.
 
-    Parameters
-    ----------
-    time_zone : str or ZoneInfo
-        An IANA, legacy, short or ``Etc/`` name, spelled exactly; ``Etc/GMT+5`` is five hours *behind* UTC.
-    localtime : str, optional
-        Zone that ``localtime`` stands for, which only the service knows; without it ``localtime`` is refused.
-
-    Raises
-    ------
-    PeriodError
-        The name is not part of the interface, ``localtime`` is not known, or zone data is missing.
+    ``localtime``, which only the service knows, is refused unless it is said which zone it stands for; ``Etc/GMT+5`` is
+    five hours *behind* UTC.
     """
     name = zone_name(time_zone)
     if name == LOCALTIME and localtime not in (None, LOCALTIME):
@@ -137,12 +122,9 @@ class DayZone(NamedTuple):
 
 
 def choose_zone(time_zone: ZoneLike | None, default: ZoneLike | None = None) -> DayZone:
-    """Zone that a call names, else the default, else UTC; assuming UTC is noted, and so is a zone without summer time.
+    """Zone that a call names, else the default, else UTC.
 
-    Raises
-    ------
-    PeriodError
-        The zone has no name, or one that is not part of the interface.
+    Assuming UTC is noted, and so is a zone without summer time.
     """
     chosen = default if time_zone is None else time_zone
     name = UTC if chosen is None else zone_name(chosen)
@@ -192,22 +174,9 @@ def as_utc(instant: dt.datetime) -> dt.datetime:
 
 
 def parse_date(value: DateLike, name: str = "date", *, last: bool = False) -> dt.date:
-    """Parse a calendar date.
+    """Parse a calendar date; messages name the argument.
 
-    Parameters
-    ----------
-    value : date-like
-        A date, ``YYYY-MM-DD``, a datetime or ``numpy.datetime64`` at midnight without a time zone, or a
-        ``pandas.Period`` of whole days.
-    name : str
-        Name of the argument, for messages.
-    last : bool
-        Whether a ``pandas.Period``, such as a month, means its last day instead of its first.
-
-    Raises
-    ------
-    PeriodError
-        It is something else.
+    A ``pandas.Period`` means its first day, or with `last` its last; a datetime must be a midnight without a zone.
     """
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         return value
