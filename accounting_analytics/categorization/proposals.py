@@ -20,7 +20,7 @@ from accounting_analytics.frame_columns import LIST_SEPARATOR, total
 from accounting_analytics.messages import quote
 from accounting_analytics.money import format_amount
 from accounting_analytics.schemas import Ledgers, Proposals, Queue
-from accounting_analytics.sheets.table import Problems
+from accounting_analytics.sheets.table import SheetProblems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -281,7 +281,7 @@ def _chosen_by_hand(
     decidable = Decidable.from_queue(rows)
     used = [one for one in given.decisions if given.file is None or decidable.has(one.key)]
     chosen: dict[int, Choice] = {}
-    problems = Problems(given.file or "the decisions")
+    problems = SheetProblems(given.file or "the decisions")
     for one in used:
         try:
             found, ledger_id = decidable.rows(one.key), _find_decided(chart, one)

@@ -52,7 +52,7 @@ class Column(NamedTuple):
     may_be_absent: bool = False
 
 
-class Problems:
+class SheetProblems:
     """Why what a person wrote cannot be used; rows of a file with the same reason are named together."""
 
     def __init__(self, source: Path | str) -> None:
@@ -87,7 +87,7 @@ class Table(NamedTuple):
         Number of each row, as a spreadsheet shows it.
     columns : mapping of str to list
         Values of each declared column.
-    problems : Problems
+    problems : SheetProblems
         Cells that are empty or not valid, to which the caller may add.
     others : tuple of str
         Columns that are not declared.
@@ -100,7 +100,7 @@ class Table(NamedTuple):
     file: Path
     numbers: list[int]
     columns: Mapping[str, list[Value]]
-    problems: Problems
+    problems: SheetProblems
     others: tuple[str, ...]
     separator: str | None
     hidden: int
@@ -140,7 +140,7 @@ def read_table(file: Path, columns: Sequence[Column], *, what: str, deciding: st
     marks = decimal_marks(cell for column in columns if column.kind is Kind.AMOUNT for cell in body.cells(column))
     kept = body.without_empty_rows(deciding)
     values = {column.name: _read_column(kept.cells(column), column, marks, sheet.separator) for column in columns}
-    problems = Problems(file)
+    problems = SheetProblems(file)
     for position, number in enumerate(kept.numbers):
         for reason in _problems({column: values[column.name][position] for column in columns}):
             problems.add(reason, number)
@@ -162,7 +162,7 @@ class _Body(NamedTuple):
         """Take the rows that are not empty; a row with more or fewer cells than the columns is refused."""
         places = {column.name: header.index(column.name) for column in columns if column.name in header}
         rows = [row for row in sheet.rows[1:] if any(cell != "" for cell in row.cells)]
-        problems = Problems(file)
+        problems = SheetProblems(file)
         for row in rows:
             if any(cell != "" for cell in row.cells[len(header) :]):
                 reason = f"more cells than the {len(header)} columns; put an amount or text with a separator in quotes"
