@@ -13,8 +13,8 @@ from .client import ClientCredentials, LedgerClient, TokenFile, connect
 from .completeness import check_completeness
 from .demo_company import demo
 from .diagnosis import Diagnosis, doctor
-from .discovery import discover_ledgers
 from .exports import export_parquet
+from .ledger_discovery import discover_ledgers
 from .ledger_names import LedgerNames
 from .line_entry_files import read_line_entries
 from .load_metadata import notes

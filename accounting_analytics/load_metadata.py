@@ -138,16 +138,16 @@ def noise_notes(noise_removed: int) -> tuple[str, ...]:
     return count_notes((noise_removed, "amount(s) had float rounding noise, which was removed"))
 
 
-class Days(NamedTuple):
+class DayRange(NamedTuple):
     """Days from the first to the last, as metadata state them."""
 
     first: dt.date
     last: dt.date
 
 
-def parse_days(text: str) -> list[Days]:
+def parse_days(text: str) -> list[DayRange]:
     """Days of a text such as ``2025-01-01/2025-01-31 2025-03-01/2025-03-31``."""
-    return [Days(*map(dt.date.fromisoformat, one.split("/"))) for one in text.split()]
+    return [DayRange(*map(dt.date.fromisoformat, one.split("/"))) for one in text.split()]
 
 
 def days_to_text(days: Iterable[tuple[dt.date, dt.date]]) -> str:
@@ -155,18 +155,18 @@ def days_to_text(days: Iterable[tuple[dt.date, dt.date]]) -> str:
     return " ".join(f"{first}/{last}" for first, last in days)
 
 
-def merge_days(days: Iterable[Days]) -> list[Days]:
+def merge_days(days: Iterable[DayRange]) -> list[DayRange]:
     """Join days that touch or overlap, in order."""
-    merged: list[Days] = []
+    merged: list[DayRange] = []
     for one in sorted(days):
         if merged and one.first <= _after(merged[-1].last):
-            merged[-1] = Days(merged[-1].first, max(merged[-1].last, one.last))
+            merged[-1] = DayRange(merged[-1].first, max(merged[-1].last, one.last))
         else:
             merged.append(one)
     return merged
 
 
-def subtract_days(days: Iterable[Days], others: Iterable[Days]) -> list[Days]:
+def subtract_days(days: Iterable[DayRange], others: Iterable[DayRange]) -> list[DayRange]:
     """Days that are in none of the others, in order."""
     left = []
     taken = merge_days(others)
@@ -176,10 +176,10 @@ def subtract_days(days: Iterable[Days], others: Iterable[Days]) -> list[Days]:
             if other.last < start or other.first > last:
                 continue
             if other.first > start:
-                left.append(Days(start, other.first - _DAY))
+                left.append(DayRange(start, other.first - _DAY))
             start = _after(other.last)
         if start <= last and start != dt.date.max:
-            left.append(Days(start, last))
+            left.append(DayRange(start, last))
     return left
 
 

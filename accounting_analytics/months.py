@@ -11,8 +11,8 @@ import pandas as pd
 from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow import recompute_cash_flow
 from accounting_analytics.client import LedgerClient
-from accounting_analytics.discovery import discover_ledgers
 from accounting_analytics.errors import IncompleteLoadError, InputError, PeriodError
+from accounting_analytics.ledger_discovery import discover_ledgers
 from accounting_analytics.load_metadata import loaded_period, notes, read_load_metadata
 from accounting_analytics.loader import load_cash_flow_report, load_line_entries
 from accounting_analytics.money import format_amount

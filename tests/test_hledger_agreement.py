@@ -31,8 +31,8 @@ import pytest
 
 from accounting_analytics.cash_flow import recompute_cash_flow
 from accounting_analytics.client import LedgerClient
-from accounting_analytics.discovery import discover_ledgers
 from accounting_analytics.errors import ImportRefusedError
+from accounting_analytics.ledger_discovery import discover_ledgers
 from accounting_analytics.loader import load_cash_flow_report, load_line_entries
 from accounting_analytics.reconciliation import reconcile
 from accounting_analytics.service.auth.access_tokens import issue_token

@@ -1,8 +1,7 @@
 from .connect import connect
 from .credentials import ClientCredentials, TokenFile
-from .ledger_client import LedgerClient
+from .ledger_client import LedgerClient, RawResponse
 from .rate_limiter import Quota
-from .raw_responses import RawResponse
 from .transport import Deadline
 
 __all__ = ["ClientCredentials", "Deadline", "LedgerClient", "Quota", "RawResponse", "TokenFile", "connect"]

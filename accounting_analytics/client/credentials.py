@@ -13,8 +13,8 @@ from urllib.parse import quote_plus, urlencode
 
 import msgspec
 
-from accounting_analytics.client.forked_process import reset_in_child
 from accounting_analytics.client.http_request import MIB, Authorization, HttpRequest, HttpSender, check_url
+from accounting_analytics.client.per_process import PerProcess
 from accounting_analytics.client.request_validation import header_value
 from accounting_analytics.client.secret import Secret
 from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfaceError, decode
@@ -97,17 +97,12 @@ class TokenFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)
-        self.after_fork()
-        reset_in_child(self)
+        self._lock = PerProcess(threading.Lock)
         self._token = self._read()
         self._secrets = [self._token]
 
     def __repr__(self) -> str:
         return f"TokenFile({str(self._path)!r})"
-
-    def after_fork(self) -> None:
-        """Replace the lock, which another thread of the parent may have held."""
-        self._lock = threading.Lock()
 
     def token(self, deadline: Deadline) -> Secret:  # noqa: ARG002 (of the protocol)
         """Return the token that was read last."""
@@ -115,7 +110,7 @@ class TokenFile:
 
     def renew(self, refused: Secret, deadline: Deadline) -> bool:  # noqa: ARG002 (of the protocol)
         """Read the file again, and return whether it contains another token."""
-        with self._lock:
+        with self._lock.get():
             if self._token.same(refused):
                 self._token = self._read()
                 self._secrets = [refused, self._token]
@@ -161,8 +156,7 @@ class ClientCredentials:
         id_and_secret = f"{quote_plus(client_id)}:{quote_plus(client_secret)}".encode()
         self._basic_credentials = Secret(base64.b64encode(id_and_secret).decode())
         self._client_secret = Secret(client_secret)
-        self.after_fork()
-        reset_in_child(self)
+        self._renewing = PerProcess(threading.Lock)
         self._token: Secret | None = None
         self._renew_at = self._expires_at = 0.0
         self._secrets: tuple[Secret, ...] = (self._client_secret, self._basic_credentials)
@@ -171,27 +165,24 @@ class ClientCredentials:
     def __repr__(self) -> str:
         return fit_terminal(f"ClientCredentials({self._url!r}, client_id={self._client_id!r}, client_secret='***')")
 
-    def after_fork(self) -> None:
-        """Replace the lock, which another thread of the parent may have held."""
-        self._renewing = threading.Lock()
-
     def token(self, deadline: Deadline) -> Secret:
         """Return a token that has not expired; one thread renews it early while the others keep using it."""
         token, now = self._token, time.monotonic()
         if token is not None and now < self._renew_at:
             return token
-        if not self._renewing.acquire(blocking=token is None or now >= self._expires_at):
+        renewing = self._renewing.get()
+        if not renewing.acquire(blocking=token is None or now >= self._expires_at):
             return token  # type: ignore[return-value]  # without blocking it is still valid
         try:
             if self._token is None or time.monotonic() >= self._renew_at:
                 self._issue(deadline)
             return self._token  # type: ignore[return-value]  # just issued
         finally:
-            self._renewing.release()
+            renewing.release()
 
     def renew(self, refused: Secret, deadline: Deadline) -> bool:
         """Request another token, unless another thread has already done so."""
-        with self._renewing:
+        with self._renewing.get():
             if self._token is None or self._token.same(refused):
                 self._issue(deadline)
         return True

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import ssl
-import threading
 import zlib
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import httpx
 
-from accounting_analytics.client.forked_process import reset_in_child
+from accounting_analytics.client.per_process import PerProcess
 from accounting_analytics.client.secret import Secret, masked
 from accounting_analytics.client.transport import (
     CONNECT_SECONDS,
@@ -129,9 +128,9 @@ class HttpSender:
         Replaces the network connection.
     secrets : callable
         Returns the secrets to mask wherever a response repeats them.
-    throttle : Throttle, optional
-        Asked again when a request is written: making a connection takes time, in which another response may ask to
-        wait.
+    throttle : callable, optional
+        Returns the throttle of this process. It is asked again when a request is written: making a connection takes
+        time, in which another response may ask to wait.
     """
 
     def __init__(
@@ -141,7 +140,7 @@ class HttpSender:
         setting: str = "base_url",
         transport: httpx.BaseTransport | None,
         secrets: Callable[[], Iterable[Secret]],
-        throttle: Throttle | None = None,
+        throttle: Callable[[], Throttle] | None = None,
     ) -> None:
         keep_requests_out_of_http_logs()
         self.origin = httpx.URL(base_url)
@@ -153,22 +152,15 @@ class HttpSender:
         proxy = transport.proxy if isinstance(transport, DeadlineTransport) else None
         self._server = f"{self.origin.scheme}://{self.origin.netloc.decode('ascii')}"
         self._server += f" through the proxy {proxy}" if proxy else ""
-        self._http: httpx.Client | None = _http_client(transport)
+        self._http = PerProcess(lambda: _http_client(_transport_to(self.origin)), first=_http_client(transport))
         self._is_closed = False
         self._has_connected = False
-        self._lock = threading.Lock()
-        reset_in_child(self)
-
-    def after_fork(self) -> None:
-        """Drop the connections; the next request opens others."""
-        self._http = None
-        self._lock = threading.Lock()
 
     def close(self) -> None:
         """Close the connections."""
         self._is_closed = True
-        if self._http is not None:
-            self._http.close()
+        if self._http.is_made:
+            self._http.get().close()
 
     def masked(self, text: str) -> str:
         """Text of the service with our secrets masked."""
@@ -222,19 +214,16 @@ class HttpSender:
 
     def _open_client(self, request: HttpRequest) -> httpx.Client:
         """Client of httpx, which a forked process makes anew."""
-        with self._lock:
-            if self._is_closed:
-                msg = f"{request.description}: the client is closed; connect again"
-                raise InputError(msg)
-            if self._http is None and self._has_given_transport:
-                msg = (
-                    f"{request.description}: the client was made with transport=..., and this is a forked process, "
-                    "which must not share its connections; nothing was sent: make a client in this process"
-                )
-                raise InputError(msg)
-            if self._http is None:
-                self._http = _http_client(_transport_to(self.origin))
-            return self._http
+        if self._is_closed:
+            msg = f"{request.description}: the client is closed; connect again"
+            raise InputError(msg)
+        if self._has_given_transport and not self._http.is_made:
+            msg = (
+                f"{request.description}: the client was made with transport=..., and this is a forked process, "
+                "which must not share its connections; nothing was sent: make a client in this process"
+            )
+            raise InputError(msg)
+        return self._http.get()
 
     def _connection_error(self, request: HttpRequest, error: httpx.HTTPError) -> TransportError:
         """Error of a connection that was not made; its text names the address if none was ever made."""
@@ -309,12 +298,12 @@ class HttpSender:
             raise self._timeout_error(request, deadline)
         outgoing.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), left)
         if self._throttle is not None:
-            self._throttle.require_open()
+            self._throttle().require_open()
             outgoing.extensions["trace"] = self._before_headers
         response = self._open_client(request).send(outgoing, auth=authorization, stream=True)
         self._has_connected = True
         if self._throttle is not None:
-            self._throttle.note_wait(response.status_code, response.headers)
+            self._throttle().note_wait(response.status_code, response.headers)
         try:
             content = self._read_body(response, request, deadline)
         finally:
@@ -325,7 +314,7 @@ class HttpSender:
     def _before_headers(self, event: str, _: object) -> None:
         """Hold back a request whose headers are about to be written; httpcore calls this at each of its steps."""
         if event.endswith("send_request_headers.started") and self._throttle is not None:
-            self._throttle.require_open()
+            self._throttle().require_open()
 
     def _read_body(self, response: httpx.Response, request: HttpRequest, deadline: Deadline) -> bytes:
         """Decompressed body, read in chunks, so that both its time and its size are limited."""

@@ -9,7 +9,6 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from accounting_analytics.client.forked_process import reset_in_child
 from accounting_analytics.client.http_request import SendingPausedError
 from accounting_analytics.errors import DeadlineExceededError
 from accounting_analytics.periods import as_utc
@@ -52,8 +51,6 @@ class Quota:
 class RateLimiter:
     """Spreads requests below a maximum rate, respects waits that the service asks for, and stays within its quota.
 
-    A forked process starts with a rate limit of its own.
-
     Parameters
     ----------
     requests_per_minute : float, optional
@@ -65,11 +62,6 @@ class RateLimiter:
         if requests_per_minute is not None:
             self._burst = max(1, int(requests_per_minute / _BURST_SHARE))
             self._gap = _MINUTE / (requests_per_minute - self._burst + 1)
-        self.after_fork()
-        reset_in_child(self)
-
-    def after_fork(self) -> None:
-        """Forget all requests and what the service reported about its limit."""
         self._lock = threading.Lock()
         self._next_even_start = 0.0  # when the next request would start if all were spread evenly
         self._paused_until = 0.0

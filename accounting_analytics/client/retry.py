@@ -26,6 +26,7 @@ from accounting_analytics.client.http_request import (
     check_url,
     is_json,
 )
+from accounting_analytics.client.per_process import PerProcess
 from accounting_analytics.client.rate_limiter import RateLimiter, requested_wait
 from accounting_analytics.client.request_validation import header_name, header_value
 from accounting_analytics.client.status_errors import status_error
@@ -169,10 +170,15 @@ class RetryingClient:
         self._credentials = credentials
         self._retry_policy = retry_policy
         self._idempotency_keys = _IdempotencyKeys()
-        self.rate_limiter = RateLimiter(requests_per_minute)
+        self._rate_limiter = PerProcess(lambda: RateLimiter(requests_per_minute))
         self._sender = HttpSender(
-            self.base_url, transport=transport, secrets=credentials.secrets, throttle=self.rate_limiter
+            self.base_url, transport=transport, secrets=credentials.secrets, throttle=self._rate_limiter.get
         )
+
+    @property
+    def rate_limiter(self) -> RateLimiter:
+        """Rate limiter of all threads of this process."""
+        return self._rate_limiter.get()
 
     def with_retry_policy(self, **changes: Any) -> RetryingClient:  # noqa: ANN401 (attributes of RetryPolicy)
         """Return a client with a changed policy, over the same connections, credentials and rate limit."""

@@ -18,7 +18,6 @@ from urllib.request import getproxies, proxy_bypass
 import httpcore
 import httpx
 
-from accounting_analytics.client.forked_process import reset_in_child
 from accounting_analytics.progress import show_notice
 
 if TYPE_CHECKING:
@@ -149,11 +148,6 @@ class _Stream(httpcore.NetworkStream):
     def __init__(self, stream: httpcore.NetworkStream, server: str) -> None:
         self._stream = stream
         self._server = server
-        reset_in_child(self)
-
-    def after_fork(self) -> None:
-        """Close the child's copy of the connection; it stays open in the parent."""
-        self._stream.close()
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         left = _time_left(timeout, httpcore.ReadTimeout)

@@ -14,9 +14,9 @@ from accounting_analytics import charts
 from accounting_analytics.categorization import uncategorized_queue
 from accounting_analytics.completeness import Certificate, check_completeness
 from accounting_analytics.demo_company.served_company import COMPANY, DemoCompany, demo
-from accounting_analytics.discovery import discover_ledgers
 from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError, InputError
 from accounting_analytics.exports import export_parquet
+from accounting_analytics.ledger_discovery import discover_ledgers
 from accounting_analytics.loader import load_cash_flow_report, load_line_entries
 from accounting_analytics.money import format_amount
 from accounting_analytics.months import reconcile_months

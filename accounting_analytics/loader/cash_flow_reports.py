@@ -70,7 +70,7 @@ def load_cash_flow_report(
     period = Period(start_date, end_date, day_zone.name)
     tags, read_at = to_texts(tag_ids), dt.datetime.now(dt.UTC)
     report = client.retrieve_cash_flow_report(period.start_date, period.end_date, time_zone=day_zone.name, tag_ids=tags)
-    amounts = _Amounts(client, f"cash flow report, {period}")
+    amounts = _ReportAmounts(client, f"cash flow report, {period}")
     ledgers = list(flattened(report.cash_flow_ledgers))
     starting = _balances_table(list(flattened(report.starting_balances)), amounts)
     ending = _balances_table(list(flattened(report.ending_balances)), amounts)
@@ -90,7 +90,7 @@ def load_cash_flow_report(
     return dataclasses.replace(loaded, notes=(*notes, *day_zone.notes)).checked()
 
 
-class _Amounts:
+class _ReportAmounts:
     """Exact amounts of one response; counts the values from which rounding noise was removed."""
 
     def __init__(self, client: LedgerClient, where: str) -> None:
@@ -120,7 +120,7 @@ class _Amounts:
             raise AmountError(msg) from None
 
 
-def _ledgers_table(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts) -> pd.DataFrame:
+def _ledgers_table(ledgers: Sequence[wire.CashFlowLedger], amounts: _ReportAmounts) -> pd.DataFrame:
     return amounts.table(
         CashFlowLedgers,
         {
@@ -135,7 +135,7 @@ def _ledgers_table(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts) ->
     )
 
 
-def _lines_table(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts, period: Period) -> pd.DataFrame:
+def _lines_table(ledgers: Sequence[wire.CashFlowLedger], amounts: _ReportAmounts, period: Period) -> pd.DataFrame:
     lines = [(one.ledger_id, line) for one in ledgers for line in one.lines]
     ids = [line.line_id for _, line in lines]
     instants = instants_in_utc([line.datetime for _, line in lines], amounts.where)
@@ -156,7 +156,7 @@ def _lines_table(ledgers: Sequence[wire.CashFlowLedger], amounts: _Amounts, peri
     )
 
 
-def _balances_table(balances: Sequence[wire.CashLedgerBalance], amounts: _Amounts) -> pd.DataFrame:
+def _balances_table(balances: Sequence[wire.CashLedgerBalance], amounts: _ReportAmounts) -> pd.DataFrame:
     return amounts.table(
         CashBalances,
         {

@@ -14,7 +14,7 @@ from accounting_analytics.arguments import require_type
 from accounting_analytics.errors import ChangedWhileReadingError, FrameError, InputError
 from accounting_analytics.frame_columns import find_scale
 from accounting_analytics.load_metadata import (
-    Days,
+    DayRange,
     attach_load_metadata,
     changed_row_count,
     days_to_text,
@@ -230,8 +230,8 @@ def _is_covered(frame: pd.DataFrame, stated: Mapping[str, Any], other: Mapping[s
 
 def _combine_metadata(stated: Sequence[Mapping[str, Any]], line_count: int) -> dict[str, Any]:
     """Metadata of one load of all days and ledgers, with the days that no load has."""
-    read: dict[str, list[Days]] = defaultdict(list)
-    failed: dict[str, list[Days]] = defaultdict(list)
+    read: dict[str, list[DayRange]] = defaultdict(list)
+    failed: dict[str, list[DayRange]] = defaultdict(list)
     for metadata in stated:
         for ledger_id, text in metadata["ledgers"].items():
             read[ledger_id] += parse_days(text)

@@ -37,7 +37,7 @@ _AMOUNT_AS_OTHER_TEXT = re.compile(
 _ESCAPE_IN_NAME = re.compile(rb'\\.[^"\\]*"[ \t\r\n]*:', re.DOTALL)
 
 
-class _Page(msgspec.Struct):
+class _UndecodedPage(msgspec.Struct):
     """A page whose records are checked to be JSON, and not decoded."""
 
     records: msgspec.Raw
@@ -46,7 +46,7 @@ class _Page(msgspec.Struct):
 
 
 # msgspec learns a type when it first decodes it; two threads that do so in parallel crash the interpreter
-_PAGE = msgspec.json.Decoder(_Page)
+_PAGE = msgspec.json.Decoder(_UndecodedPage)
 
 
 class _Fallback(Exception):  # noqa: N818 (not an error: the strict decoder takes over)

@@ -36,7 +36,7 @@ _ARROW_TYPES = {
 }
 
 
-class Column(NamedTuple):
+class LineColumn(NamedTuple):
     """A column of line entries.
 
     Attributes
@@ -59,18 +59,18 @@ class Column(NamedTuple):
 
 
 @cache
-def columns() -> tuple[Column, ...]:
+def columns() -> tuple[LineColumn, ...]:
     """All columns but the local date, which is added last."""
     dtypes = LineEntries.dtypes()
     sources = {name: column.metadata or {} for name, column in LineEntries.to_schema().columns.items()}
     return tuple(
-        Column(name, _ARROW_TYPES[dtypes[name]], source.get("path", name), source.get("expand"))
+        LineColumn(name, _ARROW_TYPES[dtypes[name]], source.get("path", name), source.get("expand"))
         for name, source in sources.items()
         if name != "local_date"
     )
 
 
-def requested_columns(expand: frozenset[str]) -> list[Column]:
+def requested_columns(expand: frozenset[str]) -> list[LineColumn]:
     """Columns that a load with these expansions has."""
     return [column for column in columns() if column.expansion is None or column.expansion in expand]
 

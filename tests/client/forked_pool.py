@@ -21,7 +21,12 @@ def load(number):
     day = str(FIRST_DAY + dt.timedelta(days=number % 365))
     report = aa.load_cash_flow_report(CLIENT, day, day)
     page = CLIENT.list_line_entries("led_operating", day, day)
-    return [day, str(report.ending_cash_balance), sorted(report.lines["line_id"]), [line.id for line in page.records]]
+    return [
+        day,
+        str(report.exact().ending_cash_balance),
+        sorted(report.lines["line_id"]),
+        [line.id for line in page.records],
+    ]
 
 
 def load_together(barrier, numbers, queue):

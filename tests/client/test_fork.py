@@ -87,7 +87,7 @@ def test_locks_that_are_held_during_the_fork_are_free_in_the_child(across, tmp_p
         assert token.renew(first, Deadline(1))
         client.retrieve_cash_flow_report(*MARCH)
 
-    with client._client._sender._lock, client._client.rate_limiter._lock, token._lock:
+    with client._client.rate_limiter._lock, token._lock.get():
         assert exit_status_of_child(renew_and_request) == 0
 
 
@@ -98,7 +98,7 @@ def test_a_child_gets_a_token_although_the_parent_is_renewing_it(across, fault_s
     fault_server.fault = lambda _, method, *__: (lambda sender, _: sender.send(issued)) if method == "POST" else None
     token = aa.ClientCredentials(f"{fault_server.base_url}/token", "id", "secret")
     client = across(token=token)
-    with token._renewing:
+    with token._renewing.get():
         assert exit_status_of_child(lambda: client.retrieve_cash_flow_report(*MARCH)) == 0
 
 
