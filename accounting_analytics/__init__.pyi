@@ -29,19 +29,7 @@ from .loader import (
 from .months import MonthlyReconciliation, reconcile_months
 from .notebook_jobs import run_notebook
 from .periods import Period
-from .recategorization import (
-    Plan,
-    PlanSummary,
-    ReportChange,
-    UndoPlan,
-    apply_plan,
-    compare_report_change,
-    plan_recategorization,
-    summarize_plan,
-    undo_plan,
-    verify_plan,
-    verify_report_change,
-)
+from .recategorization import Effect, Plan, apply_plan, plan_recategorization, undo_plan, verify_plan
 from .reconciliation import Reconciliation, reconcile
 from .version import __version__
 
@@ -49,23 +37,20 @@ __all__ = [
     "CashFlowReport",
     "ClientCredentials",
     "Diagnosis",
+    "Effect",
     "LedgerClient",
     "LedgerNames",
     "LoadPlan",
     "MonthlyReconciliation",
     "Period",
     "Plan",
-    "PlanSummary",
     "Reconciliation",
-    "ReportChange",
     "TokenFile",
-    "UndoPlan",
     "__version__",
     "apply_plan",
     "charts",
     "check_completeness",
     "combine_loads",
-    "compare_report_change",
     "connect",
     "decide",
     "demo",
@@ -89,9 +74,7 @@ __all__ = [
     "report_rules",
     "run_notebook",
     "schemas",
-    "summarize_plan",
     "uncategorized_queue",
     "undo_plan",
     "verify_plan",
-    "verify_report_change",
 ]

@@ -425,34 +425,18 @@ class PlanTotals(Table):
     amount: Series[Any]
 
 
-class PlanPreview(Table):
-    """How a plan changes the net cash flow of each ledger of a report."""
+class LedgerChanges(Table):
+    """How a plan changes ledgers of a cash flow report, or the totals at the roots of the chart of accounts.
 
-    ledger_id: Series[str] = pandera.Field(unique=True)
-    name: Series[str]
-    net_cash_flow: Series[Any]
-    change: Series[Any]
-    net_cash_flow_after: Series[Any]
-
-
-class RootTotals(Table):
-    """How a plan changes the total net cash flow of the roots of the chart of accounts, descendants included."""
-
-    ledger_id: Series[str] = pandera.Field(unique=True)
-    name: Series[str]
-    total_net_cash_flow: Series[Any]
-    change: Series[Any]
-    total_net_cash_flow_after: Series[Any]
-
-
-class ReportChanges(Table):
-    """Net cash flow of each ledger that a run changed: before, as predicted, and after."""
+    `before` is the net cash flow, of a root with its descendants; `after` is there once the effect is checked.
+    """
 
     ledger_id: Series[str] = pandera.Field(unique=True)
     name: Series[str]
     before: Series[Any]
+    change: Series[Any]
     predicted: Series[Any]
-    after: Series[Any]
+    after: Series[Any] | None
 
 
 class ReportDifferences(Table):

@@ -168,12 +168,19 @@ def without_rows(report):
 CASES = {
     "CashFlowReport": lambda books, _: changed_tables(books),
     "LedgerNames.from_frame": lambda books, _: paths(aa.LedgerNames.from_frame(books.ledgers)),
-    "Plan": lambda books, _: [aa.Plan(books.items).frame, aa.Plan(books.items).items, books.plan.plan_id],
+    "Effect.check": lambda books, _: books.plan.preview(books.report).check(books.recomputed, verified(books)),
+    "Effect.predict": lambda books, _: aa.Effect.predict(books.plan.items, books.report),
+    "Effect.totals": lambda books, _: books.plan.preview(books.report).totals(books.ledgers),
+    "Plan": lambda books, _: [
+        aa.Plan(books.items).frame,
+        aa.Plan(books.items).items,
+        books.plan.plan_id,
+        aa.Plan(books.items, left_out=books.outcomes),
+    ],
     "Plan.load": lambda books, folder: saved(books.plan, folder, books.ledgers),
     "Plan.preview": lambda books, _: books.plan.preview(books.report),
-    "Plan.preview_root_totals": lambda books, _: books.plan.preview_root_totals(books.report, books.ledgers),
-    "Plan.predicted_changes": lambda books, _: books.plan.predicted_changes(books.report.exact()),
-    "UndoPlan": lambda books, _: aa.UndoPlan(books.items, left_out=books.outcomes),
+    "Plan.summary": lambda books, _: books.plan.summary(verified(books)),
+    "Plan.totals": lambda books, _: [books.plan.totals("rule", verified(books)), books.plan.totals()],
     "apply_plan": lambda books, folder: aa.apply_plan(books.client, books.plan, journal=folder / "journal.jsonl"),
     "charts.inflow_outflow": lambda books, _: aa.charts.inflow_outflow(books.report),
     "charts.running_balance": lambda books, _: aa.charts.running_balance(books.report),
@@ -183,9 +190,6 @@ CASES = {
         aa.check_completeness(books.lines.iloc[1:], report=[books.report]),
     ],
     "combine_loads": lambda books, _: aa.combine_loads([books.april, books.may]),
-    "compare_report_change": lambda books, _: aa.compare_report_change(
-        books.plan, books.report, books.recomputed, outcomes=verified(books)
-    ),
     "decide": lambda books, _: aa.decide(books.queue, books.decisions, books.ledgers),
     "export_parquet": exported,
     "group_queue": lambda books, _: aa.group_queue(books.queue),
@@ -208,12 +212,8 @@ CASES = {
         line_entries=None,
     ),
     "report_rules": lambda books, _: aa.report_rules(books.queue, books.rules, books.ledgers, books.lines),
-    "summarize_plan": lambda books, _: aa.summarize_plan(books.plan, verified(books)),
     "uncategorized_queue": lambda books, _: aa.uncategorized_queue(books.lines, books.ledgers),
     "verify_plan": lambda books, _: aa.verify_plan(books.client, books.plan),
-    "verify_report_change": lambda books, _: aa.verify_report_change(
-        books.plan, books.report, books.report, outcomes=verified(books)
-    ),
 }
 
 
@@ -226,7 +226,9 @@ def content(result):
     if isinstance(result, go.Figure | aa.Plan):
         return result.to_json() if isinstance(result, go.Figure) else [content(result.frame), result.notes]
     if dataclasses.is_dataclass(result):
-        names = [one.name for one in dataclasses.fields(result) if one.name != "read_at"]
+        names = [
+            one.name for one in dataclasses.fields(result) if one.name != "read_at" and not one.name.startswith("_")
+        ]
         fields = {name: content(getattr(result, name)) for name in names}
         shown = {
             name: getattr(result, name)() for name in ("explain", "to_json", "_repr_html_") if hasattr(result, name)

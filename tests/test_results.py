@@ -24,9 +24,8 @@ from accounting_analytics.schemas import (
     CashFlowLedgers,
     CashFlowLines,
     Differences,
-    PlanTotals,
+    LedgerChanges,
     Problems,
-    ReportChanges,
     ReportDifferences,
 )
 from accounting_analytics.service.imports.import_books import ImportSummary
@@ -35,11 +34,10 @@ MEMBERS = ("frame", "summary", "explain", "to_json", "_repr_html_")
 COMPLETE = (
     aa.CashFlowReport,
     aa.Diagnosis,
+    aa.Effect,
     aa.LoadPlan,
     aa.MonthlyReconciliation,
-    aa.PlanSummary,
     aa.Reconciliation,
-    aa.ReportChange,
     Certificate,
     ExportVerification,
     Manifest,
@@ -49,10 +47,6 @@ PARTLY = {
     aa.Plan: {
         "explain": "the effect of a plan depends on a report: preview(report)",
         "to_json": "the file of a plan is a CSV that a spreadsheet can edit: save(path)",
-    },
-    aa.UndoPlan: {
-        "explain": "as a plan; the notes and left_out state what is not undone",
-        "to_json": "as a plan",
     },
     LoadedFile: {
         "frame": "the lines may not fit into memory: read the file",
@@ -112,6 +106,20 @@ def make_report():
 EXAMPLES = [
     make_report(),
     aa.Diagnosis("Service", PERIOD, (Finding(Part.BOOKS, "sums", Verdict.FAILED, "differ", "call support"),)),
+    aa.Effect(
+        PERIOD,
+        LedgerChanges.from_columns(
+            {
+                "ledger_id": ["sales"],
+                "name": ["<Sales>"],
+                "before": [Decimal(1)],
+                "change": [Decimal(1)],
+                "predicted": [Decimal(2)],
+                "after": [Decimal(2)],
+            }
+        ),
+        differences=ReportDifferences.without_rows(),
+    ),
     aa.LoadPlan(
         pd.DataFrame({"ledger_id": ["a"], "lines": [10], "calls": [1], "exact": [True], "kept_lines": [5]}),
         requests_per_minute=320.0,
@@ -129,32 +137,7 @@ EXAMPLES = [
         anchored=True,
         notes=("<Sales> may be incomplete.",),
     ),
-    aa.PlanSummary(
-        "Plan 1: 1 item(s)",
-        PlanTotals.from_columns(
-            {
-                "rule": ["<Sales>"],
-                "updated_category_ledger_id": ["sales"],
-                "updated_category_ledger_name": ["<Sales>"],
-                "item_count": [1],
-                "amount": [Decimal("1.50")],
-            }
-        ),
-    ),
     aa.Reconciliation(PERIOD, Differences.without_rows(), (Comparison("line", 1, 0),)),
-    aa.ReportChange(
-        PERIOD,
-        ReportChanges.from_columns(
-            {
-                "ledger_id": ["sales"],
-                "name": ["<Sales>"],
-                "before": [Decimal(1)],
-                "predicted": [Decimal(2)],
-                "after": [Decimal(2)],
-            }
-        ),
-        ReportDifferences.without_rows(),
-    ),
     Certificate(
         lines=2,
         entries=1,

@@ -43,8 +43,8 @@ def resolve_plan(
         The plan is for another instance, or categories are unknown, ambiguous, cash or contradictory; with the rows.
     """
     from accounting_analytics.ledger_names import LedgerNames
-    from accounting_analytics.recategorization.category_check import names_of_existing
-    from accounting_analytics.recategorization.new_categories import DiscoveredCategory, WrittenCategory
+    from accounting_analytics.recategorization.current_categories import names_of_existing
+    from accounting_analytics.recategorization.plan_file import DiscoveredCategory, WrittenCategory
 
     file.require_instance(client.instance_id)
     if file.days is None:

@@ -43,21 +43,17 @@ def print_outcomes(plan: Plan, outcomes: pd.DataFrame, *, by: str, time_zone: st
 
     What failed comes first.
     """
-    import accounting_analytics as aa
-
     if by == "item":
         _print_items(plan, outcomes, time_zone=time_zone, limit=limit)
     else:
-        summary = aa.summarize_plan(plan, outcomes)
-        typer.echo(summary.summary())
-        print_totals(summary, by, limit)
+        typer.echo(plan.summary(outcomes))
+        print_totals(plan.totals(by, outcomes), limit)
     _print_reasons(outcomes, limit if by == "item" else limit and MAX_REASONS)
 
 
 def _print_items(plan: Plan, outcomes: pd.DataFrame, *, time_zone: str, limit: int | None) -> None:
     rows = plan.frame.assign(outcome=outcomes["outcome"].to_numpy())
-    summary = f"{plan.summary()}: {summarize(outcomes)}"
-    print_transactions(_failed_first(rows), _COLUMNS, summary=summary, time_zone=time_zone, limit=limit)
+    print_transactions(_failed_first(rows), _COLUMNS, summary=plan.summary(outcomes), time_zone=time_zone, limit=limit)
 
 
 def _print_reasons(outcomes: pd.DataFrame, limit: int | None) -> None:
@@ -76,7 +72,7 @@ def _print_reasons(outcomes: pd.DataFrame, limit: int | None) -> None:
 
 
 def _failed_first(rows: pd.DataFrame) -> pd.DataFrame:
-    from accounting_analytics.recategorization.outcomes import EXPECTED_OUTCOMES
+    from accounting_analytics.recategorization.changes import EXPECTED_OUTCOMES
 
     return rows.assign(expected=rows["outcome"].isin(EXPECTED_OUTCOMES)).sort_values("expected", kind="stable")
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.recategorization import Plan, ReportChange
+    from accounting_analytics.recategorization import Effect, Plan
 
 
 @dataclass(frozen=True)
@@ -80,21 +80,21 @@ def print_run(
     RecategorizationIncompleteError
         Some items are not done or unknown.
     """
-    from accounting_analytics.recategorization.report_change_check import require_planned_change
+    from accounting_analytics.recategorization import Effect
 
-    change = aa.compare_report_change(run.plan, run.before, run.after, outcomes=run.outcomes)
+    effect = Effect.predict(run.plan.items, run.before).check(run.after, run.outcomes)
     if as_json:
-        print_mapping({**_to_json(run, change), **(others or {})}, as_json=True)
+        print_mapping({**_to_json(run, effect), **(others or {})}, as_json=True)
     else:
-        _print_tables(run, change, by, limit)
+        _print_tables(run, effect, by, limit)
     if not run.options.confirm:
-        changes = (run.outcomes["outcome"] == "would_change").any()
-        following = "add --confirm to change the books" if changes else "--confirm would change nothing"
+        would_change = (run.outcomes["outcome"] == "would_change").any()
+        following = "add --confirm to change the books" if would_change else "--confirm would change nothing"
         print_message(f"dry run, nothing was sent: {summarize(run.outcomes)}; {following}")
         return
     if not run.options.use_demo and (run.outcomes["outcome"] == "done").any():
         _print_undo(run.options, incomplete=False)
-    require_planned_change(change, run.outcomes)
+    effect.raise_for_unexpected()
     require_done(run.outcomes)
 
 
@@ -116,29 +116,28 @@ def _print_undo(options: RunOptions, *, incomplete: bool) -> None:
     print_message(f"to take back what this run changed: {following}")
 
 
-def _print_tables(run: PlanRun, change: ReportChange, by: str, limit: int | None) -> None:
+def _print_tables(run: PlanRun, effect: Effect, by: str, limit: int | None) -> None:
     """Print the outcomes, or the ledgers of the report, and after a confirmed run whether it is as predicted."""
     confirmed = run.options.confirm
     if by == "ledger":
-        summary = aa.summarize_plan(run.plan, run.outcomes).summary()
-        typer.echo(f"{summary}; net cash flow, {run.before.period}")
-        print_ledgers(change.frame if confirmed else change.frame.drop(columns="after"), limit)
+        typer.echo(f"{run.plan.summary(run.outcomes)}; net cash flow, {run.before.period}")
+        print_ledgers(effect.frame.drop(columns="change" if confirmed else ["change", "after"]), limit)
     else:
         print_outcomes(run.plan, run.outcomes, by=by, time_zone=run.options.time_zone, limit=limit)
     if confirmed:
-        print_verdict(change, limit)
+        print_verdict(effect, limit)
 
 
-def _to_json(run: PlanRun, change: ReportChange) -> dict[str, Any]:
+def _to_json(run: PlanRun, effect: Effect) -> dict[str, Any]:
     """Every table of a run; what differs from the prediction only after a confirmed one."""
     tables = {
         "outcomes": run.outcomes,
-        **totals_tables(aa.summarize_plan(run.plan, run.outcomes)),
+        **totals_tables(run.plan, run.outcomes),
         "before": run.before.ledgers,
         "after": run.after.ledgers,
-        "changes": change.changes,
+        "changes": effect.changes,
     }
-    return {**tables, "differences": change.differences} if run.options.confirm else tables
+    return {**tables, "differences": effect.differences} if run.options.confirm else tables
 
 
 def _transaction_days(plan: Plan) -> tuple[date, date]:

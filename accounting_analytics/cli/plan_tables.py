@@ -11,7 +11,7 @@ from accounting_analytics.cli.output import print_first_rows, print_message
 if TYPE_CHECKING:
     import pandas as pd
 
-    from accounting_analytics.recategorization import Plan, PlanSummary, ReportChange
+    from accounting_analytics.recategorization import Effect, Plan
 
 _TOTALS_COLUMNS = {
     "rule": "rule",
@@ -23,11 +23,9 @@ _TOTALS_COLUMNS = {
 }
 _LEDGER_COLUMNS = {
     "name": "ledger",
-    "net_cash_flow": "before",
     "before": "before",
     "change": "change",
     "predicted": "predicted",
-    "net_cash_flow_after": "predicted",
     "after": "after",
     "ledger_id": "ledger_id",
 }
@@ -45,15 +43,14 @@ def print_cost(plan: Plan) -> None:
     )
 
 
-def print_totals(summary: PlanSummary, by: str, limit: int | None) -> None:
+def print_totals(totals: pd.DataFrame, limit: int | None) -> None:
     """Print the items by rule or by new category: their number, their exact sum and, where known, their outcome."""
-    table = summary.by_rule if by == "rule" else summary.by_category
-    _print_named(table, _TOTALS_COLUMNS, limit)
+    _print_named(totals, _TOTALS_COLUMNS, limit)
 
 
-def totals_tables(summary: PlanSummary) -> dict[str, pd.DataFrame]:
-    """Tables of a summary as JSON has them."""
-    return {"by_category": summary.by_category, "by_rule": summary.by_rule}
+def totals_tables(plan: Plan, outcomes: pd.DataFrame | None = None) -> dict[str, pd.DataFrame]:
+    """Totals of a plan as JSON has them."""
+    return {f"by_{by}": plan.totals(by, outcomes) for by in ("category", "rule")}
 
 
 def print_preview(preview: pd.DataFrame, totals: pd.DataFrame, limit: int | None) -> None:
@@ -65,11 +62,9 @@ def print_preview(preview: pd.DataFrame, totals: pd.DataFrame, limit: int | None
 
     from accounting_analytics.frame_columns import exact_floats
 
-    columns = {"total_net_cash_flow": "net_cash_flow", "total_net_cash_flow_after": "net_cash_flow_after"}
-    roots = totals.rename(columns=columns)[list(preview.columns)]
     own = set(exact_floats(preview).itertuples(index=False, name=None))
-    differs = [row not in own for row in exact_floats(roots).itertuples(index=False, name=None)]
-    named = roots.assign(name=_TOTAL + roots["name"]).loc[differs]
+    differs = [row not in own for row in exact_floats(totals).itertuples(index=False, name=None)]
+    named = totals.assign(name=_TOTAL + totals["name"]).loc[differs]
     _print_named(pd.concat([_largest_first(table) for table in (named, preview)]), _LEDGER_COLUMNS, limit)
 
 
@@ -81,12 +76,12 @@ def print_ledgers(table: pd.DataFrame, limit: int | None) -> None:
     _print_named(_largest_first(table), _LEDGER_COLUMNS, limit)
 
 
-def print_verdict(change: ReportChange, limit: int | None) -> None:
+def print_verdict(effect: Effect, limit: int | None) -> None:
     """Print whether the report is as predicted, and the first causes of what differs."""
     from accounting_analytics.messages import printable
 
-    typer.echo(change.summary())
-    reasons = change.reasons()
+    typer.echo(effect.summary())
+    reasons = effect.reasons()
     shown = reasons if limit is None else reasons[:MAX_REASONS]
     for reason in shown:
         typer.echo(printable(f"- {reason}"))
@@ -96,15 +91,9 @@ def print_verdict(change: ReportChange, limit: int | None) -> None:
 
 def _largest_first(table: pd.DataFrame) -> pd.DataFrame:
     """Sort ledgers by the size of their predicted change."""
-    from decimal import localcontext
-
     from accounting_analytics.frame_columns import exact_floats
-    from accounting_analytics.money import EXACT
 
-    before, predicted = ("net_cash_flow", "net_cash_flow_after") if "change" in table else ("before", "predicted")
-    exact = exact_floats(table)
-    with localcontext(EXACT):
-        sizes = [(new - old).copy_abs() for old, new in zip(exact[before], exact[predicted], strict=True)]
+    sizes = [abs(change) for change in exact_floats(table)["change"]]
     return table.iloc[sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True)]
 
 

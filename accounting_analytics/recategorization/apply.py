@@ -14,7 +14,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter, defaultdict
 from http import HTTPStatus
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.client import LedgerClient
@@ -33,18 +33,23 @@ from accounting_analytics.errors import (
     with_context,
 )
 from accounting_analytics.progress import progress_bar
-from accounting_analytics.recategorization.apply_journal import open_journal, read_earlier_attempts
-from accounting_analytics.recategorization.category_check import category_names, unusable_categories
-from accounting_analytics.recategorization.current_categories import read_categories, require_no_cash
-from accounting_analytics.recategorization.outcomes import (
+from accounting_analytics.recategorization.changes import (
     MAY_STILL_CHANGE,
+    Finding,
+    Guards,
     Outcome,
-    classify_outcomes,
-    outcomes_frame,
-    refuse_unusable,
+    classify_changes,
+    findings_frame,
+    joining_changes,
 )
+from accounting_analytics.recategorization.current_categories import (
+    category_names,
+    read_categories,
+    require_no_cash,
+    unusable_categories,
+)
+from accounting_analytics.recategorization.journal import open_journal, read_attempts
 from accounting_analytics.recategorization.plan import require_plan
-from accounting_analytics.recategorization.split_joins import joining_items, refuse_joins
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -52,23 +57,23 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.recategorization.apply_journal import ApplyJournal, Attempts
-    from accounting_analytics.recategorization.current_categories import Categories
-    from accounting_analytics.recategorization.plan import Plan, PlanItem
+    from accounting_analytics.recategorization.changes import Categories, Change
+    from accounting_analytics.recategorization.journal import Attempts, Journal
+    from accounting_analytics.recategorization.plan import Plan
 
 _LOST = (TransportError, DeadlineExceededError, ServerFaultError, ProtocolError)
 _STOPPING = (AuthenticationError, PermissionDeniedError)
 _NOT_CHANGED_STATUSES = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.INSUFFICIENT_STORAGE})
 """Statuses of a service that has certainly changed nothing, and may accept the change later."""
 _AFTER_DONE = {
-    "would_change": Outcome(
-        "changed_elsewhere",
+    Outcome.WOULD_CHANGE: Finding(
+        Outcome.CHANGED_ELSEWHERE,
         "done in an earlier run with this journal, and changed back since; a run with a new journal changes it again",
     ),
-    "unknown": Outcome("already_done"),
+    Outcome.UNKNOWN: Finding(Outcome.ALREADY_DONE),
 }
-_LEFT_ALONE = Outcome(
-    "unknown",
+_LEFT_ALONE = Finding(
+    Outcome.UNKNOWN,
     "an earlier run with this journal sent it, and the books show the previous category: it was not carried out, or "
     "it was changed back since; it is left alone, and a run with a new journal sends it again",
 )
@@ -151,13 +156,15 @@ def apply_plan(
         header_value(modified_by, "modified_by")
     plan.require_instance(client.instance_id)
     items = plan.items
-    earlier = read_earlier_attempts(journal, plan.plan_id, instance_id=client.instance_id)
+    earlier = read_attempts(journal, plan.plan_id, instance_id=client.instance_id, must_exist=False)
     require_no_cash(client, items)
-    guards = _Guards(unusable_categories(client, items), None if allow_irreversible else joining_items(items))
+    guards = Guards(
+        unusable_categories(client, items), None if allow_irreversible else frozenset(joining_changes(items))
+    )
     if not confirm or not items:
         categories = read_categories(client, items)
-        found = classify_outcomes(items, categories, filter(earlier.has_done, items))
-        return outcomes_frame(items, guards.refuse(_after_earlier_runs(found, earlier), categories))
+        found = classify_changes(items, categories, filter(earlier.has_done, items))
+        return findings_frame(_refuse(guards, _after_earlier_runs(found, earlier), categories), items)
     names = category_names(client, [item.category_ledger_id for item in items], items)
     with (
         open_journal(journal, plan.plan_id, instance_id=client.instance_id, base_url=client.base_url) as opened,
@@ -168,22 +175,7 @@ def apply_plan(
             run.apply_batch(batch)
             bar.update(len(batch))
         run.end()
-    return outcomes_frame(items, run.outcomes)
-
-
-class _Guards(NamedTuple):
-    """What refuses an item before it is sent: an unusable new category, or a split that would be joined.
-
-    `joining` are the items that the plan shows to join parts of a split; None allows them.
-    """
-
-    unusable: Mapping[PlanItem, str]
-    joining: Sequence[PlanItem] | None
-
-    def refuse(self, outcomes: Mapping[PlanItem, Outcome], categories: Categories) -> dict[PlanItem, Outcome]:
-        """Outcomes with the refused items."""
-        found = refuse_unusable(outcomes, self.unusable)
-        return found if self.joining is None else refuse_joins(found, self.joining, categories)
+    return findings_frame(run.outcomes, items)
 
 
 class _Run:
@@ -193,30 +185,30 @@ class _Run:
     ----------
     client : LedgerClient
         The service.
-    journal : ApplyJournal
+    journal : Journal
         Records every change before it is sent.
     modified_by : str or None
         Name for the audit log.
-    guards : _Guards
+    guards : Guards
         What refuses an item before it is sent.
     names : mapping of str to str
         Names of the categories that are replaced, for the journal.
-    items : list of PlanItem
+    items : list of Change
         All items of the plan.
     """
 
     def __init__(
         self,
         client: LedgerClient,
-        journal: ApplyJournal,
+        journal: Journal,
         modified_by: str | None,
-        guards: _Guards,
+        guards: Guards,
         names: Mapping[str, str],
         *,
-        items: Sequence[PlanItem],
+        items: Sequence[Change],
     ) -> None:
         self._client = client
-        self._parts: dict[str, list[PlanItem]] = defaultdict(list)
+        self._parts: dict[str, list[Change]] = defaultdict(list)
         for item in items:
             self._parts[item.journal_entry_id].append(item)
         self._journal = journal
@@ -225,14 +217,14 @@ class _Run:
         self._names = names
         self._stopped: str | None = None
         self._failure = _RATE_LIMITED
-        self._lost: set[PlanItem] = set()
-        self._sent_again: set[PlanItem] = set()
-        self._pending: set[PlanItem] = set()
-        self._read_at: dict[PlanItem, dt.datetime] = {}
+        self._lost: set[Change] = set()
+        self._sent_again: set[Change] = set()
+        self._pending: set[Change] = set()
+        self._read_at: dict[Change, dt.datetime] = {}
         self._categories: dict[tuple[str, str], frozenset[str]] = {}
-        self.outcomes: dict[PlanItem, Outcome] = {}
+        self.outcomes: dict[Change, Finding] = {}
 
-    def apply_batch(self, batch: Sequence[PlanItem]) -> None:
+    def apply_batch(self, batch: Sequence[Change]) -> None:
         """Apply a batch; once the run has stopped, only mark its items as not sent."""
         try:
             if self._stopped is None:
@@ -243,9 +235,9 @@ class _Run:
         for item in batch:
             if item not in self.outcomes:
                 self.outcomes[item] = self._not_read(item)
-            elif self.outcomes[item].outcome == "would_change":
+            elif self.outcomes[item].outcome == Outcome.WOULD_CHANGE:
                 self.outcomes[item] = self._known(
-                    item, Outcome("not_done", f"not sent: {self._stopped or self._failure}")
+                    item, Finding(Outcome.NOT_DONE, f"not sent: {self._stopped or self._failure}")
                 )
 
     def end(self) -> None:
@@ -255,7 +247,7 @@ class _Run:
         self._journal.append("end", sent=sent, outcomes=counts)
         self._journal.sync()
 
-    def _apply_batch(self, batch: Sequence[PlanItem]) -> None:
+    def _apply_batch(self, batch: Sequence[Change]) -> None:
         try:
             self.outcomes |= self._classify(batch)
         except _STOPPING:
@@ -272,71 +264,73 @@ class _Run:
             if responses.keys() <= self._pending:
                 attempts -= 1
         pending = self._pending_last_lost(batch)
-        if len(pending) >= _MAX_LOST and not any(self.outcomes[item].outcome == "done" for item in batch):
+        if len(pending) >= _MAX_LOST and not any(self.outcomes[item].outcome == Outcome.DONE for item in batch):
             self._stopped = self._stopped or self._failure
 
-    def _pending_last_lost(self, batch: Sequence[PlanItem]) -> list[PlanItem]:
+    def _pending_last_lost(self, batch: Sequence[Change]) -> list[Change]:
         """Items still to be sent; those that were sent before come last."""
         pending = [item for item in batch if item in self._pending]
-        return sorted(pending, key=lambda item: self.outcomes[item].outcome != "would_change")
+        return sorted(pending, key=lambda item: self.outcomes[item].outcome != Outcome.WOULD_CHANGE)
 
-    def _not_read(self, item: PlanItem) -> Outcome:
+    def _not_read(self, item: Change) -> Finding:
         """Outcome of an item that this run neither sent nor read: not done only if no earlier run sent it."""
-        outcome = "unknown" if item in self._journal.attempts else "not_done"
-        return Outcome(outcome, f"not sent: {self._stopped}; its category was not read")
+        outcome = Outcome.UNKNOWN if item in self._journal.attempts else Outcome.NOT_DONE
+        return Finding(outcome, f"not sent: {self._stopped}; its category was not read")
 
-    def _known(self, item: PlanItem, outcome: Outcome) -> Outcome:
+    def _known(self, item: Change, outcome: Finding) -> Finding:
         """Outcome of an item whose category is unchanged; unknown while an attempt may still be carried out."""
         if self._journal.attempts.may_change(item, self._read_at[item]):
-            return Outcome("unknown", f"{MAY_STILL_CHANGE}: {outcome.reason}")
+            return Finding(Outcome.UNKNOWN, f"{MAY_STILL_CHANGE}: {outcome.reason}")
         return outcome
 
-    def _read_categories(self, items: Collection[PlanItem]) -> dict[tuple[str, str], frozenset[str]]:
+    def _read_categories(self, items: Collection[Change]) -> dict[tuple[str, str], frozenset[str]]:
         now = dt.datetime.now(dt.UTC)
         self._read_at |= dict.fromkeys(items, now)
         return read_categories(self._client, items)
 
-    def _classify(self, items: Sequence[PlanItem]) -> dict[PlanItem, Outcome]:
+    def _classify(self, items: Sequence[Change]) -> dict[Change, Finding]:
         """Classify a batch before it is sent, considering what earlier runs with this journal did."""
         self._categories = self._read_categories(items)
-        found = classify_outcomes(items, self._categories, self._done(items))
+        found = classify_changes(items, self._categories, self._done(items))
         self._journal_completed(found)
-        found = self._guards.refuse(_after_earlier_runs(found, self._journal.earlier_attempts), self._categories)
-        self._pending |= {item for item, result in found.items() if result.outcome == "would_change"}
-        return found | {item: self._known(item, found[item]) for item in items if found[item].outcome == "refused"}
+        found = _refuse(self._guards, _after_earlier_runs(found, self._journal.earlier_attempts), self._categories)
+        self._pending |= {item for item, result in found.items() if result.outcome == Outcome.WOULD_CHANGE}
+        return found | {
+            item: self._known(item, found[item]) for item in items if found[item].outcome == Outcome.REFUSED
+        }
 
-    def _journal_completed(self, found: Mapping[PlanItem, Outcome]) -> None:
+    def _journal_completed(self, found: Mapping[Change, Finding]) -> None:
         """Record items that the books show to be done, and that an earlier run sent without recording a response.
 
         Otherwise they would be sent again after they were undone.
         """
         attempts = self._journal.earlier_attempts
         for item, outcome in found.items():
-            if outcome.outcome == "already_done" and item in attempts and not attempts.has_done(item):
+            if outcome.outcome == Outcome.ALREADY_DONE and item in attempts and not attempts.has_done(item):
                 self._journal.append("outcome", item, **outcome._asdict())
         self._journal.sync()
 
-    def _done(self, items: Iterable[PlanItem]) -> Iterator[PlanItem]:
+    def _done(self, items: Iterable[Change]) -> Iterator[Change]:
         """Yield the items of the same journal entries that runs with this journal have carried out."""
         entries = {item.journal_entry_id for item in items}
         return (part for entry in entries for part in self._parts[entry] if self._journal.attempts.has_done(part))
 
-    def _send_some(self, pending: list[PlanItem]) -> dict[PlanItem, Outcome]:
+    def _send_some(self, pending: list[Change]) -> dict[Change, Finding]:
         """Send changes one by one, until too many are lost in a row or one is refused that may be accepted later.
 
         Reading the categories afterwards waits for the rate limit.
         """
-        responses: dict[PlanItem, Outcome] = {}
+        responses: dict[Change, Finding] = {}
         lost = 0
         for item in pending:
             responses[item] = self._send(item)
-            lost = lost + 1 if responses[item].outcome == "unknown" else 0
-            if lost == _MAX_LOST or responses[item].outcome == "not_done":
+            lost = lost + 1 if responses[item].outcome == Outcome.UNKNOWN else 0
+            if lost == _MAX_LOST or responses[item].outcome == Outcome.NOT_DONE:
                 break
         self._journal.sync()
         return responses
 
-    def _send(self, item: PlanItem) -> Outcome:
+    def _send(self, item: Change) -> Finding:
         """Record the intent on disk, send the change once, record the response."""
         if item in self._lost:
             self._sent_again.add(item)
@@ -359,19 +353,19 @@ class _Run:
                 modified_by=self._modified_by,
             )
         except (*_LOST, StatusError, InputError) as error:
-            outcome = Outcome(_classify_error(error), str(error))
+            outcome = Finding(_classify_error(error), str(error))
             self._journal.append(outcome.outcome, item, reason=outcome.reason)
             if isinstance(error, _STOPPING):
                 raise
-            if outcome.outcome == "unknown":
+            if outcome.outcome == Outcome.UNKNOWN:
                 self._lost.add(item)
-            if outcome.outcome != "refused":
+            if outcome.outcome != Outcome.REFUSED:
                 self._failure = _RATE_LIMITED if isinstance(error, RateLimitedError) else outcome.reason
             return outcome
         self._journal.append("answer", item, after=[category.ledger_id for category in response.categories])
-        return Outcome("done")
+        return Finding(Outcome.DONE)
 
-    def _confirm(self, responses: dict[PlanItem, Outcome]) -> None:
+    def _confirm(self, responses: dict[Change, Finding]) -> None:
         """Determine the outcome of each change from the books; from the responses alone if these cannot be read."""
         self._pending -= responses.keys()
         try:
@@ -383,7 +377,7 @@ class _Run:
             found = {item: self._not_read_back(item, response, error) for item, response in responses.items()}
         else:
             self._categories |= categories
-            found = classify_outcomes(responses, categories, self._done(responses))
+            found = classify_changes(responses, categories, self._done(responses))
             found = {item: self._combine(item, response, found[item]) for item, response in responses.items()}
         for item, outcome in found.items():
             again = _SENT_AGAIN if item in self._sent_again else ""
@@ -391,54 +385,69 @@ class _Run:
             self._journal.append("outcome", item, **self.outcomes[item]._asdict())
         self._journal.sync()
 
-    def _not_read_back(self, item: PlanItem, response: Outcome, error: ServiceError) -> Outcome:
+    def _not_read_back(self, item: Change, response: Finding, error: ServiceError) -> Finding:
         """Outcome of an item that was sent, where the books cannot be read afterwards."""
-        certain = response.outcome == "done" or item not in self._journal.attempts
+        certain = response.outcome == Outcome.DONE or item not in self._journal.attempts
         reason = f"{response.reason or 'the service confirmed the change'}; not read back: {error}"
-        return Outcome(response.outcome if certain else "unknown", reason)
+        return Finding(response.outcome if certain else Outcome.UNKNOWN, reason)
 
-    def _combine(self, item: PlanItem, response: Outcome, found: Outcome) -> Outcome:
+    def _combine(self, item: Change, response: Finding, found: Finding) -> Finding:
         """Outcome of an item that was sent, from its response and from the categories found afterwards."""
-        if found.outcome == "already_done":
+        if found.outcome == Outcome.ALREADY_DONE:
             # refused, yet the books have the new category: changed by this run only if an earlier response was lost
-            return Outcome("done") if response.outcome in {"done", "unknown"} or item in self._lost else found
-        if found.outcome == "would_change":
-            if response.outcome in {"unknown", "not_done"}:
+            return (
+                Finding(Outcome.DONE)
+                if response.outcome in {Outcome.DONE, Outcome.UNKNOWN} or item in self._lost
+                else found
+            )
+        if found.outcome == Outcome.WOULD_CHANGE:
+            if response.outcome in {Outcome.UNKNOWN, Outcome.NOT_DONE}:
                 self._pending.add(item)
             reason = response.reason or _NOT_SHOWN
-            return self._known(item, Outcome("refused" if response.outcome == "refused" else "not_done", reason))
-        if found.outcome == "refused" and item in self._journal.attempts:
-            return Outcome("unknown", f"{response.reason or _NOT_SHOWN}; {found.reason}")
-        if found.outcome == "unknown" and response.outcome == "done":
+            return self._known(
+                item, Finding(Outcome.REFUSED if response.outcome == Outcome.REFUSED else Outcome.NOT_DONE, reason)
+            )
+        if found.outcome == Outcome.REFUSED and item in self._journal.attempts:
+            return Finding(Outcome.UNKNOWN, f"{response.reason or _NOT_SHOWN}; {found.reason}")
+        if found.outcome == Outcome.UNKNOWN and response.outcome == Outcome.DONE:
             return response
         return found
 
 
-def _after_earlier_runs(found: Mapping[PlanItem, Outcome], earlier: Attempts) -> dict[PlanItem, Outcome]:
+def _refuse(guards: Guards, found: Mapping[Change, Finding], categories: Categories) -> dict[Change, Finding]:
+    """Outcomes with the changes refused that may not be sent."""
+    return {
+        change: guards.refuse(change, finding, categories.get(change.transaction, frozenset()))
+        for change, finding in found.items()
+    }
+
+
+def _after_earlier_runs(found: Mapping[Change, Finding], earlier: Attempts) -> dict[Change, Finding]:
     """Outcomes that consider what earlier runs with the journal have done."""
     return {item: _after_earlier_run(item, outcome, earlier) for item, outcome in found.items()}
 
 
-def _after_earlier_run(item: PlanItem, found: Outcome, earlier: Attempts) -> Outcome:
+def _after_earlier_run(item: Change, found: Finding, earlier: Attempts) -> Finding:
     if earlier.has_done(item) and found.outcome in _AFTER_DONE:
         return _AFTER_DONE[found.outcome]
     if item not in earlier:
         return found
-    if found.outcome == "refused":
-        return Outcome("unknown", f"an earlier run with this journal sent it, and {found.reason}")
-    return _LEFT_ALONE if found.outcome == "would_change" else found
+    if found.outcome == Outcome.REFUSED:
+        return Finding(Outcome.UNKNOWN, f"an earlier run with this journal sent it, and {found.reason}")
+    return _LEFT_ALONE if found.outcome == Outcome.WOULD_CHANGE else found
 
 
-def _batches(items: Sequence[PlanItem]) -> Iterator[list[PlanItem]]:
+def _batches(items: Sequence[Change]) -> Iterator[list[Change]]:
     """Split the items into batches, ordered by account and day so that few listings read a batch."""
     ordered = sorted(items, key=lambda item: (item.ledger_id, item.datetime, item.transaction_id))
     for start in range(0, len(ordered), _BATCH_SIZE):
         yield ordered[start : start + _BATCH_SIZE]
 
 
-def _classify_error(error: Exception) -> str:
+def _classify_error(error: Exception) -> Outcome:
     """Outcome of a change whose request failed: certainly not done, unknown, or refused."""
     status = error.status if isinstance(error, StatusError) else None
     if status in _NOT_CHANGED_STATUSES:
-        return "not_done"
-    return "unknown" if status == HTTPStatus.REQUEST_TIMEOUT or isinstance(error, _LOST) else "refused"
+        return Outcome.NOT_DONE
+    lost = status == HTTPStatus.REQUEST_TIMEOUT or isinstance(error, _LOST)
+    return Outcome.UNKNOWN if lost else Outcome.REFUSED

@@ -8,8 +8,8 @@ import pandas as pd
 
 from accounting_analytics.categorization import propose
 from accounting_analytics.errors import RulesError
+from accounting_analytics.recategorization.changes import joining_changes
 from accounting_analytics.recategorization.plan import Plan, plan_recategorization
-from accounting_analytics.recategorization.split_joins import joining_items
 from accounting_analytics.schemas import Proposals
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def plan_exact_rules(
     proposals = propose(queue, rules, ledgers)
     reasons = _reasons(proposals, exact_rules, max_amount)
     plan = _plan(proposals[reasons.isna()], ledgers, instance_id)
-    joining = {item[:3:2] for item in joining_items(plan.items)}
+    joining = {(item.transaction_id, item.category_ledger_id) for item in joining_changes(plan.items)}
     if joining:
         joins = pd.Series([key in joining for key in _keys(proposals)], proposals.index)
         reasons = reasons.mask(joins & reasons.isna(), JOINS_SPLIT)

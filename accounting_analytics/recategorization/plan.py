@@ -4,63 +4,57 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
-from decimal import Decimal, localcontext
+from collections import Counter, defaultdict
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
 from accounting_analytics.arguments import require_type
-from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.errors import InputError, PlanError
-from accounting_analytics.frame_columns import split_list
+from accounting_analytics.frame_columns import split_list, total
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.loader.load_estimate import DOCUMENTED_RATE
-from accounting_analytics.messages import TERMINAL_WIDTH, fit_terminal, join_ids, printable
-from accounting_analytics.money import EXACT, format_amount
-from accounting_analytics.recategorization.new_categories import (
-    DiscoveredCategory,
-    WrittenCategory,
+from accounting_analytics.messages import TERMINAL_WIDTH, fit_terminal, printable
+from accounting_analytics.money import format_amount
+from accounting_analytics.recategorization.changes import (
+    EXPECTED_OUTCOMES,
+    IDENTITY,
+    Change,
     differently_named,
-    refuse_items,
-    resolved_proposals,
+    find_conflicts,
+    require_outcomes_of,
 )
-from accounting_analytics.recategorization.plan_conflicts import find_conflicts
-from accounting_analytics.recategorization.plan_file import PlanFile, require_same_instance, write_items
-from accounting_analytics.recategorization.root_totals import predict_root_totals
-from accounting_analytics.recategorization.split_joins import joining_items
-from accounting_analytics.schemas import PlanItems, PlanPreview
+from accounting_analytics.recategorization.effect import Effect
+from accounting_analytics.recategorization.plan_file import (
+    DiscoveredCategory,
+    PlanFile,
+    WrittenCategory,
+    require_same_instance,
+    resolve_proposals,
+    write_items,
+)
+from accounting_analytics.schemas import Outcomes, PlanItems, PlanTotals
 
 if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.recategorization.new_categories import NewCategory
+    from accounting_analytics.recategorization.plan_file import NewCategory
 
-
-class PlanItem(NamedTuple):
-    """One item of a plan.
-
-    `planned_ledger_ids` are the new categories of all items of its journal entry.
-    """
-
-    transaction_id: str
-    ledger_id: str
-    category_ledger_id: str
-    updated_category_ledger_id: str
-    updated_category_ledger_name: str
-    journal_entry_id: str
-    datetime: dt.datetime
-    opposing_ledger_ids: frozenset[str]
-    planned_ledger_ids: frozenset[str]
-
-
-_IDENTITY = list(PlanItem._fields[:4])
+_PLANNED = (
+    "transaction_id",
+    "ledger_id",
+    "category_ledger_id",
+    "updated_category_ledger_id",
+    "journal_entry_id",
+    "datetime",
+)
+_CATEGORY = ["updated_category_ledger_id", "updated_category_ledger_name"]
+_TOTALS_BY = {"rule": ["rule"], "category": _CATEGORY}
 _READABLE = ["description", "amount", "updated_category_ledger_name"]
 _AMOUNTS = ("amount", "category_amount")
 _MAX_ROWS, _MAX_COLUMN_WIDTH = 20, 28
@@ -77,6 +71,8 @@ class Plan:
         Service instance of the books; the plan is then refused for any other instance.
     notes : sequence of str
         What is not known, or was ignored.
+    left_out : DataFrame, optional
+        Changes of a run that this plan, which undoes it, leaves out.
 
     Raises
     ------
@@ -84,12 +80,20 @@ class Plan:
         An item changes nothing or appears twice, or items contradict each other.
     """
 
-    def __init__(self, frame: pd.DataFrame, *, instance_id: str | None = None, notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        frame: pd.DataFrame,
+        *,
+        instance_id: str | None = None,
+        notes: Sequence[str] = (),
+        left_out: pd.DataFrame | None = None,
+    ) -> None:
         exact = PlanItems.exact(frame)
         self._frame = exact.frame.reset_index(drop=True)
         self._scale, self._as_decimals = exact.scale, exact.as_decimals
         self.instance_id = instance_id
         self._notes = tuple(notes)
+        self._left_out = Outcomes.without_rows() if left_out is None else left_out
         for conflict in find_conflicts(self._frame):
             raise PlanError(conflict.reason)
 
@@ -113,9 +117,73 @@ class Plan:
         """What is not known, or was ignored in the plan file; one sentence each."""
         return self._notes
 
-    def summary(self) -> str:
-        """One line: the id of the plan and the number of its items."""
-        return f"Recategorization plan {self.plan_id}: {len(self):,} item(s)"
+    @property
+    def left_out(self) -> pd.DataFrame:
+        """The changes of a run that :func:`undo_plan` leaves out, and why (a copy); empty for any other plan.
+
+        :class:`~accounting_analytics.schemas.Outcomes` with the ids of the plan that was applied:
+        ``changed_elsewhere`` (by another user since), ``refused`` (cannot be restored, or does not exist any more),
+        ``unknown`` (may still be carried out) or ``already_done`` (was not carried out).
+        """
+        return self._left_out.copy()
+
+    def summary(self, outcomes: pd.DataFrame | None = None) -> str:
+        """One line: the id of the plan, the number of its items, and how many have each outcome.
+
+        Parameters
+        ----------
+        outcomes : DataFrame, optional
+            Result of :func:`apply_plan` or :func:`verify_plan` for this plan.
+
+        Raises
+        ------
+        InputError
+            The outcomes belong to another plan.
+        """
+        title = f"Recategorization plan {self.plan_id}: {len(self):,} item(s)"
+        if outcomes is None:
+            return title
+        counts = Counter(require_outcomes_of(self.items, outcomes)).most_common()
+        return f"{title}: {', '.join(f'{count:,} {outcome}' for outcome, count in counts) or 'nothing to do'}"
+
+    def totals(self, by: str = "category", outcomes: pd.DataFrame | None = None) -> pd.DataFrame:
+        """Count the items and sum their amounts exactly, by new category or by rule, and by outcome.
+
+        Parameters
+        ----------
+        by : str
+            ``"category"`` or ``"rule"``.
+        outcomes : DataFrame, optional
+            Result of :func:`apply_plan` or :func:`verify_plan` for this plan; without it there are no outcomes.
+
+        Returns
+        -------
+        DataFrame
+            :class:`~accounting_analytics.schemas.PlanTotals`: what is not done first, then the largest sum. An amount
+            is what the items recategorize, positive into cash; of the whole transaction where its part is not known.
+
+        Raises
+        ------
+        InputError
+            `by` is another text, or the outcomes are of another type or belong to another plan.
+        """
+        if by not in _TOTALS_BY:
+            msg = f"by must be one of {', '.join(map(repr, _TOTALS_BY))}, not {by!r}"
+            raise InputError(msg)
+        keys = list(_TOTALS_BY[by])
+        rows = self._frame.assign(amount=self._frame["category_amount"].fillna(self._frame["amount"]))
+        if outcomes is not None:
+            keys.append("outcome")
+            rows["outcome"] = require_outcomes_of(self.items, outcomes)
+        groups = [
+            (list(map(str, key)), len(group), total(group["amount"])) for key, group in rows.groupby(keys, sort=False)
+        ]
+        groups.sort(key=lambda group: (group[0][-1] in EXPECTED_OUTCOMES, -group[2].copy_abs(), group[0]))
+        columns: dict[str, list[Any]] = {
+            name: [key[number] for key, _, _ in groups] for number, name in enumerate(keys)
+        }
+        columns |= {"item_count": [count for _, count, _ in groups], "amount": [amount for *_, amount in groups]}
+        return PlanTotals.from_columns(columns, self._scale, as_decimals=self._as_decimals)
 
     @property
     def minutes(self) -> float:
@@ -123,92 +191,68 @@ class Plan:
         return len(self) / DOCUMENTED_RATE
 
     @cached_property
-    def items(self) -> tuple[PlanItem, ...]:
-        """The items, in the order of the plan."""
+    def items(self) -> tuple[Change, ...]:
+        """The changes, in the order of the plan."""
         frame = self._frame
         planned: dict[str, set[str]] = defaultdict(set)
         for entry_id, ledger_id in zip(frame["journal_entry_id"], frame["updated_category_ledger_id"], strict=True):
             planned[entry_id].add(ledger_id)
-        columns: dict[str, Iterable[Any]] = {name: frame[name] for name in PlanItem._fields if name in frame}
+        columns = {name: frame[name] for name in (*_PLANNED, "updated_category_ledger_name")}
         columns["opposing_ledger_ids"] = frame["opposing_ledger_ids"].map(split_list).map(frozenset)
-        columns["planned_ledger_ids"] = [frozenset(planned[entry_id]) for entry_id in frame["journal_entry_id"]]
-        return tuple(PlanItem(*row) for row in zip(*columns.values(), strict=True))
+        columns["planned_ledger_ids"] = frame["journal_entry_id"].map(lambda entry_id: frozenset(planned[entry_id]))
+        rows = zip(*columns.values(), strict=True)
+        return tuple(Change(**dict(zip(columns, row, strict=True))) for row in rows)
 
     @property
     def plan_id(self) -> str:
         """Fingerprint of the changes, independent of their order; a journal belongs to one plan."""
-        content = sorted(self._frame[_IDENTITY].to_numpy().tolist())
+        content = sorted(self._frame[list(IDENTITY)].to_numpy().tolist())
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
     def require_instance(self, instance_id: str) -> None:
         """Refuse an instance that the plan was not made for; a plan without instance is valid for any."""
         require_same_instance(self.instance_id, instance_id)
 
-    def preview(self, report: CashFlowReport) -> pd.DataFrame:
-        """Predict how the plan changes the net cash flow of each ledger of a report.
+    def preview(self, before: CashFlowReport) -> Effect:
+        """Predict how the plan changes a cash flow report.
 
         Parameters
         ----------
-        report : CashFlowReport
+        before : CashFlowReport
             The report before the plan is applied; untagged.
 
         Returns
         -------
-        DataFrame
-            :class:`~accounting_analytics.schemas.PlanPreview`, one row per ledger that changes. The changes sum to
-            zero. ``attrs["notes"]`` names items that change nothing in this report, and those that cannot be undone
-            individually.
+        Effect
+            ``frame`` has one row per ledger that changes; the changes sum to zero. ``notes`` names items that change
+            nothing in this report, and those that cannot be undone individually. :meth:`Effect.check` compares the
+            report after the run with it.
 
         Raises
         ------
         InputError
-            `report` is not a report, or is filtered by tags.
+            `before` is not a report, or is filtered by tags.
         PlanError
             A new category is a cash ledger of the report, or has another name there than in the plan.
         """
-        _require_untagged(report)
-        self._require_categories_of(report)
-        as_decimals, report = report.as_decimals, report.exact()
-        moves = self._moved_lines(report)
-        columns = self._predict(report, _sum_changes(moves, report.scale))
-        preview = PlanPreview.from_columns(columns, report.scale, as_decimals=as_decimals)
-        preview.attrs["notes"] = tuple(self._preview_notes(report, moves))
-        return preview
+        effect = Effect.predict(self.items, before)
+        self._require_categories_of(before)
+        return effect
 
-    def preview_root_totals(self, report: CashFlowReport, ledgers: pd.DataFrame) -> pd.DataFrame:
-        """Predict the totals of a report at the roots of the chart of accounts, such as all expenses.
-
-        Parameters
-        ----------
-        report : CashFlowReport
-            The report before the plan is applied; untagged.
-        ledgers : DataFrame
-            :class:`~accounting_analytics.schemas.Ledgers`, which state the parents.
-
-        Returns
-        -------
-        DataFrame
-            :class:`~accounting_analytics.schemas.RootTotals`, one row per root above the ledgers that change.
-            ``attrs["notes"]`` names ledgers whose parents are not known.
-
-        Raises
-        ------
-        InputError
-            An argument is of another type, or the report is filtered by tags.
-        """
-        _require_untagged(report)
-        require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
-        return predict_root_totals(self.predicted_changes(report.exact()), report, ledgers)
-
-    def predicted_changes(self, report: CashFlowReport) -> dict[str, Decimal]:
-        """Change of the net cash flow of each ledger that the plan moves lines from or to.
-
-        Parameters
-        ----------
-        report : CashFlowReport
-            The report before the plan is applied, :meth:`~accounting_analytics.CashFlowReport.exact`.
-        """
-        return _sum_changes(self._moved_lines(report), report.scale)
+    def _require_categories_of(self, report: CashFlowReport) -> None:
+        """Refuse new categories that a report shows to be cash, or to have another name than in the plan."""
+        names = LedgerNames(dict(zip(report.ledgers["ledger_id"], report.ledgers["name"], strict=True)), Hierarchy({}))
+        refused = differently_named(self.items, names)
+        cash = {*report.starting_balances["ledger_id"], *report.ending_balances["ledger_id"]}
+        refused |= {
+            item: f"ledger {item.updated_category_ledger_id} reports cash flow and cannot be a category"
+            for item in self.items
+            if item.updated_category_ledger_id in cash
+        }
+        for item, reason in refused.items():
+            first = f"transaction {item.transaction_id}: {reason}"
+            msg = f"{len(refused):,} of {len(self):,} item(s) cannot be applied; first: {first}"
+            raise PlanError(msg)
 
     def save(self, path: str | Path) -> None:
         """Write the plan to a file that a spreadsheet can edit, completely or not at all.
@@ -264,60 +308,6 @@ class Plan:
         notes = (*file.notes, *category.notes(items["updated_category_ledger_id"]))
         return cls(items, instance_id=file.instance_id, notes=notes)
 
-    def _require_categories_of(self, report: CashFlowReport) -> None:
-        """Refuse new categories that the report shows to be cash, or to have another name than in the plan."""
-        names = LedgerNames(dict(zip(report.ledgers["ledger_id"], report.ledgers["name"], strict=True)), Hierarchy({}))
-        refused = differently_named(self.items, names)
-        cash = {*report.starting_balances["ledger_id"], *report.ending_balances["ledger_id"]}
-        refused |= {
-            item: f"ledger {item.updated_category_ledger_id} reports cash flow and cannot be a category"
-            for item in self.items
-            if item.updated_category_ledger_id in cash
-        }
-        refuse_items(refused, len(self))
-
-    def _moved_lines(self, report: CashFlowReport) -> pd.DataFrame:
-        """Report lines that the plan moves, with their new ledger."""
-        keys = self._frame[["journal_entry_id", "category_ledger_id", "updated_category_ledger_id"]].drop_duplicates()
-        keys = keys.set_axis(["journal_entry_id", "ledger_id", "updated"], axis="columns")
-        return report.lines.merge(keys, on=["journal_entry_id", "ledger_id"])
-
-    def _predict(self, report: CashFlowReport, changes: Mapping[str, Decimal]) -> dict[str, list[Any]]:
-        """Columns of the preview."""
-        names = dict(
-            zip(self._frame["updated_category_ledger_id"], self._frame["updated_category_ledger_name"], strict=True)
-        ) | dict(zip(report.ledgers["ledger_id"], report.ledgers["name"], strict=True))
-        before = dict(zip(report.ledgers["ledger_id"], report.ledgers["net_cash_flow"], strict=True))
-        zero = Decimal(0).scaleb(-report.scale)
-        changing = sorted(((change, ledger_id) for ledger_id, change in changes.items() if change))
-        with localcontext(EXACT):
-            after = [before.get(ledger_id, zero) + change for change, ledger_id in changing]
-        return {
-            "ledger_id": [ledger_id for _, ledger_id in changing],
-            "name": [names.get(ledger_id, ledger_id) for _, ledger_id in changing],
-            "net_cash_flow": [before.get(ledger_id, zero) for _, ledger_id in changing],
-            "change": [change for change, _ in changing],
-            "net_cash_flow_after": after,
-        }
-
-    def _preview_notes(self, report: CashFlowReport, moves: pd.DataFrame) -> Iterator[str]:
-        moved = set(zip(moves["journal_entry_id"], moves["ledger_id"], strict=True))
-        absent = [
-            item.transaction_id for item in self.items if (item.journal_entry_id, item.category_ledger_id) not in moved
-        ]
-        if absent:
-            yield (
-                f"{len(absent):,} of {len(self):,} item(s) change nothing in the report of {report.period}, because "
-                f"their lines are outside the period or no longer have the expected category: {join_ids(absent)}."
-            )
-        merging = [item.transaction_id for item in joining_items(self.items)]
-        if merging:
-            yield (
-                f"{len(merging):,} of {len(self):,} item(s) join a part of a split with another part; the parts cannot "
-                f"be distinguished afterwards, so this cannot be undone: {join_ids(merging)}. They are refused unless "
-                "allow_irreversible is set (--allow-irreversible)."
-            )
-
     def _repr_html_(self) -> str:
         names_first = [*_READABLE, *self._frame.columns.difference(_READABLE, sort=False)]
         first = self._frame.head(_MAX_ROWS)
@@ -351,7 +341,7 @@ def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, ins
     """
     require_type(proposals, pd.DataFrame, "proposals", "propose(queue, rules, ledgers) returns them")
     require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
-    resolved = resolved_proposals(proposals, ledgers)
+    resolved = resolve_proposals(proposals, ledgers)
     columns = list(PlanItems.to_schema().columns)
     return Plan(resolved[columns], instance_id=instance_id)
 
@@ -361,25 +351,6 @@ def _with_printed_amounts(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(
         **{name: ["" if pd.isna(one) else format_amount(one) for one in frame[name]] for name in _AMOUNTS}
     )
-
-
-def _sum_changes(moves: pd.DataFrame, scale: int) -> dict[str, Decimal]:
-    """Sum the change of the net cash flow of each ledger."""
-    zero = Decimal(0).scaleb(-scale)
-    changes: dict[str, Decimal] = defaultdict(lambda: zero)
-    with localcontext(EXACT):
-        for category, updated, amount in zip(moves["ledger_id"], moves["updated"], moves["amount"], strict=True):
-            changes[category] -= amount
-            changes[updated] += amount
-    return changes
-
-
-def _require_untagged(report: CashFlowReport) -> None:
-    """Refuse what is not a report, and a report that is filtered by tags."""
-    require_report(report, "report")
-    if report.tag_ids:
-        msg = "a report filtered by tags does not contain all lines; preview the plan on the untagged report"
-        raise InputError(msg)
 
 
 def require_plan(value: object) -> None:

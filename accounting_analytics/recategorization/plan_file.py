@@ -1,87 +1,154 @@
-"""Plan file, CSV or Excel: ids stay text, amounts keep every digit, and no cell is a formula in a spreadsheet."""
+"""Plan file, CSV or Excel: read as people edited it, with new categories by id, unique name or path, and written.
+
+Ids stay text, amounts keep every digit, and no cell is a formula in a spreadsheet.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+
+import pandas as pd
 
 from accounting_analytics.arguments import to_path
+from accounting_analytics.categorization.categories import Categories
 from accounting_analytics.errors import InputError, PlanError
 from accounting_analytics.frame_columns import LIST_SEPARATOR
-from accounting_analytics.messages import first_lines, join_ids, quote
+from accounting_analytics.ledger_names import LedgerNames
+from accounting_analytics.messages import join_ids, quote
 from accounting_analytics.money import DEFAULT_SCALE, fits_float, fraction_digits
-from accounting_analytics.recategorization.new_categories import ID_COLUMN, NAME_COLUMN
-from accounting_analytics.recategorization.plan_conflicts import find_conflicts
-from accounting_analytics.schemas import PlanItems
-from accounting_analytics.sheets.cells import (
-    EMPTY,
-    Invalid,
-    decimal_marks,
-    is_converted,
-    read_amount,
-    read_instants,
-    unguard,
-)
-from accounting_analytics.sheets.rows import Cell, Sheet, read_sheet, separator_name
+from accounting_analytics.recategorization.changes import find_conflicts
+from accounting_analytics.schemas import Ledgers, PlanItems, Proposals
+from accounting_analytics.sheets.rows import separator_name
+from accounting_analytics.sheets.table import Column, Kind, Table, Value, read_table
 from accounting_analytics.sheets.workbook import require_xlsxwriter
 from accounting_analytics.sheets.writer import is_workbook, write_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from decimal import Decimal
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    import pandas as pd
-
-    from accounting_analytics.recategorization.new_categories import NewCategory
-
+ID_COLUMN = "updated_category_ledger_id"
+NAME_COLUMN = "updated_category_ledger_name"
 _INSTANCE = "instance_id"
 _AMOUNTS = ("amount", "category_amount")
-_INSTANT = "datetime"
 _OPPOSING = "opposing_ledger_ids"
 _CATEGORY = "category_ledger_id"
 _IDS = ("transaction_id", "ledger_id", "journal_entry_id", _CATEGORY, _OPPOSING, _INSTANCE)
 _MAY_BE_EMPTY = frozenset({"description", "category_amount", ID_COLUMN, NAME_COLUMN, _INSTANCE})
-_ERRORS = frozenset({"#N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!"})
-"""What spreadsheets show for formulas without a result."""
-_MAX_ROWS = 3
-
-Value = Any
-"""Value of a cell of a plan: text, an amount, an instant, None or :class:`Invalid`."""
+_KINDS = dict.fromkeys(_IDS, Kind.ID) | dict.fromkeys(_AMOUNTS, Kind.AMOUNT) | {"datetime": Kind.INSTANT}
 
 
-class Problem(NamedTuple):
-    """Why some rows of a file cannot be used; `rows` are as a spreadsheet numbers them."""
+class NewCategory(Protocol):
+    """How the new category of a row is determined from its two columns."""
 
-    rows: tuple[int, ...]
-    reason: str
+    def find(self, ledger_id: str, name: str, where: str) -> tuple[str, str]:
+        """Id and name of the new category; PlanError names the row `where` and what is wrong."""
 
-    def __str__(self) -> str:
-        first, more = self.rows[:_MAX_ROWS], len(self.rows) - _MAX_ROWS
-        others = f" and {more:,} more" if more > 0 else ""
-        return f"row{'s' if self.rows[1:] else ''} {', '.join(map(str, first))}{others}: {self.reason}"
+    def notes(self, ledger_ids: Iterable[str]) -> tuple[str, ...]:
+        """Sentences about new categories that may be mistaken."""
+
+
+class DiscoveredCategory:
+    """New categories looked up in the chart of accounts.
+
+    Each column may hold an id, a unique name or a path, or be empty; both must mean the same ledger.
+
+    Parameters
+    ----------
+    ledgers : DataFrame
+        :class:`~accounting_analytics.schemas.Ledgers`.
+    others : mapping of str to str, optional
+        Name of each further ledger that exists, by id.
+    """
+
+    def __init__(self, ledgers: pd.DataFrame, others: Mapping[str, str] | None = None) -> None:
+        ledgers = Ledgers.checked(ledgers)
+        self._chart = Categories(ledgers, set())
+        discovered = dict(zip(ledgers["id"], ledgers["name"], strict=True))
+        self._names = LedgerNames(discovered | dict(others or {}), self._chart.names.hierarchy)
+        self._cash = set(ledgers.loc[ledgers["report_cash_flow"], "id"])
+
+    def find(self, ledger_id: str, name: str, where: str) -> tuple[str, str]:
+        """Id and name of the one ledger that both columns mean."""
+        texts = {column: text for column, text in ((ID_COLUMN, ledger_id), (NAME_COLUMN, name)) if text.strip()}
+        if not texts:
+            msg = f"{where}: there is no new category; write its id, unique name or path, or remove the row"
+            raise PlanError(msg)
+        matches = {column: self._names.matches(text) for column, text in texts.items()}
+        common = frozenset.intersection(*matches.values())
+        for column, text in texts.items():
+            if not matches[column] or len(common) > 1:
+                self._find_one(text, f"{where}: {column}")
+        if not common:
+            meanings = [f"{column} {quote(text)} is {self._paths(matches[column])}" for column, text in texts.items()]
+            msg = (
+                f"{where}: {', but '.join(meanings)}; write the category in one of the two columns (id, unique name or "
+                "path) and clear the other"
+            )
+            raise PlanError(msg)
+        (found,) = common
+        if found in self._cash:
+            msg = f"{where}: {self._paths(common)} reports cash flow and cannot be a category"
+            raise PlanError(msg)
+        return found, self._names.name(found)
+
+    def notes(self, ledger_ids: Iterable[str]) -> tuple[str, ...]:
+        """One sentence for each new category that is a parent ledger."""
+        return tuple(
+            f"The new category {quote(self._names.path(ledger_id))} {hint}"
+            for ledger_id in dict.fromkeys(ledger_ids)
+            if (hint := self._chart.parent_hint(ledger_id))
+        )
+
+    def _find_one(self, text: str, where: str) -> str:
+        try:
+            return self._names.find(text)
+        except InputError as error:
+            msg = f"{where}: {error}"
+            raise PlanError(msg) from None
+
+    def _paths(self, ledger_ids: frozenset[str]) -> str:
+        return " or ".join(quote(path) for path in sorted(map(self._names.path, ledger_ids)))
+
+
+class WrittenCategory:
+    """New categories as a file states them, without a chart of accounts: an id and one name for each id."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, dict[str, str]] = {}
+
+    def find(self, ledger_id: str, name: str, where: str) -> tuple[str, str]:
+        """Id and name as the row states them, if no earlier row gives this id another name."""
+        for column, text in ((ID_COLUMN, ledger_id), (NAME_COLUMN, name)):
+            if not text:
+                msg = f"{where}: {column} is empty; pass ledgers= to look the category up by the other column"
+                raise PlanError(msg)
+        rows = self._rows.setdefault(ledger_id, {})
+        if rows and name not in rows:
+            known_name, known_where = next(iter(rows.items()))
+            rows[name] = where  # further rows with this name are not refused again
+            msg = (
+                f"{where}: ledger {quote(ledger_id)} is named {quote(name)}, but {quote(known_name)} in {known_where}; "
+                f"one of the two rows was edited: change {ID_COLUMN} and {NAME_COLUMN} together, or pass ledgers= to "
+                "write one and clear the other"
+            )
+            raise PlanError(msg)
+        rows.setdefault(name, where)
+        return ledger_id, name
+
+    def notes(self, ledger_ids: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002 (of the protocol)
+        """Nothing: which ledgers are parents is not known."""
+        return ()
 
 
 class PlanFile(NamedTuple):
     """Content of a plan file, with the new categories as people wrote them.
 
-    Attributes
-    ----------
-    file : Path
-        The file.
-    rows : list of int
-        Number of the row of each item, as a spreadsheet shows it.
-    columns : mapping of str to list
-        Values of each column of :class:`~accounting_analytics.schemas.PlanItems`.
-    instance_id : str or None
-        Instance of the books that the plan was made for.
-    notes : tuple of str
-        What was ignored or assumed.
+    `instance_id` is that of the books that the plan was made for; `notes` state what was ignored or assumed.
     """
 
-    file: Path
-    rows: list[int]
-    columns: Mapping[str, list[Value]]
+    table: Table
     instance_id: str | None
     notes: tuple[str, ...]
 
@@ -94,32 +161,33 @@ class PlanFile(NamedTuple):
         PlanError
             The file is not a plan; or cells of it are not valid, with the row, the column and the reason of each.
         """
-        file = to_path(path, "path")
         names = [*PlanItems.to_schema().columns, _INSTANCE]
+        columns = [Column(name, _KINDS.get(name, Kind.TEXT), may_be_empty=name in _MAY_BE_EMPTY) for name in names]
+        file = to_path(path, "path")
         try:
-            sheet = read_sheet(file, names)
+            table = read_table(file, columns, what="a plan")
         except InputError as error:
-            msg = f"the plan {error}"
-            raise PlanError(msg) from error
-        table = _Table.from_sheet(sheet, names, file)
-        columns = table.values()
-        _refuse(file, table.problems(columns))
-        instances = {text or None for text in columns.pop(_INSTANCE)}
+            raise PlanError(_of_the_plan(str(error))) from error
+        for number, row in table.rows():
+            for reason in _list_problems(row[_CATEGORY], row[_OPPOSING]):
+                table.problems.add(reason, number)
+        table.problems.refuse(PlanError, effect="nothing was sent")
+        instances = {text or None for text in table.columns[_INSTANCE]}
         if len(instances) > 1:
             msg = f"{file} mixes plans of different instances; keep the rows of one"
             raise PlanError(msg)
-        return cls(file, table.numbers, columns, next(iter(instances), None), table.notes(sheet))
+        return cls(table, next(iter(instances), None), tuple(_notes(table)))
 
     @property
     def days(self) -> tuple[dt.date, dt.date] | None:
         """First and last day of the transactions, in UTC; None without rows."""
-        days = [instant.astimezone(dt.UTC).date() for instant in self.columns[_INSTANT]]
+        days = [instant.astimezone(dt.UTC).date() for instant in self.table.columns["datetime"]]
         return (min(days), max(days)) if days else None
 
     @property
     def categories(self) -> list[tuple[str, str]]:
         """The different new categories, as they are written: id and name, of which one may be empty."""
-        return list(dict.fromkeys(zip(self.columns[ID_COLUMN], self.columns[NAME_COLUMN], strict=True)))
+        return list(dict.fromkeys(zip(*(self.table.columns[name] for name in (ID_COLUMN, NAME_COLUMN)), strict=True)))
 
     def require_instance(self, instance_id: str) -> None:
         """Refuse an instance that the plan was not made for; a plan without instance is valid for any."""
@@ -133,97 +201,43 @@ class PlanFile(NamedTuple):
         PlanError
             Categories cannot be determined, or items contradict each other; with the rows and the reason of each.
         """
-        found: list[tuple[str, str]] = []
-        refused: dict[str, list[int]] = {}
-        for row, ledger_id, name in zip(self.rows, self.columns[ID_COLUMN], self.columns[NAME_COLUMN], strict=True):
+        found: dict[str, list[str]] = {ID_COLUMN: [], NAME_COLUMN: []}
+        for number, row in self.table.rows():
             try:
-                found.append(category.find(ledger_id, name, f"row {row}"))
+                ledger_id, name = category.find(row[ID_COLUMN], row[NAME_COLUMN], f"row {number}")
             except PlanError as error:
-                refused.setdefault(str(error).removeprefix(f"row {row}: "), []).append(row)
-        _refuse(self.file, _problems(refused))
-        ids, names = zip(*found, strict=True) if found else ((), ())
-        frame = _to_frame({**self.columns, ID_COLUMN: list(ids), NAME_COLUMN: list(names)})
-        conflicts = find_conflicts(frame)
-        _refuse(self.file, [Problem(tuple(self.rows[one] for one in found), reason) for found, reason in conflicts])
+                self.table.problems.add(str(error).removeprefix(f"row {number}: "), number)
+            else:
+                found[ID_COLUMN].append(ledger_id)
+                found[NAME_COLUMN].append(name)
+        self.table.problems.refuse(PlanError, effect="nothing was sent")
+        frame = _to_frame({**self.table.columns, **found})
+        for conflict in find_conflicts(frame):
+            self.table.problems.add(conflict.reason, *(self.table.numbers[one] for one in conflict.positions))
+        self.table.problems.refuse(PlanError, effect="nothing was sent")
         return frame
 
 
-class _Table(NamedTuple):
-    """The rows of a sheet that are not empty, and where its columns are."""
+def resolve_proposals(proposals: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
+    """Proposals with the id and name of the ledger that each row means by its new category.
 
-    places: Mapping[str, int]
-    others: tuple[str, ...]
-    numbers: list[int]
-    cells: list[list[Cell]]
-    separator: str | None
-
-    @classmethod
-    def from_sheet(cls, sheet: Sheet, names: Sequence[str], file: Path) -> Self:
-        """Find the columns of a plan, in any order, and leave other columns and empty rows out."""
-        header = [_text(cell).strip() for cell in sheet.rows[0].cells] if sheet.rows else []
-        _require_columns(header, names, file)
-        places = {name: header.index(name) for name in names}
-        others = tuple(name for name in header if name and name not in places)
-        kept = [row for row in sheet.rows[1:] if any(cell != "" for cell in _known(row.cells, places))]
-        too_long = tuple(row.number for row in kept if any(cell != "" for cell in row.cells[len(header) :]))
-        if too_long:
-            reason = f"more cells than the {len(header)} columns; put an amount or text with a separator in quotes"
-            _refuse(file, [Problem(too_long, reason)])
-        return cls(places, others, [row.number for row in kept], [row.cells for row in kept], sheet.separator)
-
-    def values(self) -> dict[str, list[Value]]:
-        """Values of each column."""
-        columns: dict[str, list[Cell]] = {name: [] for name in self.places}
-        for cells in self.cells:
-            for name, place in self.places.items():
-                columns[name].append(cells[place] if place < len(cells) else "")
-        marks = decimal_marks(cell for name in _AMOUNTS for cell in columns[name])
-        readers: dict[str, Callable[[Cell], Value]] = dict.fromkeys(_AMOUNTS, self._amount_reader(marks))
-        readers |= dict.fromkeys(_IDS, self._read_id)
-        return {
-            name: read_instants(cells) if name == _INSTANT else list(map(readers.get(name, _read_text), cells))
-            for name, cells in columns.items()
-        }
-
-    def _amount_reader(self, marks: frozenset[str]) -> Callable[[Cell], Decimal | Invalid | None]:
-        return lambda cell: None if cell == "" else read_amount(cell, marks, self.separator)
-
-    def _read_id(self, cell: Cell) -> str | Invalid:
-        """Id of a cell; a number, date or boolean may have lost digits of it, and so may text that is not guarded."""
-        may_be_changed = self.separator is not None and is_converted(_text(cell))
-        if isinstance(cell, str) and not may_be_changed and cell not in _ERRORS:
-            return unguard(cell)
-        return Invalid(
-            f"a spreadsheet changed the id to {quote(_text(cell))}, and characters of it may be lost; make the plan "
-            "again, as .xlsx, and keep this column as it is"
-        )
-
-    def problems(self, columns: Mapping[str, Sequence[Value]]) -> list[Problem]:
-        """Cells that are empty or not valid, in the order of the rows; equal ones together."""
-        found: dict[str, list[int]] = {}
-        for position, number in enumerate(self.numbers):
-            reasons = [(name, _problem(name, values[position])) for name, values in columns.items()]
-            if empty := [name for name, reason in reasons if reason == EMPTY]:
-                found.setdefault(f"{join_ids(empty)}: {EMPTY}", []).append(number)
-            for name, reason in reasons:
-                if reason and reason != EMPTY:
-                    found.setdefault(f"{name}: {reason}", []).append(number)
-            if _is_foreign(columns[_CATEGORY][position], columns[_OPPOSING][position]):
-                reason = f"{_CATEGORY} is not in {_OPPOSING}; do not edit these two columns"
-                found.setdefault(reason, []).append(number)
-        return _problems(found)
-
-    def notes(self, sheet: Sheet) -> tuple[str, ...]:
-        """Sentences about what was ignored or assumed."""
-        notes = []
-        if self.separator not in {",", None}:
-            notes.append(f"The plan file is separated by {separator_name(self.separator)}.")
-        if self.others:
-            names = join_ids(map(quote, self.others))
-            notes.append(f"{len(self.others)} other column(s) of the plan file are ignored: {names}.")
-        if sheet.hidden:
-            notes.append(f"{sheet.hidden:,} hidden row(s) of the plan file are part of the plan.")
-        return tuple(notes)
+    Raises
+    ------
+    PlanError
+        Names the first row whose category is missing, unknown, ambiguous or cash, or whose columns disagree.
+    """
+    category = DiscoveredCategory(ledgers)
+    cleared = {name: proposals[name].fillna("").astype("str") for name in (ID_COLUMN, NAME_COLUMN) if name in proposals}
+    known = [name for name in Proposals.dtypes() if name in proposals]
+    checked = Proposals.checked(proposals.assign(**cleared)[known])
+    columns = (checked[name].tolist() for name in ("transaction_id", ID_COLUMN, NAME_COLUMN))
+    found = [
+        category.find(ledger_id, name, f"row {label} of the proposals (transaction {transaction_id})")
+        for label, transaction_id, ledger_id, name in zip(proposals.index.tolist(), *columns, strict=True)
+    ]
+    ids, names = zip(*found, strict=True) if found else ((), ())
+    resolved = {ID_COLUMN: ids, NAME_COLUMN: names}
+    return checked.assign(**{name: pd.Series(values, checked.index, dtype="str") for name, values in resolved.items()})
 
 
 def require_same_instance(planned: str | None, instance_id: str) -> None:
@@ -254,22 +268,6 @@ def write_items(frame: pd.DataFrame, path: str | Path, *, instance_id: str | Non
         raise PlanError(msg) from error
 
 
-def _problems(reasons: Mapping[str, Sequence[int]]) -> list[Problem]:
-    """Problems of the rows with the same reason, in the order found."""
-    return [Problem(tuple(rows), reason) for reason, rows in reasons.items()]
-
-
-def _refuse(file: Path, problems: Sequence[Problem]) -> None:
-    """Raise PlanError with the first problems of a file, if there are any."""
-    if not problems:
-        return
-    if len(problems) == 1:
-        msg = f"{file}, {problems[0]}; nothing was sent"
-        raise PlanError(msg)
-    head = f"{file} cannot be used, and nothing was sent; correct these {len(problems):,} problems:"
-    raise PlanError("\n".join([head, *first_lines(list(map(str, problems)))]))
-
-
 def _to_frame(columns: Mapping[str, list[Value]]) -> pd.DataFrame:
     """Plan items as a table; amounts are decimals if one has too many digits for float64."""
     amounts = [amount for name in _AMOUNTS for amount in columns[name] if amount is not None]
@@ -283,60 +281,28 @@ def _to_frame(columns: Mapping[str, list[Value]]) -> pd.DataFrame:
     )
 
 
-def _require_columns(header: list[str], names: Sequence[str], file: Path) -> None:
-    known = [name for name in header if name in names]
-    if set(known) != set(names) or len(known) > len(names):
-        msg = f"{file} is not a plan: {_describe_header(header, names)}"
-        raise PlanError(msg)
+def _of_the_plan(message: str) -> str:
+    return message if " is not a plan" in message else f"the plan {message}"
 
 
-def _describe_header(header: list[str], names: Sequence[str]) -> str:
-    """Describe what is wrong with the first row of a file, and what to do."""
-    if not any(header):
-        return "its first row is empty, not the names of the columns; make the plan again"
-    if all(name in header[0] for name in names):
-        return "all columns are in one: a spreadsheet did not split them at the commas; save the plan as .xlsx instead"
-    missing = [name for name in names if name not in header]
-    others = [name for name in header if name not in names]
-    problems = [f"the first row lacks {join_ids(missing)}"] if missing else []
-    problems += [f"it has {len(others)} other column(s), first {quote(others[0])}"] if others else []
-    return "; ".join(problems if missing else ["a column appears twice"])
+def _list_problems(category: Value, opposing: Value) -> Iterator[str]:
+    """Yield why the categories of a transaction cannot be used."""
+    if not isinstance(opposing, str) or not opposing:
+        return
+    if opposing.startswith('["'):
+        yield f"{_OPPOSING}: the plan was written by an earlier development version; make the plan again"
+    elif not all(opposing.split(LIST_SEPARATOR)):
+        yield f"{_OPPOSING}: this is not a list of ids; do not edit this column"
+    elif isinstance(category, str) and category not in opposing.split(LIST_SEPARATOR):
+        yield f"{_CATEGORY} is not in {_OPPOSING}; do not edit these two columns"
 
 
-def _known(cells: Sequence[Cell], places: Mapping[str, int]) -> Iterable[Cell]:
-    return (cells[place] for place in places.values() if place < len(cells))
-
-
-def _text(cell: Cell) -> str:
-    """Cell as text; a number without exponent, a boolean as spreadsheets show it."""
-    if isinstance(cell, bool | str | dt.datetime):
-        return str(cell).upper() if isinstance(cell, bool) else str(cell)
-    return f"{cell:f}"
-
-
-def _read_text(cell: Cell) -> str:
-    """Text of a cell of which no digit matters, such as a description or a category that is looked up."""
-    return unguard(_text(cell))
-
-
-def _problem(name: str, value: Value) -> str | None:
-    """Why a value cannot be used; None if it can."""
-    if isinstance(value, Invalid):
-        return value.reason
-    if value in {"", None}:
-        return None if name in _MAY_BE_EMPTY else EMPTY
-    return _list_problem(value) if name == _OPPOSING else None
-
-
-def _list_problem(text: str) -> str | None:
-    """Why a list cannot be used: an earlier version wrote it as JSON, or an id is empty."""
-    if text.startswith('["'):
-        return "the plan was written by an earlier development version; make the plan again"
-    return None if all(text.split(LIST_SEPARATOR)) else "this is not a list of ids; do not edit this column"
-
-
-def _is_foreign(category: Value, opposing: Value) -> bool:
-    """Whether the replaced category is not one of the transaction's categories."""
-    if not isinstance(category, str) or _problem(_OPPOSING, opposing):
-        return False
-    return category not in opposing.split(LIST_SEPARATOR)
+def _notes(table: Table) -> Iterator[str]:
+    """Yield what was ignored or assumed."""
+    if table.separator not in {",", None}:
+        yield f"The plan file is separated by {separator_name(table.separator)}."
+    if table.others:
+        names = join_ids(map(quote, table.others))
+        yield f"{len(table.others)} other column(s) of the plan file are ignored: {names}."
+    if table.hidden:
+        yield f"{table.hidden:,} hidden row(s) of the plan file are part of the plan."

@@ -10,85 +10,53 @@ import datetime as dt
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from accounting_analytics.arguments import require_type
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.frame_columns import LIST_SEPARATOR
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import fits_float, signed_amount
-from accounting_analytics.recategorization.apply_journal import read_sent_changes
-from accounting_analytics.recategorization.category_check import category_names
-from accounting_analytics.recategorization.current_categories import read_transactions
-from accounting_analytics.recategorization.outcomes import Outcome, describe_categories, no_transaction
+from accounting_analytics.recategorization.changes import (
+    Finding,
+    Outcome,
+    describe_categories,
+    findings_frame,
+    no_transaction,
+)
+from accounting_analytics.recategorization.current_categories import category_names, read_transactions
+from accounting_analytics.recategorization.journal import read_sent_changes
 from accounting_analytics.recategorization.plan import Plan
-from accounting_analytics.schemas import Outcomes, PlanItems
+from accounting_analytics.schemas import PlanItems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    import pandas as pd
+
     from accounting_analytics.client.records import LineEntry
-    from accounting_analytics.recategorization.apply_journal import Attempts, SentChange
+    from accounting_analytics.recategorization.changes import Change
+    from accounting_analytics.recategorization.journal import Attempts
 
 _RULE = "undo"
-_IDENTITY = ("transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id")
-_NOT_CHANGED = Outcome("already_done", "the books have the previous category")
-_NOT_RESTORABLE = Outcome(
-    "refused",
+_NOT_CHANGED = Finding(Outcome.ALREADY_DONE, "the books have the previous category")
+_NOT_RESTORABLE = Finding(
+    Outcome.REFUSED,
     "the change joined this part of a split with another part; these cannot be distinguished, so this cannot be undone",
 )
-_MAY_STILL_CHANGE = Outcome(
-    "unknown",
+_MAY_STILL_CHANGE = Finding(
+    Outcome.UNKNOWN,
     "the books have the previous category, but the change was sent less than 60 seconds before and may still be "
     "carried out; plan again a minute later",
 )
 _WHY = {
-    "changed_elsewhere": "another user has changed them since",
-    "refused": "what they replaced cannot be restored",
-    "unknown": "they were sent less than 60 seconds ago and may still be carried out",
-    "already_done": "they were not carried out",
+    Outcome.CHANGED_ELSEWHERE: "another user has changed them since",
+    Outcome.REFUSED: "what they replaced cannot be restored",
+    Outcome.UNKNOWN: "they were sent less than 60 seconds ago and may still be carried out",
+    Outcome.ALREADY_DONE: "they were not carried out",
 }
 
 
-class UndoPlan(Plan):
-    """The inverse of a run, as a plan.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        :class:`~accounting_analytics.schemas.PlanItems`.
-    instance_id : str, optional
-        Service instance of the books; the plan is then refused for any other instance.
-    left_out : DataFrame, optional
-        The changes of the run that are not undone.
-    notes : sequence of str
-        What was left out or is not known.
-    """
-
-    def __init__(
-        self,
-        frame: pd.DataFrame,
-        *,
-        instance_id: str | None = None,
-        left_out: pd.DataFrame | None = None,
-        notes: Sequence[str] = (),
-    ) -> None:
-        super().__init__(frame, instance_id=instance_id, notes=notes)
-        self._left_out = Outcomes.without_rows() if left_out is None else left_out
-
-    @property
-    def left_out(self) -> pd.DataFrame:
-        """The changes that are not undone, and why (a copy).
-
-        :class:`~accounting_analytics.schemas.Outcomes` with the ids of the plan that was applied:
-        ``changed_elsewhere`` (by another user since), ``refused`` (cannot be restored, or does not exist any more),
-        ``unknown`` (may still be carried out) or ``already_done`` (was not carried out).
-        """
-        return self._left_out.copy()
-
-
-def undo_plan(client: LedgerClient, journal: str | Path, *, incomplete: bool = False) -> UndoPlan:
+def undo_plan(client: LedgerClient, journal: str | Path, *, incomplete: bool = False) -> Plan:
     """Plan the inverse of a run from its journal; nothing is sent.
 
     :func:`apply_plan` applies the result, with a journal of its own and with the same guards, so a change that another
@@ -106,9 +74,9 @@ def undo_plan(client: LedgerClient, journal: str | Path, *, incomplete: bool = F
 
     Returns
     -------
-    UndoPlan
+    Plan
         A plan with one item for each change of the run, also for those that are undone already.
-        :attr:`~UndoPlan.left_out` lists the changes that are left out: transactions that another user has changed
+        :attr:`~Plan.left_out` lists the changes that are left out: transactions that another user has changed
         since, and parts of a split that were joined, which cannot be restored. ``notes`` counts them, and states what
         the journal may lack.
 
@@ -125,26 +93,26 @@ def undo_plan(client: LedgerClient, journal: str | Path, *, incomplete: bool = F
     require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
     require_type(incomplete, bool, "incomplete", "pass True to undo what the journal of an interrupted run has")
     changes, attempts, note = read_sent_changes(journal, instance_id=client.instance_id, incomplete=incomplete)
-    run = _Run(changes, attempts, dt.datetime.now(dt.UTC))
+    run = _SentRun(changes, attempts, dt.datetime.now(dt.UTC))
     lines = read_transactions(client, changes)
     left_out = run.left_out(lines)
     undone = [change for change in changes if change not in left_out]
     names = category_names(client, [change.category_ledger_id for change in undone], undone)
     rows = [_row(change, lines[change.ledger_id, change.transaction_id], run, names) for change in undone]
-    return UndoPlan(
+    return Plan(
         _to_frame(rows, client),
         instance_id=client.instance_id,
-        left_out=_left_out_frame(left_out),
+        left_out=findings_frame(left_out),
         notes=[*([note] if note else []), *_left_out_notes(left_out, len(changes)), *_name_notes(undone, names)],
     )
 
 
-class _Run:
+class _SentRun:
     """What a run changed, according to its journal.
 
     Parameters
     ----------
-    changes : list of SentChange
+    changes : list of Change
         Every change that was sent.
     attempts : Attempts
         When each was sent.
@@ -152,7 +120,7 @@ class _Run:
         When the books are read.
     """
 
-    def __init__(self, changes: Sequence[SentChange], attempts: Attempts, read_at: dt.datetime) -> None:
+    def __init__(self, changes: Sequence[Change], attempts: Attempts, read_at: dt.datetime) -> None:
         self._changes = changes
         self._attempts = attempts
         self._read_at = read_at
@@ -160,13 +128,16 @@ class _Run:
         for change in changes:
             self._replaced[change.journal_entry_id][change.category_ledger_id] = change.updated_category_ledger_id
 
-    def categories(self, change: SentChange) -> dict[str, str]:
+    def categories(self, change: Change) -> dict[str, str]:
         """Each category of a transaction before the run, and the category that it has after the run."""
         new_of = self._replaced[change.journal_entry_id]
         old_of = {new: old for old, new in new_of.items()}
-        return {old: new_of.get(old, old) for old in (old_of.get(ledger_id, ledger_id) for ledger_id in change.before)}
+        return {
+            old: new_of.get(old, old)
+            for old in (old_of.get(ledger_id, ledger_id) for ledger_id in change.opposing_ledger_ids)
+        }
 
-    def left_out(self, lines: Mapping[tuple[str, str], LineEntry]) -> dict[SentChange, Outcome]:
+    def left_out(self, lines: Mapping[tuple[str, str], LineEntry]) -> dict[Change, Finding]:
         """Find the changes that cannot or need not be undone, given the lines of their transactions, and why."""
         found = {
             change: self._reason(change, lines.get((change.ledger_id, change.transaction_id)))
@@ -174,30 +145,32 @@ class _Run:
         }
         return {change: reason for change, reason in found.items() if reason is not None}
 
-    def _reason(self, change: SentChange, line: LineEntry | None) -> Outcome | None:
+    def _reason(self, change: Change, line: LineEntry | None) -> Finding | None:
         """Why a change is left out; None where it is undone, or was undone before."""
         if line is None:
-            return Outcome("refused", no_transaction(change))
+            return Finding(Outcome.REFUSED, no_transaction(change))
         now = frozenset(line.opposing_ledger_ids or ())
         if change.category_ledger_id in now and self._may_still_change(change):
             return _MAY_STILL_CHANGE
         if self._joins(change, now):
             return _NOT_CHANGED if change.category_ledger_id in now else _NOT_RESTORABLE
-        return None if self._is_as_expected(change, now) else Outcome("changed_elsewhere", describe_categories(now))
+        return (
+            None if self._is_as_expected(change, now) else Finding(Outcome.CHANGED_ELSEWHERE, describe_categories(now))
+        )
 
-    def _may_still_change(self, change: SentChange) -> bool:
+    def _may_still_change(self, change: Change) -> bool:
         return not self._attempts.has_done(change) and self._attempts.may_change(change, self._read_at)
 
-    def _joins(self, change: SentChange, now: frozenset[str]) -> bool:
+    def _joins(self, change: Change, now: frozenset[str]) -> bool:
         """Whether the new category of a change was or became that of another part of the split too."""
         parts = {
             old
             for old, new in self._replaced[change.journal_entry_id].items()
             if new == change.updated_category_ledger_id and old != change.category_ledger_id
         }
-        return change.updated_category_ledger_id in change.before or bool(parts - now)
+        return change.updated_category_ledger_id in change.opposing_ledger_ids or bool(parts - now)
 
-    def _is_as_expected(self, change: SentChange, now: frozenset[str]) -> bool:
+    def _is_as_expected(self, change: Change, now: frozenset[str]) -> bool:
         """Whether a transaction has the categories from before or after the run, part by part, and no others."""
         categories = self.categories(change)
         changed = change.updated_category_ledger_id in now
@@ -208,7 +181,7 @@ class _Run:
         )
 
 
-def _row(change: SentChange, line: LineEntry, run: _Run, names: Mapping[str, str]) -> dict[str, Any]:
+def _row(change: Change, line: LineEntry, run: _SentRun, names: Mapping[str, str]) -> dict[str, Any]:
     """Item that undoes a change."""
     amount = signed_amount(line.amount, line.debit_credit)
     categories = run.categories(change)
@@ -223,7 +196,7 @@ def _row(change: SentChange, line: LineEntry, run: _Run, names: Mapping[str, str
         "category_amount": amount if len(categories) == 1 else None,
         "category_ledger_id": change.updated_category_ledger_id,
         "updated_category_ledger_id": previous,
-        "updated_category_ledger_name": names.get(previous) or change.category_name or previous,
+        "updated_category_ledger_name": names.get(previous) or change.category_ledger_name or previous,
         "rule": _RULE,
         "opposing_ledger_ids": LIST_SEPARATOR.join(sorted(categories.values())),
     }
@@ -245,24 +218,18 @@ def _to_frame(rows: list[dict[str, Any]], client: LedgerClient) -> pd.DataFrame:
     )
 
 
-def _left_out_frame(left_out: Mapping[SentChange, Outcome]) -> pd.DataFrame:
-    """Return the changes that are left out as a table."""
-    rows = [(*change[: len(_IDENTITY)], *outcome) for change, outcome in left_out.items()]
-    return Outcomes.require_valid(pd.DataFrame(rows, columns=[*_IDENTITY, *Outcome._fields], dtype="str"))
-
-
-def _left_out_notes(left_out: Mapping[SentChange, Outcome], count: int) -> Iterator[str]:
+def _left_out_notes(left_out: Mapping[Change, Finding], count: int) -> Iterator[str]:
     """Yield how many changes are left out for each reason, and the first of them."""
-    ids: dict[str, list[str]] = defaultdict(list)
+    ids: dict[Outcome, list[str]] = defaultdict(list)
     for change, reason in left_out.items():
         ids[reason.outcome].append(change.transaction_id)
     for outcome, transactions in ids.items():
         yield f"{len(transactions):,} of {count:,} change(s) are left out: {_WHY[outcome]}: {join_ids(transactions)}."
 
 
-def _name_notes(undone: Sequence[SentChange], names: Mapping[str, str]) -> Iterator[str]:
+def _name_notes(undone: Sequence[Change], names: Mapping[str, str]) -> Iterator[str]:
     """Yield which previous categories are shown by their ids."""
-    unnamed = {change.category_ledger_id for change in undone if not change.category_name} - names.keys()
+    unnamed = {change.category_ledger_id for change in undone if not change.category_ledger_name} - names.keys()
     if unnamed:
         yield (
             f"The names of {len(unnamed)} previous category(ies) are not known, because the journal, of an earlier "

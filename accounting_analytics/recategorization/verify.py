@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.client import LedgerClient
-from accounting_analytics.recategorization.apply_journal import read_attempts
+from accounting_analytics.recategorization.changes import (
+    MAY_STILL_CHANGE,
+    Finding,
+    Outcome,
+    classify_changes,
+    findings_frame,
+)
 from accounting_analytics.recategorization.current_categories import read_categories
-from accounting_analytics.recategorization.outcomes import MAY_STILL_CHANGE, Outcome, classify_outcomes, outcomes_frame
+from accounting_analytics.recategorization.journal import read_attempts
 from accounting_analytics.recategorization.plan import require_plan
 
 if TYPE_CHECKING:
@@ -17,12 +23,13 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.recategorization.apply_journal import Attempts
-    from accounting_analytics.recategorization.plan import Plan, PlanItem
+    from accounting_analytics.recategorization.changes import Change
+    from accounting_analytics.recategorization.journal import Attempts
+    from accounting_analytics.recategorization.plan import Plan
 
 _UNCHANGED = "the category is unchanged"
-_NO_JOURNAL = Outcome(
-    "unknown",
+_NO_JOURNAL = Finding(
+    Outcome.UNKNOWN,
     f"{_UNCHANGED}; whether a change was sent is not known without the journal that the plan was applied with",
 )
 
@@ -30,8 +37,7 @@ _NO_JOURNAL = Outcome(
 def verify_plan(client: LedgerClient, plan: Plan, *, journal: str | Path | None = None) -> pd.DataFrame:
     """Read every item of a plan back and state whether the books have the planned category.
 
-    :func:`~accounting_analytics.recategorization.verify_report_change` checks in addition that the report changed by
-    exactly the predicted amounts.
+    :meth:`Effect.check` checks in addition that the report changed by exactly the predicted amounts.
 
     Parameters
     ----------
@@ -67,24 +73,26 @@ def verify_plan(client: LedgerClient, plan: Plan, *, journal: str | Path | None 
     categories = read_categories(client, items)
     attempts = _read_attempts(client, plan, journal)  # with those made in the meantime
     done = [] if attempts is None else [item for item in items if attempts.has_done(item)]
-    found = classify_outcomes(items, categories, done)
-    return outcomes_frame(items, {item: _verified(item, found[item], attempts, read_at) for item in items})
+    found = classify_changes(items, categories, done)
+    return findings_frame({item: _verified(item, found[item], attempts, read_at) for item in items}, items)
 
 
 def _read_attempts(client: LedgerClient, plan: Plan, journal: str | Path | None) -> Attempts | None:
-    return None if journal is None else read_attempts(journal, plan.plan_id, instance_id=client.instance_id)
+    if journal is None:
+        return None
+    return read_attempts(journal, plan.plan_id, instance_id=client.instance_id, must_exist=True)
 
 
-def _verified(item: PlanItem, found: Outcome, attempts: Attempts | None, read_at: dt.datetime) -> Outcome:
+def _verified(item: Change, found: Finding, attempts: Attempts | None, read_at: dt.datetime) -> Finding:
     """Outcome of an item from the categories found and from the attempts in the journal."""
-    if found.outcome == "already_done":
-        return Outcome("done")
-    if found.outcome == "refused" and attempts is not None and item in attempts:
-        return Outcome("unknown", f"a change was sent, and {found.reason}")
-    if found.outcome != "would_change":
+    if found.outcome == Outcome.ALREADY_DONE:
+        return Finding(Outcome.DONE)
+    if found.outcome == Outcome.REFUSED and attempts is not None and item in attempts:
+        return Finding(Outcome.UNKNOWN, f"a change was sent, and {found.reason}")
+    if found.outcome != Outcome.WOULD_CHANGE:
         return found
     if attempts is None:
         return _NO_JOURNAL
     if attempts.may_change(item, read_at):
-        return Outcome("unknown", MAY_STILL_CHANGE)
-    return Outcome("not_done", _UNCHANGED)
+        return Finding(Outcome.UNKNOWN, MAY_STILL_CHANGE)
+    return Finding(Outcome.NOT_DONE, _UNCHANGED)

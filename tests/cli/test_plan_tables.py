@@ -9,7 +9,7 @@ import accounting_analytics as aa
 from accounting_analytics.cli.output import MAX_ROWS
 from accounting_analytics.cli.plan_tables import print_preview, print_totals, print_verdict
 from accounting_analytics.periods import Period
-from accounting_analytics.schemas import PlanItems, PlanPreview, ReportChanges, ReportDifferences, RootTotals
+from accounting_analytics.schemas import LedgerChanges, PlanItems, ReportDifferences
 
 NAME = "Professional services, legal and accounting, outside the country"
 COUNT = 5_000
@@ -24,8 +24,8 @@ def terminal(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def summary():
-    """Return the summary of 5,000 items of 40 rules in 40 categories, one of which is not done."""
+def totals():
+    """Return a function for the totals of 5,000 items of 40 rules in 40 categories, one of which is not done."""
     numbers = range(COUNT)
     columns = dict.fromkeys(PlanItems.dtypes(), ["x"] * COUNT) | {
         "transaction_id": [f"t{number}" for number in numbers],
@@ -40,13 +40,14 @@ def summary():
     }
     plan = aa.Plan(PlanItems.from_columns(columns))
     keys = ["transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id"]
-    return aa.summarize_plan(plan, plan.frame[keys].assign(outcome=["unknown", *["done"] * (COUNT - 1)], reason=""))
+    outcomes = plan.frame[keys].assign(outcome=["unknown", *["done"] * (COUNT - 1)], reason="")
+    return lambda by: plan.totals(by, outcomes)
 
 
 @pytest.mark.parametrize("by", ["category", "rule"])
-def test_totals_fit_a_screen(capsys, summary, by):
+def test_totals_fit_a_screen(capsys, totals, by):
     """The items are summed in a table that leaves lines for messages; what is not done comes first."""
-    print_totals(summary, by, MAX_ROWS)
+    print_totals(totals(by), MAX_ROWS)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert len(lines) <= 16
@@ -63,21 +64,21 @@ def test_ledgers_with_the_largest_changes_come_first(capsys):
     columns = {
         "ledger_id": ids,
         "name": [f"{number} {NAME}" for number in range(LEDGERS)],
-        "net_cash_flow": [Decimal(0)] * LEDGERS,
+        "before": [Decimal(0)] * LEDGERS,
         "change": changes,
-        "net_cash_flow_after": changes,
+        "predicted": changes,
     }
     moved = [-changes[-1], changes[-1]]
-    totals = RootTotals.from_columns(
+    totals = LedgerChanges.from_columns(
         {
             "ledger_id": ["expenses", ids[-1]],
             "name": ["expenses", columns["name"][-1]],
-            "total_net_cash_flow": [Decimal(0)] * 2,
+            "before": [Decimal(0)] * 2,
             "change": moved,
-            "total_net_cash_flow_after": moved,
+            "predicted": moved,
         }
     )
-    print_preview(PlanPreview.from_columns(columns), totals, MAX_ROWS)
+    print_preview(LedgerChanges.from_columns(columns), totals, MAX_ROWS)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert len(lines) <= 16
@@ -89,7 +90,7 @@ def test_ledgers_with_the_largest_changes_come_first(capsys):
 
 def test_a_plan_that_changes_nothing(capsys):
     """A preview without rows prints no table."""
-    print_preview(PlanPreview.without_rows(), RootTotals.without_rows(), MAX_ROWS)
+    print_preview(LedgerChanges.without_rows(), LedgerChanges.without_rows(), MAX_ROWS)
     assert capsys.readouterr().out == ""
 
 
@@ -103,7 +104,8 @@ def test_verdict(capsys):
         "cause": ["new_entry"] * 5,
         "difference": [Decimal(1)] * 5,
     }
-    change = aa.ReportChange(period, ReportChanges.without_rows(), ReportDifferences.from_columns(columns))
+    changes = LedgerChanges.from_columns({name: [] for name in LedgerChanges.dtypes()})
+    change = aa.Effect(period, changes, differences=ReportDifferences.from_columns(columns))
     print_verdict(change, MAX_ROWS)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith(": 0 ledger(s) changed; 5 figure(s) differ from the prediction.")

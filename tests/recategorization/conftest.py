@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.recategorization.apply_journal import hash_event
+from accounting_analytics.recategorization.journal import hash_event
 from accounting_analytics.schemas import PlanItems
 from accounting_analytics.service.auth.access_tokens import issue_token
 from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTransaction

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.recategorization.apply_journal import open_journal
+from accounting_analytics.recategorization.journal import open_journal
 from accounting_analytics.service.web.server import running
 from accounting_analytics.service.web.service_options import ServiceOptions
 

@@ -17,7 +17,7 @@ import accounting_analytics as aa
 from accounting_analytics.cli.plan_run import RunOptions, run_plan
 from accounting_analytics.cli.program import app
 from accounting_analytics.errors import PlanError, RecategorizationIncompleteError
-from accounting_analytics.recategorization.apply_journal import open_journal
+from accounting_analytics.recategorization.journal import open_journal
 from accounting_analytics.service.web.server import running
 from accounting_analytics.service.web.service_options import ServiceOptions
 

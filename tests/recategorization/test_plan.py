@@ -9,7 +9,7 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.errors import FrameError, InputError, PlanError
 from accounting_analytics.money import EXACT
-from accounting_analytics.schemas import CashFlowLedgers, CashFlowLines, PlanPreview
+from accounting_analytics.schemas import CashFlowLedgers, CashFlowLines, LedgerChanges
 
 
 def test_plan_contains_the_proposals(books, plan):
@@ -29,7 +29,7 @@ def test_plan_contains_the_proposals(books, plan):
 def test_preview_predicts_the_report(books, plan):
     """The preview lists the exact change of each ledger; the changes sum to zero."""
     previewed = plan.preview(books.report())
-    preview = PlanPreview.exact(previewed).frame
+    preview = LedgerChanges.exact(previewed.frame).frame
     assert dict(zip(preview["ledger_id"], preview["change"], strict=True)) == {
         books.software: Decimal("-144.00"),
         books.meals: Decimal("-39.75"),
@@ -37,24 +37,24 @@ def test_preview_predicts_the_report(books, plan):
     }
     assert preview["change"].sum() == 0
     assert preview["name"].tolist()[:2] == ["Software", "Meals"]
-    columns = (preview[name] for name in ("net_cash_flow", "change", "net_cash_flow_after"))
+    columns = (preview[name] for name in ("before", "change", "predicted"))
     assert all(before + change == after for before, change, after in zip(*columns, strict=True))
-    assert previewed.attrs["notes"] == ()
+    assert previewed.notes == ()
 
 
 def test_preview_notes_items_without_effect(books, plan):
     """A note names items whose lines are outside the period or have another category by now."""
     narrow = aa.load_cash_flow_report(books.client, "2025-03-11", "2025-03-31")
     preview = plan.preview(narrow)
-    assert preview.empty
-    assert "4 of 4 item(s) change nothing" in preview.attrs["notes"][0]
-    assert "txn_split" in preview.attrs["notes"][0]
+    assert preview.frame.empty
+    assert "4 of 4 item(s) change nothing" in preview.notes[0]
+    assert "txn_split" in preview.notes[0]
     books.client.recategorize_transaction(
         books.bank, "txn_2", updated_category_ledger_id=books.rent, category_ledger_id=books.outflow
     )
     moved = plan.preview(books.report())
-    assert books.software not in set(moved["ledger_id"])
-    assert "1 of 4 item(s) change nothing" in moved.attrs["notes"][0]
+    assert books.software not in set(moved.frame["ledger_id"])
+    assert "1 of 4 item(s) change nothing" in moved.notes[0]
 
 
 def test_preview_refuses_a_tagged_report(books, plan):
@@ -77,7 +77,7 @@ def test_preview_refuses_what_the_report_contradicts(books, build, plan):
     with pytest.raises(PlanError, match=r"transaction txn_0: ledger .* reports cash flow"):
         cash.preview(report)
     frame.loc[0, "updated_category_ledger_name"] = "  SOFTWARE"
-    assert len(aa.Plan(frame).preview(report)) == 3
+    assert len(aa.Plan(frame).preview(report).frame) == 3
 
 
 def test_preview_notes_irreversible_items(books, build):
@@ -85,7 +85,7 @@ def test_preview_notes_irreversible_items(books, build):
     plan = build.plan(
         None, build.item("txn_split", books.bank, books.outflow, books.rent, opposing=[books.outflow, books.rent])
     )
-    assert any("cannot be undone: txn_split" in note for note in plan.preview(books.report()).attrs["notes"])
+    assert any("cannot be undone: txn_split" in note for note in plan.preview(books.report()).notes)
 
 
 def report_of(report, now, amounts, *, as_decimals):
@@ -113,8 +113,8 @@ def report_of(report, now, amounts, *, as_decimals):
 def test_preview_is_exact(books, build):
     """The preview of a report with decimals is exact at 38 digits, and has decimals."""
     large = report_of(books.report(), build.NOON, ["-123456789012345678901234567890123456.78"], as_decimals=True)
-    preview = build.plan(None, build.item("t", "bank", "out", "in", entry="entry")).preview(large)
-    assert [str(value) for value in preview["net_cash_flow_after"]] == [
+    preview = build.plan(None, build.item("t", "bank", "out", "in", entry="entry")).preview(large).frame
+    assert [str(value) for value in preview["predicted"]] == [
         "-123456789012345678901234567890123456.77",
         "0.00",
     ]
@@ -123,13 +123,13 @@ def test_preview_is_exact(books, build):
 def test_preview_has_the_nearest_floats(books, build):
     """The preview of a report with float64 amounts has float64 amounts, summed exactly."""
     report = report_of(books.report(), build.NOON, ["-0.10", "-0.20"], as_decimals=False)
-    preview = build.plan(None, build.item("t", "bank", "out", "in", entry="entry")).preview(report)
+    preview = build.plan(None, build.item("t", "bank", "out", "in", entry="entry")).preview(report).frame
     assert preview.to_dict("list") == {
         "ledger_id": ["in", "out"],
         "name": ["In", "Out"],
-        "net_cash_flow": [0.01, -0.30],
+        "before": [0.01, -0.30],
         "change": [-0.30, 0.30],
-        "net_cash_flow_after": [-0.29, 0.0],
+        "predicted": [-0.29, 0.0],
     }
 
 

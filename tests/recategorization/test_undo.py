@@ -11,7 +11,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import PlanError
-from accounting_analytics.recategorization.apply_journal import open_journal
+from accounting_analytics.recategorization.journal import open_journal
 
 YEAR = ("2025-03-01", "2025-12-31")
 

@@ -6,6 +6,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import PlanError
+from accounting_analytics.recategorization.changes import IDENTITY
 
 HOUR_AGO = "2025-03-10T12:00:00+00:00"
 
@@ -16,7 +17,7 @@ def write_journal(books, tmp_path):
 
     def write(plan, *names, at=HOUR_AGO):
         header = {"event": "plan", "at": HOUR_AGO, "format": 1, "plan_id": plan.plan_id, "instance_id": books.instance}
-        identity = dict(zip(plan.items[0]._fields[:4], plan.items[0], strict=False))
+        identity = dict(zip(IDENTITY, plan.items[0].identity, strict=True))
         events = [header, *({"event": name, "at": at, **identity} for name in names)]
         path = tmp_path / "written"
         path.write_text("".join(f"{json.dumps(event)}\n" for event in events))

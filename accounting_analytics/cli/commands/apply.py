@@ -44,7 +44,7 @@ def apply(
     from accounting_analytics.recategorization.plan_file import PlanFile
 
     file = PlanFile.read(plan)
-    if not file.rows:
+    if not file.table.numbers:
         msg = "the plan has no items"
         raise PlanError(msg)
     with connect_service(profile, use_demo=use_demo) as (client, zone):

@@ -65,7 +65,7 @@ def export(
     from accounting_analytics.exports.manifest import require_currency
     from accounting_analytics.messages import join_ids
     from accounting_analytics.periods import Period
-    from accounting_analytics.recategorization.apply_journal import read_sent_changes
+    from accounting_analytics.recategorization.journal import read_sent_changes
 
     if journal is not None and not replace_months:
         msg = "--journal names months to replace, so it needs --replace-months; nothing was loaded"

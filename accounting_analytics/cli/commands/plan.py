@@ -77,4 +77,4 @@ def plan(
         print_proposals(planned.frame, summary=planned.summary(), time_zone=zone, limit=None)
     else:
         typer.echo(planned.summary())
-        print_totals(aa.summarize_plan(planned), "category", limit)
+        print_totals(planned.totals("category"), limit)

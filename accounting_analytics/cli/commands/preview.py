@@ -19,7 +19,7 @@ from accounting_analytics.cli.options import (
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import MAX_ROWS, print_mapping, print_notes
+from accounting_analytics.cli.output import MAX_ROWS, print_mapping, print_message, print_notes
 from accounting_analytics.cli.plan_tables import print_cost, print_preview, print_totals, totals_tables
 from accounting_analytics.cli.service_connection import connect_service
 
@@ -49,17 +49,20 @@ def preview(
         reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=zone)
         ledgers = discover_with_history(client, *days_to_discover(file, start_date, end_date), zone)
         planned = resolve_plan(client, file, zone, ledgers=ledgers)
-    previewed, summary = planned.preview(reported), aa.summarize_plan(planned)
-    totals = planned.preview_root_totals(reported, ledgers)
+    effect = planned.preview(reported)
+    totals = effect.totals(ledgers)
     print_cost(planned)
-    for table in (previewed, totals):
-        print_notes(table)
+    for note in effect.notes:
+        print_message(note)
+    print_notes(totals)
     rows = None if all_rows else limit
     if as_json:
-        print_mapping({"ledgers": previewed, "root_totals": totals, **totals_tables(summary)}, as_json=True)
+        print_mapping({"ledgers": effect.frame, "root_totals": totals, **totals_tables(planned)}, as_json=True)
     elif by == "ledger":
-        typer.echo(f"{planned.summary()}; it changes {len(previewed):,} ledger(s) of the report of {reported.period}")
-        print_preview(previewed, totals, rows)
+        typer.echo(
+            f"{planned.summary()}; it changes {len(effect.frame):,} ledger(s) of the report of {reported.period}"
+        )
+        print_preview(effect.frame, totals, rows)
     else:
-        typer.echo(summary.summary())
-        print_totals(summary, by, rows)
+        typer.echo(planned.summary())
+        print_totals(planned.totals(by), rows)

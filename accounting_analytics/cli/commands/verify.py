@@ -44,8 +44,7 @@ def verify(
         planned = resolve_plan(client, file, zone)
         outcomes = aa.verify_plan(client, planned, journal=journal)
     if as_json:
-        totals = totals_tables(aa.summarize_plan(planned, outcomes))
-        print_mapping({"outcomes": outcomes, **totals}, as_json=True)
+        print_mapping({"outcomes": outcomes, **totals_tables(planned, outcomes)}, as_json=True)
     else:
         print_outcomes(planned, outcomes, by=by, time_zone=zone, limit=None if all_rows else limit)
     require_done(outcomes)

@@ -1,11 +1,9 @@
-"""Summaries of a plan: counts and exact sums by rule, by new category and by outcome."""
+"""Totals of a plan: counts and exact sums by rule, by new category and by outcome."""
 
-import json
 from decimal import Decimal
 
 import pytest
 
-import accounting_analytics as aa
 from accounting_analytics.errors import InputError
 from accounting_analytics.schemas import PlanTotals
 
@@ -44,65 +42,55 @@ def rows(table, *columns):
 
 def test_counts_and_sums(plan):
     """Each rule and each category has its count and the exact sum of what is recategorized, largest first."""
-    summary = aa.summarize_plan(plan)
-    assert rows(summary.by_rule, "rule", "item_count", "amount") == [
+    assert rows(plan.totals("rule"), "rule", "item_count", "amount") == [
         ("refunds", 2, Decimal("-26.70")),
         ("coffee", 2, Decimal("-8.30")),
     ]
-    assert rows(summary.by_category, "updated_category_ledger_name", "item_count", "amount") == [
+    assert rows(plan.totals(), "updated_category_ledger_name", "item_count", "amount") == [
         ("<Rent>", 1, Decimal("-30.00")),
         ("Meals", 3, Decimal("-5.00")),
     ]
-    assert len(summary.frame) == 3
-    assert summary.summary() == f"Recategorization plan {plan.plan_id}: 4 item(s)"
-    assert "- coffee: 2 item(s), -8.30" in summary.explain()
+    assert plan.summary() == f"Recategorization plan {plan.plan_id}: 4 item(s)"
+    with pytest.raises(InputError, match="by must be one of 'rule', 'category', not 'outcome'"):
+        plan.totals("outcome")
 
 
 def test_outcomes(plan):
     """With outcomes each rule and category is divided by them; what is not done comes first."""
-    summary = aa.summarize_plan(plan, outcomes(plan, "done", "unknown", "done", "done"))
-    assert rows(summary.by_rule, "rule", "outcome", "item_count", "amount") == [
+    found = outcomes(plan, "done", "unknown", "done", "done")
+    assert rows(plan.totals("rule", found), "rule", "outcome", "item_count", "amount") == [
         ("coffee", "unknown", 1, Decimal("-4.20")),
         ("refunds", "done", 2, Decimal("-26.70")),
         ("coffee", "done", 1, Decimal("-4.10")),
     ]
-    assert rows(summary.by_category, "updated_category_ledger_name", "outcome", "amount") == [
+    assert rows(plan.totals("category", found), "updated_category_ledger_name", "outcome", "amount") == [
         ("Meals", "unknown", Decimal("-4.20")),
         ("<Rent>", "done", Decimal("-30.00")),
         ("Meals", "done", Decimal("-0.80")),
     ]
-    assert summary.summary().endswith(": 4 item(s): 3 done, 1 unknown")
-    assert "- coffee: 1 item(s) unknown, -4.20" in summary.explain()
-    assert json.loads(summary.to_json())["by_rule"][0] == {
-        "rule": "coffee",
-        "outcome": "unknown",
-        "item_count": 1,
-        "amount": "-4.20",
-    }
-    assert "&lt;Rent&gt;" in summary._repr_html_()
+    assert plan.summary(found).endswith(": 4 item(s): 3 done, 1 unknown")
 
 
 def test_sums_are_exact_with_decimals(build):
     """Amounts of 38 digits are summed without rounding, and stay decimals."""
     items = (build.item(f"t{n}", "bank", "out", "Meals", amount=Decimal("9" * 35 + ".99")) for n in range(10))
-    summary = aa.summarize_plan(build.plan(None, *items, as_decimals=True))
-    assert summary.by_rule["amount"].tolist() == [Decimal("9" * 36 + ".90")]
+    totals = build.plan(None, *items, as_decimals=True).totals("rule")
+    assert totals["amount"].tolist() == [Decimal("9" * 36 + ".90")]
 
 
 def test_outcomes_of_another_plan(plan):
     """Outcomes of other items, and what is not a table, are refused; a table read from a file is not."""
     found = outcomes(plan, *["done"] * 4)
-    assert len(aa.summarize_plan(plan, found.astype(object)).by_rule) == 2
+    assert len(plan.totals("rule", found.astype(object))) == 2
     for other in (found.head(3), found.iloc[::-1]):
         with pytest.raises(InputError, match="belong to another plan"):
-            aa.summarize_plan(plan, other)
+            plan.totals("rule", other)
     with pytest.raises(InputError, match="outcomes is of type str"):
-        aa.summarize_plan(plan, "done")
+        plan.summary("done")
 
 
 def test_empty_plan(build):
     """A plan without items has empty tables."""
     plan = build.plan(None)
-    summary = aa.summarize_plan(plan, outcomes(plan))
-    assert summary.by_rule.empty
-    assert summary.summary().endswith("0 item(s): nothing to do")
+    assert plan.totals("rule", outcomes(plan)).empty
+    assert plan.summary(outcomes(plan)).endswith("0 item(s): nothing to do")

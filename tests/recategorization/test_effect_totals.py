@@ -1,5 +1,6 @@
 """Totals of the roots of the chart of accounts, before and as predicted."""
 
+import datetime as dt
 from decimal import Decimal
 
 import pandas as pd
@@ -8,8 +9,7 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError
 from accounting_analytics.periods import Period
-from accounting_analytics.recategorization.root_totals import predict_root_totals
-from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, Ledgers, RootTotals
+from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, LedgerChanges, Ledgers
 
 FLOWS = [
     ("expenses", "-1.10", "-6.10"),
@@ -18,12 +18,20 @@ FLOWS = [
     ("out", "-9.20", "-9.20"),
 ]
 PARENTS = {"expenses": None, "food": "expenses", "meals": "food", "travel": "expenses", "out": None}
-CHANGES = {"out": Decimal("9.20"), "meals": Decimal("-7.00"), "travel": Decimal("-2.20")}
+MOVED = {"meals": Decimal("-7.00"), "travel": Decimal("-2.20")}
+"""Amount that a plan moves from out to each ledger."""
 
 
-def report_of(*flows):
-    """Return a report of these ledgers, net cash flows and totals."""
+def report_of(*flows, moved=MOVED):
+    """Return a report of these ledgers, net cash flows and totals, with the lines that a plan moves."""
     ids, own, totals = zip(*flows, strict=True)
+    columns = dict.fromkeys(CashFlowLines.dtypes(), ["x"] * len(moved)) | {
+        "line_id": list(moved),
+        "ledger_id": ["out"] * len(moved),
+        "amount": list(moved.values()),
+        "datetime": [dt.datetime(2025, 3, 10, 12, tzinfo=dt.UTC)] * len(moved),
+        "journal_entry_id": [f"to {ledger_id}" for ledger_id in moved],
+    }
     return aa.CashFlowReport(
         period=Period.of("2025-03-01", "2025-03-31", "UTC"),
         ledgers=CashFlowLedgers.from_columns(
@@ -34,7 +42,7 @@ def report_of(*flows):
                 "total_net_cash_flow": [None if amount is None else Decimal(amount) for amount in totals],
             }
         ),
-        lines=CashFlowLines.without_rows(),
+        lines=CashFlowLines.from_columns(columns),
         starting_balances=CashBalances.without_rows(),
         ending_balances=CashBalances.without_rows(),
         starting_cash_balance=Decimal(0),
@@ -57,32 +65,49 @@ def ledgers_of(parents, **known):
 
 def rows(totals):
     """Return id, total before, change and predicted total of each root."""
-    exact = RootTotals.exact(totals).frame
+    exact = LedgerChanges.exact(totals).frame
     return [tuple(map(str, row)) for row in exact.drop(columns="name").itertuples(index=False, name=None)]
 
 
+@pytest.fixture
+def predict(build):
+    """Return a function that predicts the totals of a plan that moves amounts from out."""
+
+    def totals(report, ledgers, *, moved=MOVED):
+        items = (build.item(f"t {one}", "bank", "out", one, entry=f"to {one}") for one in moved)
+        names = dict(zip(report.ledgers["ledger_id"], report.ledgers["name"], strict=True))
+        cells = (
+            item | {"updated_category_ledger_name": names.get(item["updated_category_ledger_id"], "new")}
+            for item in items
+        )
+        return build.plan(None, *cells).preview(report).totals(ledgers)
+
+    return totals
+
+
 @pytest.mark.parametrize("stated", ["-6.10", None])
-def test_totals_of_roots(stated):
+def test_totals_of_roots(predict, stated):
     """Changes at any depth are in the total of the root, which is summed where the report does not state it."""
     flows = [("expenses", "-1.10", stated), *FLOWS[1:]]
-    totals = predict_root_totals(CHANGES, report_of(*flows), ledgers_of(PARENTS))
+    totals = predict(report_of(*flows), ledgers_of(PARENTS))
     assert rows(totals) == [("expenses", "-6.10", "-9.20", "-15.30"), ("out", "-9.20", "9.20", "0.00")]
     assert totals["name"].tolist() == ["the expenses", "the out"]
     assert totals.attrs["notes"] == ()
 
 
-def test_a_root_that_the_report_does_not_list():
+def test_a_root_that_the_report_does_not_list(predict):
     """A root without lines in the period starts at the sum of its ledgers, or at zero."""
-    totals = predict_root_totals(CHANGES, report_of(*FLOWS[2:]), ledgers_of(PARENTS))
+    totals = predict(report_of(*FLOWS[2:]), ledgers_of(PARENTS))
     assert rows(totals)[0] == ("expenses", "-3.00", "-9.20", "-12.20")
-    totals = predict_root_totals(CHANGES, report_of(FLOWS[3]), ledgers_of(PARENTS))
+    totals = predict(report_of(FLOWS[3]), ledgers_of(PARENTS))
     assert rows(totals)[0] == ("expenses", "0.00", "-9.20", "-9.20")
 
 
-def test_unknown_parents_are_noted():
+def test_unknown_parents_are_noted(predict):
     """A ledger whose parent is not known, or that is not in the chart, is a total of its own, and is named."""
+    moved = MOVED | {"gone": Decimal("0.00")}
     ledgers = ledgers_of(PARENTS | {"food": None}, food=False)
-    totals = predict_root_totals(CHANGES | {"gone": Decimal("0.00")}, report_of(*FLOWS), ledgers)
+    totals = predict(report_of(*FLOWS, moved=moved), ledgers, moved=moved)
     assert [row[0] for row in rows(totals)] == ["food", "expenses", "gone", "out"]
     assert "parents of 2 ledger(s) that change are not known" in totals.attrs["notes"][0]
     assert totals.attrs["notes"][0].endswith(": gone, the meals.")
@@ -91,8 +116,8 @@ def test_unknown_parents_are_noted():
 def test_plan_and_arguments(build):
     """A plan predicts the totals of its own changes; a chart of accounts of another type is refused."""
     plan = build.plan(None, build.item("t", "bank", "out", "meals"))
-    assert plan.preview_root_totals(report_of(*FLOWS), ledgers_of(PARENTS)).empty
+    assert plan.preview(report_of(*FLOWS)).totals(ledgers_of(PARENTS)).empty
     with pytest.raises(InputError, match="ledgers is of type dict"):
-        plan.preview_root_totals(report_of(*FLOWS), PARENTS)
-    with pytest.raises(InputError, match="report is of type DataFrame"):
-        plan.preview_root_totals(pd.DataFrame(), ledgers_of(PARENTS))
+        plan.preview(report_of(*FLOWS)).totals(PARENTS)
+    with pytest.raises(InputError, match="before is of type DataFrame"):
+        plan.preview(pd.DataFrame())

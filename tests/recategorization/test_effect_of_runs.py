@@ -6,8 +6,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import BooksDoNotTieError, InputError
-from accounting_analytics.recategorization import verify_report_change
-from accounting_analytics.schemas import PlanPreview, ReportChanges
+from accounting_analytics.schemas import LedgerChanges
 
 
 @pytest.fixture
@@ -20,8 +19,11 @@ def applied(books, plan, tmp_path):
 def test_report_changed_as_previewed(books, plan, applied):
     """Totals and balances are unchanged; each ledger changed by the predicted amount."""
     before, outcomes = applied
-    preview = PlanPreview.exact(plan.preview(before)).frame
-    changes = ReportChanges.exact(verify_report_change(plan, before, books.report(), outcomes=outcomes)).frame
+    effect = plan.preview(before)
+    preview = LedgerChanges.exact(effect.frame).frame
+    checked = effect.check(books.report(), outcomes)
+    checked.raise_for_unexpected()
+    changes = LedgerChanges.exact(checked.frame).frame
     assert (changes["after"] == changes["predicted"]).all()
     columns = (changes[name] for name in ("ledger_id", "before", "after"))
     moved = {ledger_id: now - was for ledger_id, was, now in zip(*columns, strict=True)}
@@ -34,7 +36,7 @@ def test_change_by_another_user_is_detected(books, plan, applied):
     before, outcomes = applied
     books.client.recategorize_transaction(books.bank, "txn_3", updated_category_ledger_id=books.rent)
     with pytest.raises(BooksDoNotTieError, match="did not change as planned"):
-        verify_report_change(plan, before, books.report(), outcomes=outcomes)
+        plan.preview(before).check(books.report(), outcomes).raise_for_unexpected()
 
 
 def test_only_completed_items_are_expected(books, build, plan, tmp_path):
@@ -45,16 +47,18 @@ def test_only_completed_items_are_expected(books, build, plan, tmp_path):
         outcomes = aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
     assert (outcomes["outcome"] == "refused").sum() == 1
     after = books.report()
-    assert len(verify_report_change(plan, before, after, outcomes=outcomes)) > 0
+    plan.preview(before).check(after, outcomes).raise_for_unexpected()
     with pytest.raises(BooksDoNotTieError):
-        verify_report_change(plan, before, after)
+        plan.preview(before).check(after).raise_for_unexpected()
 
 
 def test_dry_run_changes_nothing(books, plan, tmp_path):
     """After a dry run the report is unchanged, as expected."""
     before = books.report()
     outcomes = aa.apply_plan(books.client, plan, journal=tmp_path / "journal")
-    assert verify_report_change(plan, before, books.report(), outcomes=outcomes).empty
+    checked = plan.preview(before).check(books.report(), outcomes)
+    checked.raise_for_unexpected()
+    assert checked.frame["before"].equals(checked.frame["after"])
 
 
 def test_changed_balance_is_detected(books, build, plan, applied):
@@ -62,7 +66,7 @@ def test_changed_balance_is_detected(books, build, plan, applied):
     before, outcomes = applied
     books.post(build.purchase(9, "NEW", "1.00", books.bank, books.outflow))
     with pytest.raises(BooksDoNotTieError, match="ending cash balance"):
-        verify_report_change(plan, before, books.report(), outcomes=outcomes)
+        plan.preview(before).check(books.report(), outcomes).raise_for_unexpected()
 
 
 def test_transfer_between_accounts_is_detected(books, build, plan, applied):
@@ -73,7 +77,7 @@ def test_transfer_between_accounts_is_detected(books, build, plan, applied):
     after = books.report()
     assert after.ending_cash_balance == before.ending_cash_balance
     with pytest.raises(BooksDoNotTieError, match=r"ending balance of (Bank|Savings)"):
-        verify_report_change(plan, before, after, outcomes=outcomes)
+        plan.preview(before).check(after, outcomes).raise_for_unexpected()
 
 
 def test_reports_and_outcomes_must_belong_together(books, plan, applied):
@@ -81,6 +85,6 @@ def test_reports_and_outcomes_must_belong_together(books, plan, applied):
     before, outcomes = applied
     other = aa.load_cash_flow_report(books.client, "2025-03-01", "2025-03-30")
     with pytest.raises(InputError, match="one period"):
-        verify_report_change(plan, before, other)
+        plan.preview(before).check(other).raise_for_unexpected()
     with pytest.raises(InputError, match="belong to another plan"):
-        verify_report_change(plan, before, books.report(), outcomes=outcomes.head(1))
+        plan.preview(before).check(books.report(), outcomes.head(1)).raise_for_unexpected()

@@ -26,13 +26,12 @@ from accounting_analytics.atomic_files import sync_folder
 from accounting_analytics.errors import PlanError
 from accounting_analytics.messages import join_ids
 from accounting_analytics.periods import as_utc
-from accounting_analytics.recategorization.outcomes import IDENTITY, IN_BOOKS
+from accounting_analytics.recategorization.changes import IDENTITY, IN_BOOKS, Change, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from accounting_analytics.recategorization.plan import PlanItem
 
 _FORMAT = 2
 _FORMATS = frozenset({1, _FORMAT})
@@ -40,8 +39,8 @@ _FORMATS = frozenset({1, _FORMAT})
 _PRIVATE_MODE = 0o600
 _HASH_LENGTH = 16
 _HEADER_STARTS = b'{"event": "plan"'
-_DONE = IN_BOOKS | {"answer"}
-_REFUSED = frozenset({"refused", "not_done"})
+_DONE = {*IN_BOOKS, "answer"}
+_REFUSED = frozenset({Outcome.REFUSED, Outcome.NOT_DONE})
 _NEEDED_FOR_UNDO = ("journal_entry_id", "datetime", "before")
 _NOT_CERTAIN = (
     "so it is not certain which changes are done; restore the file from a copy, or choose a new file: changes that the "
@@ -49,23 +48,6 @@ _NOT_CERTAIN = (
 )
 _SETTLING_TIME = dt.timedelta(seconds=60)
 """How long after an attempt a change may still be carried out, whatever the response was."""
-
-
-class SentChange(NamedTuple):
-    """A change that runs with a journal sent and that the service did not refuse.
-
-    `before` are the categories of the transaction when the change was last sent. `category_name` is the name of the
-    category that was replaced; None where the journal, of an earlier version, does not state it.
-    """
-
-    transaction_id: str
-    ledger_id: str
-    category_ledger_id: str
-    updated_category_ledger_id: str
-    journal_entry_id: str
-    datetime: dt.datetime
-    before: frozenset[str]
-    category_name: str | None
 
 
 class JournalContent(NamedTuple):
@@ -98,8 +80,8 @@ class Attempts:
         for event in events:
             self.add(event)
 
-    def __contains__(self, item: PlanItem | SentChange) -> bool:
-        return bool(self._times.get(_item_identity(item)))
+    def __contains__(self, item: Change) -> bool:
+        return bool(self._times.get(item.identity))
 
     def add(self, event: Mapping[str, Any]) -> None:
         """Add an event: an attempt, or the response to the last attempt of an item."""
@@ -112,27 +94,27 @@ class Attempts:
             times.append(_event_time(event))
         elif times and event["event"] in _REFUSED:
             times.pop()
-        elif times and event["event"] in {"answer", "unknown"}:
+        elif times and event["event"] in {"answer", Outcome.UNKNOWN}:
             times[-1] = _event_time(event)
 
-    def has_done(self, item: PlanItem | SentChange) -> bool:
+    def has_done(self, item: Change) -> bool:
         """Whether the last event or outcome of an item is that it is done."""
-        return self._states.get(_item_identity(item)) in _DONE
+        return self._states.get(item.identity) in _DONE
 
-    def may_change(self, item: PlanItem | SentChange, read_at: dt.datetime) -> bool:
+    def may_change(self, item: Change, read_at: dt.datetime) -> bool:
         """Whether an attempt may still be carried out after the books were read at `read_at`."""
-        return any(read_at - time < _SETTLING_TIME for time in self._times.get(_item_identity(item), ()))
+        return any(read_at - time < _SETTLING_TIME for time in self._times.get(item.identity, ()))
 
 
 class SentChanges(NamedTuple):
     """Changes that the runs of a journal sent, their attempts, and a sentence about what the journal may lack."""
 
-    changes: list[SentChange]
+    changes: list[Change]
     attempts: Attempts
     note: str | None
 
 
-class ApplyJournal:
+class Journal:
     """A journal that is open for one run.
 
     Parameters
@@ -161,7 +143,7 @@ class ApplyJournal:
         self.attempts = Attempts(earlier.events)
         self.path = path
 
-    def append(self, event: str, item: PlanItem | None = None, **fields: Any) -> None:  # noqa: ANN401 (any JSON value)
+    def append(self, event: str, item: Change | None = None, **fields: Any) -> None:  # noqa: ANN401 (any JSON value)
         """Append an event; it survives a crash of this program, and after :meth:`sync` a crash of the machine.
 
         Raises
@@ -169,7 +151,7 @@ class ApplyJournal:
         PlanError
             The journal cannot be written; no further change may be sent.
         """
-        identity = {} if item is None else dict(zip(IDENTITY, _item_identity(item), strict=True))
+        identity = {} if item is None else dict(zip(IDENTITY, item.identity, strict=True))
         content = {"event": event, "at": dt.datetime.now(dt.UTC).isoformat(), **identity, **fields}
         self._hash = hash_event(content, self._hash)
         line = json.dumps(content | {"hash": self._hash}).encode()
@@ -197,7 +179,7 @@ class ApplyJournal:
 
 
 @contextmanager
-def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: str) -> Iterator[ApplyJournal]:
+def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: str) -> Iterator[Journal]:
     """Create or resume the journal of a plan for one run.
 
     Raises
@@ -210,7 +192,7 @@ def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: 
         earlier = _parse(_read_content(file), file)
         _require_header(earlier.events, file, plan_id=plan_id, instance_id=instance_id)
         with _open_for_append(file) as opened:
-            journal = ApplyJournal(opened, file, earlier)
+            journal = Journal(opened, file, earlier)
             if earlier.events:
                 journal.append("resumed")
             else:
@@ -220,31 +202,20 @@ def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: 
             yield journal
 
 
-def read_attempts(path: str | Path, plan_id: str, *, instance_id: str) -> Attempts:
+def read_attempts(path: str | Path, plan_id: str, *, instance_id: str, must_exist: bool) -> Attempts:
     """Read the attempts of all runs with a journal, also while a run uses it.
 
     Raises
     ------
     PlanError
-        The file does not exist, is not a journal, or belongs to another plan or instance.
+        The file must exist and does not, is not a journal, or belongs to another plan or instance.
     """
     file = to_path(path, "journal")
-    if not _read_content(file):
+    content = _read_content(file)
+    if must_exist and not content:
         msg = f"the journal {file} does not exist or is empty; pass the journal that the plan was applied with, or none"
         raise PlanError(msg)
-    return read_earlier_attempts(file, plan_id, instance_id=instance_id)
-
-
-def read_earlier_attempts(path: str | Path, plan_id: str, *, instance_id: str) -> Attempts:
-    """Read the attempts of all runs with a journal; there are none if it does not exist yet.
-
-    Raises
-    ------
-    PlanError
-        The file is not a journal, or belongs to another plan or instance.
-    """
-    file = to_path(path, "journal")
-    events = _parse(_read_content(file), file).events
+    events = _parse(content, file).events
     _require_header(events, file, plan_id=plan_id, instance_id=instance_id)
     return Attempts(events)
 
@@ -408,28 +379,26 @@ def _require_header(events: Sequence[Mapping[str, Any]], file: Path, *, instance
         raise PlanError(msg)
 
 
-def _sent_change(intent: Mapping[str, Any], file: Path) -> SentChange:
+def _sent_change(intent: Mapping[str, Any], file: Path) -> Change:
     """Change of an intent; refused where the journal lacks what undoing it needs."""
-    identity = {name: str(intent[name]) for name in IDENTITY}
     try:
-        return SentChange(
-            **identity,
-            journal_entry_id=str(intent["journal_entry_id"]),
-            datetime=as_utc(dt.datetime.fromisoformat(intent["datetime"])),
-            before=frozenset(map(str, intent["before"])),
-            category_name=intent.get("category_name"),
+        return Change(
+            str(intent["transaction_id"]),
+            str(intent["ledger_id"]),
+            str(intent["category_ledger_id"]),
+            str(intent["updated_category_ledger_id"]),
+            str(intent["journal_entry_id"]),
+            as_utc(dt.datetime.fromisoformat(intent["datetime"])),
+            frozenset(map(str, intent["before"])),
+            category_ledger_name=str(intent.get("category_name") or ""),
         )
     except (KeyError, TypeError, ValueError, OverflowError):
         lacking = join_ids(name for name in _NEEDED_FOR_UNDO if name not in intent) or "valid values"
         msg = (
-            f"the journal {file} lacks {lacking} for transaction {identity['transaction_id']}, which undoing needs; "
+            f"the journal {file} lacks {lacking} for transaction {intent['transaction_id']}, which undoing needs; "
             "it may be of an earlier version. Nothing was sent: plan the previous categories with rules or by hand"
         )
         raise PlanError(msg) from None
-
-
-def _item_identity(item: PlanItem | SentChange) -> tuple[str, ...]:
-    return tuple(getattr(item, name) for name in IDENTITY)
 
 
 def _event_identity(event: Mapping[str, Any]) -> tuple[str, ...] | None:

@@ -1,4 +1,4 @@
-"""The report before, predicted and after a run: equal to the cent, or every difference with its cause."""
+"""The effect of a plan: before, predicted and after a run, equal to the cent, or every difference with its cause."""
 
 import json
 from collections import defaultdict
@@ -9,8 +9,7 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.errors import BooksDoNotTieError, InputError
 from accounting_analytics.periods import Period
-from accounting_analytics.recategorization.report_change_check import require_planned_change
-from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, ReportChanges, ReportDifferences
+from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, LedgerChanges, ReportDifferences
 
 KEYS = ["transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id"]
 PERIOD = Period.of("2025-03-01", "2025-03-31", "UTC")
@@ -83,12 +82,16 @@ def causes(change):
 
 def test_as_predicted(plan, report):
     """When every item is done, every figure is as predicted; ledgers that did not change are left out."""
-    change = aa.compare_report_change(plan, report(*BEFORE), report(*AFTER))
+    predicted = plan.preview(report(*BEFORE))
+    assert predicted.as_predicted is None
+    assert predicted.summary() == f"Cash flow report, {PERIOD}: 2 ledger(s) change."
+    assert "- meals: 0.00 before, -0.70 predicted\n" in predicted.explain()
+    change = predicted.check(report(*AFTER))
     assert change.as_predicted
-    exact = ReportChanges.exact(change.frame).frame
+    exact = LedgerChanges.exact(change.frame).frame
     assert list(exact.itertuples(index=False, name=None)) == [
-        ("meals", "meals", Decimal("0.00"), Decimal("-0.70"), Decimal("-0.70")),
-        ("out", "out", Decimal("-0.70"), Decimal("0.00"), Decimal("0.00")),
+        ("meals", "meals", Decimal("0.00"), Decimal("-0.70"), Decimal("-0.70"), Decimal("-0.70")),
+        ("out", "out", Decimal("-0.70"), Decimal("0.70"), Decimal("0.00"), Decimal("0.00")),
     ]
     assert change.summary() == (
         f"Cash flow report, {PERIOD}: 2 ledger(s) changed; every figure is as predicted, to the last digit."
@@ -104,7 +107,7 @@ def test_items_that_are_not_done(plan, report, outcome, cause):
     """An item that is not done explains what its old and its new category lack; it is no failure of the check."""
     found = outcomes(plan, "done", outcome, "done")
     after = report(AFTER[0], BEFORE[1], *AFTER[2:])
-    change = aa.compare_report_change(plan, report(*BEFORE), after, outcomes=found)
+    change = plan.preview(report(*BEFORE)).check(after, outcomes=found)
     assert causes(change) == {
         ("out", "e2", "t2", Decimal("-0.20"), cause),
         ("meals", "e2", "t2", Decimal("0.20"), cause),
@@ -112,12 +115,13 @@ def test_items_that_are_not_done(plan, report, outcome, cause):
     reason = next(one for one in change.reasons() if "of out" in one)
     assert reason.startswith("net cash flow of out: 0.20 less than predicted: 1 item(s) ")
     assert reason.endswith("(t2)")
-    assert aa.verify_report_change(plan, report(*BEFORE), after, outcomes=found)["after"].tolist() == [-0.5, -0.2]
+    assert change.frame["after"].tolist() == [-0.5, -0.2]
+    change.raise_for_unexpected()
 
 
 def test_not_done_without_outcomes(plan, report):
     """Without outcomes, an unchanged entry of the plan is not done."""
-    change = aa.compare_report_change(plan, report(*BEFORE), report(*BEFORE))
+    change = plan.preview(report(*BEFORE)).check(report(*BEFORE))
     assert {cause for *_, cause in causes(change)} == {"not_done"}
     assert change.summary().endswith(": 0 ledger(s) changed; 2 figure(s) differ from the prediction.")
     assert "3 item(s) are not done (t1, t2, t3)" in change.reasons()[0]
@@ -127,7 +131,7 @@ def test_changes_by_another_user(plan, report):
     """Entries that another user recategorized, added or deleted are named; also those that the run had done."""
     after = report(("e1", "rent", "-0.10"), *AFTER[1:3], ("e5", "out", "-1.00"), bank="-1.00")
     found = outcomes(plan, "done", "done", "done")
-    change = aa.compare_report_change(plan, report(*BEFORE, bank="8.00"), after, outcomes=found)
+    change = plan.preview(report(*BEFORE, bank="8.00")).check(after, outcomes=found)
     assert causes(change) == {
         (None, None, None, Decimal("-9.00"), "balance_changed"),
         ("<Bank>", None, None, Decimal("-9.00"), "balance_changed"),
@@ -139,7 +143,7 @@ def test_changes_by_another_user(plan, report):
     assert change.reasons()[0].startswith("ending cash balance: 9.00 less than predicted: recategorizing cannot")
     assert "net cash flow of out: 1.00 less than predicted: 1 new journal entry(ies) (e5)" in change.reasons()
     with pytest.raises(BooksDoNotTieError, match=r"ending cash balance: 9\.00 less .* \(and 3 more\)"):
-        aa.verify_report_change(plan, report(*BEFORE, bank="8.00"), after, outcomes=found)
+        plan.preview(report(*BEFORE, bank="8.00")).check(after, outcomes=found).raise_for_unexpected()
     assert "<Bank>" not in change._repr_html_()
     assert json.loads(change.to_json())["differences"][0]["difference"] == "-9.00"
 
@@ -147,7 +151,7 @@ def test_changes_by_another_user(plan, report):
 def test_done_and_changed_back(plan, report):
     """An item that the run states to be done and the report does not show was changed by another user."""
     found = outcomes(plan, "done", "done", "done")
-    change = aa.compare_report_change(plan, report(*BEFORE), report(BEFORE[0], *AFTER[1:]), outcomes=found)
+    change = plan.preview(report(*BEFORE)).check(report(BEFORE[0], *AFTER[1:]), outcomes=found)
     assert {cause for *_, cause in causes(change)} == {"changed_elsewhere"}
 
 
@@ -155,15 +159,15 @@ def test_changes_outside_the_plan_are_told_from_those_of_its_transactions(plan, 
     """The error states how many items are in the books, and whether transactions of the plan are part of the rest."""
     found = outcomes(plan, "done", "done", "refused")
     others = report(*AFTER[:2], BEFORE[2], ("e4", "travel", "-9.00"))
-    change = aa.compare_report_change(plan, report(*BEFORE), others, outcomes=found)
+    change = plan.preview(report(*BEFORE)).check(others, outcomes=found)
     assert set(change.unexpected["journal_entry_id"]) == {"e4"}
     message = r"^2 of 3 item\(s\) are in the books, but .* of rent: 9\.00 more .*\(e4\).*No transaction of the plan"
     with pytest.raises(BooksDoNotTieError, match=message):
-        require_planned_change(change, found)
+        change.raise_for_unexpected()
     changed_again = report(("e1", "travel", "-0.10"), AFTER[1], *BEFORE[2:])
-    change = aa.compare_report_change(plan, report(*BEFORE), changed_again, outcomes=found)
+    change = plan.preview(report(*BEFORE)).check(changed_again, outcomes=found)
     with pytest.raises(BooksDoNotTieError, match=r"1 transaction\(s\) of the plan are part of this \(t1\): verify"):
-        require_planned_change(change, found)
+        change.raise_for_unexpected()
 
 
 @pytest.mark.parametrize("outcome", ["not_done", "unknown", "changed_elsewhere"])
@@ -171,8 +175,8 @@ def test_what_is_not_done_is_expected(plan, report, outcome):
     """An item that is not in the books, or that was carried out after it was read, is no unexpected change."""
     found = outcomes(plan, "done", "done", outcome)
     for third in (BEFORE[2], AFTER[2]):
-        change = aa.compare_report_change(plan, report(*BEFORE), report(*AFTER[:2], third, AFTER[3]), outcomes=found)
-        require_planned_change(change, found)
+        change = plan.preview(report(*BEFORE)).check(report(*AFTER[:2], third, AFTER[3]), outcomes=found)
+        change.raise_for_unexpected()
 
 
 def test_one_part_of_a_split(build, report):
@@ -184,7 +188,7 @@ def test_one_part_of_a_split(build, report):
     )
     before = report(("e1", "out", "-3.00"), ("e1", "in", "5.00"))
     after = report(("e1", "meals", "-3.00"), ("e1", "in", "5.00"))
-    change = aa.compare_report_change(plan, before, after, outcomes=outcomes(plan, "done", "refused"))
+    change = plan.preview(before).check(after, outcomes=outcomes(plan, "done", "refused"))
     assert causes(change) == {
         ("in", "e1", "t1", Decimal("5.00"), "refused"),
         ("sales", "e1", "t1", Decimal("-5.00"), "refused"),
@@ -194,7 +198,7 @@ def test_one_part_of_a_split(build, report):
 def test_a_figure_that_the_lines_do_not_show(plan, report):
     """A net cash flow that differs from the sum of its lines is a difference without an entry."""
     after = report(*AFTER, rent="-8.99")
-    change = aa.compare_report_change(plan, report(*BEFORE), after)
+    change = plan.preview(report(*BEFORE)).check(after)
     assert causes(change) == {("rent", None, None, Decimal("0.01"), "not_shown")}
 
 
@@ -203,12 +207,14 @@ def test_a_category_with_another_name_is_compared(plan, report):
     frame = plan.frame.assign(updated_category_ledger_name="Zeppelin")
     found = outcomes(plan, *["refused"] * 3)
     before = report(*BEFORE, ("e6", "meals", "-1.00"))
-    change = aa.compare_report_change(aa.Plan(frame), before, before, outcomes=found)
+    change = aa.Effect.predict(aa.Plan(frame).items, before).check(before, found)
     assert {cause for *_, cause in causes(change)} == {"refused"}
 
 
 def test_invalid_arguments(plan, report):
-    """Outcomes of another plan are refused."""
+    """Outcomes of another plan are refused, and so is checking an effect that no plan predicted."""
+    with pytest.raises(InputError, match=r"was not made by Plan\.preview"):
+        aa.Effect(PERIOD, LedgerChanges.without_rows()).check(report(*AFTER))
     found = outcomes(plan, "done", "done", "done").head(2)
     with pytest.raises(InputError, match="belong to another plan"):
-        aa.compare_report_change(plan, report(*BEFORE), report(*AFTER), outcomes=found)
+        plan.preview(report(*BEFORE)).check(report(*AFTER), outcomes=found)
