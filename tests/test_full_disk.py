@@ -58,7 +58,7 @@ def check_error(finished, code, *texts):
 def test_import(run, tmp_path):
     """Books that do not fit are not imported at all; with enough space they are, and the check finds nothing."""
     (tmp_path / "lines.csv").write_text("entry_id,datetime,entry_description,ledger,debit_credit,amount\n" + ROWS)
-    command = ("import", "lines.csv", "--database", "books.db")
+    command = ("import", "lines.csv", "--database", "books.db", "--no-cash")
     check_error(run(*command, most=300_000), 4, "the disk of the database is full; nothing was changed")
     checked = run("serve", "--check", "--database", "books.db")
     assert "0 entries" in checked.stderr, checked.stderr
@@ -106,3 +106,16 @@ def test_output(run, command):
     """Output that cannot be written is one error message, for a table, JSON and the help."""
     with Path("/dev/full").open("w") as full:
         check_error(run(*command, stdout=full), 1, "the output cannot be written", "No space left on device")
+
+
+def test_a_start_on_a_full_disk(run, tmp_path):
+    """A service or an import that cannot create its file says that the disk is full, and leaves no file."""
+    (tmp_path / "lines.csv").write_text("entry_id,datetime,entry_description,ledger,debit_credit,amount\n" + ROWS)
+    full = ("books.db cannot be opened, because its disk is full", "nothing was changed, make space")
+    for command in (("serve",), ("import", "lines.csv", "--cash", "assets:*"), ("instances", "create")):
+        for most in (1, 5000):
+            check_error(run(*command, "--database", "books.db", most=most), 2, *full)
+            assert [path.name for path in tmp_path.iterdir()] == ["lines.csv"]
+    assert run("instances", "create", "--database", "books.db").returncode == 0
+    check_error(run("serve", "--database", "books.db", most=1), 2, *full)
+    assert "every invariant holds" in run("serve", "--check", "--database", "books.db").stderr

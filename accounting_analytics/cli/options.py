@@ -279,6 +279,7 @@ CashAccounts = Annotated[
         "--cash", metavar="PATTERN", help="Accounts that report cash flow, such as 'assets:bank*'; repeatable."
     ),
 ]
+NoCash = Annotated[bool, typer.Option("--no-cash", help="Import although no account would report cash flow.")]
 Commodity = Annotated[str | None, typer.Option("--commodity", help="Import entries in this commodity only.")]
 
 Instance = Annotated[

@@ -11,10 +11,10 @@ from accounting_analytics.cli.options import (
     Commodity,
     Database,
     ImportInstance,
+    NoCash,
     TimeZone,
 )
 from accounting_analytics.cli.output import command_line, print_mapping, print_message
-from accounting_analytics.cli.service_connection import configured_zone
 
 
 def import_books(
@@ -25,16 +25,24 @@ def import_books(
     commodity: Commodity = None,
     time_zone: TimeZone = None,
     *,
+    no_cash: NoCash = False,
     as_json: AsJson = False,
 ) -> None:
     """Import books from a file: either all of it or nothing."""
+    from accounting_analytics.client.settings import load_settings
     from accounting_analytics.service.bookkeeping.instances import instance_to_fill
     from accounting_analytics.service.imports import import_books as imports
     from accounting_analytics.service.storage.store import Store
 
     with Store.open(database) as store, instance_to_fill(store, instance) as target:
         summary = imports.import_books(
-            store, target, file, time_zone=configured_zone(time_zone), cash=cash or (), commodity=commodity
+            store,
+            target,
+            file,
+            time_zone=load_settings(time_zone=time_zone)["time_zone"],
+            cash=cash or (),
+            commodity=commodity,
+            require_cash=not no_cash,
         )
         name = store.name
     for note in summary.notes:

@@ -85,6 +85,10 @@ _CASH_ACCOUNT: Mapping[LedgerType, FinancialAccountType] = {
     LedgerType.LIABILITY: FinancialAccountType.CREDIT_CARD,
 }
 
+_CASH_WORDS = re.compile(
+    r"bank|cash|check|cheq|saving|giro|current account|wallet|paypal|stripe|credit.?card|\bcard|visa|amex"
+)
+
 
 @dataclass(frozen=True)
 class AccountMapping:
@@ -257,6 +261,16 @@ class _NewLedgers:
         self.child_counts[parent or prefix] = number
         code = f"{prefix}{_ordered_number(number)}"
         return code if len(code) <= MAX_SORT_CODE_LENGTH else prefix
+
+
+def likely_cash(accounts: Iterable[str]) -> list[str]:
+    """Assets and liabilities whose path has a word of bank accounts or cards."""
+    roots = {name for name, ledger_type in TYPE_OF_ROOT.items() if ledger_type in _CASH_ACCOUNT}
+    return [
+        account
+        for account in accounts
+        if account.partition(SEPARATOR)[0].lower() in roots and _CASH_WORDS.search(account.lower())
+    ]
 
 
 def guess_sub_type(path: str) -> SubType:

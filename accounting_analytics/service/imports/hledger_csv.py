@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -89,7 +90,7 @@ def read_hledger_csv(path: Path, options: ImportOptions = ImportOptions()) -> Pa
             f"among them {left_out} complete entries"
         )
     lines = (_line(posting, ids[posting.txnidx]) for posting in selected)
-    return build_books(lines, options, errors, notes)
+    return replace(build_books(lines, options, errors, notes), local_count=instants.local_count)
 
 
 def _skip_virtual(table: TableRows, notes: list[str]) -> Iterator[tuple[str, Sequence[Any]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,11 +11,13 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from sqlalchemy import select
 
-from accounting_analytics.errors import PostingRefusedError
+from accounting_analytics.errors import ImportRefusedError, PostingRefusedError
+from accounting_analytics.messages import join_ids
 from accounting_analytics.periods import local_date, zone
 from accounting_analytics.service.bookkeeping.new_ledgers import add_ledgers
 from accounting_analytics.service.bookkeeping.post_entries import PostedJournal
 from accounting_analytics.service.imports import hledger_csv, line_table
+from accounting_analytics.service.imports.account_paths import likely_cash
 from accounting_analytics.service.imports.hledger_csv import read_hledger_csv
 from accounting_analytics.service.imports.import_errors import ImportErrors
 from accounting_analytics.service.imports.line_table import read_line_table
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
     from accounting_analytics.service.imports.parsed_books import ParsedBooks
     from accounting_analytics.service.storage.store import Store
     from accounting_analytics.service.wire.stored_values import Instance
+
+_MAX_NAMED = 4
 
 
 @dataclass(frozen=True)
@@ -78,9 +83,10 @@ def import_books(
     instance_id: str,
     path: str | Path,
     *,
-    time_zone: str = "UTC",
+    time_zone: str | None = None,
     cash: Sequence[str] = (),
     commodity: str | None = None,
+    require_cash: bool = False,
 ) -> ImportSummary:
     """Import a file of books into an instance in one database transaction.
 
@@ -97,14 +103,17 @@ def import_books(
         Instance to import into.
     path : str or Path
         The file.
-    time_zone : str
-        Zone of bare dates (that local day at noon) and of times without an offset.
+    time_zone : str, optional
+        Zone of bare dates (that local day at noon) and of times without an offset; UTC if omitted, which is noted where
+        it was needed.
     cash : sequence of str
         Accounts that report cash flow, as glob patterns that match the whole path in any case, such as
         ``assets:bank*``; ``*`` matches any characters, also ``:``. Assets become bank accounts, liabilities credit
         cards; their lines are transactions. A pattern that matches no account is refused.
     commodity : str, optional
         Import only the lines in this commodity (hledger only); every entry must balance in it.
+    require_cash : bool
+        Whether to refuse a file after which no ledger of the instance would report cash flow.
 
     Returns
     -------
@@ -121,7 +130,7 @@ def import_books(
         instance = read_instance(connection, instance_id)
         existing = read_ledgers(connection, instance)
 
-    options = ImportOptions(time_zone, cash, commodity, instance.scale, existing, instance_suffix(instance.id))
+    options = ImportOptions(time_zone or "UTC", cash, commodity, instance.scale, existing, instance_suffix(instance.id))
     books = read_books(file, options)
     errors = ImportErrors(file)
     source = {"file": file.name, "sha256": _digest(file, errors)}
@@ -129,9 +138,18 @@ def import_books(
         current = read_ledgers(connection, instance)
         if current != existing:  # ledgers were created meanwhile, which the file may refer to
             books = read_books(file, options._replace(existing=current))
+        reports = [ledger.report_cash_flow for ledger in books.ledgers] + [
+            ledger.report_cash_flow for ledger in current
+        ]
+        if require_cash and not any(reports):
+            raise _without_cash(books, errors)
         _check_not_imported(connection, instance, books, errors)
         _post(connection, instance, books, source, errors)
-    instants, local = [entry.datetime for entry in books.entries], zone(time_zone)
+    instants, local = [entry.datetime for entry in books.entries], zone(time_zone or "UTC")
+    notes = list(books.notes)
+    if time_zone is None and books.local_count:
+        number = books.local_count
+        notes.append(f"{number} dates or times without a zone were read as those of UTC: --time-zone gives another")
     return ImportSummary(
         file=file.name,
         instance_id=instance.id,
@@ -141,7 +159,7 @@ def import_books(
         cash=books.cash,
         start_date=local_date(min(instants), local).isoformat(),
         end_date=local_date(max(instants), local).isoformat(),
-        notes=books.notes,
+        notes=tuple(notes),
     )
 
 
@@ -165,6 +183,18 @@ def _digest(path: Path, errors: ImportErrors) -> str:
     except OSError as error:
         problem = f"it cannot be read ({error.strerror})"
         raise errors.fatal(problem) from error
+
+
+def _without_cash(books: ParsedBooks, errors: ImportErrors) -> ImportRefusedError:
+    """Error about books without any account that reports cash flow, with the accounts that look like one."""
+    likely = likely_cash(books.accounts)
+    named = f"likely: {join_ids(likely, limit=_MAX_NAMED)}" if likely else "none of them looks like one"
+    patterns = " ".join(f"--cash {shlex.quote(account)}" for account in likely[:_MAX_NAMED]) or "--cash PATTERN"
+    problem = (
+        f"no account reports cash flow, so every cash flow report would be empty; {named}: give {patterns}, or "
+        "--no-cash if there is none"
+    )
+    return errors.fatal(problem)
 
 
 def _choose_reader(columns: Sequence[str], errors: ImportErrors) -> Callable[..., ParsedBooks]:

@@ -15,6 +15,7 @@ review_status (reviewed or unreviewed), source_account_id; tags (``group=name``,
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice, repeat, starmap
 from typing import TYPE_CHECKING, Any
 
@@ -56,8 +57,10 @@ def read_line_table(path: Path, options: ImportOptions = ImportOptions()) -> Par
         raise errors.fatal(problem)
     table = parquet_rows(path, errors) if is_parquet(path, errors) else csv_rows(path, errors)
     _check_columns(table, errors)
-    parser = _LineParser(table.columns, InstantParser(options.time_zone), AmountParser(options.scale), errors)
-    return build_books(_parse_lines(table, parser), options, errors)
+    instants = InstantParser(options.time_zone)
+    parser = _LineParser(table.columns, instants, AmountParser(options.scale), errors)
+    books = build_books(_parse_lines(table, parser), options, errors)
+    return replace(books, local_count=instants.local_count)
 
 
 def _check_columns(table: TableRows, errors: ImportErrors) -> None:

@@ -59,6 +59,10 @@ class ParsedBooks:
         Accounts that report cash flow.
     notes : tuple of str
         What was left out, and why.
+    accounts : tuple of str
+        Every account that has a line.
+    local_count : int
+        How many different dates or times had no zone of their own.
     """
 
     ledgers: tuple[NewLedger, ...]
@@ -66,6 +70,8 @@ class ParsedBooks:
     locations: dict[str, str]
     cash: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    accounts: tuple[str, ...] = ()
+    local_count: int = 0
 
     @property
     def line_count(self) -> int:
@@ -137,6 +143,7 @@ def build_books(
         locations=locations,
         cash=mapping.cash,
         notes=tuple(notes),
+        accounts=tuple(accounts),
     )
 
 

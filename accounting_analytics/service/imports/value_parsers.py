@@ -22,12 +22,18 @@ class InstantParser:
     ----------
     time_zone : str
         Zone of bare dates (that local day at noon) and of times without an offset.
+
+    Attributes
+    ----------
+    local_count : int
+        How many different values had no offset so far.
     """
 
     def __init__(self, time_zone: str) -> None:
         self._zone = zone(time_zone)
         self._name = time_zone
         self._parsed: dict[object, dt.datetime] = {}
+        self.local_count = 0
 
     def parse(self, value: object) -> dt.datetime:
         """UTC instant of ISO 8601 text, a date or a datetime.
@@ -47,6 +53,7 @@ class InstantParser:
     def _to_utc(self, value: object) -> dt.datetime:
         moment = self._moment(value)
         if moment.tzinfo is None:
+            self.local_count += 1
             moment = self._local(moment, value)
         try:
             return as_utc(moment)

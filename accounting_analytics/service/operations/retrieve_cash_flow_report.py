@@ -8,6 +8,7 @@ from http import HTTPStatus
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pyarrow as pa
 from sqlalchemy import Connection, func, select, true
 
 from accounting_analytics.errors import OperationRefusedError
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 TIER_FOR_TAGS = 3
 _LINES = tables.line_entries.c
 _BYTES_IN_MEMORY = 4 * 1024 * 1024
-_CHUNK_SIZE = 1024 * 1024
+_CHUNK_SIZE = 256 * 1024
 
 
 class _LedgerFlow(NamedTuple):
@@ -58,7 +59,7 @@ class StreamedReport(NamedTuple):
     length : int
         Bytes in all.
     chunks : iterator of bytes
-        The report, in chunks of about a megabyte.
+        The report, in chunks of at most half a megabyte.
     close : callable
         Deletes the file.
     """
@@ -106,6 +107,7 @@ def retrieve_cash_flow_report(connection: Connection, instance: Instance, query:
         except OSError as error:
             raise _no_space() from error
         on_error.pop_all()
+    pa.default_memory_pool().release_unused()
     return _streamed(encode(report), _flow_ledgers(ledgers, flows, instance.scale), lines)
 
 
@@ -133,13 +135,22 @@ def _chunks(
     for number_of_ledger, ledger in enumerate(ledgers):
         chunk += (b"," if number_of_ledger else b"") + ledger.head
         for number_of_span, (start, end) in enumerate(ledger.spans):
+            chunk += b"," if number_of_span else b""
             lines.seek(start)
-            chunk += (b"," if number_of_span else b"") + lines.read(end - start)
-            if len(chunk) >= _CHUNK_SIZE:
-                yield bytes(chunk)
-                chunk.clear()
+            for size in _pieces(end - start):
+                chunk += lines.read(size)
+                if len(chunk) >= _CHUNK_SIZE:
+                    yield bytes(chunk)
+                    chunk.clear()
         chunk += ledger.tail
     yield bytes(chunk + tail)
+
+
+def _pieces(size: int) -> Iterator[int]:
+    """Sizes of the pieces in which some bytes are read: a ledger may have megabytes of lines."""
+    whole, rest = divmod(size, _CHUNK_SIZE)
+    yield from [_CHUNK_SIZE] * whole
+    yield rest
 
 
 def _balances(connection: Connection, instance: Instance, until: Boundary | None) -> dict[int, int]:

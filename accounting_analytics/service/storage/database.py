@@ -32,12 +32,15 @@ class Database(Protocol):
         The file, if the database is one.
     reader, writer : Engine
         Connections that see one snapshot each, and connections that hold the only write lock.
+    had_log : bool
+        Whether its last program did not close it, or another has it open: a log was beside the file.
     """
 
     name: str
     path: Path | None
     reader: Engine
     writer: Engine
+    had_log: bool
 
     @classmethod
     def accepts(cls, address: str) -> bool:

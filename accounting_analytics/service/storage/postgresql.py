@@ -50,6 +50,7 @@ class PostgreSQL:
     """Books in a PostgreSQL database."""
 
     path: Path | None = None
+    had_log = False
 
     def __init__(self, name: str, engine: Engine) -> None:
         self.name = name

@@ -20,6 +20,7 @@ from accounting_analytics.service.storage.sqlite_files import (
     BUSY_CODES,
     FilesInUse,
     check_access,
+    is_full,
     is_unused,
     journal_path,
     primary_code,
@@ -44,13 +45,13 @@ _PRAGMAS = (
     "PRAGMA synchronous = FULL",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -32768",
-    "PRAGMA mmap_size = 1073741824",
-)
-_CANNOT_GROW = frozenset({sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE})
-"""Codes of a quota or a limit of the file size, and of a full disk when shared memory is extended."""
+)  # no memory map: reading beyond the end of a file that was truncated would kill the process
 _POOL: dict[str, Any] = {"hide_parameters": True, "pool_size": 16, "max_overflow": 48, "pool_timeout": 60}
 _READ_LOCK_SECONDS = 10.0
-_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_EMPTY_SIZE = 4096
+"""Size of a file with a header and no tables."""
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR})
+"""Primary codes of a damaged file, also of one that was truncated or that the disk cannot read."""
 
 
 class SQLite:
@@ -60,6 +61,7 @@ class SQLite:
         self.name = str(path)
         self.path: Path | None = path
         self.reader, self.writer = bind_engines(self, engine)
+        self.had_log = False
         self._files: FilesInUse | None = None
         self._on_close = ExitStack()
 
@@ -76,18 +78,23 @@ class SQLite:
         """
         path = Path(address)
         _check_files(path)
-        version = version_of_file(path)
+        had_log = size_of(wal_path(path)) > 0 and not FilesInUse.include(path)
+        version, is_new = version_of_file(path), not path.exists()
         if version is None:
             _check_new(path, create=create)
             check_access(path)
         elif not is_current(str(path), version):
             migrate_file(path)
         database = cls(path, _connect(path, lock_seconds))
-        with database._closed_on_errors():
+        database.had_log = had_log
+        with ExitStack() as on_error, database._closed_on_errors():
+            if is_new:
+                on_error.callback(_remove_unused, path)
             _use_write_ahead_log(database)
             if version is None:
                 _create_tables(database)
             database._watch(path)
+            on_error.pop_all()
         return database
 
     @classmethod
@@ -182,8 +189,7 @@ class SQLite:
 
     def is_full(self, error: DBAPIError) -> bool:
         """Whether the disk is full, or the file or the write-ahead log beside it cannot grow."""
-        is_full = primary_code(error.orig) == sqlite3.SQLITE_FULL
-        return is_full or getattr(error.orig, "sqlite_errorcode", 0) in _CANNOT_GROW
+        return is_full(error.orig)
 
     def is_unreachable(self, error: DBAPIError) -> bool:  # noqa: ARG002 (of the protocol)
         """Return False: a file has no server."""
@@ -283,6 +289,13 @@ def _use_write_ahead_log(database: SQLite) -> None:
     """Set the journal mode, which is stored in the file and cannot change within a transaction."""
     with closing(database.reader.raw_connection()) as raw, closing(raw.cursor()) as cursor:
         cursor.execute("PRAGMA journal_mode = WAL")
+
+
+def _remove_unused(path: Path) -> None:
+    """Remove a file that this program created and could not give its tables."""
+    if size_of(path) <= _EMPTY_SIZE:
+        for created in (path, wal_path(path), shm_path(path)):
+            created.unlink(missing_ok=True)
 
 
 def _create_tables(database: SQLite) -> None:

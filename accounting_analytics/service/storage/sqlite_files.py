@@ -24,6 +24,8 @@ _PRIMARY_CODE = 0xFF
 """Mask of an extended result code; its lowest byte is the primary code."""
 
 BUSY_CODES = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_CANNOT_GROW = frozenset({sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMOPEN})
+"""Codes of a quota or a limit of the file size, and of a full disk when shared memory is created or extended."""
 
 
 def token_path(database: Path) -> Path:
@@ -73,6 +75,11 @@ def size_of(path: Path) -> int:
 def primary_code(error: BaseException | None) -> int:
     """Return the result code of SQLite without its extension; 0 if the error has none."""
     return int(getattr(error, "sqlite_errorcode", 0)) & _PRIMARY_CODE
+
+
+def is_full(error: BaseException | None) -> bool:
+    """Whether the disk is full, or the file or the write-ahead log beside it cannot grow."""
+    return primary_code(error) == sqlite3.SQLITE_FULL or getattr(error, "sqlite_errorcode", 0) in _CANNOT_GROW
 
 
 def check_access(path: Path, *, writable: bool = True) -> None:

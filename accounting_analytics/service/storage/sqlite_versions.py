@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.pool import StaticPool
 
-from accounting_analytics.errors import InputError
+from accounting_analytics.errors import AccountingAnalyticsError, ConfigurationError, InputError
 from accounting_analytics.service.storage.migrations import STEPS, Migration, apply_steps, is_current
 from accounting_analytics.service.storage.sqlite_files import (
     BUSY_CODES,
     exclusive_access,
     in_use,
+    is_full,
     primary_code,
     read_only,
     roll_back_unfinished,
@@ -67,8 +68,13 @@ def version_of_file(path: Path, *, name: str | None = None, read_ends: bool = Tr
     return version
 
 
-def unusable(name: str, error: object) -> InputError:
-    """Error about a file that SQLite cannot read, because it is damaged or not a database."""
+def unusable(name: str, error: BaseException) -> AccountingAnalyticsError:
+    """Error about a file that SQLite cannot use, because its disk is full, it is damaged, or not a database."""
+    if is_full(error):
+        return ConfigurationError(
+            f"database {name} cannot be opened, because its disk is full: {error}; nothing was changed, make space on "
+            "that disk and try again"
+        )
     return InputError(
         f"{name} cannot be used as a database of the service: {error}; nothing was changed, give another file, or "
         "replace this one by a backup of it (accounting-analytics restore)"

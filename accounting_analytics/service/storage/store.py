@@ -36,6 +36,7 @@ FILE_REMOVED = "database_removed"
 """Error code of operations on a file that was removed or replaced."""
 
 _NOTHING_CHANGED = "nothing was changed"
+_MAY_HAVE_CHANGED = "a change may or may not have been made: check the books"
 _CHANGE_IS_ELSEWHERE = "the change was written into the file that is no longer in place"
 _RETRY = {"retry-after": "1"}
 _PARENTS = tables.ledgers.alias()
@@ -70,6 +71,11 @@ class Store:
     def path(self) -> Path | None:
         """File of the database; None for PostgreSQL."""
         return self._database.path
+
+    @property
+    def had_log(self) -> bool:
+        """Whether a log was beside the file, because its last program did not close it, or another has it open."""
+        return self._database.had_log
 
     @classmethod
     def open(cls, database: str | Path, *, lock_seconds: float = LOCK_SECONDS, create: bool = True) -> Self:
@@ -128,7 +134,7 @@ class Store:
             503: the database is busy or cannot be reached, or its file was removed, replaced or damaged.
         """
         self._check_in_place(_NOTHING_CHANGED)
-        with self._refusals(), self._database.reader.connect() as connection:
+        with self._refusals(_NOTHING_CHANGED), self._database.reader.connect() as connection:
             connection.begin()  # ended by closing: there is nothing to commit
             yield connection
 
@@ -146,7 +152,7 @@ class Store:
             raise _busy()
         try:
             self._check_in_place(_NOTHING_CHANGED)
-            with self._refusals(), self._database.writer.begin() as connection:
+            with self._refusals(_MAY_HAVE_CHANGED), self._database.writer.begin() as connection:
                 yield connection
             self._check_in_place(_CHANGE_IS_ELSEWHERE)
         finally:
@@ -193,8 +199,8 @@ class Store:
             raise _moved(state)
 
     @contextmanager
-    def _refusals(self) -> Iterator[None]:
-        """Raise errors about a busy or unreachable database as refusals."""
+    def _refusals(self, state: str) -> Iterator[None]:
+        """Raise errors about a busy or unreachable database as refusals, with what an unreachable one may have done."""
         try:
             yield
         except TooManyConnectionsError as error:
@@ -205,7 +211,7 @@ class Store:
             if self._database.is_full(error):
                 raise _full() from error
             if self._database.is_unreachable(error):
-                raise _unreachable() from error
+                raise _unreachable(state) from error
             if self._database.is_damaged(error):
                 raise _damaged() from error
             raise
@@ -256,8 +262,8 @@ def _full() -> OperationRefusedError:
     return OperationRefusedError(msg, status=HTTPStatus.INSUFFICIENT_STORAGE, error_code="insufficient_storage")
 
 
-def _unreachable() -> OperationRefusedError:
-    msg = "the database of the service cannot be reached; a change may or may not have been made: check, then try again"
+def _unreachable(state: str) -> OperationRefusedError:
+    msg = f"the database of the service cannot be reached; {state}, then try again"
     return OperationRefusedError(msg, status=503, error_code="database_unreachable", headers=_RETRY)
 
 

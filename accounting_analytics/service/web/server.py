@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import shlex
 import socket
 import threading
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
-from accounting_analytics.errors import ConfigurationError
+from accounting_analytics.errors import BooksDoNotTieError, ConfigurationError
 from accounting_analytics.service.bookkeeping.instances import create_first_instance
+from accounting_analytics.service.check import check_books
 from accounting_analytics.service.storage.sqlite_files import token_path
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.app import create_app
@@ -28,9 +30,14 @@ if TYPE_CHECKING:
     from accounting_analytics.service.faults.fault_plan import FaultPlan
 
 _DEFAULTS = ServiceOptions()
+_log = logging.getLogger(__name__)
 _GRACE = 2
 """Seconds that requests in progress have to finish, and their clients to read the responses, once the service stops."""
 _BACKLOG = 1024
+_PLAIN_HTTP = (
+    "this is plain HTTP, and other machines can reach it: whoever can read the network gets the access tokens "
+    "and the books; put a proxy that speaks TLS in front (--public-host)"
+)
 
 
 class RunningService:
@@ -102,6 +109,8 @@ def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Ca
     """
     faults = options.fault_plan()
     with Store.open(database) as store:
+        if store.had_log:
+            _check_after_crash(store)
         created = None if options.is_remote else create_first_instance(store, localtime=options.localtime or "UTC")
         if not store.instances():
             msg = (
@@ -112,9 +121,23 @@ def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Ca
         app = create_app(store, options, faults)
         with _listen(options) as listener, suppress(KeyboardInterrupt):
             _announce(store, _url(listener), new=created is not None, echo=echo)
+            if options.is_remote:
+                _log.warning(_PLAIN_HTTP)
             if faults is not None:
                 echo(f"FAULTS ARE ON, responses are wrong on purpose: {faults}")
             _server(app).run(sockets=[listener])
+
+
+def _check_after_crash(store: Store) -> None:
+    """Check books that the last program did not close, or that another one has open; damaged ones are not served."""
+    _log.warning("%s was not closed, or another program has it open: its books are checked first", store.name)
+    findings = check_books(store).findings
+    if any(not finding.instance_id for finding in findings):
+        msg = f"{store.name} is damaged: {findings[0].problem}; it was not served, restore a backup"
+        raise BooksDoNotTieError(msg)
+    if findings:
+        command = f"accounting-analytics serve --check --database {shlex.quote(store.name)}"
+        _log.warning("%d finding(s) in the books; to list them: %s", len(findings), command)
 
 
 def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], object]) -> None:

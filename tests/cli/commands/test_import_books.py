@@ -92,3 +92,41 @@ def test_a_missing_file_creates_no_database(tmp_path, run_on_books):
     """A misspelt file is refused before a database is created for it."""
     assert "nofile.csv" in run_on_books("import", "nofile.csv", code=2).stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_books_without_cash_are_refused(run, assert_refused, tmp_path):
+    """Without any account that reports cash flow an import is refused with the likely ones, unless that is wanted."""
+    rows = "".join(
+        f"e1,2025-01-02T12:00:00Z,x,{account},{side},1\n"
+        for account, side in (
+            ("Assets:Checking", "debit"),
+            ("assets:stock", "debit"),
+            ("income:bank interest", "credit"),
+            ("liabilities:credit card", "credit"),
+        )
+    )
+    (tmp_path / "lines.csv").write_text(HEADER + rows)
+    command = ("import", "lines.csv", "--database", "books.db")
+    likely = "likely: Assets:Checking, liabilities:credit card: give --cash Assets:Checking --cash 'liabilities:credit"
+    assert_refused(run(*command), 2, "no account reports cash flow", likely, "or --no-cash", "nothing was imported")
+    assert run(*command, "--no-cash").returncode == 0
+    (tmp_path / "lines.csv").write_text(HEADER + rows.replace("e1", "e2"))
+    assert_refused(run(*command), 2, "no account reports cash flow")
+    more = rows.replace("e1", "e3").replace("Checking", "till").replace("credit card", "loan")
+    (tmp_path / "lines.csv").write_text(HEADER + more)
+    assert_refused(run(*command), 2, "none of them looks like one: give --cash PATTERN, or --no-cash")
+    assert run(*command, "--cash", "assets:till").returncode == 0
+    (tmp_path / "lines.csv").write_text(HEADER + rows.replace("e1", "e4"))
+    assert run(*command).returncode == 0  # the instance has a cash account now
+
+
+@pytest.mark.parametrize(("given", "noted"), [((), True), (("--time-zone", "UTC"), False)])
+def test_an_assumed_zone_is_noted(run, tmp_path, given, noted):
+    """Bare dates and times in a zone that nobody gave are noted; those with an offset need none."""
+    row = "{0},{1},x,assets:bank,debit,1\n{0},{1},x,income:sales,credit,1\n"
+    command = ("import", "lines.csv", "--database", "books.db", "--cash", "assets:bank", *given)
+    (tmp_path / "lines.csv").write_text(HEADER + row.format("e1", "2025-01-02") + row.format("e2", "2025-01-03 09:00"))
+    note = "2 dates or times without a zone were read as those of UTC: --time-zone gives another"
+    assert (note in run(*command).stderr) == noted
+    (tmp_path / "lines.csv").write_text(HEADER + row.format("e3", "2025-01-02T00:00:00-05:00"))
+    assert "without a zone" not in run(*command).stderr

@@ -87,7 +87,8 @@ def test_an_unreachable_database_is_503_until_it_is_back(own_postgresql, make_ow
                 response = books.request(*one, **options)
                 assert (response.status_code, response.json()["error_code"]) == (503, "database_unreachable")
                 assert response.headers["retry-after"] == "1"
-                assert "may or may not" in response.json()["message"]
+                message = "the database of the service cannot be reached; nothing was changed, then try again"
+                assert response.json()["message"] == message
             assert books.http.get("/health").json() == {"status": "unavailable"}
         assert str(own_postgresql.port) not in caplog.text
         own_postgresql.start()
@@ -139,4 +140,5 @@ def test_a_terminated_connection_is_503(postgresql, make_own_books):
         response = change.result()
         assert (response.status_code, response.json()["error_code"]) == (503, "database_unreachable")
         assert response.headers["retry-after"] == "1"
+        assert "may or may not have been made: check the books" in response.json()["message"]
         assert books.request("POST", "/v0/ledgers", json=body).status_code == 201

@@ -6,12 +6,13 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+import uvicorn
 
-from accounting_analytics.errors import InputError, OperationRefusedError
+from accounting_analytics.errors import BooksDoNotTieError, InputError, OperationRefusedError
 from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
 from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.server import running
+from accounting_analytics.service.web.server import running, serve
 
 BODY = {"name": "x", "editable": True, "financial_account_type": "loan"}
 REPORT = {"start_date": "2025-01-01", "end_date": "2025-01-31"}
@@ -198,3 +199,65 @@ def test_the_log_of_a_killed_program_is_used(path, tmp_path):
                     connection.exec_driver_sql("PRAGMA wal_checkpoint")
     with Store.open(killed) as other:
         assert len(other.instances()) == 30
+
+
+def test_a_truncated_file_ends_no_process(path, start_service, make_own_books):
+    """If the file is truncated while it is served, what cannot be read is 503, and the service runs on."""
+    with Store.open(path) as store:
+        create_instance(store, NewInstance(id="old"))
+    service = start_service(path)
+    with make_own_books(path, service.base_url) as books:
+        bank, food = books.bank(id="bank"), books.category(id="food")
+        books.post("2025-01-02T12:00:00Z", (bank, -3000), *[(food, 1)] * 3000)
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        os.truncate(path, 40_000)
+        for _ in range(3):
+            response = books.request("GET", "/v0/ledgers/food/line-entries", params=REPORT)
+            assert (response.status_code, response.json()["error_code"]) == (503, "database_damaged")
+        assert books.http.get("/openapi.json").status_code == 200
+
+
+def killed_copy(path):
+    """Return the contents of a file and its log as a killed program leaves them."""
+    return {one: one.read_bytes() for one in (path, path.with_name("books.db-wal"))}
+
+
+def test_books_are_checked_after_an_unclean_end(path, start_service):
+    """A start after the last program was killed checks the books, names findings, and refuses a damaged file."""
+    checked = "books.db was not closed, or another program has it open: its books are checked first"
+    with Store.open(path) as store:
+        create_instance(store)
+        left = killed_copy(path)
+        with store.writing() as connection:
+            connection.exec_driver_sql("UPDATE ledgers SET name = 'other' WHERE is_required")
+        edited = killed_copy(path)
+    assert checked not in start_service(path).stderr()
+    for contents, finding in ((left, False), (edited, True)):
+        for file in path.parent.glob("books.db*"):
+            file.unlink()
+        for file, content in contents.items():
+            file.write_bytes(content)
+        service = start_service(path)
+        assert checked in service.stderr()
+        assert ("4 finding(s) in the books; to list them: accounting-analytics serve" in service.stderr()) == finding
+        service.kill()
+
+
+def test_a_damaged_file_is_not_served_after_an_unclean_end(path, monkeypatch):
+    """A file that was damaged while it was open is refused, and not served, although its header and ends are intact."""
+    monkeypatch.setattr(uvicorn.Server, "run", lambda *_args, **_named: None)
+    with Store.open(path) as store:
+        create_instance(store)
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'audit_by_number'").fetchone()
+        with store.writing() as connection:
+            connection.exec_driver_sql("UPDATE ledgers SET name = 'more' WHERE is_required")
+        left = killed_copy(path)
+    content = left[path]
+    left[path] = content[: (page - 1) * 4096] + b"x" * 4096 + content[page * 4096 :]
+    for file, content in left.items():
+        file.write_bytes(content)
+    with pytest.raises(BooksDoNotTieError, match=r"books.db is damaged: .* it was not served, restore a backup"):
+        serve(path)

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 
 import httpx
 import pytest
+import uvicorn
 
 from accounting_analytics.errors import ConfigurationError, InputError, PeriodError
 from accounting_analytics.service.auth.access_tokens import issue_token
@@ -78,6 +79,17 @@ def test_remote_hosts_may_be_allowed(tmp_path):
     with running(tmp_path / "books.db", options) as service:
         port = service.base_url.rpartition(":")[2]
         assert httpx.get(f"http://127.0.0.1:{port}/openapi.json").status_code == 200
+
+
+def test_plain_http_for_other_machines_is_a_warning(tmp_path, monkeypatch, caplog):
+    """A service that other machines can reach warns that it is plain HTTP; one on loopback does not."""
+    monkeypatch.setattr(uvicorn.Server, "run", lambda *_args, **_named: None)
+    with Store.open(tmp_path / "books.db") as store:
+        create_instance(store)
+    serve(tmp_path / "books.db")
+    assert caplog.text == ""
+    serve(tmp_path / "books.db", ServiceOptions(host="0.0.0.0", allow_remote=True))  # noqa: S104 (the option under test)
+    assert "this is plain HTTP, and other machines can reach it" in caplog.text
 
 
 def test_a_taken_port_is_named(tmp_path):
