@@ -25,7 +25,7 @@ MAX_REPORTS = 16
 """Reports that are made or being sent: each keeps a file that may be large."""
 
 MAX_CALCULATIONS = 3
-"""Reports that are calculated at the same time: each needs tens of megabytes, and more at once are not faster."""
+"""Reports that are calculated at the same time: each needs tens of megabytes, and more of them are not faster."""
 
 REPORT_WAIT = 10
 """Seconds that a report waits for one of these."""

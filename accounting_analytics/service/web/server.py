@@ -35,8 +35,8 @@ _GRACE = 2
 """Seconds that requests in progress have to finish, and their clients to read the responses, once the service stops."""
 _BACKLOG = 1024
 _PLAIN_HTTP = (
-    "this is plain HTTP, and other machines can reach it: whoever can read the network gets the access tokens "
-    "and the books; put a proxy that speaks TLS in front (--public-host)"
+    "this is plain HTTP, and other machines can reach it: its access tokens and "
+    "books can be read on the way; put a proxy that speaks TLS in front (--public-host)"
 )
 
 
