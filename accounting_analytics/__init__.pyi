@@ -13,7 +13,7 @@ from .client import ClientCredentials, LedgerClient, TokenFile, connect
 from .completeness import check_completeness
 from .demo_company import demo
 from .diagnosis import Diagnosis, doctor
-from .exports import export_parquet
+from .exports import export, export_parquet
 from .ledger_discovery import discover_ledgers
 from .ledger_names import LedgerNames
 from .line_entry_files import read_line_entries
@@ -57,6 +57,7 @@ __all__ = [
     "discover_ledgers",
     "doctor",
     "errors",
+    "export",
     "export_parquet",
     "group_queue",
     "load_cash_flow_report",

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 import accounting_analytics as aa
-from accounting_analytics.exports.registry import FORMATS
+from accounting_analytics.exports.formats import FORMATS
 
 
 def _print_version(*, requested: bool) -> None:
@@ -96,7 +96,7 @@ OutcomesBy = Annotated[
     typer.Option("--by", help="What a row is: the items of a new category or a rule, or an item."),
 ]
 AllRows = Annotated[bool, typer.Option("--all", help="Print every row.")]
-_OUTPUTS = ", ".join(f"{name} ({one.output})" for name, one in FORMATS.items())
+_OUTPUTS = ", ".join(f"{name} ({output})" for name, output in FORMATS.items())
 ExportFormat = Annotated[str, typer.Option("--format", help=f"Format, and what --output is then: {_OUTPUTS}.")]
 ExportOutput = Annotated[Path, typer.Option("--output", help="Folder or file to write, as the format needs.")]
 ReplaceMonths = Annotated[

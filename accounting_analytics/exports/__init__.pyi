@@ -1,29 +1,22 @@
-from .csv_files import export_csv
-from .duckdb_file import export_duckdb
-from .excel_workbook import export_excel
-from .manifest import ExportedFile, Manifest
-from .parquet import export_parquet
+from .export_books import check_output, export, export_parquet
+from .formats import FORMATS
+from .manifest import ExportedFile, ExportedMonth, Manifest
 from .questions import QUESTIONS, Question
-from .registry import FORMATS, Export, ExportFormat, check_output, find_export
 from .verification import ExportDifference, ExportVerification, verify_export
 from .version_folder import VersionFolder
 
 __all__ = [
     "FORMATS",
     "QUESTIONS",
-    "Export",
     "ExportDifference",
-    "ExportFormat",
     "ExportVerification",
     "ExportedFile",
+    "ExportedMonth",
     "Manifest",
     "Question",
     "VersionFolder",
     "check_output",
-    "export_csv",
-    "export_duckdb",
-    "export_excel",
+    "export",
     "export_parquet",
-    "find_export",
     "verify_export",
 ]

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import duckdb
 import pyarrow as pa
 
 from accounting_analytics.atomic_files import sync_folder
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports.export_lock import unfinished_folder
-from accounting_analytics.exports.manifest import ExportedFile, Manifest, file_sha256
-from accounting_analytics.exports.prepared_export import PreparedExport, file_path, require_whole
+from accounting_analytics.exports.manifest import ExportedFile, file_sha256
 from accounting_analytics.exports.questions import QUESTIONS, Question
 from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA, StarTable
-from accounting_analytics.extras import import_extra
-from accounting_analytics.messages import shorten
+from accounting_analytics.exports.version_folder import file_path, unfinished_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    import pandas as pd
-
-    from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.exports.manifest import Manifest
+    from accounting_analytics.exports.star_schema import StarSchema
 
 SUFFIX = ".duckdb"
 _TYPES = {
@@ -35,9 +32,8 @@ _TYPES = {
     pa.int64(): "bigint",
     pa.bool_(): "boolean",
 }
-_STORAGE = {"storage_compatibility_version": "v1.0.0"}
+_STORAGE: dict[str, str | bool | int | float | list[str]] = {"storage_compatibility_version": "v1.0.0"}
 """Connectors of BI tools contain older versions of DuckDB, which cannot read what newer ones write by default."""
-_MAX_REASON = 300
 VIEWS = {
     "line_entries": (
         "Line entries with the names of their ledgers and transactions; one row is one line entry of the period.",
@@ -63,58 +59,12 @@ VIEWS = {
 """Comment and query of each view; each question without parameters is a view too."""
 
 
-def export_duckdb(
-    output: str | Path,
-    *,
-    line_entries: pd.DataFrame,
-    ledgers: pd.DataFrame,
-    report: CashFlowReport,
-    replace_months: bool = False,
-    currency: str | None = None,
-    fiscal_year_start_month: int = 1,
-) -> Manifest:
-    """Write the books of a period to one DuckDB file.
-
-    It has the tables of the star schema with primary keys, foreign keys and comments, the views ``line_entries`` and
-    ``cash_flow`` with names instead of ids, and a view for each question that has no parameters. DuckDB 1.0 and later
-    read it.
-
-    Parameters
-    ----------
-    output : path
-        A file that ends in ``.duckdb``; an existing one is replaced in one step.
-    line_entries, ledgers, report, currency, fiscal_year_start_month
-        As in :func:`export_parquet`.
-    replace_months : bool
-        Refused: the file is written as a whole.
-
-    Returns
-    -------
-    Manifest
-        Rows and exact sums of each table, and the digest of the file.
-
-    Raises
-    ------
-    FrameError
-        A table is not valid, the scales differ, or an amount or a balance has more than 18 digits.
-    InputError
-        An argument is not valid, duckdb is not installed, another export to the file is running, another program has
-        unsaved changes of it, or it cannot be written.
-    """
-    require_whole(replace_months, "duckdb")
-    path = duckdb_path(output)
-    prepared = PreparedExport.of_frames(
-        path.parent, line_entries, ledgers, report, currency=currency, fiscal_year_start_month=fiscal_year_start_month
-    )
-    tables = prepared.star_schema().tables()
-    try:
-        digest = _replace_database(path, tables, prepared.books.scale)
-    except (OSError, _import_duckdb().Error) as error:
-        reason = getattr(error, "strerror", None) or shorten(str(error), limit=_MAX_REASON)
-        msg = f"the export to {path} failed ({reason}); the previous content is unchanged"
-        raise InputError(msg) from error
+def write_duckdb(path: Path, star: StarSchema, manifest: Manifest) -> Manifest:
+    """Write the tables, with views and a view for each question without parameters, to a file in one step."""
+    tables = star.tables()
+    digest = _replace_database(path, tables, manifest.scale)
     files = tuple(ExportedFile.of_rows(path.name, name, rows, digest) for name, rows in tables.items())
-    return replace(prepared.manifest, files=files)
+    return replace(manifest, files=files)
 
 
 def duckdb_path(output: str | Path) -> Path:
@@ -123,17 +73,11 @@ def duckdb_path(output: str | Path) -> Path:
     Raises
     ------
     InputError
-        It is not the path of a ``.duckdb`` file in an existing folder, another program has unsaved changes of the file,
-        or duckdb is not installed.
+        It is not the path of a ``.duckdb`` file in an existing folder, or another program has unsaved changes of it.
     """
-    _import_duckdb()
     path = file_path(output, SUFFIX)
     _require_no_unsaved_changes(path)
     return path
-
-
-def _import_duckdb() -> Any:  # noqa: ANN401 (a module)
-    return import_extra("duckdb", "scale", "a DuckDB file")
 
 
 def _require_no_unsaved_changes(path: Path) -> None:
@@ -151,7 +95,7 @@ def _replace_database(path: Path, tables: Mapping[str, pa.Table], scale: int) ->
     """Write a database under another name, sync it to disk and rename it; return its digest."""
     with unfinished_folder(path) as folder:
         unfinished = folder / path.name
-        with _import_duckdb().connect(str(unfinished), config=_STORAGE) as database:
+        with duckdb.connect(str(unfinished), config=_STORAGE) as database:
             _write_tables(database, tables, scale)
             database.execute("checkpoint")  # closing writes the file too, but reports no error if the disk is full
         digest = file_sha256(unfinished)
@@ -163,7 +107,7 @@ def _replace_database(path: Path, tables: Mapping[str, pa.Table], scale: int) ->
     return digest
 
 
-def _write_tables(database: Any, tables: Mapping[str, pa.Table], scale: int) -> None:  # noqa: ANN401 (a connection)
+def _write_tables(database: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table], scale: int) -> None:
     # a table follows those that it refers to
     for table in sorted(STAR_SCHEMA, key=lambda one: bool(one.references)):
         database.execute(create_table(table, scale))

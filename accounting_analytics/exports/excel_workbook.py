@@ -13,11 +13,9 @@ import pyarrow as pa
 
 from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports.export_lock import unfinished_folder
-from accounting_analytics.exports.manifest import ExportedFile, Manifest
-from accounting_analytics.exports.prepared_export import PreparedExport, file_path, require_whole
-from accounting_analytics.exports.star_schema.dimensions import ledger_dimension
-from accounting_analytics.exports.star_schema.exported_books import local_times
+from accounting_analytics.exports.books import local_times
+from accounting_analytics.exports.manifest import ExportedFile
+from accounting_analytics.exports.version_folder import file_path, unfinished_folder
 from accounting_analytics.extras import import_extra
 from accounting_analytics.messages import shorten
 
@@ -25,10 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    import pandas as pd
-
-    from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.exports.star_schema.exported_books import ExportedBooks
+    from accounting_analytics.exports.books import ExportedBooks
+    from accounting_analytics.exports.manifest import Manifest
+    from accounting_analytics.exports.star_schema import StarSchema
 
 SUFFIX = ".xlsx"
 MAX_ROWS = 1_048_576
@@ -51,61 +48,14 @@ class Sheet(NamedTuple):
     totals: tuple[dict[str, Any], ...] = ()
 
 
-def export_excel(
-    output: str | Path,
-    *,
-    line_entries: pd.DataFrame,
-    ledgers: pd.DataFrame,
-    report: CashFlowReport,
-    replace_months: bool = False,
-    currency: str | None = None,
-    fiscal_year_start_month: int = 1,
-) -> Manifest:
-    """Write the books of a period to an Excel workbook with the sheets ``report``, ``lines`` and ``ledgers``.
-
-    Amounts are numbers with a number format, times are local and without a zone, and text is never a formula.
-    Text of more than 32,767 characters, which Excel does not hold, is cut and ends in ``...``.
-
-    Parameters
-    ----------
-    output : path
-        A file that ends in ``.xlsx``; an existing one is replaced in one step.
-    line_entries, ledgers, report, currency
-        As in :func:`export_parquet`.
-    replace_months, fiscal_year_start_month
-        Refused: the file is written as a whole, and has no fiscal years.
-
-    Returns
-    -------
-    Manifest
-        Rows and exact sums of each sheet, and the digest of the file.
-
-    Raises
-    ------
-    FrameError
-        A table is not valid, or the scales differ.
-    InputError
-        An argument is not valid, xlsxwriter is not installed, the books have more rows than a sheet or amounts of more
-        than 15 digits, or the file cannot be written.
-    """
-    require_whole(replace_months, "excel")
-    if fiscal_year_start_month != 1:
-        msg = "a workbook has no fiscal years; omit fiscal_year_start_month, or use the format parquet, duckdb or csv"
-        raise InputError(msg)
-    path = excel_path(output)
-    books, manifest, _ = PreparedExport.of_frames(
-        path.parent, line_entries, ledgers, report, currency=currency, fiscal_year_start_month=1
-    )
-    sheets = _sheets(books, manifest)
+def write_excel(path: Path, star: StarSchema, manifest: Manifest) -> Manifest:
+    """Write report, line entries and ledgers to a workbook in one step; refuse what a workbook cannot hold."""
+    sheets = _sheets(star, manifest)
     for sheet in sheets:
         _require_fits(sheet)
-    try:
-        with unfinished_folder(path) as folder:
-            content = _workbook(sheets, books.scale, currency, folder)
-            replace_file(path, lambda file: file.write(content))
-    except OSError as error:
-        msg = f"the export to {path} failed ({error.strerror or error}); the previous content is unchanged"
-        raise InputError(msg) from error
+    with unfinished_folder(path) as folder:
+        content = _workbook(sheets, manifest.scale, manifest.currency, folder)
+        replace_file(path, lambda file: file.write(content))
     digest = hashlib.sha256(content).hexdigest()
     files = tuple(ExportedFile.of_rows(path.name, sheet.name, sheet.rows, digest) for sheet in sheets)
     return replace(manifest, files=files)
@@ -123,8 +73,8 @@ def excel_path(output: str | Path) -> Path:
     return file_path(output, SUFFIX)
 
 
-def _sheets(books: ExportedBooks, manifest: Manifest) -> tuple[Sheet, ...]:
-    ledgers = ledger_dimension(books)
+def _sheets(star: StarSchema, manifest: Manifest) -> tuple[Sheet, ...]:
+    books, ledgers = star.books, star.dimensions["dim_ledger"]
     paths = dict(zip(ledgers["ledger_id"].to_pylist(), ledgers["path"].to_pylist(), strict=True))
     return _report_sheet(books, manifest, paths), _lines_sheet(books, paths), _ledgers_sheet(ledgers)
 

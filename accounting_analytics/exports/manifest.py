@@ -9,9 +9,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports.control_totals import control_totals
 from accounting_analytics.exports.version_folder import VersionFolder
 from accounting_analytics.messages import quote
 from accounting_analytics.results import Result, ResultPart
@@ -20,11 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    import pyarrow as pa
-
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 4
 _MAX_CURRENCY = 30
+_SUM_DIGITS = 38
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,11 @@ class Manifest(Result):
             msg = f"{path} is not the manifest of an export, or is damaged; export again to a new folder"
             raise InputError(msg) from error
 
+    def save(self, folder: Path) -> None:
+        """Write the manifest to the folder of a version, after its files."""
+        text = self.to_json()
+        replace_file(folder / MANIFEST, lambda file: file.write(text.encode()), remove_leftovers=False)
+
     @property
     def frame(self) -> pd.DataFrame:
         """Table of the files: path, rows, sha256."""
@@ -229,6 +235,17 @@ def require_currency(currency: object) -> None:
             "omit it; nothing was written"
         )
         raise InputError(msg)
+
+
+def control_totals(rows: pa.Table) -> dict[str, str]:
+    """Exact sum of each amount column, as text."""
+    totals = {}
+    for field in rows.schema:
+        if pa.types.is_decimal(field.type):
+            # summed with more digits, because sums of 18 digits may have more
+            wide = rows[field.name].cast(pa.decimal128(_SUM_DIGITS, field.type.scale))
+            totals[field.name] = f"{pc.sum(wide, min_count=0).as_py():f}"
+    return totals
 
 
 def file_sha256(path: Path) -> str:

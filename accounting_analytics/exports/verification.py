@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 
 from accounting_analytics.arguments import to_path
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports.control_totals import control_totals
-from accounting_analytics.exports.manifest import MANIFEST, Manifest, file_sha256
+from accounting_analytics.exports.manifest import MANIFEST, Manifest, control_totals, file_sha256
 from accounting_analytics.exports.star_schema.tables import DIM_LOAD, FACT_LINE_ENTRY, KEYS, STAR_SCHEMA, TABLES
 from accounting_analytics.exports.version_folder import CURRENT
 from accounting_analytics.messages import join_ids, shorten

@@ -1,4 +1,4 @@
-"""A folder whose content is replaced as a whole: numbered versions, and a link to the current one.
+"""Outputs that are replaced as a whole, by one program at a time: folders of versions, and the folder beside a file.
 
 ::
 
@@ -18,16 +18,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from filelock import FileLock, Timeout
+
 from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import TEMPORARY_SUFFIX, sync_folder
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports.export_lock import LOCK_NAME, export_lock
 from accounting_analytics.messages import join_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CURRENT = "current"
+LOCK_NAME = ".lock"
 _VERSIONS = "versions"
 _NEXT_LINK = f"{CURRENT}{TEMPORARY_SUFFIX}"
 _FILES_OF_EARLIER_EXPORTS = {"manifest.json", "fact_line_entry.parquet"}
@@ -140,3 +142,70 @@ class VersionFolder:
         for one in (self.path / _VERSIONS).iterdir():
             if keep is None or one.resolve() != keep:
                 shutil.rmtree(one)
+
+
+@contextmanager
+def export_lock(file: Path, output: Path) -> Iterator[None]:
+    """Lock a file in an existing folder until the block ends; a killed program releases its lock.
+
+    Raises
+    ------
+    InputError
+        Another export to `output` has the lock.
+    OSError
+        The file cannot be written.
+    """
+    lock = FileLock(file, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        msg = f"another export to {output} is running; wait for it; nothing was written"
+        raise InputError(msg) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def unfinished_folder(path: Path) -> Iterator[Path]:
+    """Empty private folder beside a file, for its next content; what a killed export left there is removed.
+
+    Raises
+    ------
+    InputError
+        Another export to the file is running.
+    OSError
+        The folder cannot be written.
+    """
+    folder = path.with_name(f"{path.name}{TEMPORARY_SUFFIX}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with export_lock(folder / LOCK_NAME, path):
+        try:
+            for leftover in folder.iterdir():
+                if leftover.name != LOCK_NAME:
+                    shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def file_path(output: str | Path, suffix: str) -> Path:
+    """Path of a file to write or replace.
+
+    Raises
+    ------
+    InputError
+        It has another suffix, is a folder, or its folder does not exist.
+    """
+    path = to_path(output, "output")
+    if path.suffix.lower() != suffix:
+        msg = f"{path}: this format writes one file; name a file that ends in {suffix}; nothing was written"
+        raise InputError(msg)
+    if path.is_dir():
+        msg = f"{path} is a folder; name a file to write; nothing was written"
+        raise InputError(msg)
+    if not path.parent.is_dir():
+        msg = f"{path.parent} is not a folder; create it, or name a file in another folder; nothing was written"
+        raise InputError(msg)
+    return path

@@ -84,8 +84,7 @@ def read_books(folder: Path) -> tuple:
 def export(folder: Path, step: str, *, profile: bool) -> dict[str, float]:
     """Export, and return what it took."""
     import accounting_analytics as aa  # noqa: PLC0415
-    from accounting_analytics.exports.star_schema.exported_books import ExportedBooks  # noqa: PLC0415
-    from accounting_analytics.exports.verdict import describe_agreement  # noqa: PLC0415
+    from accounting_analytics.exports.books import ExportedBooks, describe_agreement  # noqa: PLC0415
 
     lines, ledgers = read_books(folder)
     days = MONTH if step == "month" else DAYS

@@ -13,18 +13,17 @@ import duckdb
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.exports import Manifest, find_export, verify_export
+from accounting_analytics.exports import Manifest, export, verify_export
 
 ZONE = "America/New_York"
 PROGRAM = """
 import json, os, pickle, resource, sys
 import duckdb, pandas, pyarrow.parquet, xlsxwriter
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports import find_export
+from accounting_analytics.exports import export
 
 for line in sys.stdin:
     export_format, out, limit, count = json.loads(line)
-    export = find_export(export_format)
     if (child := os.fork()) == 0:
         with open(sys.argv[1], "rb") as file:
             whole, march = pickle.load(file)
@@ -35,7 +34,8 @@ for line in sys.stdin:
         try:
             for number in range(count):
                 frames = march if number % 2 else whole
-                export(out, **frames, replace_months=export_format == "parquet" and frames is march)
+                replace = export_format == "parquet" and frames is march
+                export(out, format=export_format, **frames, replace_months=replace)
         except InputError as error:
             problem = f"{error.exit_code} {error}"
         print(json.dumps(problem), flush=True)
@@ -185,7 +185,7 @@ def whole(request, pickled, tmp_path_factory):
     export_format, name, read = request.param
     out, contents = tmp_path_factory.mktemp(export_format) / name, []
     for frames in pickle.loads(pickled.read_bytes()):  # noqa: S301 (our own file)
-        find_export(export_format)(out, **frames)
+        export(out, format=export_format, **frames)
         contents.append(read(out))
     assert contents[0] != contents[1]
     return export_format, out, read, contents

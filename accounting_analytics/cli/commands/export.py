@@ -60,9 +60,9 @@ def export(
     and written; all others stay as they are, and days are counted in the time zone of the export. With --journal the
     period is extended to every exported month that the applied plan changed.
     """
-    from accounting_analytics.exports import Manifest, VersionFolder, check_output, find_export
-    from accounting_analytics.exports.dataset import extend_to_changes, keep_settings, period_with
+    from accounting_analytics.exports import Manifest, VersionFolder, check_output
     from accounting_analytics.exports.manifest import require_currency
+    from accounting_analytics.exports.parquet_files import extend_to_changes, keep_settings, period_with
     from accounting_analytics.messages import join_ids
     from accounting_analytics.periods import Period
     from accounting_analytics.recategorization.journal import read_sent_changes
@@ -70,7 +70,6 @@ def export(
     if journal is not None and not replace_months:
         msg = "--journal names months to replace, so it needs --replace-months; nothing was loaded"
         raise InputError(msg)
-    export_to = find_export(export_format)
     check_output(export_format, output)  # before the load, not after it
     require_currency(currency)
     current = VersionFolder(output).current if replace_months and export_format == "parquet" else None
@@ -92,8 +91,9 @@ def export(
         discovered = period if earlier is None else period_with(earlier, period)
         ledgers, lines = load_books(client, period.start_date, period, options, report_count=1, discovered=discovered)
         reported = aa.load_cash_flow_report(client, period.start_date, period.end_date, time_zone=period.time_zone)
-    manifest = export_to(
+    manifest = aa.export(
         output,
+        format=export_format,
         line_entries=lines,
         ledgers=ledgers,
         report=reported,

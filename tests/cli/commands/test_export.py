@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 
 import accounting_analytics as aa
 from accounting_analytics.exports import Manifest, verify_export
-from accounting_analytics.exports.export_lock import export_lock
+from accounting_analytics.exports.version_folder import export_lock
 
 DAYS = ("--start-date", "2025-02-01", "--end-date", "2025-03-31")
 MARCH = ("--start-date", "2025-03-01", "--end-date", "2025-03-31", "--replace-months")

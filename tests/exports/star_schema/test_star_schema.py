@@ -8,8 +8,8 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import FrameError
-from accounting_analytics.exports.star_schema.build import StarSchema
-from accounting_analytics.exports.star_schema.exported_books import ExportedBooks
+from accounting_analytics.exports.books import ExportedBooks
+from accounting_analytics.exports.star_schema import StarSchema
 from accounting_analytics.exports.star_schema.tables import KEYS, STAR_SCHEMA
 from accounting_analytics.money import pandas_dtype
 

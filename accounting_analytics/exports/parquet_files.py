@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import shutil
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -13,26 +15,24 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from accounting_analytics.atomic_files import replace_file
+from accounting_analytics.chart_of_accounts import display_order
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports.control_totals import control_totals
+from accounting_analytics.exports.books import name_of_month
 from accounting_analytics.exports.manifest import (
-    MANIFEST,
     ExportedFile,
     ExportedMonth,
     Manifest,
+    control_totals,
+    current_manifest,
     file_sha256,
     require_files_of,
 )
-from accounting_analytics.exports.star_schema.exported_books import name_of_month
-from accounting_analytics.exports.star_schema.merged_months import (
-    days_not_exported,
-    gaps_between_months,
-    merge_dimensions,
-    require_whole_months,
-)
+from accounting_analytics.exports.star_schema import cash_ledger_dimension, date_dimension
 from accounting_analytics.exports.star_schema.tables import (
     DIM_LEDGER,
     DIM_LOAD,
+    DIM_TAG,
+    DIM_TRANSACTION,
     FACT_LINE_ENTRY,
     FACT_PERIOD_BALANCE,
     STAR_SCHEMA,
@@ -42,13 +42,13 @@ from accounting_analytics.messages import join_ids, shorten
 from accounting_analytics.periods import Period, local_date, zone
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
-    from accounting_analytics.exports.star_schema.build import StarSchema
+    from accounting_analytics.exports.star_schema import StarSchema, Tables
     from accounting_analytics.exports.star_schema.tables import StarTable
+    from accounting_analytics.exports.version_folder import VersionFolder
 
 SUFFIX = ".parquet"
 _FIXED_BY_FIRST_EXPORT = ("time_zone", "scale", "currency", "fiscal_year_start_month")
@@ -78,7 +78,18 @@ class Part(NamedTuple):
         return file if self.month is None else f"{self.table.name}/month={self.month}/{file}"
 
 
-def write_dataset(
+def write_parquet(
+    folder: VersionFolder, star: StarSchema, manifest: Manifest, *, replace_months: bool = False
+) -> Manifest:
+    """Write the tables, or only the months of their facts, as the next version of a folder."""
+    with folder.new_version() as version:
+        previous = current_manifest(folder, SUFFIX)
+        if replace_months and previous:
+            return _replace_months(version, star, manifest, previous)
+        return _write_files(version, star, manifest, previous)
+
+
+def _write_files(
     folder: Path,
     star: StarSchema,
     manifest: Manifest,
@@ -118,12 +129,11 @@ def write_dataset(
         for file in (*same, *kept):
             _link(previous.folder / file.name, folder / file.name)
     complete = replace(manifest, files=tuple(sorted([*files, *kept], key=lambda file: file.name)))
-    text = complete.to_json()
-    replace_file(folder / MANIFEST, lambda file: file.write(text.encode()), remove_leftovers=False)
+    complete.save(folder)
     return complete
 
 
-def replace_months(
+def _replace_months(
     folder: Path,
     star: StarSchema,
     manifest: Manifest,
@@ -141,28 +151,28 @@ def replace_months(
     """
     require_same_settings(previous, **{name: getattr(manifest, name) for name in _FIXED_BY_FIRST_EXPORT})
     old = {table.name: read_table(previous, table) for table in STAR_SCHEMA if not table.is_partitioned}
-    require_whole_months(old[DIM_LOAD.name], star.books.period)
+    _require_whole_months(old[DIM_LOAD.name], star.books.period)
     months = set(star.dimensions[DIM_LOAD.name]["month"].to_pylist())
     kept = _files_of_other_months(previous, months)
     _require_same_ledgers(previous, set(star.books.ledgers["id"]), months)
-    merged = merge_dimensions(old, star.dimensions, manifest.fiscal_year_start_month)
+    merged = _merge_dimensions(old, star.dimensions, manifest.fiscal_year_start_month)
     loads, ledgers = merged[DIM_LOAD.name], merged[DIM_LEDGER.name]
     names = dict(zip(ledgers["ledger_id"].to_pylist(), ledgers["name"].to_pylist(), strict=True))
     balances = read_table(replace(previous, files=tuple(kept)), FACT_PERIOD_BALANCE)
-    new_balances = star.balances.monthly.drop_columns("month")
-    gaps = gaps_between_months(pa.concat_tables([balances, new_balances]), names)
+    new_balances = star.balances[FACT_PERIOD_BALANCE.name].drop_columns("month")
+    gaps = _gaps_between_months(pa.concat_tables([balances, new_balances]), names)
     whole = replace(
         manifest,
         start_date=str(pc.min(loads["start_date"])),
         end_date=str(pc.max(loads["end_date"])),
         partial=pc.any(loads["is_partial"]).as_py(),
         verdict=_verdict_of_months(loads),
-        notes=(*_notes_of_months(loads), *gaps, *days_not_exported(loads)),
+        notes=(*_notes_of_months(loads), *gaps, *_days_not_exported(loads)),
         months=tuple(
             ExportedMonth.of(load["month"], load["read_at_utc"], load["proven_at_utc"]) for load in loads.to_pylist()
         ),
     )
-    return write_dataset(folder, star._replace(dimensions=merged), whole, previous, kept=kept)
+    return _write_files(folder, star._replace(dimensions=merged), whole, previous, kept=kept)
 
 
 def require_same_settings(previous: Manifest, **settings: object) -> None:
@@ -224,7 +234,7 @@ def period_with(previous: Manifest, period: Period) -> Period:
     """
     require_files_of(previous, SUFFIX)
     require_same_settings(previous, time_zone=period.time_zone)
-    require_whole_months(read_table(previous, DIM_LOAD), period)
+    _require_whole_months(read_table(previous, DIM_LOAD), period)
     _files_of_other_months(previous, set(map(name_of_month, period.months())))
     exported = Period(previous.start_date, previous.end_date, previous.time_zone)
     first, last = min(exported.start_date, period.start_date), max(exported.end_date, period.end_date)
@@ -361,3 +371,87 @@ def _require_same_ledgers(previous: Manifest, discovered: Collection[str], month
             "their line entries; nothing was written"
         )
         raise InputError(msg)
+
+
+def _require_whole_months(old_loads: pa.Table, period: Period) -> None:
+    """Refuse to replace a month by fewer of its days.
+
+    Raises
+    ------
+    InputError
+        A month of the period does not have all days of it that are exported.
+    """
+    old = {row["month"]: row for row in old_loads.to_pylist()}
+    for month in period.months():
+        before = old.get(name_of_month(month))
+        if before and (month.start_date > before["start_date"] or month.end_date < before["end_date"]):
+            msg = (
+                f"{before['month']} is exported from {before['start_date']} to {before['end_date']}; replacing it with "
+                f"{month.start_date} to {month.end_date} would lose days; export the whole month, nothing was written"
+            )
+            raise InputError(msg)
+
+
+def _merge_dimensions(old: Mapping[str, pa.Table], new: Mapping[str, pa.Table], fiscal_year_start_month: int) -> Tables:
+    """Dimensions of `new`, and the rows of `old` that they lack; ages and positions are those of the whole."""
+    loads = _merge(DIM_LOAD, old, new).sort_by("month")
+    time_zone = loads["time_zone"][0].as_py()
+    start, end = pc.min(loads["start_date"]).as_py(), pc.max(loads["end_date"]).as_py()
+    ledgers = _merge(DIM_LEDGER, old, new)
+    ledgers = _replace(ledgers, "display_order", _display_positions(ledgers))
+    return {
+        DIM_LEDGER.name: ledgers,
+        "dim_cash_ledger": cash_ledger_dimension(ledgers),
+        "dim_date": date_dimension(Period(start, end, time_zone), fiscal_year_start_month),
+        DIM_TRANSACTION.name: _with_ages(_merge(DIM_TRANSACTION, old, new), end),
+        DIM_TAG.name: _merge(DIM_TAG, old, new),
+        DIM_LOAD.name: loads,
+    }
+
+
+def _gaps_between_months(period_balances: pa.Table, names: Mapping[str, str]) -> Iterator[str]:
+    """Describe each account whose balance at the start of a month is not the one at the end of the month before."""
+    by_account = period_balances.sort_by([("cash_ledger_id", "ascending"), ("date", "ascending")]).to_pylist()
+    for before, after in pairwise(by_account):
+        follows = (after["start_date"] - before["date"]).days == 1
+        same = before["cash_ledger_id"] == after["cash_ledger_id"]
+        if same and follows and before["ending_balance"] != after["starting_balance"]:
+            yield (
+                f"{names.get(after['cash_ledger_id'], after['cash_ledger_id'])} has {before['ending_balance']:,f} at "
+                f"the end of {before['date']} but {after['starting_balance']:,f} at the start of "
+                f"{after['start_date']}: the books changed between the two exports; export both months again."
+            )
+
+
+def _days_not_exported(loads: pa.Table) -> Iterator[str]:
+    """Describe the days between two exported months that no month of the export has."""
+    for before, after in pairwise(loads.to_pylist()):
+        first, last = before["end_date"] + dt.timedelta(1), after["start_date"] - dt.timedelta(1)
+        if first <= last:
+            yield f"{first} to {last} are not exported; the export has days before and after them."
+
+
+def _merge(table: StarTable, old: Mapping[str, pa.Table], new: Mapping[str, pa.Table]) -> pa.Table:
+    (key,) = table.key
+    added, before = new[table.name], old[table.name].cast(new[table.name].schema)
+    absent = pc.invert(pc.is_in(before[key], value_set=added[key].combine_chunks()))
+    return pa.concat_tables([added, before.filter(absent)])
+
+
+def _with_ages(transactions: pa.Table, last_day: object) -> pa.Table:
+    days = pc.days_between(transactions["transaction_date"], pa.scalar(last_day, pa.date32()))
+    return _replace(transactions, "age_in_days", days)
+
+
+def _replace(table: pa.Table, name: str, values: object) -> pa.Table:
+    field = table.schema.field(name)
+    column = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+    return table.set_column(table.column_names.index(name), field, column.cast(field.type))
+
+
+def _display_positions(ledgers: pa.Table) -> list[int]:
+    """Position of each ledger in display order, from 1."""
+    codes, ids = ledgers["sort_code"].to_pylist(), ledgers["ledger_id"].to_pylist()
+    keys = [display_order(*key) for key in zip(codes, ids, strict=True)]
+    position = {key: number for number, key in enumerate(sorted(keys), start=1)}
+    return [position[key] for key in keys]

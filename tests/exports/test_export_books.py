@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports import FORMATS, check_output, find_export
+from accounting_analytics.exports import FORMATS, check_output, export
 
 OUTPUTS = {"parquet": "out", "duckdb": "out.duckdb", "excel": "out.xlsx", "csv": "out"}
 
@@ -13,10 +13,10 @@ OUTPUTS = {"parquet": "out", "duckdb": "out.duckdb", "excel": "out.xlsx", "csv":
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_exports_the_line_entries(name, frames, tmp_path):
     """Each format writes the books, lists its files in the manifest, and replaces its own export."""
-    export, output = find_export(name), tmp_path / OUTPUTS[name]
+    output = tmp_path / OUTPUTS[name]
     for _ in range(2):
         check_output(name, output)
-        manifest = export(output, **frames)
+        manifest = export(output, format=name, **frames)
     assert manifest.tables["lines" if name == "excel" else "fact_line_entry"] == len(frames["line_entries"])
     assert [path.name for path in tmp_path.iterdir()] == [OUTPUTS[name]]
     folder = output / "current" if output.is_dir() else output
@@ -27,11 +27,11 @@ def test_every_format_exports_the_line_entries(name, frames, tmp_path):
 def test_options_that_a_format_cannot_honour_are_refused(name, frames, tmp_path):
     """Single months are replaced in Parquet only; nothing is written."""
     with pytest.raises(InputError, match=f"the format {name} is written as a whole"):
-        find_export(name)(tmp_path / OUTPUTS[name], **frames, replace_months=True)
+        export(tmp_path / OUTPUTS[name], format=name, **frames, replace_months=True)
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("name", "module", "extra"), [("duckdb", "duckdb", "scale"), ("excel", "xlsxwriter", "excel")])
+@pytest.mark.parametrize(("name", "module", "extra"), [("excel", "xlsxwriter", "excel")])
 def test_missing_packages_are_named(name, module, extra, tmp_path, monkeypatch):
     """Without the package of its extra a format is refused before the load, with the command that installs it."""
     monkeypatch.setitem(sys.modules, module, None)
@@ -56,16 +56,16 @@ def test_unsuitable_files_are_refused(name, tmp_path):
 def test_folders_keep_their_format(frames, tmp_path):
     """Parquet files do not replace CSV files, nor CSV files Parquet files, because their readers would find none."""
     for name, other in (("parquet", "csv"), ("csv", "parquet")):
-        find_export(name)(tmp_path / name, **frames)
+        export(tmp_path / name, format=name, **frames)
         current = (tmp_path / name / "current").resolve()
         with pytest.raises(InputError, match="has an export in another format"):
             check_output(other, tmp_path / name)
         with pytest.raises(InputError, match="has an export in another format"):
-            find_export(other)(tmp_path / name, **frames)
+            export(tmp_path / name, format=other, **frames)
         assert (tmp_path / name / "current").resolve() == current
 
 
-def test_unknown_formats_are_refused():
+def test_unknown_formats_are_refused(frames, tmp_path):
     """The message lists the formats."""
     with pytest.raises(InputError, match=f"unknown export format 'pdf'; the formats are: {', '.join(FORMATS)}"):
-        find_export("pdf")
+        export(tmp_path / "out", format="pdf", **frames)

@@ -1,0 +1,232 @@
+"""Export of books to files that other programs read: one function, and one writer a format."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import duckdb
+
+from accounting_analytics.errors import InputError
+from accounting_analytics.exports.books import ExportedBooks, describe_agreement
+from accounting_analytics.exports.csv_files import write_csv_files
+from accounting_analytics.exports.duckdb_file import duckdb_path, write_duckdb
+from accounting_analytics.exports.excel_workbook import excel_path, write_excel
+from accounting_analytics.exports.formats import FORMATS
+from accounting_analytics.exports.manifest import ExportedMonth, Manifest, export_folder
+from accounting_analytics.exports.parquet_files import write_parquet
+from accounting_analytics.exports.star_schema import StarSchema
+from accounting_analytics.exports.version_folder import CURRENT, VersionFolder
+from accounting_analytics.messages import quote, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pandas as pd
+
+    from accounting_analytics.cash_flow_report import CashFlowReport
+
+_MAX_REASON = 300
+
+
+class Writer(NamedTuple):
+    """How a format is written.
+
+    Attributes
+    ----------
+    check : function
+        Refuses an unsuitable output, and returns the folder or file to write.
+    write : function
+        Writes it.
+    replace_months : function, optional
+        Writes only the months of the books; None if the format is always written as a whole.
+    has_fiscal_years : bool
+        Whether the format has days with their fiscal years.
+    """
+
+    check: Callable[[str | Path], Path | VersionFolder]
+    write: Callable[..., Manifest]
+    replace_months: Callable[..., Manifest] | None = None
+    has_fiscal_years: bool = True
+
+
+_WRITERS = {
+    "parquet": Writer(
+        partial(export_folder, suffix=".parquet"), write_parquet, partial(write_parquet, replace_months=True)
+    ),
+    "duckdb": Writer(duckdb_path, write_duckdb),
+    "excel": Writer(excel_path, write_excel, has_fiscal_years=False),
+    "csv": Writer(partial(export_folder, suffix=".csv"), write_csv_files),
+}
+
+
+def export(
+    output: str | Path,
+    *,
+    line_entries: pd.DataFrame,
+    ledgers: pd.DataFrame,
+    report: CashFlowReport,
+    format: str = "parquet",  # noqa: A002 (the name of the option of the command)
+    replace_months: bool = False,
+    currency: str | None = None,
+    fiscal_year_start_month: int = 1,
+) -> Manifest:
+    """Write the books of a period to files that other programs read.
+
+    All formats have the same figures, and replace an earlier export in one step: a reader sees that one or the new one.
+
+    ========== ======================================================================================================
+    parquet    A folder: ``output/current`` has the tables of the star schema, in ``fact_*/month=YYYY-MM/`` and
+               ``dim_*.parquet``, with a manifest. The version before is kept until the next export.
+    duckdb     A file ``.duckdb``: the tables with keys, relations and comments, views with names instead of ids, and a
+               view for each question that has no parameters. DuckDB 1.0 and later read it.
+    excel      A file ``.xlsx`` for people: the sheets ``report``, ``lines`` and ``ledgers``. Amounts are numbers, times
+               are local, text is never a formula, and text of more than 32,767 characters is cut and ends in ``...``.
+    csv        A folder for people: a file a table, with times in local columns ``_local``. Text that a spreadsheet
+               would take for a formula begins with an apostrophe.
+    ========== ======================================================================================================
+
+    Parameters
+    ----------
+    output : path
+        What the format writes: a folder that is new, empty, or has an earlier export of the format; or a file.
+    line_entries : DataFrame
+        :class:`~accounting_analytics.schemas.LineEntries`; those of the report's period are exported.
+    ledgers : DataFrame
+        :class:`~accounting_analytics.schemas.Ledgers`.
+    report : CashFlowReport
+        Its lines, balances, period and time zone; local dates are in that zone.
+    format : {"parquet", "duckdb", "excel", "csv"}
+        The format.
+    replace_months : bool
+        Replace only the months of the report's period, and keep all other months of the export (``"parquet"`` only).
+    currency : str, optional
+        Name of the currency, such as ``USD``; the service does not state it.
+    fiscal_year_start_month : int
+        First month of the fiscal year, 1 to 12; a workbook has no fiscal years.
+
+    Returns
+    -------
+    Manifest
+        Files with rows, exact sums and digests, how report and line entries agree, and when each month was read.
+
+    Raises
+    ------
+    FrameError
+        A table is not valid, the scales differ, or an amount or a balance has more than 18 digits.
+    InputError
+        An argument is of another type, the report is filtered by tags, the output contains other files, is in use,
+        cannot be written or does not fit the books, a package that the format needs is not installed, or the months
+        cannot be combined with the earlier export.
+    """
+    writer = _writer(format)
+    if replace_months and writer.replace_months is None:
+        msg = (
+            f"the format {format} is written as a whole; single months are replaced in the format parquet only; "
+            "nothing was written"
+        )
+        raise InputError(msg)
+    if fiscal_year_start_month != 1 and not writer.has_fiscal_years:
+        msg = "a workbook has no fiscal years; omit fiscal_year_start_month, or use the format parquet, duckdb or csv"
+        raise InputError(msg)
+    checked = writer.check(output)
+    folder = checked.path / CURRENT if isinstance(checked, VersionFolder) else checked.parent
+    if fiscal_year_start_month not in range(1, 13):
+        msg = f"fiscal_year_start_month is {quote(fiscal_year_start_month)}; it is a month from 1 to 12"
+        raise InputError(msg)
+    books = ExportedBooks.from_frames(line_entries, ledgers, report)
+    star, manifest = _tables(books, folder, currency=currency, fiscal_year_start_month=fiscal_year_start_month)
+    write = writer.replace_months if replace_months and writer.replace_months else writer.write
+    try:
+        return write(checked, star, manifest)
+    except (OSError, duckdb.Error) as error:
+        reason = getattr(error, "strerror", None) or shorten(str(error), limit=_MAX_REASON)
+        msg = f"the export to {output} failed ({reason}); the previous content is unchanged"
+        raise InputError(msg) from error
+
+
+def export_parquet(
+    output: str | Path,
+    *,
+    line_entries: pd.DataFrame,
+    ledgers: pd.DataFrame,
+    report: CashFlowReport,
+    replace_months: bool = False,
+    currency: str | None = None,
+    fiscal_year_start_month: int = 1,
+) -> Manifest:
+    """Write the books of a period as a star schema of Parquet files: :func:`export` with the format ``"parquet"``.
+
+    Parameters
+    ----------
+    output, line_entries, ledgers, report, replace_months, currency, fiscal_year_start_month
+        As in :func:`export`.
+
+    Returns
+    -------
+    Manifest
+        Files with rows, exact sums and digests, how report and line entries agree, and when each month was read.
+
+    Raises
+    ------
+    FrameError, InputError
+        As in :func:`export`.
+    """
+    return export(
+        output,
+        line_entries=line_entries,
+        ledgers=ledgers,
+        report=report,
+        replace_months=replace_months,
+        currency=currency,
+        fiscal_year_start_month=fiscal_year_start_month,
+    )
+
+
+def check_output(export_format: str, output: str | Path) -> None:
+    """Check, before the books are loaded, that a format can be written to `output`.
+
+    Raises
+    ------
+    InputError
+        There is no such format, it needs a package that is not installed, or `output` is not suitable.
+    """
+    _writer(export_format).check(output)
+
+
+def _writer(export_format: str) -> Writer:
+    if export_format not in _WRITERS:
+        msg = f"unknown export format {quote(export_format)}; the formats are: {', '.join(FORMATS)}"
+        raise InputError(msg)
+    return _WRITERS[export_format]
+
+
+def _tables(
+    books: ExportedBooks, folder: Path, *, currency: str | None, fiscal_year_start_month: int
+) -> tuple[StarSchema, Manifest]:
+    """Tables of books, and their manifest without its files."""
+    verdict, is_proven = describe_agreement(books)
+    proven_at = books.report.read_at if is_proven else None
+    manifest = Manifest(
+        folder=folder,
+        start_date=str(books.period.start_date),
+        end_date=str(books.period.end_date),
+        time_zone=books.period.time_zone,
+        scale=books.scale,
+        currency=currency,
+        fiscal_year_start_month=fiscal_year_start_month,
+        partial=books.is_partial,
+        verdict=verdict,
+        files=(),
+        notes=books.notes,
+        months=tuple(ExportedMonth.of(name, books.read_at, proven_at) for name in books.lines_by_month()),
+    )
+    star = StarSchema.from_books(
+        books,
+        verdict=verdict,
+        proven_at=proven_at,
+        currency=currency,
+        fiscal_year_start_month=fiscal_year_start_month,
+    )
+    return star, manifest

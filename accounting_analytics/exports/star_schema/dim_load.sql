@@ -1,0 +1,20 @@
+-- A row for each month of the period, also for one without lines.
+select
+    month.month,
+    month.start_date,
+    month.end_date,
+    export.time_zone,
+    export.currency,
+    export.scale,
+    count(line.id) as line_entries,
+    export.read_at as read_at_utc,
+    export.is_partial,
+    export.verdict,
+    export.proven_at as proven_at_utc,
+    export.notes,
+    export.package_version
+from month
+cross join export
+left join line on line.month = month.month
+group by all
+order by month.month

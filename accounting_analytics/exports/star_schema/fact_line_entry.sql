@@ -1,0 +1,18 @@
+-- The line entries of the period, as they are in the books.
+select
+    id as line_entry_id,
+    month,
+    date,
+    datetime as datetime_utc,
+    ledger_id,
+    journal_entry_id,
+    transaction_id,
+    debit_credit,
+    amount,
+    signed_amount,
+    description,
+    journal_entry_description,
+    related_line_entry_id,
+    editable
+from line
+order by datetime_utc, line_entry_id
