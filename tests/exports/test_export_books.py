@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports import FORMATS, check_output, export
+from accounting_analytics.exports import FORMATS, check_output, export, export_books
 
 OUTPUTS = {"parquet": "out", "duckdb": "out.duckdb", "excel": "out.xlsx", "csv": "out"}
 
@@ -63,6 +63,11 @@ def test_folders_keep_their_format(frames, tmp_path):
         with pytest.raises(InputError, match="has an export in another format"):
             export(tmp_path / name, format=other, **frames)
         assert (tmp_path / name / "current").resolve() == current
+
+
+def test_every_format_is_listed():
+    """The help of the command lists exactly the formats that can be written."""
+    assert list(FORMATS) == list(export_books._WRITERS)
 
 
 def test_unknown_formats_are_refused(frames, tmp_path):

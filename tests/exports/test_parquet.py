@@ -343,6 +343,15 @@ def test_missing_lines_are_stated(frames, tmp_path):
     assert any("1 lines were removed after the load" in note for note in manifest.notes)
 
 
+def test_gaps_before_the_period_are_not_missing(frames, demo_company, tmp_path):
+    """Balances are those of the report, so loads with a gap before the exported month lack nothing of it."""
+    january = of_months(frames, "2025-01-01", "2025-01-31", demo_company)
+    march = of_months(frames, "2025-03-01", "2025-03-31", demo_company)
+    both = aa.combine_loads([january["line_entries"], march["line_entries"]])
+    manifest = aa.export_parquet(tmp_path / "out", **march | {"line_entries": both})
+    assert (manifest.partial, manifest.notes) == (False, ())
+
+
 def test_books_without_lines_are_exported(frames, tmp_path):
     """A period without lines gives files with columns and no rows."""
     report = frames["report"]

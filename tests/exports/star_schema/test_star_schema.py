@@ -1,5 +1,7 @@
 """The star schema: keys, references, and figures that add up to those of the report."""
 
+from collections import defaultdict
+from dataclasses import replace
 from decimal import Decimal
 
 import duckdb
@@ -73,6 +75,29 @@ def test_inflow_and_outflow_contain_no_transfers(database, frames):
     assert {ledger_id: amount for ledger_id, amount in flows.items() if amount} == expected
     ((transferred,),) = rows(database, "select sum(amount) from fact_transfer")
     assert transferred == sum(reported.get(ledger_id, Decimal(0)) for ledger_id in transit)
+
+
+def test_flows_of_an_unknown_account_belong_to_the_one_that_moved_most(frames):
+    """Where the report names no account of the books, the largest movement of the journal entry decides."""
+    report = frames["report"]
+    unknown = replace(report, lines=report.lines.assign(cash_flow_ledger_name="Elsewhere"))
+    books = ExportedBooks.from_frames(**frames | {"report": unknown})
+    flows = StarSchema.from_books(books, verdict="").tables()["fact_cash_flow_line"].to_pylist()
+    moved = defaultdict(lambda: defaultdict(Decimal))
+    cash = frames["ledgers"].loc[frames["ledgers"]["report_cash_flow"], "id"]
+    lines = aa.schemas.LineEntries.exact(frames["line_entries"]).frame
+    of_cash = lines[lines["ledger_id"].isin(cash)]
+    for entry, ledger, amount in zip(
+        of_cash["journal_entry_id"], of_cash["ledger_id"], of_cash["signed_amount"], strict=True
+    ):
+        moved[entry][ledger] += amount
+    several = 0
+    for flow in flows:
+        movements = moved[flow["journal_entry_id"]]
+        largest = max(abs(amount) for amount in movements.values())
+        several += len({abs(amount) for amount in movements.values()}) > 1
+        assert abs(movements[flow["cash_ledger_id"]]) == largest
+    assert several > 10
 
 
 def test_balances_are_those_of_the_report(database, frames):
