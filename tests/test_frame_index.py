@@ -147,10 +147,10 @@ def saved(plan, folder, ledgers):
     return aa.Plan.load(folder / "plan.csv", ledgers=ledgers).frame
 
 
-def exported(books, folder):
+def exported(books, folder, export):
     """Export the books; return the rows of each file."""
     output = folder / "export"
-    aa.export_parquet(output, line_entries=books.lines, ledgers=books.ledgers, report=books.report)
+    export(output, line_entries=books.lines, ledgers=books.ledgers, report=books.report)
     files = sorted(output.rglob("*.parquet"))
     return {file.name: pq.read_table(file).to_pylist() for file in files}
 
@@ -191,7 +191,8 @@ CASES = {
     ],
     "combine_loads": lambda books, _: aa.combine_loads([books.april, books.may]),
     "decide": lambda books, _: aa.decide(books.queue, books.decisions, books.ledgers),
-    "export_parquet": exported,
+    "export": lambda books, folder: exported(books, folder, aa.export),
+    "export_parquet": lambda books, folder: exported(books, folder, aa.export_parquet),
     "group_queue": lambda books, _: aa.group_queue(books.queue),
     "plan_recategorization": lambda books, _: aa.plan_recategorization(books.proposals, ledgers=books.ledgers),
     "propose": lambda books, _: [
