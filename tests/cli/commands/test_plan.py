@@ -48,7 +48,7 @@ def test_plan_preview_apply_verify(run):
         assert [row["outcome"] for row in result["by_rule"]] == ["done"] * len(preview["by_rule"])
         after = aa.load_cash_flow_report(company.client, *PERIOD[1::2], time_zone=company.time_zone).exact().ledgers
         totals = dict(zip(after["ledger_id"], after["total_net_cash_flow"], strict=True))
-        predicted = {row["ledger_id"]: row["total_net_cash_flow_after"] for row in preview["root_totals"]}
+        predicted = {row["ledger_id"]: row["predicted"] for row in preview["root_totals"]}
         assert {root: str(totals[root]) for root in predicted} == predicted
         verified = run("verify", "plan.csv", "--journal", "journal", **environment)
         assert verified.returncode == 0
