@@ -5,7 +5,8 @@ what an analyst would write: merge the ledgers, mark the entries with a cash lin
 floats. All programs read the same Parquet file of five years, make all tables of the report of one of its years or
 months, lines included, and must agree on the net cash flow. Those called "totals" make the report with ``lines=False``.
 PySpark (if it and Java are installed) runs on this machine alone: its start is part of every run, and its peak memory
-is that of Python, without the Java process.
+is that of Python, without the Java process. None of the frames states its load, so each program of this package counts
+the ids of the lines that it sums: seconds of their own, not part of the calculation.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def write_books(folder: Path, lines: int) -> None:
     ledgers.to_parquet(folder / "ledgers.parquet")
 
 
-def naive(folder: Path, start: str, end: str) -> tuple[float, float]:
+def naive(folder: Path, start: str, end: str) -> dict[str, float]:
     """Recompute as an analyst would in pandas; return seconds without reading, and the net cash flow."""
     import pandas as pd  # noqa: PLC0415
 
@@ -104,7 +105,7 @@ def naive(folder: Path, start: str, end: str) -> tuple[float, float]:
     flows = flows.assign(amount=-flows["signed_amount"]).sort_values(["sort_code", "datetime", "id"])
     net = flows.groupby("ledger_id")["amount"].sum()
     assert len(starting) == len(ending) == 4
-    return time.perf_counter() - began, round(float(net.sum()), 2)
+    return {"calculation": time.perf_counter() - began, "ids": 0.0, "net": round(float(net.sum()), 2)}
 
 
 def spark_session() -> Any:
@@ -131,12 +132,22 @@ def installed_programs() -> list[str]:
     return [program for program in PROGRAMS if has_spark or not program.startswith("spark")]
 
 
-def recomputed(program: str, folder: Path, start: str, end: str) -> tuple[float, float]:
+def recomputed(program: str, folder: Path, start: str, end: str) -> dict[str, float]:
     """Recompute with this package on one engine; return seconds (reading included where it is lazy), and the net."""
     import pandas as pd  # noqa: PLC0415
 
     from accounting_analytics.cash_flow import recompute_cash_flow  # noqa: PLC0415
+    from accounting_analytics.exact_sums import ExactLines  # noqa: PLC0415
 
+    ids, count_ids = 0.0, ExactLines.require_distinct
+
+    def timed(lines: ExactLines) -> None:
+        nonlocal ids
+        began = time.perf_counter()
+        count_ids(lines)
+        ids = time.perf_counter() - began
+
+    ExactLines.require_distinct = timed
     path = folder / "lines.parquet"
     ledgers = pd.read_parquet(folder / "ledgers.parquet")
     engine = program.removesuffix(TOTALS)
@@ -162,7 +173,7 @@ def recomputed(program: str, folder: Path, start: str, end: str) -> tuple[float,
         lines = spark_session().read.parquet(str(path))
     began = time.perf_counter()
     report = recompute_cash_flow(lines, ledgers, start, end, time_zone=ZONE, lines=program == engine)
-    return time.perf_counter() - began, float(report.net_cash_flow)
+    return {"calculation": time.perf_counter() - began - ids, "ids": ids, "net": float(report.net_cash_flow)}
 
 
 def measured(program: str, folder: Path, period: str) -> dict[str, float]:
@@ -194,11 +205,12 @@ def compare(lines: int, rounds: int, period: str) -> None:
         sys.exit(f"the programs do not agree: { {program: one['net'] for program, one in median.items()} }")
     base = median["naive pandas"]
     print(f"{lines} lines, the report of one {period} of five years, {rounds} rounds, medians")
-    print(f"{'':18}{'process s':>10}{'ratio':>7}{'calculation s':>15}{'ratio':>7}{'peak MB':>9}")
+    print(f"{'':18}{'process s':>10}{'ratio':>7}{'calculation s':>15}{'ratio':>7}{'ids s':>7}{'peak MB':>9}")
     for program, one in median.items():
         print(
             f"{program:18}{one['process']:10.2f}{base['process'] / one['process']:7.1f}"
-            f"{one['calculation']:15.2f}{base['calculation'] / one['calculation']:7.1f}{one['peak']:9.0f}"
+            f"{one['calculation']:15.2f}{base['calculation'] / one['calculation']:7.1f}"
+            f"{one['ids']:7.2f}{one['peak']:9.0f}"
         )
 
 
@@ -217,10 +229,10 @@ def main() -> None:
     elif options.program:
         start, end = PERIODS[options.period]
         if options.program == "naive pandas":
-            seconds, net = naive(options.folder, start, end)
+            result = naive(options.folder, start, end)
         else:
-            seconds, net = recomputed(options.program, options.folder, start, end)
-        print(json.dumps({"calculation": seconds, "net": net}))
+            result = recomputed(options.program, options.folder, start, end)
+        print(json.dumps(result))
     else:
         compare(options.lines, options.rounds, options.period)
 
