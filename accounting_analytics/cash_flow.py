@@ -103,9 +103,9 @@ def recompute_cash_flow(
         Form of the amounts in the report, as of :func:`~accounting_analytics.connect`; by default Arrow decimals if
         `line_entries` is a pandas frame of them, else float64, which amounts of 10**15 minor units do not fit.
     lines : bool
-        Whether the report has its cash flow lines. Without them ``lines`` of the report is empty, ``totals_only`` is
-        set, and the engine returns a few rows per ledger, however many line entries there are: for engines on many
-        machines, such as Spark.
+        Whether the report has its cash flow lines. Without them ``lines`` of the report is empty, and ``totals_only``
+        is set. PySpark then returns a few rows per ledger, however many line entries there are; other engines return
+        entry, ledger and amount of the lines of the period.
     allow_partial : bool
         Recompute even if lines are known to be missing; ``partial`` is then set on the report and on all results made
         from it.
