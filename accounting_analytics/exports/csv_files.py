@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
@@ -14,6 +15,7 @@ from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.exports.books import local_times
 from accounting_analytics.exports.manifest import ExportedFile, current_manifest, file_sha256
 from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA
+from accounting_analytics.sheets.cells import BYTE_ORDER_MARK, FORMULA_START
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,9 +25,7 @@ if TYPE_CHECKING:
     from accounting_analytics.exports.version_folder import VersionFolder
 
 SUFFIX = ".csv"
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-"""Without it Excel takes UTF-8 for the code page of the machine."""
-_FORMULA = "^([=+\\-@\t\r\n＝＋－＠])"  # noqa: RUF001 (spreadsheets take the wide signs for formulas too)
+_FORMULA = f"^([{re.escape(FORMULA_START)}])"
 
 
 def write_csv_files(folder: VersionFolder, star: StarSchema, manifest: Manifest) -> Manifest:
@@ -61,5 +61,5 @@ def _write_table(folder: Path, name: str, rows: pa.Table, manifest: Manifest) ->
 
 
 def _write_csv(rows: pa.Table, file: BinaryIO) -> None:
-    file.write(_BYTE_ORDER_MARK)
+    file.write(BYTE_ORDER_MARK.encode())
     arrow_csv.write_csv(rows, file, arrow_csv.WriteOptions(quoting_style="needed"))
