@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
+from accounting_analytics.errors import AuthenticationError
 from accounting_analytics.errors import InputError
 from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTransaction
 
@@ -47,7 +48,7 @@ def test_two_parts_with_one_new_category(books, build, tmp_path):
         books.instance,
         *(build.item("txn_split", books.bank, one, books.meals, opposing=opposing, entry="one") for one in opposing),
     )
-    assert "2 of 2 item(s) join a part of a split" in both.preview(books.report()).attrs["notes"][-1]
+    assert "2 of 2 item(s) join a part of a split" in both.preview(books.report()).notes[-1]
     frame = aa.apply_plan(books.client, both, journal=tmp_path / "journal", confirm=True)
     assert frame["outcome"].tolist() == ["refused", "refused"]
     assert books.audit() == []
@@ -61,7 +62,7 @@ def test_edited_file(books, build, plan, tmp_path, suffix):
     _edit(file, "txn_split", {"updated_category_ledger_id": "", "updated_category_ledger_name": "Rent"})
     ledgers, _ = books.load()
     edited = aa.Plan.load(file, ledgers=ledgers)
-    assert "1 of 4 item(s) join a part of a split" in edited.preview(books.report()).attrs["notes"][-1]
+    assert "1 of 4 item(s) join a part of a split" in edited.preview(books.report()).notes[-1]
     journal = tmp_path / "journal"
     assert build.outcomes(aa.apply_plan(books.client, edited, journal=journal))["txn_split"] == "refused"
     allowed = aa.apply_plan(books.client, edited, journal=journal, allow_irreversible=True)
@@ -110,21 +111,26 @@ def three_parts(books, build):
     )
 
 
-def join_first(books, build, plan, journal):
-    """Run a plan that is killed before its second change."""
-    with books.connected(build.Faulty(on_put=build.only(2, "killed"))) as client, pytest.raises(KeyboardInterrupt):
+def join_first(books, build, plan, journal, fault=401):
+    """Run a plan that ends at its second change: refused because the token has expired, or killed."""
+    ends = (KeyboardInterrupt, AuthenticationError)
+    with books.connected(build.Faulty(on_put=build.only(2, fault))) as client, pytest.raises(ends):
         aa.apply_plan(client, plan, journal=journal, confirm=True, allow_irreversible=True)
 
 
-def test_joins_of_one_split_are_resumed(books, build, three_parts, tmp_path):
-    """Where a killed run joined one part, the same journal shows that no other user did, and joins the other part."""
-    join_first(books, build, three_parts, tmp_path / "journal")
+@pytest.mark.parametrize(("fault", "outcome", "count"), [(401, "done", 2), ("killed", "unknown", 1)])
+def test_joins_of_one_split_are_resumed(books, build, three_parts, tmp_path, *, fault, outcome, count):
+    """Where a run joined one part, the same journal shows that no other user did; the other part is joined.
+
+    If it was killed while it sent the other part, that is left alone.
+    """
+    join_first(books, build, three_parts, tmp_path / "journal", fault)
     verified = aa.verify_plan(books.client, three_parts, journal=tmp_path / "journal")
     assert "changed_elsewhere" not in set(verified["outcome"])
     options = {"journal": tmp_path / "journal", "confirm": True, "allow_irreversible": True}
     frame = aa.apply_plan(books.client, three_parts, **options)
-    assert sorted(frame["outcome"]) == ["already_done", "done"]
-    assert len(books.audit()) == 2
+    assert sorted(frame["outcome"]) == ["already_done", outcome]
+    assert len(books.audit()) == count
 
 
 def test_a_part_that_another_user_joined_in_the_meantime(books, build, three_parts, tmp_path):
