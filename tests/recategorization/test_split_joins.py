@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import AuthenticationError
-from accounting_analytics.errors import InputError
+from accounting_analytics.errors import AuthenticationError, InputError
 from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTransaction
 
 
