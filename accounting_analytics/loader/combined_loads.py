@@ -96,7 +96,8 @@ def combine_loads(
         raise ChangedWhileReadingError(msg)
     lines = overlap.lines.sort_values(["datetime", "id"], ignore_index=True)
     lines.attrs = {"scale": scale, "notes": ()}
-    combined = LineEntries.require_valid(lines)
+    in_order = [name for name in LineEntries.dtypes() if name in lines]
+    combined = LineEntries.require_valid(lines[in_order])
     gap_notes: tuple[str, ...] = ()
     if not unchecked:
         metadata = _combine_metadata(stated, len(combined))
