@@ -12,21 +12,20 @@ from .categorization import (
 from .client import ClientCredentials, LedgerClient, TokenFile, connect
 from .completeness import check_completeness
 from .demo_company import demo
-from .diagnosis import Diagnosis, doctor
+from .diagnosis import doctor
 from .exports import export, export_parquet
 from .ledger_discovery import discover_ledgers
 from .ledger_names import LedgerNames
 from .line_entry_files import read_line_entries
 from .load_metadata import notes
 from .loader import (
-    LoadPlan,
     combine_loads,
     load_cash_flow_report,
     load_line_entries,
     load_line_entries_to_parquet,
     plan_load,
 )
-from .months import MonthlyReconciliation, reconcile_months
+from .months import reconcile_months
 from .notebook_jobs import run_notebook
 from .periods import Period
 from .recategorization import Effect, Plan, apply_plan, plan_recategorization, undo_plan, verify_plan
@@ -36,12 +35,9 @@ from .version import __version__
 __all__ = [
     "CashFlowReport",
     "ClientCredentials",
-    "Diagnosis",
     "Effect",
     "LedgerClient",
     "LedgerNames",
-    "LoadPlan",
-    "MonthlyReconciliation",
     "Period",
     "Plan",
     "Reconciliation",

@@ -12,10 +12,11 @@ import accounting_analytics as aa
 from accounting_analytics.categorization.rules import Rule, Rules
 from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.completeness import Certificate, Check
-from accounting_analytics.diagnosis import Finding, Part, Verdict
+from accounting_analytics.diagnosis import Diagnosis, Finding, Part, Verdict
 from accounting_analytics.exports import ExportedFile, Manifest
 from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.loader import LoadedFile
+from accounting_analytics.loader import LoadedFile, LoadPlan
+from accounting_analytics.months import MonthlyReconciliation
 from accounting_analytics.periods import Period
 from accounting_analytics.reconciliation import Comparison
 from accounting_analytics.reconciliation.result import TITLES
@@ -91,7 +92,7 @@ def make_certificate():
 
 def make_months():
     """Return a reconciliation of many months that do not tie."""
-    return aa.MonthlyReconciliation(
+    return MonthlyReconciliation(
         period=PERIOD,
         ledgers=pd.DataFrame(),
         line_entries=pd.DataFrame(),
@@ -118,8 +119,8 @@ def make_results():
         make_plan().preview(make_report()).check(make_report()),
         aa.Plan(make_plan().frame, instance_id="i", notes=(NOTE,) * MANY),
         make_certificate(),
-        aa.Diagnosis(f"Service {NAME}", PERIOD, (finding,) * MANY),
-        aa.LoadPlan(pd.DataFrame(ledgers), 320.0, rate_is_known=False, probes=MANY, kept_windows=9, notes=(NOTE,)),
+        Diagnosis(f"Service {NAME}", PERIOD, (finding,) * MANY),
+        LoadPlan(pd.DataFrame(ledgers), 320.0, rate_is_known=False, probes=MANY, kept_windows=9, notes=(NOTE,)),
         LoadedFile(Path("lines.parquet"), 10_000_000, (NOTE,) * MANY, {"ledgers": dict.fromkeys(IDS, NOTE)}),
         Manifest(
             Path("out"),

@@ -13,9 +13,11 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.completeness import Certificate, Check
 from accounting_analytics.demo_company import DemoSummary
-from accounting_analytics.diagnosis import Finding, Part, Verdict
+from accounting_analytics.diagnosis import Diagnosis, Finding, Part, Verdict
 from accounting_analytics.exports import ExportDifference, ExportedFile, ExportVerification, Manifest
+from accounting_analytics.loader import LoadPlan
 from accounting_analytics.loader.parquet_sink import LoadedFile
+from accounting_analytics.months import MonthlyReconciliation
 from accounting_analytics.notebook_jobs import NotebookRun
 from accounting_analytics.periods import Period
 from accounting_analytics.reconciliation import Comparison
@@ -33,10 +35,10 @@ from accounting_analytics.service.imports.import_books import ImportSummary
 MEMBERS = ("frame", "summary", "explain", "to_json", "_repr_html_")
 COMPLETE = (
     aa.CashFlowReport,
-    aa.Diagnosis,
+    Diagnosis,
     aa.Effect,
-    aa.LoadPlan,
-    aa.MonthlyReconciliation,
+    LoadPlan,
+    MonthlyReconciliation,
     aa.Reconciliation,
     Certificate,
     ExportVerification,
@@ -105,7 +107,7 @@ def make_report():
 
 EXAMPLES = [
     make_report(),
-    aa.Diagnosis("Service", PERIOD, (Finding(Part.BOOKS, "sums", Verdict.FAILED, "differ", "call support"),)),
+    Diagnosis("Service", PERIOD, (Finding(Part.BOOKS, "sums", Verdict.FAILED, "differ", "call support"),)),
     aa.Effect(
         PERIOD,
         LedgerChanges.from_columns(
@@ -120,14 +122,14 @@ EXAMPLES = [
         ),
         differences=ReportDifferences.without_rows(),
     ),
-    aa.LoadPlan(
+    LoadPlan(
         pd.DataFrame({"ledger_id": ["a"], "lines": [10], "calls": [1], "exact": [True], "kept_lines": [5]}),
         requests_per_minute=320.0,
         rate_is_known=True,
         probes=1,
         kept_windows=2,
     ),
-    aa.MonthlyReconciliation(
+    MonthlyReconciliation(
         PERIOD,
         pd.DataFrame(),
         pd.DataFrame(),

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 import accounting_analytics as aa
+from accounting_analytics.diagnosis import Diagnosis
 from accounting_analytics.diagnosis.checkup import check_service_and_books
 from accounting_analytics.periods import Period
 from accounting_analytics.service.auth.access_tokens import issue_token
@@ -106,7 +107,7 @@ def diagnose_books(books, distortion, forwarding):
             books.connect(base_url, max_attempts=2, **options) as client,
         ):
             checked = check_service_and_books(client, period, period.time_zone)
-        return aa.Diagnosis("subject", checked.period, checked.findings)
+        return Diagnosis("subject", checked.period, checked.findings)
 
     return diagnose_books
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.diagnosis import Finding, Part, Verdict, checkup
+from accounting_analytics.diagnosis import Diagnosis, Finding, Part, Verdict, checkup
 from accounting_analytics.errors import InputError, PeriodError
 from accounting_analytics.periods import Period
 
@@ -14,7 +14,7 @@ HOSTILE = "<script>alert(1)</script>\x1b[31m\n" + "words " * 30
 
 def diagnosis(*findings):
     """Return a diagnosis of findings."""
-    return aa.Diagnosis("Service http://ledgers.test", Period.of("2025-01-01", "2025-01-31"), findings)
+    return Diagnosis("Service http://ledgers.test", Period.of("2025-01-01", "2025-01-31"), findings)
 
 
 @pytest.fixture

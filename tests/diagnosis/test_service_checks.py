@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 
 import accounting_analytics as aa
+from accounting_analytics.diagnosis import Diagnosis
 from accounting_analytics.diagnosis.books_sample import find_last_months
 from accounting_analytics.diagnosis.cached_responses import CachedResponses
 from accounting_analytics.diagnosis.checkup import check_service_and_books
@@ -28,7 +29,7 @@ PERIOD = Period.of("2025-01-01", "2025-02-10")
 def test_a_wrong_token(books, finding_of):
     """401: authentication failed, the token is not repeated, no other check fails."""
     with books.connect(token="not-the-token-of-these-books") as client:
-        diagnosis = aa.Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC").findings)
+        diagnosis = Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC").findings)
     assert [finding.check for finding in diagnosis.failed] == ["authentication"]
     assert finding_of(diagnosis, "reachable").verdict == "ok"
     assert "401" in finding_of(diagnosis, "authentication").message
@@ -40,7 +41,7 @@ def test_a_wrong_token(books, finding_of):
 def test_another_instance(books, finding_of):
     """404: the instance is unknown, or the token is not for it; the finding names it and its setting."""
     with books.connect(instance_id="another-instance") as client:
-        diagnosis = aa.Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC").findings)
+        diagnosis = Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC").findings)
     finding = finding_of(diagnosis, "authentication")
     assert finding.verdict == "failed"
     assert "does not know the instance 'another-instance'" in finding.message
@@ -57,7 +58,7 @@ def test_a_lower_tier(tmp_path, finding_of):
         running(tmp_path / "books.db") as service,
         aa.LedgerClient(service.base_url, token=token, instance_id=instance) as client,
     ):
-        diagnosis = aa.Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC").findings)
+        diagnosis = Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC").findings)
     finding = finding_of(diagnosis, "filter by tags")
     assert finding.verdict == "warning"
     assert "Tier 3" in finding.message
@@ -122,7 +123,7 @@ def test_a_dead_port(books, finding_of):
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     with books.connect(url) as client:
-        diagnosis = aa.Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC").findings)
+        diagnosis = Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC").findings)
     assert [finding.check for finding in diagnosis.failed] == ["reachable"]
     assert url in finding_of(diagnosis, "reachable").message
     assert finding_of(diagnosis, "identity").message == "because no report could be read"
@@ -152,7 +153,7 @@ def test_the_rate_limit(books, finding_of):
         running(books.database, ServiceOptions(requests_per_minute=320)) as service,
         books.connect(service.base_url) as client,
     ):
-        diagnosis = aa.Diagnosis(
+        diagnosis = Diagnosis(
             "", None, check_service_and_books(client, Period.of("2025-02-05", "2025-02-05"), "UTC").findings
         )
     assert "320 requests per minute" in finding_of(diagnosis, "rate limit").message

@@ -29,6 +29,7 @@ from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError,
 if TYPE_CHECKING:
     from datetime import date
 
+    from accounting_analytics.months import MonthlyReconciliation
     from accounting_analytics.periods import Period
 
 
@@ -94,7 +95,7 @@ def _parse_books_start(since: str, period: Period) -> date:
     return first
 
 
-def _print_verdict(months: aa.MonthlyReconciliation, *, strict: bool) -> None:
+def _print_verdict(months: MonthlyReconciliation, *, strict: bool) -> None:
     """Say that all months tie, and what was not compared; with `strict` that is an error."""
     if months.compared_everything:
         print_message(months.summary())
@@ -105,7 +106,7 @@ def _print_verdict(months: aa.MonthlyReconciliation, *, strict: bool) -> None:
     print_message(msg)
 
 
-def _print_months(months: aa.MonthlyReconciliation, *, as_json: bool) -> None:
+def _print_months(months: MonthlyReconciliation, *, as_json: bool) -> None:
     frame = months.frame[["start_date", "end_date", "ties", "anchored", "differences", "not_compared", "partial"]]
     days = {name: frame[name].dt.date for name in ("start_date", "end_date")}
     title = "PARTIAL: lines are missing" if months.partial else ""
