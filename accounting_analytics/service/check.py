@@ -10,8 +10,8 @@ import msgspec
 from sqlalchemy import BigInteger, Connection, and_, cast, func, literal, or_, select
 
 from accounting_analytics.chart_of_accounts import TYPE_OF_SUB_TYPE, SubType
-from accounting_analytics.service.bookkeeping.moved_cash_ledger import moved_cash_ledger
 from accounting_analytics.service.bookkeeping.new_ledgers import REQUIRED_LEDGERS
+from accounting_analytics.service.bookkeeping.post_entries import moved_cash_ledger
 from accounting_analytics.service.operations.recategorize_transaction import BY_USER
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.audit_rows import (
@@ -22,11 +22,10 @@ from accounting_analytics.service.storage.audit_rows import (
     row_digest,
     sum_digests,
 )
-from accounting_analytics.service.storage.database import database_of
+from accounting_analytics.service.storage.database import database_of, id_batches, plain_batches
 from accounting_analytics.service.storage.store import read_ledgers
-from accounting_analytics.service.storage.streamed_rows import id_batches, plain_batches
-from accounting_analytics.service.wire.stored_amounts import BASE, join_units
 from accounting_analytics.service.wire.stored_values import (
+    BASE,
     CHANGES,
     CREATE_LEDGER,
     IMPORT_BOOKS,
@@ -35,6 +34,7 @@ from accounting_analytics.service.wire.stored_values import (
     POST_ENTRIES,
     RECATEGORIZE_TRANSACTION,
     RENAME_LEDGER,
+    join_units,
 )
 
 if TYPE_CHECKING:

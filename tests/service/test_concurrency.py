@@ -17,7 +17,7 @@ from accounting_analytics.service.bookkeeping.post_entries import post_entries
 from accounting_analytics.service.check import check_books
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.wire.stored_amounts import join_units
+from accounting_analytics.service.wire.stored_values import join_units
 
 THREADS = 64
 CATEGORIES = ["food", "rent", "tax", "travel"]

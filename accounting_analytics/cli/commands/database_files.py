@@ -36,7 +36,7 @@ def migrate(database: Database, *, backup_made: BackupMade = False) -> None:
     An SQLite file is backed up beside it first. Commands that write into one do the same by themselves; PostgreSQL is
     migrated by this command only.
     """
-    from accounting_analytics.service.storage.databases import migrate_database
+    from accounting_analytics.service.storage.store import migrate_database
 
     migration = migrate_database(database, backup_made=backup_made)
     if migration.before == migration.after:

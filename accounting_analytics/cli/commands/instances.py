@@ -117,12 +117,12 @@ ledgers = typer.Typer(help="Ledgers in a database of the embedded service.", no_
 @ledgers.command("list")
 def list_ledgers(database: Database, instance: Instance = None, *, as_json: AsJson = False) -> None:
     """List the ledgers of an instance with their ids and paths."""
-    from accounting_analytics.service.bookkeeping import ledger_list
+    from accounting_analytics.service.bookkeeping import ledger_administration
     from accounting_analytics.service.bookkeeping.instances import choose_instance
     from accounting_analytics.service.storage.store import Store
 
     with Store.open(database, create=False) as store:
-        listed = ledger_list.list_ledgers(store, choose_instance(store, instance))
+        listed = ledger_administration.list_ledgers(store, choose_instance(store, instance))
     print_rows(listed, as_json=as_json, optional=_OPTIONAL)
 
 
@@ -139,11 +139,11 @@ def rename_ledger(
     The audit log keeps the old name.
     """
     from accounting_analytics.messages import quote
-    from accounting_analytics.service.bookkeeping import ledger_list
+    from accounting_analytics.service.bookkeeping import ledger_administration
     from accounting_analytics.service.bookkeeping.instances import choose_instance
     from accounting_analytics.service.storage.store import Store
 
     with Store.open(database, create=False) as store:
         chosen = choose_instance(store, instance)
-        before = ledger_list.rename_ledger(store, chosen, ledger, name, modified_by=modified_by)
+        before = ledger_administration.rename_ledger(store, chosen, ledger, name, modified_by=modified_by)
     print_message(f"ledger {before.id}: {quote(before.name)} is now {quote(name)}")

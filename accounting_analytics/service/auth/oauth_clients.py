@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import Connection, and_, delete, insert, select, update
 
-from accounting_analytics.service.auth.access_tokens import HAS_NOT_EXPIRED, add_token
-from accounting_analytics.service.auth.stored_credentials import find_instance, hash_secret, list_rows, revoke
+from accounting_analytics.service.auth.access_tokens import (
+    HAS_NOT_EXPIRED,
+    add_token,
+    find_instance,
+    hash_secret,
+    list_rows,
+    revoke,
+)
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import INSTANCE_COLUMNS
 from accounting_analytics.service.wire.identifiers import check_text, is_valid_id

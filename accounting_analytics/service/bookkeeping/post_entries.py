@@ -16,15 +16,19 @@ from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError, PostingRefusedError
 from accounting_analytics.money import format_amount, from_minor_units
 from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
-from accounting_analytics.service.bookkeeping.moved_cash_ledger import moved_cash_ledger
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.audit_rows import NewAuditRow, Posted, entry_digest, record, sum_digests
-from accounting_analytics.service.storage.database import database_of
+from accounting_analytics.service.storage.database import database_of, id_batches
 from accounting_analytics.service.storage.store import read_instance, read_ledgers
-from accounting_analytics.service.storage.streamed_rows import id_batches
 from accounting_analytics.service.wire.identifiers import check_id, check_text, new_id, new_ids
-from accounting_analytics.service.wire.stored_amounts import BASE, split_units, to_units
-from accounting_analytics.service.wire.stored_values import MICROSECONDS_PER_DAY, POST_ENTRIES, microseconds
+from accounting_analytics.service.wire.stored_values import (
+    BASE,
+    MICROSECONDS_PER_DAY,
+    POST_ENTRIES,
+    microseconds,
+    split_units,
+    to_units,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,6 +36,31 @@ if TYPE_CHECKING:
     from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTag
     from accounting_analytics.service.storage.store import Store
     from accounting_analytics.service.wire.stored_values import Instance, StoredLedger
+
+
+def moved_cash_ledger(lines: Iterable[tuple[StoredLedger, int]]) -> StoredLedger | None:
+    """Cash ledger with the largest absolute movement in an entry; ties by sort code, then id.
+
+    Parameters
+    ----------
+    lines : iterable of (ledger, signed units)
+        Every line of the entry.
+
+    Returns
+    -------
+    StoredLedger or None
+        None if no line is on a ledger that reports cash flow.
+    """
+    movements: defaultdict[str, int] = defaultdict(int)
+    ledgers = {}
+    for ledger, units in lines:
+        if ledger.report_cash_flow:
+            movements[ledger.id] += units
+            ledgers[ledger.id] = ledger
+    return min(
+        ledgers.values(), key=lambda ledger: (-abs(movements[ledger.id]), ledger.sort_code, ledger.id), default=None
+    )
+
 
 POSTED_STATUSES = frozenset({"posted"})
 REVIEW_STATUSES = frozenset({"reviewed", "unreviewed"})

@@ -27,7 +27,7 @@ from accounting_analytics.service.wire.identifiers import new_id
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from accounting_analytics.service.imports.import_errors import ImportErrors
+    from accounting_analytics.service.imports.table_files import ImportErrors
     from accounting_analytics.service.wire.stored_values import StoredLedger
 
 SEPARATOR = ":"

@@ -17,10 +17,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.errors import AmountError
 from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
-from accounting_analytics.service.imports.import_errors import ImportErrors
 from accounting_analytics.service.imports.parsed_books import FileLine, ImportOptions, ParsedBooks, build_books
-from accounting_analytics.service.imports.table_files import TableRows, csv_rows
-from accounting_analytics.service.imports.value_parsers import AmountParser, InstantParser
+from accounting_analytics.service.imports.table_files import (
+    AmountParser,
+    ImportErrors,
+    InstantParser,
+    TableRows,
+    csv_rows,
+)
 
 if TYPE_CHECKING:
     import datetime as dt

@@ -19,13 +19,12 @@ from accounting_analytics.service.bookkeeping.post_entries import PostedJournal
 from accounting_analytics.service.imports import hledger_csv, line_table
 from accounting_analytics.service.imports.account_paths import likely_cash
 from accounting_analytics.service.imports.hledger_csv import read_hledger_csv
-from accounting_analytics.service.imports.import_errors import ImportErrors
 from accounting_analytics.service.imports.line_table import read_line_table
 from accounting_analytics.service.imports.parsed_books import ImportOptions
-from accounting_analytics.service.imports.table_files import csv_columns, is_parquet
+from accounting_analytics.service.imports.table_files import ImportErrors, csv_columns, is_parquet
 from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.database import id_batches
 from accounting_analytics.service.storage.store import read_instance, read_ledgers
-from accounting_analytics.service.storage.streamed_rows import id_batches
 from accounting_analytics.service.wire.identifiers import instance_suffix
 from accounting_analytics.service.wire.stored_values import IMPORT_BOOKS
 

@@ -22,10 +22,16 @@ from typing import TYPE_CHECKING, Any
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError
 from accounting_analytics.service.bookkeeping.entries_to_post import NewTag, NewTransaction
-from accounting_analytics.service.imports.import_errors import ImportErrors
 from accounting_analytics.service.imports.parsed_books import FileLine, ImportOptions, ParsedBooks, build_books
-from accounting_analytics.service.imports.table_files import TableRows, csv_rows, is_parquet, parquet_rows
-from accounting_analytics.service.imports.value_parsers import AmountParser, InstantParser
+from accounting_analytics.service.imports.table_files import (
+    AmountParser,
+    ImportErrors,
+    InstantParser,
+    TableRows,
+    csv_rows,
+    is_parquet,
+    parquet_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger
-    from accounting_analytics.service.imports.import_errors import ImportErrors
+    from accounting_analytics.service.imports.table_files import ImportErrors
     from accounting_analytics.service.wire.stored_values import StoredLedger
 
 _MAX_NAMED = 3

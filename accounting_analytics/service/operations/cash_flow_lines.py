@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from sqlalchemy import ColumnElement, Connection, String, bindparam, cast, func, select
 
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.streamed_rows import plain_rows
-from accounting_analytics.service.wire import columns_to_json
+from accounting_analytics.service.storage.database import plain_rows
+from accounting_analytics.service.wire import json_values
 from accounting_analytics.service.wire.response_models import CashFlowLine
 
 if TYPE_CHECKING:
@@ -162,18 +162,18 @@ def sorted_lines(lines: LineColumns) -> LineColumns:
 
 def _rendered(lines: LineColumns, cash_names: Mapping[int, str], scale: int) -> Iterator[LedgerLines]:
     line_ids, highs, lows, instants, cash_keys, entry_ids, descriptions = lines.columns
-    units = pc.negate(columns_to_json.units(highs.cast(pa.int64()), lows.cast(pa.int64())))
+    units = pc.negate(json_values.units(highs.cast(pa.int64()), lows.cast(pa.int64())))
     cash = cash_keys.dictionary_encode()
-    names = columns_to_json.texts([cash_names[int(key)] for key in cash.dictionary.to_pylist()])
+    names = json_values.texts([cash_names[int(key)] for key in cash.dictionary.to_pylist()])
     columns = {
-        "line_id": columns_to_json.texts(line_ids),
-        "amount": columns_to_json.numbers(units, scale),
-        "datetime": columns_to_json.timestamps(instants.cast(pa.int64())),
+        "line_id": json_values.texts(line_ids),
+        "amount": json_values.numbers(units, scale),
+        "datetime": json_values.timestamps(instants.cast(pa.int64())),
         "cash_flow_ledger_name": names.take(cash.indices),
-        "journal_entry_id": columns_to_json.texts(entry_ids),
-        "journal_entry_description": columns_to_json.texts(descriptions),
+        "journal_entry_id": json_values.texts(entry_ids),
+        "journal_entry_description": json_values.texts(descriptions),
     }
-    rendered = columns_to_json.slices(columns_to_json.objects(CashFlowLine, columns), lines.counts)
+    rendered = json_values.slices(json_values.objects(CashFlowLine, columns), lines.counts)
     sums = pa.table({"ledger": lines.ledgers, "units": units}).group_by("ledger", use_threads=False)
     nets = sums.aggregate([("units", "sum")])["units_sum"].to_pylist()
     for key, net, part in zip(lines.keys, nets, rendered, strict=True):

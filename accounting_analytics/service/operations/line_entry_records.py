@@ -11,8 +11,7 @@ from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.wire.json_values import number
 from accounting_analytics.service.wire.response_models import JournalEntry, LineEntry, Transaction
-from accounting_analytics.service.wire.stored_amounts import join_units
-from accounting_analytics.service.wire.stored_values import instant
+from accounting_analytics.service.wire.stored_values import instant, join_units
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

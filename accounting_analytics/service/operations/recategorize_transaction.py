@@ -8,8 +8,8 @@ from msgspec.structs import asdict
 from sqlalchemy import Connection, bindparam, select, update
 
 from accounting_analytics.errors import OperationRefusedError
-from accounting_analytics.service.operations.ledger_lookup import find_ledger, not_found
 from accounting_analytics.service.operations.line_entry_records import COLUMNS, LineEntryRow, transaction_of_line
+from accounting_analytics.service.operations.resource_lookup import find_ledger, not_found
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.audit_rows import NewAuditRow, record
 from accounting_analytics.service.wire.identifiers import is_valid_id

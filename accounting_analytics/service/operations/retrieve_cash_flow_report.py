@@ -13,13 +13,12 @@ from sqlalchemy import Connection, func, select, true
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service.operations.cash_flow_lines import CashFlowLineFilter, read_cash_flow_lines
-from accounting_analytics.service.operations.line_filters import has_all_tags, period_boundaries
+from accounting_analytics.service.operations.resource_lookup import has_all_tags, period_boundaries
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import read_ledgers
 from accounting_analytics.service.wire.json_values import encode, number
 from accounting_analytics.service.wire.response_models import CashFlowLedger, CashFlowReport, CashLedgerBalance
-from accounting_analytics.service.wire.stored_amounts import join_units
-from accounting_analytics.service.wire.stored_values import MICROSECONDS_PER_DAY
+from accounting_analytics.service.wire.stored_values import MICROSECONDS_PER_DAY, join_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

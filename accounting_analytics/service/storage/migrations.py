@@ -5,14 +5,85 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy.schema import CreateColumn
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.audit_migration import prove_audit
+from accounting_analytics.service.storage.audit_rows import (
+    BEFORE,
+    NewAuditRow,
+    Posted,
+    begin_audit,
+    read_posted,
+    record,
+    row_digest,
+    sum_digests,
+)
+from accounting_analytics.service.wire.stored_values import MIGRATE_DATABASE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from sqlalchemy import Table
+
+_AUDIT = tables.audit.c
+_ENTRIES = tables.journal_entries.c
+
+
+def prove_audit(connection: Connection) -> None:
+    """Give numbers to the audit rows of every instance, and record the books as they are.
+
+    The rows of before get the actor :data:`.audit_rows.BEFORE`; the row that follows them has the digest of all
+    entries and the names of all ledgers at this moment.
+    """
+    _add_columns(connection, tables.audit, "number", "actor", "digest")
+    _add_columns(connection, tables.journal_entries, "digest")
+    tables.audit_by_number.create(connection)
+    tables.audit_heads.create(connection)
+    for instance_pk in connection.execute(select(tables.instances.c.pk)).scalars().all():
+        begin_audit(connection, instance_pk)
+        rows = _number_rows(connection, instance_pk)
+        posted = _digest_entries(connection, instance_pk)
+        names = select(tables.ledgers.c.id, tables.ledgers.c.name).where(tables.ledgers.c.instance_pk == instance_pk)
+        ledgers = {row.id: row.name for row in connection.execute(names.order_by(tables.ledgers.c.pk))}
+        after = {"rows": str(rows), **posted.to_after()}
+        record(connection, instance_pk, NewAuditRow(MIGRATE_DATABASE, ledgers, after))
+
+
+def _add_columns(connection: Connection, table: Table, *names: str) -> None:
+    for name in names:
+        column = CreateColumn(table.c[name]).compile(dialect=connection.dialect)
+        connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {column}")
+
+
+def _number_rows(connection: Connection, instance_pk: int) -> int:
+    """Give numbers to the rows of an instance in the order they were written, and return how many there are."""
+    rows = connection.execute(select(tables.audit).where(_AUDIT.instance_pk == instance_pk).order_by(_AUDIT.pk))
+    previous, at, number = b"", 0, 0
+    proven = []
+    for number, row in enumerate(rows.mappings(), 1):
+        new = {**row, "number": number, "actor": BEFORE}
+        previous, at = row_digest(previous, new), max(at, new["at"])
+        proven.append({"key": new["pk"], "number": number, "digest": previous})
+    if proven:
+        statement = update(tables.audit).where(_AUDIT.pk == bindparam("key")).values(actor=BEFORE)
+        connection.execute(statement.values(number=bindparam("number"), digest=bindparam("digest")), proven)
+    heads = update(tables.audit_heads).where(tables.audit_heads.c.instance_pk == instance_pk)
+    connection.execute(heads.values(number=number, at=at))
+    return number
+
+
+def _digest_entries(connection: Connection, instance_pk: int) -> Posted:
+    """Store the digest of every entry of an instance as it was posted."""
+    store = update(tables.journal_entries).where(_ENTRIES.pk == bindparam("key")).values(digest=bindparam("new"))
+    count, first, last, digest = 0, 0, 0, 0
+    for batch in read_posted(connection, instance_pk):
+        connection.execute(store, [{"key": entry.key, "new": entry.digest} for entry in batch])
+        digest = sum_digests([digest, *(entry.digest for entry in batch)])
+        count, first, last = count + len(batch), first or batch[0].key, batch[-1].key
+    return Posted(count, first, last, digest)
+
 
 OLDEST_VERSION = 2
 """Oldest version that can be migrated."""

@@ -2,7 +2,7 @@
 
 Every row belongs to one instance, directly or through its parent row. ``pk`` columns are internal and never leave the
 service; ``id`` columns are the identifiers of the interface, unique in their instance. Instants are microseconds since
-1970 in UTC; amounts are the two parts of :mod:`accounting_analytics.service.wire.stored_amounts`.
+1970 in UTC; amounts are the two parts of :mod:`accounting_analytics.service.wire.stored_values`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from accounting_analytics.service.wire.stored_amounts import BASE
+from accounting_analytics.service.wire.stored_values import BASE
 
 metadata = MetaData()
 

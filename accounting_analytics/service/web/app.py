@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from accounting_analytics.errors import OperationRefusedError
@@ -17,16 +17,14 @@ from accounting_analytics.service import operations
 from accounting_analytics.service.auth.access_tokens import check_lifetime, instance_of_token, token_key
 from accounting_analytics.service.auth.oauth_clients import are_valid_credentials, issue_client_token
 from accounting_analytics.service.faults.faulty_service import FaultyService
-from accounting_analytics.service.operations.idempotency_keys import IDEMPOTENCY_HEADER, RunningKeys, parse_key
+from accounting_analytics.service.operations.create_ledger import IDEMPOTENCY_HEADER, RunningKeys, parse_key
 from accounting_analytics.service.web import token_request_form
 from accounting_analytics.service.web.concurrency_limits import ConcurrencyLimits
 from accounting_analytics.service.web.error_handlers import ERROR_HANDLERS
 from accounting_analytics.service.web.openapi import INSTANCE_HEADER, openapi_document
 from accounting_analytics.service.web.rate_limits import RateLimits
-from accounting_analytics.service.web.request_body import check_json, read_body
-from accounting_analytics.service.web.request_guard import RequestGuard
+from accounting_analytics.service.web.request_guard import RequestGuard, check_json, read_body
 from accounting_analytics.service.web.service_options import ServiceOptions
-from accounting_analytics.service.web.streamed_report_response import ReportResponse
 from accounting_analytics.service.wire.requests import (
     MODIFIED_BY,
     CashFlowReportQuery,
@@ -46,12 +44,36 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from starlette.requests import Request
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from accounting_analytics.service.faults.fault_plan import FaultPlan
     from accounting_analytics.service.operations.retrieve_cash_flow_report import StreamedReport
     from accounting_analytics.service.storage.store import Store
     from accounting_analytics.service.wire.stored_values import Instance
+
+
+class ReportResponse(StreamingResponse):
+    """Response that closes its report and releases its slot when it was sent or sending failed.
+
+    Parameters
+    ----------
+    report : StreamedReport
+        The report.
+    release : callable
+        Frees the place of the report among those in flight.
+    """
+
+    def __init__(self, report: StreamedReport, release: Callable[[], object]) -> None:
+        super().__init__(report.chunks, headers={"content-length": str(report.length)}, media_type=JSON)
+        self._cleanup = ExitStack()
+        self._cleanup.callback(report.close)
+        self._cleanup.callback(release)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the report."""
+        with self._cleanup:
+            await super().__call__(scope, receive, send)
+
 
 _DEFAULTS = ServiceOptions()
 

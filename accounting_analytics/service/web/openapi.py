@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from pydantic.json_schema import models_json_schema
 
-from accounting_analytics.service.operations.idempotency_keys import IDEMPOTENCY_HEADER, KEY_PATTERN
+from accounting_analytics.service.operations.create_ledger import IDEMPOTENCY_HEADER, KEY_PATTERN
 from accounting_analytics.service.web.token_request_form import FORM, TOKEN_PATH
 from accounting_analytics.service.wire import requests, response_models
 from accounting_analytics.service.wire.json_values import encode

@@ -1,4 +1,4 @@
-"""The request guard: checks the form of every request, and adds headers and a log line to every response."""
+"""The request guard: checks the form of every request and its body, and adds headers to every response and logs it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,46 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from accounting_analytics.errors import ConfigurationError
+import anyio
+
+from accounting_analytics.errors import ConfigurationError, OperationRefusedError
 from accounting_analytics.service.wire.response_models import Error
-from accounting_analytics.service.wire.responses import json_response
+from accounting_analytics.service.wire.responses import JSON, has_media_type, json_response
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from starlette.requests import Request
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MAX_BODY = 64 * 1024
+"""Bytes of a body."""
+
+BODY_DEADLINE = 20
+"""Seconds within which the whole body must arrive."""
+
+
+def check_json(request: Request) -> None:
+    """Refuse a body that is not sent as JSON with 415."""
+    if not has_media_type(request.headers.get("content-type", ""), JSON):
+        msg = f"the body must be sent as {JSON}"
+        raise OperationRefusedError(msg, status=415, error_code="unsupported_media_type")
+
+
+async def read_body(request: Request) -> bytes:
+    """Body of a request; 413 as soon as it is too large, 408 if it is too late."""
+    body = bytearray()
+    with anyio.move_on_after(BODY_DEADLINE):
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_BODY:
+                msg = f"the body is larger than {MAX_BODY} bytes"
+                raise OperationRefusedError(msg, status=413, error_code="body_too_large")
+        return bytes(body)
+    msg = f"the body did not arrive within {BODY_DEADLINE} s; nothing was changed"
+    raise OperationRefusedError(msg, status=408, error_code="request_timeout")
+
 
 MAX_HEADERS = 64
 MAX_HEADER_BYTES = 32 * 1024

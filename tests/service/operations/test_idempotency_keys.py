@@ -7,7 +7,7 @@ import httpx
 import pytest
 from sqlalchemy import update
 
-from accounting_analytics.service.operations.idempotency_keys import RunningKeys
+from accounting_analytics.service.operations.create_ledger import RunningKeys
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.web.server import running
 

@@ -15,10 +15,9 @@ from sqlalchemy import create_engine, inspect
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.service.check import check_books
-from accounting_analytics.service.storage.databases import migrate_database
 from accounting_analytics.service.storage.migrations import OLDEST_VERSION, VERSION
 from accounting_analytics.service.storage.sqlite_versions import migrate_file, version_of_file
-from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.storage.store import Store, migrate_database
 
 OLD = Path(__file__).parent / "versions"
 

@@ -13,7 +13,7 @@ import pytest
 from accounting_analytics.service.auth.access_tokens import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web import connection_limits, request_body
+from accounting_analytics.service.web import connection_limits, request_guard
 from accounting_analytics.service.web.server import running
 from accounting_analytics.service.web.service_options import ServiceOptions
 
@@ -49,7 +49,7 @@ def service(tmp_path, monkeypatch):
     monkeypatch.setattr(connection_limits, "READ_DEADLINE", 0.4)
     monkeypatch.setattr(connection_limits, "KEEP_ALIVE", 0.4)
     monkeypatch.setattr(connection_limits, "MAX_CONNECTIONS", 20)
-    monkeypatch.setattr(request_body, "BODY_DEADLINE", 0.4)
+    monkeypatch.setattr(request_guard, "BODY_DEADLINE", 0.4)
     with running(tmp_path / "books.db") as running_service:
         yield running_service
 
@@ -105,7 +105,7 @@ def test_half_open_connections_lock_no_client_out(service):
 
 def test_half_sent_bodies_lock_no_client_out(service, monkeypatch):
     """Clients that never send their body make room for others, oldest first, like silent ones."""
-    monkeypatch.setattr(request_body, "BODY_DEADLINE", 30)
+    monkeypatch.setattr(request_guard, "BODY_DEADLINE", 30)
     head = b"POST /oauth/token HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/x-www-form-urlencoded\r\n"
     with ExitStack() as held:
         for number in range(60):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounting_analytics.errors import AmountError
-from accounting_analytics.service.wire.stored_amounts import BASE, join_units, number_text, split_units, to_units
+from accounting_analytics.service.wire.stored_values import BASE, join_units, number_text, split_units, to_units
 
 UNITS = st.integers(-(10**20) + 1, 10**20 - 1)
 

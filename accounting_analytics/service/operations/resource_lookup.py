@@ -1,25 +1,60 @@
-"""Ledgers that a request names, found in its own instance only: any other id is 404."""
+"""Ledgers, tags and days that a request names, found in its own instance only: any other id is 404."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
-from sqlalchemy import Connection, bindparam
+from sqlalchemy import ColumnElement, Connection, bindparam, func, select
 
 from accounting_analytics.errors import OperationRefusedError
+from accounting_analytics.periods import LOCALTIME
 from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.local_date_boundaries import Boundary, boundary, boundary_after
 from accounting_analytics.service.storage.store import SELECT_LEDGERS
 from accounting_analytics.service.wire.identifiers import is_valid_id
 from accounting_analytics.service.wire.response_models import NestedLedger
 from accounting_analytics.service.wire.stored_values import StoredLedger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from msgspec import UnsetType
 
+    from accounting_analytics.service.wire.requests import PeriodQuery
     from accounting_analytics.service.wire.stored_values import Instance
+
+
+def period_boundaries(instance: Instance, query: PeriodQuery) -> tuple[Boundary, Boundary | None]:
+    """Start of the first day of a period, and of the day after the last one; 422 if the books begin later."""
+    if instance.entries_start is not None and query.start_date < instance.entries_start:
+        msg = f"the books of this instance begin on {instance.entries_start}; start_date must not be earlier"
+        detail = [{"loc": ["query", "start_date"], "msg": msg, "type": "before_entries_start"}]
+        raise OperationRefusedError(msg, status=422, error_code="validation_error", detail=detail)
+    zone = instance.localtime if query.time_zone == LOCALTIME else query.time_zone
+    return boundary(query.start_date, zone), boundary_after(query.end_date, zone)
+
+
+def has_all_tags(connection: Connection, instance: Instance, tag_ids: Sequence[str]) -> list[ColumnElement[bool]]:
+    """Conditions that a line entry has every tag: one condition for any number of tags; 404 for an unknown tag."""
+    if not tag_ids:
+        return []
+    line_tags = tables.line_entry_tags.c
+    keys = _tag_keys(connection, instance, tag_ids)
+    count = select(func.count()).where(line_tags.line_entry_pk == tables.line_entries.c.pk, line_tags.tag_pk.in_(keys))
+    return [count.scalar_subquery() == len(keys)]
+
+
+def _tag_keys(connection: Connection, instance: Instance, tag_ids: Sequence[str]) -> list[int]:
+    tags = tables.tags.c
+    valid_ids = {tag_id for tag_id in tag_ids if is_valid_id(tag_id)}
+    keys = connection.execute(select(tags.pk).where(tags.instance_pk == instance.pk, tags.id.in_(valid_ids))).scalars()
+    found = list(keys)
+    if len(found) < len(set(tag_ids)):
+        resource = "tag"
+        raise not_found(resource)
+    return found
+
 
 _BY_ID = SELECT_LEDGERS.where(tables.ledgers.c.id == bindparam("ledger"))
 

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting_analytics.service.wire import columns_to_json
+from accounting_analytics.service.wire import json_values
 from accounting_analytics.service.wire.json_values import encode, number
 from accounting_analytics.service.wire.response_models import CashFlowLine
-from accounting_analytics.service.wire.stored_amounts import number_text, split_units
-from accounting_analytics.service.wire.stored_values import microseconds
+from accounting_analytics.service.wire.stored_values import microseconds, number_text, split_units
 
 AMOUNTS = st.integers(-(10**20) + 1, 10**20 - 1)
 UNITS = st.lists(AMOUNTS, min_size=1, max_size=20)
@@ -25,8 +24,8 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from('"\\\
 @given(UNITS, st.integers(0, 10))
 def test_numbers_are_the_exact_decimals(amounts, scale):
     """Amounts of any size and sign become the number text of each, and sum exactly."""
-    column = columns_to_json.units(*zip(*map(split_units, amounts), strict=True))
-    numbers = columns_to_json.numbers(column, scale).to_pylist()
+    column = json_values.units(*zip(*map(split_units, amounts), strict=True))
+    numbers = json_values.numbers(column, scale).to_pylist()
     assert numbers == [number_text(units, scale) for units in amounts]
     assert [Decimal(number) for number in numbers] == [Decimal(units).scaleb(-scale) for units in amounts]
     assert int(pc.sum(column).as_py()) == sum(amounts)
@@ -35,14 +34,14 @@ def test_numbers_are_the_exact_decimals(amounts, scale):
 @given(st.lists(INSTANTS | INSTANTS.map(lambda instant: instant.replace(microsecond=0)), min_size=1, max_size=10))
 def test_timestamps_are_iso_8601_in_utc(instants):
     """Instants of all years have a zone, and a fraction only if it is not zero."""
-    texts = columns_to_json.timestamps([microseconds(instant) for instant in instants]).to_pylist()
+    texts = json_values.timestamps([microseconds(instant) for instant in instants]).to_pylist()
     assert texts == [instant.isoformat().replace("+00:00", "Z") for instant in instants]
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=10))
 def test_texts_are_escaped(values):
     """Any text reads back as it was, beside texts that need no escape."""
-    escaped = columns_to_json.texts(values).to_pylist()
+    escaped = json_values.texts(values).to_pylist()
     assert [json.loads(f'"{text}"') for text in escaped] == values
 
 
@@ -51,17 +50,15 @@ def test_columns_are_the_bytes_of_the_structs(lines, scale):
     """Lines rendered by column are, byte for byte, the encoded structs that the OpenAPI document describes."""
     amounts, instants, names, descriptions = zip(*lines, strict=True)
     ids = [f"lin_{index}" for index in range(len(lines))]
-    rendered = columns_to_json.objects(
+    rendered = json_values.objects(
         CashFlowLine,
         {
-            "line_id": columns_to_json.texts(ids),
-            "amount": columns_to_json.numbers(
-                columns_to_json.units(*zip(*map(split_units, amounts), strict=True)), scale
-            ),
-            "datetime": columns_to_json.timestamps([microseconds(instant) for instant in instants]),
-            "cash_flow_ledger_name": columns_to_json.texts(names),
-            "journal_entry_id": columns_to_json.texts(ids),
-            "journal_entry_description": columns_to_json.texts(descriptions),
+            "line_id": json_values.texts(ids),
+            "amount": json_values.numbers(json_values.units(*zip(*map(split_units, amounts), strict=True)), scale),
+            "datetime": json_values.timestamps([microseconds(instant) for instant in instants]),
+            "cash_flow_ledger_name": json_values.texts(names),
+            "journal_entry_id": json_values.texts(ids),
+            "journal_entry_description": json_values.texts(descriptions),
         },
     )
     structs = [
@@ -83,12 +80,12 @@ def test_columns_must_be_the_fields():
     columns = {name: pa.array([""]) for name in CashFlowLine.__struct_fields__}
     for wrong in (columns | {"more": pa.array([""])}, {"line_id": pa.array([""])}):
         with pytest.raises(ValueError, match="are not the fields of CashFlowLine"):
-            columns_to_json.objects(CashFlowLine, wrong)
+            json_values.objects(CashFlowLine, wrong)
 
 
 @given(st.lists(st.lists(st.integers(), min_size=1, max_size=4), min_size=1, max_size=5), st.integers(0, 3))
 def test_slices_are_separated_by_commas(groups, before):
     """Rows become the elements of JSON arrays, as many in each as its count, also if the rows are a slice."""
     rows = pa.array([*["before,"] * before, *(f"{number}," for group in groups for number in group), "after,"])
-    texts = columns_to_json.slices(rows.slice(before), [len(group) for group in groups])
+    texts = json_values.slices(rows.slice(before), [len(group) for group in groups])
     assert [json.loads(b"[" + text.to_pybytes() + b"]") for text in texts] == groups
