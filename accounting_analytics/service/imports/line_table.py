@@ -16,7 +16,8 @@ review_status (reviewed or unreviewed), source_account_id; tags (``group=name``,
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import islice, repeat, starmap
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from accounting_analytics.chart_of_accounts import DebitCredit
@@ -34,7 +35,7 @@ from accounting_analytics.service.imports.table_files import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from decimal import Decimal
     from pathlib import Path
 
@@ -43,7 +44,6 @@ TRANSACTION_COLUMNS = ("transaction_id", "transaction_description", "personal", 
 OPTIONAL_COLUMNS = ("description", *TRANSACTION_COLUMNS, "tags")
 _PERSONAL = {"": False, "false": False, "true": True}
 _REVIEW_STATUS = ("reviewed", "unreviewed")
-_SIDES = frozenset(side.value for side in DebitCredit)
 _EMPTY = frozenset({None, ""})
 _BATCH_ROWS = 10_000
 
@@ -83,80 +83,77 @@ def _check_columns(table: TableRows, errors: ImportErrors) -> None:
 
 
 class _LineParser:
-    """Parses rows as lines: a batch by columns if all its values are valid, otherwise row by row to find the errors."""
+    """Parses batches of rows column by column; a row with a value that is not valid becomes an error."""
 
     def __init__(
         self, columns: Sequence[str], instants: InstantParser, amounts: AmountParser, errors: ImportErrors
     ) -> None:
         self._columns = columns
-        self._transaction_columns = [name for name in TRANSACTION_COLUMNS if name in columns]
         self._instants = instants
         self._amounts = amounts
         self._tags = _TagParser()
         self._errors = errors
 
-    def parse(self, rows: Sequence[tuple[str, Sequence[Any]]]) -> Iterable[FileLine]:
+    def parse(self, rows: Sequence[tuple[str, Sequence[Any]]]) -> Iterator[FileLine]:
         """Lines of a batch of rows; what is wrong with a row is added to the errors."""
-        locations = [location for location, _ in rows]
-        columns = dict(zip(self._columns, zip(*(row for _, row in rows), strict=True), strict=True))
-        try:
-            lines = self._parse_columns(locations, columns)
-        except (ValueError, AmountError):
-            lines = None
-        return lines if lines is not None else self._parse_rows(rows)
-
-    def _parse_columns(self, locations: list[str], columns: Mapping[str, tuple[Any, ...]]) -> Iterable[FileLine] | None:
-        """Lines of a batch without transactions whose values are all valid; None for any other batch."""
-        ids, accounts, sides = columns["entry_id"], columns["ledger"], columns["debit_credit"]
-        entry_descriptions = columns["entry_description"]
-        descriptions = columns.get("description", ("",) * len(ids))
-        is_plain = (
-            set(map(type, ids + accounts)) == {str}
-            and set(map(type, entry_descriptions + descriptions)) <= {str, type(None)}
-            and set(sides) <= _SIDES
-            and all(map(str.strip, ids))
-            and all(map(str.strip, accounts))
-            and all(set(columns[name]) <= _EMPTY for name in self._transaction_columns)
-        )
-        if not is_plain:
-            return None
-        lines = zip(
-            locations,
+        batch = _Batch([location for location, _ in rows])
+        values = dict(zip(self._columns, zip(*(row for _, row in rows), strict=True), strict=True))
+        ids = batch.convert(partial(_required_text, name="entry_id"), values["entry_id"])
+        entry_descriptions = batch.convert(partial(_text, name="entry_description"), values["entry_description"])
+        accounts = batch.convert(partial(_required_text, name="ledger"), values["ledger"])
+        moments = batch.convert(self._instants.parse, values["datetime"])
+        signed = batch.convert(_signed, batch.convert(self._amounts.parse, values["amount"]), values["debit_credit"])
+        missing = (None,) * len(rows)
+        descriptions = batch.convert(partial(_text, name="description"), values.get("description", missing))
+        tags = batch.convert(self._tags.parse, values.get("tags", missing))
+        given = [values.get(name, missing) for name in TRANSACTION_COLUMNS]
+        if all(set(column) <= _EMPTY for column in given):
+            transactions: Sequence[Any] = missing
+        else:
+            transactions = batch.convert(_transaction, descriptions, entry_descriptions, *given)
+        columns = (
+            batch.locations,
             ids,
-            map(self._instants.parse, columns["datetime"]),
-            [text or "" for text in entry_descriptions],
+            moments,
+            entry_descriptions,
             accounts,
-            map(_signed, map(self._amounts.parse, columns["amount"]), sides),
-            [text or "" for text in descriptions],
-            repeat(None),
-            map(self._tags.parse, columns["tags"]) if "tags" in columns else repeat(()),
-            repeat(False),  # noqa: FBT003 (must_be_transaction)
+            signed,
+            descriptions,
+            transactions,
+            tags,
         )
-        return list(starmap(FileLine, lines))
+        is_transaction = [transaction is not None for transaction in transactions]
+        for row, line in enumerate(zip(*columns, is_transaction, strict=True)):
+            if row in batch.problems:
+                self._errors.add(batch.locations[row], batch.problems[row])
+            else:
+                yield FileLine(*line)
 
-    def _parse_rows(self, rows: Iterable[tuple[str, Sequence[Any]]]) -> Iterator[FileLine]:
-        for location, row in rows:
-            value = dict(zip(self._columns, row, strict=True))
-            try:
-                description = _text(value.get("description"), "description")
-                entry_description = _text(value["entry_description"], "entry_description")
-                transaction = _transaction(
-                    {name: value[name] for name in self._transaction_columns}, description or entry_description
-                )
-                yield FileLine(
-                    location,
-                    _required_text(value["entry_id"], "entry_id"),
-                    self._instants.parse(value["datetime"]),
-                    entry_description,
-                    _required_text(value["ledger"], "ledger"),
-                    _signed(self._amounts.parse(value["amount"]), value["debit_credit"]),
-                    description,
-                    transaction,
-                    self._tags.parse(value.get("tags")),
-                    must_be_transaction=transaction is not None,
-                )
-            except (ValueError, AmountError) as error:
-                self._errors.add(location, str(error))
+
+class _Batch:
+    """Rows that are converted together, with the first problem of each row that has one."""
+
+    def __init__(self, locations: list[str]) -> None:
+        self.locations = locations
+        self.problems: dict[int, str] = {}
+
+    def convert(self, parse: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
+        """Values of a column; None where a value is not valid, or another column of its row was not."""
+        try:
+            if not self.problems:
+                return list(map(parse, *columns))
+        except (ValueError, AmountError):
+            pass
+        return [self._convert_row(row, parse, values) for row, values in enumerate(zip(*columns, strict=True))]
+
+    def _convert_row(self, row: int, parse: Callable[..., Any], values: tuple[Any, ...]) -> Any:  # noqa: ANN401
+        if row in self.problems:
+            return None
+        try:
+            return parse(*values)
+        except (ValueError, AmountError) as error:
+            self.problems[row] = str(error)
+            return None
 
 
 def _parse_lines(table: TableRows, parser: _LineParser) -> Iterator[FileLine]:
@@ -190,9 +187,9 @@ def _signed(amount: Decimal, side: object) -> Decimal:
     raise ValueError(msg)
 
 
-def _transaction(values: Mapping[str, Any], default_description: str) -> NewTransaction | None:
+def _transaction(description: str, entry_description: str, *values: Any) -> NewTransaction | None:  # noqa: ANN401 (any value of a Parquet cell)
     """Transaction of a line, or None if all its columns are empty."""
-    given = {name: value for name, value in values.items() if value not in _EMPTY}
+    given = {name: value for name, value in zip(TRANSACTION_COLUMNS, values, strict=True) if value not in _EMPTY}
     if not given:
         return None
     status = _text(given.get("review_status"), "review_status") or "unreviewed"
@@ -200,7 +197,9 @@ def _transaction(values: Mapping[str, Any], default_description: str) -> NewTran
         msg = f"review_status must be 'reviewed' or 'unreviewed', not {status!r}"
         raise ValueError(msg)
     return NewTransaction(
-        description=_text(given.get("transaction_description"), "transaction_description") or default_description,
+        description=_text(given.get("transaction_description"), "transaction_description")
+        or description
+        or entry_description,
         personal=_personal(given.get("personal", "")),
         review_status=status,
         source_account_id=_text(given.get("source_account_id"), "source_account_id") or None,
