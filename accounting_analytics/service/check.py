@@ -57,7 +57,7 @@ _POSTING = (POST_ENTRIES, IMPORT_BOOKS, MIGRATE_DATABASE)
 _NAMING = (CREATE_LEDGER, RENAME_LEDGER, MIGRATE_DATABASE)
 
 
-class Finding(NamedTuple):
+class BrokenInvariant(NamedTuple):
     """A place where an invariant is broken.
 
     Attributes
@@ -86,7 +86,7 @@ class CheckResult(NamedTuple):
     instances, ledgers, entries, lines, transactions, changes : int
         Numbers of what was checked; changes are those of categories and names. In a damaged file only instances are
         counted.
-    findings : list of Finding
+    findings : list of BrokenInvariant
         Empty if every invariant holds.
     """
 
@@ -96,7 +96,7 @@ class CheckResult(NamedTuple):
     lines: int
     transactions: int
     changes: int
-    findings: list[Finding]
+    findings: list[BrokenInvariant]
 
 
 def check_books(store: Store) -> CheckResult:
@@ -116,13 +116,13 @@ def check_books(store: Store) -> CheckResult:
     with store.reading() as connection:
         database = database_of(connection)
         damage = [
-            Finding("", "the file is not damaged", "", problem)
+            BrokenInvariant("", "the file is not damaged", "", problem)
             for problem in database.find_damage(connection, MAX_FINDINGS)
         ]
         if damage:  # the books in a damaged file are unreadable or wrong anyway
             return CheckResult(len(instances), 0, 0, 0, 0, 0, damage)
         findings = [
-            Finding("", "rows refer to rows that exist", "", problem)
+            BrokenInvariant("", "rows refer to rows that exist", "", problem)
             for problem in database.find_dangling_rows(connection, MAX_FINDINGS)
         ]
         for instance in instances:
@@ -147,7 +147,7 @@ def _count_changes(connection: Connection) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-def _check_instance(connection: Connection, instance: Instance) -> Iterator[Finding]:
+def _check_instance(connection: Connection, instance: Instance) -> Iterator[BrokenInvariant]:
     ledgers = read_ledgers(connection, instance)
     for invariant, find in _INVARIANTS.items():
         count = 0
@@ -155,11 +155,13 @@ def _check_instance(connection: Connection, instance: Instance) -> Iterator[Find
             for subject, problem in find(connection, instance, ledgers):
                 count += 1
                 if count <= MAX_FINDINGS:
-                    yield Finding(instance.id, invariant, subject, problem)
+                    yield BrokenInvariant(instance.id, invariant, subject, problem)
         except (ValueError, KeyError, msgspec.DecodeError) as error:
-            yield Finding(instance.id, invariant, "", f"it cannot be checked because of an invalid value: {error}")
+            yield BrokenInvariant(
+                instance.id, invariant, "", f"it cannot be checked because of an invalid value: {error}"
+            )
         if count > MAX_FINDINGS:
-            yield Finding(instance.id, invariant, "", f"and {count - MAX_FINDINGS} more")
+            yield BrokenInvariant(instance.id, invariant, "", f"and {count - MAX_FINDINGS} more")
 
 
 def _unbalanced(connection: Connection, instance: Instance, _: object) -> Iterator[tuple[str, str]]:

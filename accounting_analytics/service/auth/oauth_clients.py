@@ -41,17 +41,17 @@ class OAuthClient:
     revoked_at: dt.datetime | None
 
 
-class ClientCredentials(NamedTuple):
+class IssuedClient(NamedTuple):
     """Credentials of a new OAuth client; the secret cannot be shown again."""
 
     client_id: str
     client_secret: str
 
     def __repr__(self) -> str:
-        return f"ClientCredentials(client_id={self.client_id!r}, client_secret='***')"
+        return f"IssuedClient(client_id={self.client_id!r}, client_secret='***')"
 
 
-def issue_client(store: Store, instance_id: str, *, label: str = "") -> ClientCredentials:
+def issue_client(store: Store, instance_id: str, *, label: str = "") -> IssuedClient:
     """Return the credentials of a new OAuth client, whose tokens give access to one instance.
 
     Raises
@@ -64,9 +64,9 @@ def issue_client(store: Store, instance_id: str, *, label: str = "") -> ClientCr
         return add_client(connection, instance.pk, label=label)
 
 
-def add_client(connection: Connection, instance_pk: int, *, label: str = "") -> ClientCredentials:
+def add_client(connection: Connection, instance_pk: int, *, label: str = "") -> IssuedClient:
     """Write a new OAuth client in the transaction of `connection`, and return its credentials."""
-    credentials = ClientCredentials(f"client_{secrets.token_hex(8)}", secrets.token_urlsafe(32))
+    credentials = IssuedClient(f"client_{secrets.token_hex(8)}", secrets.token_urlsafe(32))
     row = {
         "client_id": credentials.client_id,
         "instance_pk": instance_pk,

@@ -27,7 +27,7 @@ LISTING = frozenset({"list_line_entries"})
 
 
 @dataclass(frozen=True)
-class Setting:
+class FaultSetting:
     """A setting of a fault: a number within bounds."""
 
     convert: Callable[[str], float]
@@ -47,11 +47,11 @@ class Setting:
         return value
 
 
-_COUNT = Setting(int, 1, 10**9, "a whole number, 1 or more")
-_COUNT_OR_NONE = Setting(int, 0, 10**9, "a whole number, 0 or more")
-_MILLISECONDS = Setting(float, 0, 3_600_000, "milliseconds, 0 to 3600000")
+_COUNT = FaultSetting(int, 1, 10**9, "a whole number, 1 or more")
+_COUNT_OR_NONE = FaultSetting(int, 0, 10**9, "a whole number, 0 or more")
+_MILLISECONDS = FaultSetting(float, 0, 3_600_000, "milliseconds, 0 to 3600000")
 _WHEN = {
-    "p": Setting(float, 0, 1, "a probability from 0 to 1"),
+    "p": FaultSetting(float, 0, 1, "a probability from 0 to 1"),
     "every": _COUNT,
     "after": _COUNT_OR_NONE,
     "times": _COUNT,
@@ -77,13 +77,13 @@ class FaultKind:
     """
 
     operations: frozenset[str] = OPERATIONS
-    settings: Mapping[str, Setting] = field(default_factory=dict)
+    settings: Mapping[str, FaultSetting] = field(default_factory=dict)
     required: tuple[str, ...] = ()
-    when: Mapping[str, Setting] = field(default_factory=lambda: _WHEN)
+    when: Mapping[str, FaultSetting] = field(default_factory=lambda: _WHEN)
     has_operation: bool = True
 
 
-_STATUS = FaultKind(settings={"retry_after": Setting(float, 0, 86_400, "seconds, 0 to 86400")})
+_STATUS = FaultKind(settings={"retry_after": FaultSetting(float, 0, 86_400, "seconds, 0 to 86400")})
 FAULT_KINDS: Mapping[str, FaultKind] = {
     "drop_connection": FaultKind(),
     "duplicate_record": FaultKind(LISTING),

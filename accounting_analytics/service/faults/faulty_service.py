@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from accounting_analytics.service.wire.stored_values import Instance
 
 
-class _Page(msgspec.Struct):
+class _FaultyPage(msgspec.Struct):
     """A page whose records are kept as bytes."""
 
     records: list[msgspec.Raw]
@@ -48,7 +48,7 @@ class _Page(msgspec.Struct):
     prev_page_token: str | None
 
 
-class _Position(msgspec.Struct):
+class _LinePosition(msgspec.Struct):
     """Position of a line entry in the order of pages."""
 
     datetime: dt.datetime
@@ -69,47 +69,47 @@ def inject_page_fault(fault: Fault, body: bytes, tokens: PageTokens, token: str 
     token : str or None
         Page token of the request.
     """
-    page = msgspec.json.decode(body, type=_Page)
+    page = msgspec.json.decode(body, type=_FaultyPage)
     if not page.records or (token is not None and tokens.read(token).backward):
         return None
     faulty = PAGE_FAULTS[fault.name](page, tokens, token, fault.settings)
     return msgspec.json.encode(faulty) if faulty else None
 
 
-def _empty(page: _Page, tokens: PageTokens, token: str | None, _: Mapping[str, float]) -> _Page | None:
+def _empty(page: _FaultyPage, tokens: PageTokens, token: str | None, _: Mapping[str, float]) -> _FaultyPage | None:
     """Return no records, and another token for the same page."""
     next_token = _token_at(page.records[0], tokens, inclusive=True)
-    return None if next_token == token else _Page([], next_token, page.prev_page_token)
+    return None if next_token == token else _FaultyPage([], next_token, page.prev_page_token)
 
 
-def _short(page: _Page, tokens: PageTokens, _: str | None, settings: Mapping[str, float]) -> _Page | None:
+def _short(page: _FaultyPage, tokens: PageTokens, _: str | None, settings: Mapping[str, float]) -> _FaultyPage | None:
     """Return only the first records; the next page starts after them."""
     count = int(settings.get("keep", len(page.records) // 2))
     if not 0 < count < len(page.records):
         return None
     first = page.records[:count]
-    return _Page(first, _token_at(first[-1], tokens, inclusive=False), page.prev_page_token)
+    return _FaultyPage(first, _token_at(first[-1], tokens, inclusive=False), page.prev_page_token)
 
 
-def _duplicate(page: _Page, tokens: PageTokens, _: str | None, __: Mapping[str, float]) -> _Page | None:
+def _duplicate(page: _FaultyPage, tokens: PageTokens, _: str | None, __: Mapping[str, float]) -> _FaultyPage | None:
     """Start the next page with the last record of this one."""
     if len(page.records) == 1 or page.next_page_token is None:
         return None
-    return _Page(page.records, _token_at(page.records[-1], tokens, inclusive=True), page.prev_page_token)
+    return _FaultyPage(page.records, _token_at(page.records[-1], tokens, inclusive=True), page.prev_page_token)
 
 
-def _repeated(page: _Page, tokens: PageTokens, token: str | None, _: Mapping[str, float]) -> _Page:
+def _repeated(page: _FaultyPage, tokens: PageTokens, token: str | None, _: Mapping[str, float]) -> _FaultyPage:
     """Return the token of this page as that of the next."""
     same_token = token or _token_at(page.records[0], tokens, inclusive=True)
-    return _Page(page.records, same_token, page.prev_page_token)
+    return _FaultyPage(page.records, same_token, page.prev_page_token)
 
 
 def _token_at(line: msgspec.Raw, tokens: PageTokens, *, inclusive: bool) -> str:
-    position = msgspec.json.decode(line, type=_Position)
+    position = msgspec.json.decode(line, type=_LinePosition)
     return tokens.write(Cursor(False, inclusive, microseconds(position.datetime), position.id))  # noqa: FBT003 (forward)
 
 
-PAGE_FAULTS: Mapping[str, Callable[[_Page, PageTokens, str | None, Mapping[str, float]], _Page | None]] = {
+PAGE_FAULTS: Mapping[str, Callable[[_FaultyPage, PageTokens, str | None, Mapping[str, float]], _FaultyPage | None]] = {
     "duplicate_record": _duplicate,
     "empty_page": _empty,
     "repeated_page_token": _repeated,

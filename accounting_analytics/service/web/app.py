@@ -37,7 +37,7 @@ from accounting_analytics.service.wire.requests import (
     parse_modified_by,
     parse_query,
 )
-from accounting_analytics.service.wire.response_models import AccessToken, Health
+from accounting_analytics.service.wire.response_models import Health, TokenResponse
 from accounting_analytics.service.wire.responses import JSON, json_response, unauthorized
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class LedgerService:
             token = issue_client_token(connection, login.client_id, login.client_secret, lifetime=self._token_lifetime)
         if token is None:  # revoked since the check
             raise token_request_form.unknown_client(login)
-        issued = AccessToken.from_token(token, self._token_lifetime)
+        issued = TokenResponse.from_token(token, self._token_lifetime)
         return json_response(issued, headers={"pragma": "no-cache"})
 
     def is_available(self) -> bool:

@@ -185,7 +185,7 @@ def _token_operation() -> dict[str, Any]:
         "security": [{"client": []}, {}],
         "requestBody": {"required": True, "content": {FORM: form}},
         "responses": {
-            "200": {"description": "Issued.", "content": _content(response_models.AccessToken)},
+            "200": {"description": "Issued.", "content": _content(response_models.TokenResponse)},
             "400": refused,
             "401": refused,
             **{
@@ -295,7 +295,7 @@ def _schemas() -> dict[str, Any]:
         response_models.RecategorizedTransaction,
         response_models.LineEntryPage,
         response_models.CashFlowReport,
-        response_models.AccessToken,
+        response_models.TokenResponse,
         response_models.Error,
         response_models.TokenError,
         response_models.ValidationError,

@@ -237,7 +237,7 @@ class Health(Resource, kw_only=True):
     status: Literal["ok", "unavailable"]
 
 
-class AccessToken(Resource, kw_only=True):
+class TokenResponse(Resource, kw_only=True):
     """A new access token."""
 
     access_token: str
@@ -245,7 +245,7 @@ class AccessToken(Resource, kw_only=True):
     expires_in: Annotated[int, Meta(ge=0, description="Seconds until it expires.")]
 
     @classmethod
-    def from_token(cls, token: str, lifetime: float) -> AccessToken:
+    def from_token(cls, token: str, lifetime: float) -> TokenResponse:
         """Token with its lifetime in whole seconds, rounded down."""
         return cls(access_token=token, token_type="Bearer", expires_in=int(lifetime))  # noqa: S106 (a type)
 
