@@ -231,7 +231,9 @@ class _Endpoints:
         release = await self._limits.reserve_report(instance.pk)
         with ExitStack() as on_error:
             on_error.callback(release)
-            report = await self._limits.calculate(self._service.retrieve_cash_flow_report, request, instance)
+            report = await self._limits.calculate(
+                instance.pk, self._service.retrieve_cash_flow_report, request, instance
+            )
             on_error.pop_all()
         return ReportResponse(report, release)
 

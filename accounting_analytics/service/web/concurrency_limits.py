@@ -96,7 +96,7 @@ MAX_PROBES = 1
 MAX_REPORTS = 16
 """Reports that are made or being sent: each keeps a file that may be large."""
 
-MAX_CALCULATIONS = 3
+MAX_CALCULATIONS = 4
 """Reports that are calculated at the same time: each needs tens of megabytes, and more of them are not faster."""
 
 REPORT_WAIT = 10
@@ -122,7 +122,7 @@ class ConcurrencyLimits:
         self._admissions = CapacityLimiter(MAX_ADMISSIONS)
         self._reader_threads = CapacityLimiter(MAX_READERS)
         self._probes = CapacityLimiter(MAX_PROBES)
-        self._calculations = CapacityLimiter(MAX_CALCULATIONS)
+        self._calculations = FairLimiter(MAX_CALCULATIONS)
         self._readers = FairLimiter(MAX_READERS)
         self._writers = FairLimiter(MAX_WRITERS)
         self._token_writers = FairLimiter(MAX_TOKEN_WRITERS)
@@ -160,10 +160,11 @@ class ConcurrencyLimits:
             return await run_sync(partial(work, *arguments, **named))
 
     async def calculate(
-        self, work: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
+        self, holder: Hashable, work: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
     ) -> Result:
         """Calculate a report whose place is reserved."""
-        return await run_sync(partial(work, *arguments, **named), limiter=self._calculations)
+        async with self._calculations.place(holder):
+            return await run_sync(partial(work, *arguments, **named))
 
     async def reserve_report(self, holder: Hashable) -> Callable[[], None]:
         """Reserve a place for a report and return the function that frees it; 503 if none is free in time."""
