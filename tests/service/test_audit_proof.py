@@ -16,7 +16,7 @@ from accounting_analytics.service.bookkeeping.ledger_administration import renam
 from accounting_analytics.service.check import check_books
 from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.storage import audit_rows
-from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.storage.store import Store, read_instance
 from accounting_analytics.service.web.server import running
 
 ROWS = """entry_id,datetime,entry_description,ledger,debit_credit,amount
@@ -229,3 +229,34 @@ def test_a_refused_change_leaves_no_number_out(own):
         own.post("2025-03-01T12:00:00Z", *lines, entry_id="E1")
     own.recategorize("bank", "T2", "rent")
     assert check_books(own.store).findings == []
+
+
+def instructions(store, instance_id):
+    """Return how many instructions SQLite runs to read the posted entries of an instance."""
+    count = 0
+
+    def add():
+        nonlocal count
+        count += 1
+
+    with store.reading() as connection:
+        driver = connection.connection.driver_connection
+        instance = read_instance(connection, instance_id)
+        driver.set_progress_handler(add, 1)
+        read = sum(map(len, audit_rows.read_posted(connection, instance.pk)))
+        driver.set_progress_handler(None, 1)
+    return count / read
+
+
+def test_reading_posted_entries_is_linear(make_own_books, tmp_path, monkeypatch):
+    """An entry takes the same work in many batches as in one, and with entries of other instances between."""
+    path, unused = tmp_path / "many.db", "http://127.0.0.1"
+    with make_own_books(path, unused, id="few") as few, make_own_books(path, unused, id="many") as many:
+        for books, entries in ((few, 20), (many, 300), (few, 20)):
+            bank, rent = books.bank(), books.category()
+            for second in range(entries):
+                books.post(f"2025-03-01T12:{second // 60:02}:{second % 60:02}Z", (bank, -1), (rent, 1))
+        in_one_batch = instructions(many.store, "many")
+        assert instructions(many.store, "few") < 2 * in_one_batch
+        monkeypatch.setattr(audit_rows, "_BATCH_ENTRIES", 10)
+        assert instructions(many.store, "many") < 2 * in_one_batch

@@ -46,16 +46,17 @@ _INSERT = insert(tables.audit)
 _BATCH_ENTRIES = 5000
 _ENTRIES = tables.journal_entries.c
 _LINES = tables.line_entries.c
+# entries and lines are found by their keys: those of other instances may lie between them
+_KEYS_OF_ENTRIES = select(_ENTRIES.pk).where(_ENTRIES.instance_pk == bindparam("instance"))
 _SOME_ENTRIES = (
     select(_ENTRIES.pk, _ENTRIES.id, _ENTRIES.datetime, _ENTRIES.description, _ENTRIES.digest)
-    .where(_ENTRIES.instance_pk == bindparam("instance"), _ENTRIES.pk > bindparam("key"))
+    .where(_ENTRIES.pk.in_(bindparam("keys", expanding=True)))
     .order_by(_ENTRIES.pk)
-    .limit(_BATCH_ENTRIES)
 )
 _TEXTS = [_LINES[name] for name in tables.LINE_TEXTS]
 _LINES_OF_ENTRIES = (
     select(_LINES.journal_entry_pk, _LINES.id, _LINES.ledger_pk, _LINES.high, _LINES.low, *_TEXTS)
-    .where(_LINES.journal_entry_pk.between(bindparam("first"), bindparam("last")))
+    .where(_LINES.journal_entry_pk.in_(bindparam("keys", expanding=True)))
     .order_by(_LINES.journal_entry_pk, _LINES.pk)
 )
 _PROVEN = ("number", "at", "actor", "modified_by", "operation", "transaction_id", "before", "after")
@@ -159,18 +160,17 @@ def sum_digests(digests: Iterable[int]) -> int:
 def read_posted(connection: Connection, instance_pk: int) -> Iterator[list[PostedEntry]]:
     """Entries of an instance as they were posted, in batches: each line on the ledger that it was on at first."""
     ledger_keys = _first_ledgers(connection, instance_pk)
-    last_key = 0
-    while entries := connection.execute(_SOME_ENTRIES, {"instance": instance_pk, "key": last_key}).all():
-        bounds = {"first": entries[0].pk, "last": entries[-1].pk}
-        rows = connection.execute(_LINES_OF_ENTRIES, bounds)
+    keys = sorted(connection.execute(_KEYS_OF_ENTRIES, {"instance": instance_pk}).scalars())
+    for start in range(0, len(keys), _BATCH_ENTRIES):
+        batch = {"keys": keys[start : start + _BATCH_ENTRIES]}
+        entries = connection.execute(_SOME_ENTRIES, batch).all()
         lines: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
-        for entry_key, line_id, ledger_key, *others in rows:
+        for entry_key, line_id, ledger_key, *others in connection.execute(_LINES_OF_ENTRIES, batch):
             lines[entry_key].append((line_id, ledger_keys.get(line_id, ledger_key), *others))
         yield [
             PostedEntry(key, entry_id, stored, entry_digest(entry_id, moment, description, lines[key]))
             for key, entry_id, moment, description, stored in entries
         ]
-        last_key = entries[-1].pk
 
 
 def _first_ledgers(connection: Connection, instance_pk: int) -> dict[str, int]:
