@@ -174,6 +174,16 @@ LINES_OF_E5 = f"journal_entry_pk = {OF.format('E5')}"
             "E5",
         ),
         (["UPDATE journal_entries SET description = 'other' WHERE id = 'E5'"], ENTRIES, "E5"),
+        (["UPDATE transactions SET description = 'other' WHERE id = 'T5'"], ENTRIES, "E5"),
+        (["UPDATE transactions SET source_account_id = 'other' WHERE id = 'T5'"], ENTRIES, "E5"),
+        (
+            [
+                f"UPDATE transactions SET id = '{to}' WHERE id = '{one}'"
+                for one, to in (("T5", "X"), ("T6", "T5"), ("X", "T6"))
+            ],
+            ENTRIES,
+            "E5",
+        ),
         (["UPDATE journal_entries SET digest = digest + 1 WHERE id = 'E5'"], ENTRIES, "audit row 9 (post_entries)"),
         (["UPDATE ledgers SET name = 'Other' WHERE id = 'rent'"], LEDGERS, "rent"),
     ],

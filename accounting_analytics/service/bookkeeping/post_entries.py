@@ -17,7 +17,14 @@ from accounting_analytics.errors import AmountError, PostingRefusedError
 from accounting_analytics.money import format_amount, from_minor_units
 from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.audit_rows import NewAuditRow, Posted, entry_digest, record, sum_digests
+from accounting_analytics.service.storage.audit_rows import (
+    NO_TRANSACTION,
+    NewAuditRow,
+    Posted,
+    entry_digest,
+    record,
+    sum_digests,
+)
 from accounting_analytics.service.storage.database import database_of, id_batches
 from accounting_analytics.service.storage.store import read_instance, read_ledgers
 from accounting_analytics.service.wire.identifiers import check_id, check_text, new_id, new_ids
@@ -210,14 +217,16 @@ class PostedJournal:
         )
         if ledger.report_cash_flow:
             self._cash_movements[ledger.pk, moment // MICROSECONDS_PER_DAY] += units
+        proven: Sequence[Any] = NO_TRANSACTION
         if ledger.financial_account_type is not None or line.transaction is not None:
-            self._add_transaction(key, line, ledger)
+            proven = self._add_transaction(key, line, ledger)
         if line.tags:
             tags = dict.fromkeys(map(self._tag_key, line.tags))
             self._rows[tables.line_entry_tags].extend((key, tag) for tag in tags)
-        return (line_id, ledger.pk, *parts, *texts)
+        return (line_id, ledger.pk, *parts, *texts, *proven)
 
-    def _add_transaction(self, line_key: int, line: NewLine, ledger: StoredLedger) -> None:
+    def _add_transaction(self, line_key: int, line: NewLine, ledger: StoredLedger) -> Sequence[Any]:
+        """Add the transaction of a line, and return what of it is in the digest of its entry."""
         if ledger.financial_account_type is None:
             msg = f"ledger {ledger.id!r} has no financial account type, so its lines have no transaction"
             raise PostingRefusedError(msg)
@@ -226,19 +235,16 @@ class PostedJournal:
             msg = f"unknown status {transaction.posted_status!r}/{transaction.review_status!r} of a transaction"
             raise PostingRefusedError(msg)
         source = transaction.source_account_id
-        self._rows[tables.transactions].append(
-            (
-                line_key,
-                self._instance.pk,
-                self._choose_id(tables.transactions, transaction.id, "txn"),
-                check_text(transaction.description, "transaction description"),
-                bool(transaction.personal),
-                transaction.posted_status,
-                transaction.review_status,
-                None if source is None else check_text(source, "source_account_id"),
-                AS_POSTED,
-            )
+        proven = (
+            self._choose_id(tables.transactions, transaction.id, "txn"),
+            check_text(transaction.description, "transaction description"),
+            bool(transaction.personal),
+            transaction.posted_status,
+            transaction.review_status,
+            None if source is None else check_text(source, "source_account_id"),
         )
+        self._rows[tables.transactions].append((line_key, self._instance.pk, *proven, AS_POSTED))
+        return proven
 
     def _write(self) -> None:
         """Write the rows of a batch; constraints of the database find duplicate ids."""

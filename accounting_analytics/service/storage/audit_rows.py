@@ -54,8 +54,13 @@ _SOME_ENTRIES = (
     .order_by(_ENTRIES.pk)
 )
 _TEXTS = [_LINES[name] for name in tables.LINE_TEXTS]
+_POSTED_FIELDS = ("id", "description", "personal", "posted_status", "review_status", "source_account_id")
+_OF_TRANSACTION = [tables.transactions.c[name] for name in _POSTED_FIELDS]
+NO_TRANSACTION = (None,) * len(_POSTED_FIELDS)
+"""What a line without a transaction has in the digest of its entry instead of the fields of one."""
 _LINES_OF_ENTRIES = (
-    select(_LINES.journal_entry_pk, _LINES.id, _LINES.ledger_pk, _LINES.high, _LINES.low, *_TEXTS)
+    select(_LINES.journal_entry_pk, _LINES.id, _LINES.ledger_pk, _LINES.high, _LINES.low, *_TEXTS, *_OF_TRANSACTION)
+    .join_from(tables.line_entries, tables.transactions, isouter=True)
     .where(_LINES.journal_entry_pk.in_(bindparam("keys", expanding=True)))
     .order_by(_LINES.journal_entry_pk, _LINES.pk)
 )
@@ -146,7 +151,8 @@ def entry_digest(entry_id: str, moment: int, description: str, lines: Iterable[S
     entry_id, moment, description
         The stored entry.
     lines : iterable of sequence
-        Of each line, in the order they were posted: its id, the key of its ledger, both parts of its amount, its texts.
+        Of each line, in the order they were posted: its id, the key of its ledger, both parts of its amount, its texts,
+        and the fields of its transaction, or :data:`NO_TRANSACTION`.
     """
     content = encode((entry_id, moment, description, *lines))
     return int.from_bytes(blake2b(content, digest_size=8).digest(), signed=True)
