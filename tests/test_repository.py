@@ -2,7 +2,9 @@
 
 import json
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,3 +71,15 @@ def test_every_pin_has_a_hash():
     pins = re.findall(r"^(\S+?)==(\S+).*?\\\n((?:\s+--hash=sha256:[0-9a-f]{64}.*\n)+)", text, re.MULTILINE)
     names = re.findall(r"^[A-Za-z0-9][^\s=<>~!]*", text, re.MULTILINE)
     assert len(pins) == len(names) > 0
+
+
+@pytest.mark.parametrize("home", [{}, {"HOME": "/nonexistent"}])
+def test_the_only_python_is_found(home, tmp_path):
+    """The script of the tests finds the only Python of a machine, also without a home folder."""
+    (tmp_path / "python3").symlink_to(sys.executable)
+    (tmp_path / "sort").symlink_to(shutil.which("sort"))
+    script = (PROJECT / ".ci/run").read_text(encoding="utf-8")
+    function = re.search(r"^pythons\(\) \{.*?^\}$", script, re.MULTILINE | re.DOTALL)
+    command = [shutil.which("bash"), "-c", f"set -euo pipefail\n{function[0]}\npythons"]
+    finished = subprocess.run(command, env={"PATH": str(tmp_path), **home}, check=True, capture_output=True, text=True)  # noqa: S603 (our own)
+    assert finished.stdout == "{}.{} {}\n".format(*sys.version_info[:2], tmp_path / "python3")
