@@ -292,8 +292,8 @@ def _use_write_ahead_log(database: SQLite) -> None:
 
 
 def _remove_unused(path: Path) -> None:
-    """Remove a file that this program created and could not give its tables."""
-    if size_of(path) <= _EMPTY_SIZE:
+    """Remove a file that this program created and could not give its tables, unless another program has begun books."""
+    if size_of(path) <= _EMPTY_SIZE and not size_of(wal_path(path)):
         for created in (path, wal_path(path), shm_path(path)):
             created.unlink(missing_ok=True)
 

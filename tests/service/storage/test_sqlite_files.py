@@ -11,6 +11,7 @@ import uvicorn
 from accounting_analytics.errors import BooksDoNotTieError, InputError, OperationRefusedError
 from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
+from accounting_analytics.service.storage import sqlite
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running, serve
 
@@ -261,3 +262,20 @@ def test_a_damaged_file_is_not_served_after_an_unclean_end(path, monkeypatch):
         file.write_bytes(content)
     with pytest.raises(BooksDoNotTieError, match=r"books.db is damaged: .* it was not served, restore a backup"):
         serve(path)
+
+
+def test_a_failed_start_keeps_the_books_that_another_program_began(tmp_path, monkeypatch):
+    """A file that another program has filled meanwhile is not removed, also while its books are in the log only."""
+    path = tmp_path / "books.db"
+    others = []
+
+    def fail(_database):
+        others.append(sqlite3.connect(path, isolation_level=None))
+        others[0].execute("CREATE TABLE books (entry)")
+        raise sqlite3.OperationalError
+
+    monkeypatch.setattr(sqlite, "_create_tables", fail)
+    with pytest.raises(InputError):
+        Store.open(path)
+    with closing(sqlite3.connect(path)) as reader, closing(others[0]):
+        assert reader.execute("SELECT name FROM sqlite_master").fetchall() == [("books",)]
