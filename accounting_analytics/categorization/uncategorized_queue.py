@@ -10,6 +10,7 @@ from accounting_analytics.arguments import require_type
 from accounting_analytics.categorization.categories import uncategorized_ledgers
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import FrameError
+from accounting_analytics.exact_sums import repeated_message, require_columns
 from accounting_analytics.frame_columns import LOCAL_DATE, convert, exact_frame, negated, split_lists
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.load_metadata import read_load_metadata
@@ -19,6 +20,18 @@ from accounting_analytics.schemas import Ledgers, Queue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+_NEEDED = (
+    "id",
+    "ledger_id",
+    "ledger_name",
+    "journal_entry_id",
+    "datetime",
+    "debit_credit",
+    "signed_amount",
+    "transaction_id",
+    "tag_ids",
+)
 
 
 def uncategorized_queue(
@@ -55,13 +68,15 @@ def uncategorized_queue(
     InputError
         An argument is not a DataFrame, or a given name is that of several ledgers.
     FrameError
-        ``opposing_ledger_ids`` was not loaded, or the ledger of a transaction is not in `ledgers`.
+        ``opposing_ledger_ids`` was not loaded, another column is missing, a line occurs more than once, or the ledger
+        of a transaction is not in `ledgers`.
     """
     require_type(line_entries, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
     require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     if "opposing_ledger_ids" not in line_entries:
         msg = "line_entries have no opposing_ledger_ids; load them with expand=('opposing_ledger_ids', ...)"
         raise FrameError(msg)
+    _require_lines(line_entries)
     ledgers = Ledgers.checked(ledgers)
     names = LedgerNames.from_frame(ledgers)
     exact = exact_frame(line_entries, ["signed_amount"])
@@ -82,12 +97,22 @@ def uncategorized_queue(
 
 def categorized_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
     """Transactions that have one category already, with the columns of the queue; amounts are Arrow decimals."""
+    _require_lines(line_entries)
     lines = _with_local_dates(exact_frame(line_entries, ["signed_amount"]).frame)
     transactions = _cash_transactions(lines, ledgers)
     opposing = split_lists(transactions["opposing_ledger_ids"]).rename("category_ledger_id")
     matching = transactions.join(opposing[~opposing.index.duplicated(keep=False)], how="inner")
     no_category = uncategorized_ledgers(ledgers) | set(ledgers.loc[ledgers["report_cash_flow"], "id"])
     return _queue_columns(matching[~matching["category_ledger_id"].isin(no_category)], lines).reset_index(drop=True)
+
+
+def _require_lines(line_entries: pd.DataFrame) -> None:
+    """Refuse line entries that lack a column, or that have a line twice, whose amount would be summed twice."""
+    require_columns(line_entries.columns, _NEEDED, "line_entries")
+    ids = line_entries["id"]
+    repeated = ids[ids.duplicated()].drop_duplicates()
+    if len(repeated):
+        raise FrameError(repeated_message(repeated.tolist()))
 
 
 def _find_given(text: str | None, names: LedgerNames) -> str | None:

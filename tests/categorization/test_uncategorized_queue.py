@@ -50,6 +50,21 @@ def test_direction_comes_from_the_debit_or_credit_side(books):
         assert uncategorized_queue(frame, books.ledgers)["direction"].tolist() == ["outflow"]
 
 
+def test_lines_that_occur_twice_are_refused(books):
+    """Overlapping loads after ``pd.concat`` would double the uncategorized parts, so they are refused."""
+    lines = books.lines([("bank", "-5.00"), ("out", "5.00")])
+    with pytest.raises(FrameError, match=r"occurs more than once: line-0-0, line-0-1; .* combine_loads"):
+        uncategorized_queue(pd.concat([lines, lines]), books.ledgers)
+
+
+@pytest.mark.parametrize("name", ["id", "ledger_id", "datetime", "signed_amount", "debit_credit", "transaction_id"])
+def test_a_missing_column_is_named(books, name):
+    """A column that the queue needs and the frame lacks is named."""
+    lines = books.lines([("bank", "-5.00"), ("out", "5.00")])
+    with pytest.raises(FrameError, match=f"line_entries: column is missing: {name}"):
+        uncategorized_queue(lines.drop(columns=name), books.ledgers)
+
+
 def test_uncategorized_part_of_a_split(books):
     """The uncategorized part of a split is the sum of its lines; all opposing ledgers are listed."""
     lines = books.lines([("bank", "-100.00"), ("out", "20.00"), ("meals", "70.00"), ("out", "10.00")])
