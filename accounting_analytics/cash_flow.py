@@ -146,7 +146,9 @@ def recompute_cash_flow(
     sums = exact.sums(before, within)
     earlier, change = sums.columns
     chart.require([*change, *(earlier if starting_balances is None else ())])
-    if not states_all_lines(line_entries):
+    if states_all_lines(line_entries):
+        exact.require_ids(within)
+    else:
         summed = is_within(within)
         if starting_balances is None:
             summed |= is_within(before) & is_on(chart.cash)

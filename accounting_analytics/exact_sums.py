@@ -174,6 +174,12 @@ class ExactLines(NamedTuple):
         net = {row["ledger_id"]: -self.to_units(row["units"]) for row in sums}
         return net, collect(unbalanced)["journal_entry_id"].to_pylist()
 
+    def require_ids(self, days: Days) -> None:
+        """Refuse lines of some days that have no id."""
+        without_id = self.lines.filter(nw.col("id").is_null()).filter(is_within(days))
+        if collect(without_id.select("id").head(1)).num_rows:
+            raise FrameError(null_message("line_entries", "id"))
+
     def require_distinct(self) -> None:
         """Refuse lines that occur more than once; this costs more than the sums."""
         line_id = nw.col("id")

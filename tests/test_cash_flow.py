@@ -26,6 +26,7 @@ from accounting_analytics.errors import (
     InputError,
     PeriodError,
 )
+from accounting_analytics.load_metadata import to_file_metadata
 from accounting_analytics.money import EXACT
 from accounting_analytics.schemas import Ledgers, LineEntries
 
@@ -345,6 +346,27 @@ def test_totals_of_repeated_lines_are_refused(engine, tmp_path):
     twice = on_engine(pd.concat([line_frame(BOOKS)] * 2, ignore_index=True), engine, tmp_path)
     with pytest.raises(FrameError, match="occurs more than once"):
         recompute_cash_flow(twice, ledger_frame(CHART), "2025-01-01", "2025-01-31", lines=False)
+
+
+@pytest.mark.parametrize("with_lines", [True, False])
+@pytest.mark.parametrize("engine", ["pandas", "pyarrow"])
+def test_nulls_as_ids_are_refused_where_a_load_is_stated(engine, with_lines, tmp_path):
+    """A frame that states its load is not searched for repeats, but a line of the period without an id is refused."""
+    lines = line_frame(BOOKS)
+    lines.attrs["load"] = {
+        "start_date": "2000-01-01",
+        "end_date": "2030-12-31",
+        "time_zone": "UTC",
+        "filters": {},
+        "complete": True,
+        "lines": len(lines),
+    }
+    lines["id"] = lines["id"].where(lines["datetime"] < pd.Timestamp("2025-01-01", tz="UTC"), None)
+    table = on_engine(lines, engine, tmp_path)
+    if engine == "pyarrow":
+        table = table.replace_schema_metadata(to_file_metadata(lines.attrs["load"]))
+    with pytest.raises(FrameError, match="'id' is null"):
+        recompute_cash_flow(table, ledger_frame(CHART), "2025-01-01", "2025-01-31", lines=with_lines)
 
 
 @pytest.mark.parametrize("with_lines", [True, False])
