@@ -14,6 +14,7 @@ import pandas as pd
 from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow_report import CashFlowReport, require_report
 from accounting_analytics.errors import FrameError
+from accounting_analytics.exact_sums import null_message
 from accounting_analytics.frame_columns import exact_frame, split_lists, total
 from accounting_analytics.load_metadata import (
     changed_row_count,
@@ -205,7 +206,7 @@ def check_completeness(
     Raises
     ------
     FrameError
-        The frame is not LineEntries.
+        The frame is not LineEntries, or a value that is checked is null.
     InputError
         `report` is not a report, or something else than reports is among several.
     """
@@ -214,6 +215,8 @@ def check_completeness(
         if name not in line_entries:
             msg = f"{LineEntries.__name__}: column is missing: {name}"
             raise FrameError(msg)
+        if line_entries[name].isna().any():  # checks by group would leave such lines out
+            raise FrameError(null_message(LineEntries.__name__, name))
     reports = [one.exact() for one in _as_list(report)]
     exact = exact_frame(line_entries, ["signed_amount"])
     line_entries = exact.frame

@@ -58,6 +58,15 @@ def test_sound_books_are_complete():
     assert "complete: 4 lines of 2 journal entries; debits = credits = 12.01" in certificate.summary()
 
 
+@pytest.mark.parametrize("name", ["id", "ledger_id", "journal_entry_id", "signed_amount"])
+def test_nulls_are_refused(name):
+    """A line without an id, entry or amount would be left out of the checks, so the frame is refused."""
+    lines = loaded_frame()
+    lines.loc[lines["journal_entry_id"] == "e2", name] = None
+    with pytest.raises(FrameError, match=f"column '{name}' is null where a value is required"):
+        aa.check_completeness(lines)
+
+
 def test_a_missing_line_is_named():
     """A line that its entry names and the load lacks is found by its id and by the difference of its entry."""
     certificate = aa.check_completeness(frame(LINES[:3]))
