@@ -12,6 +12,7 @@ import pandas as pd
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.errors import ChangedWhileReadingError, FrameError, InputError
+from accounting_analytics.exact_sums import require_columns
 from accounting_analytics.frame_columns import find_scale
 from accounting_analytics.load_metadata import (
     DayRange,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 Changed: TypeAlias = Literal["refuse", "later"]
 _SAME = ("base_url", "instance_id", "time_zone", "scale", "filters", "expand")
 """What all loads must state alike."""
+_COMPARED = ("id", "ledger_id", "datetime")
+"""Columns by which lines are compared and ordered."""
 
 
 def combine_loads(
@@ -149,6 +152,11 @@ def _require_same_books(stated: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _require_same_columns(frames: Sequence[pd.DataFrame]) -> None:
+    for number, frame in enumerate(frames, start=1):
+        require_columns(frame.columns, _COMPARED, f"load {number}")
+        if not frame.columns.is_unique:
+            msg = f"load {number} has a column twice: {join_ids(frame.columns[frame.columns.duplicated()])}"
+            raise FrameError(msg)
     first = frames[0].dtypes
     for number, frame in enumerate(frames[1:], start=2):
         other = frame.dtypes
@@ -218,6 +226,7 @@ def _is_covered(frame: pd.DataFrame, stated: Mapping[str, Any], other: Mapping[s
     covered = np.zeros(len(frame), np.bool_)
     if not stated or not other or stated["time_zone"] == LOCALTIME or not _have_common_days(stated, other):
         return covered
+    require_columns(frame.columns, ["local_date"], "a load that overlaps another one")
     ledgers_by_days: dict[str, list[str]] = defaultdict(list)
     for ledger_id, text in other["ledgers"].items():
         ledgers_by_days[text].append(ledger_id)

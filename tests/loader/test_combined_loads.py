@@ -55,6 +55,32 @@ def test_parts_are_the_whole(load, parts, amounts):
     assert aa.check_completeness(combined).checks[:-1] == aa.check_completeness(whole).checks[:-1]
 
 
+@pytest.mark.parametrize("name", ["id", "ledger_id", "datetime"])
+def test_a_missing_column_is_named(load, name):
+    """A frame without a column by which lines are compared is refused."""
+    whole = load(QUARTER)
+    with pytest.raises(FrameError, match=f"load 2: column is missing: {name}"):
+        aa.combine_loads([whole, whole.drop(columns=name)])
+
+
+def test_days_in_common_need_local_dates(load):
+    """The lines of days that two loads have are known by their local dates."""
+    january, february, first = (
+        load(days).drop(columns="local_date") for days in (JANUARY, FEBRUARY, (JANUARY[0], "2025-01-05"))
+    )
+    assert aa.combine_loads([january, february]).attrs["load"]["complete"]
+    with pytest.raises(FrameError, match="overlaps another one: column is missing: local_date"):
+        aa.combine_loads([january, first])
+
+
+def test_a_repeated_column_is_named(load):
+    """A frame that has a column twice, as after a merge, is refused."""
+    january = load(JANUARY)
+    twice = january.set_axis([*january.columns[:-1], "id"], axis="columns")
+    with pytest.raises(FrameError, match="load 1 has a column twice: id"):
+        aa.combine_loads([twice, twice])
+
+
 def test_repeats_are_counted(load):
     """Lines that are in two loads are kept once, and noted."""
     combined = aa.combine_loads([load(QUARTER), load(FEBRUARY)])
