@@ -34,6 +34,7 @@ from accounting_analytics.errors import (
 )
 from accounting_analytics.progress import progress_bar
 from accounting_analytics.recategorization.changes import (
+    IN_BOOKS,
     MAY_STILL_CHANGE,
     Finding,
     Guards,
@@ -241,10 +242,14 @@ class _Run:
                 )
 
     def end(self) -> None:
-        """Record that the run was not interrupted, with the number of changes sent and of items of each outcome."""
+        """Record that the run was not interrupted, how many changes were sent or found, and the number by outcome."""
         sent = sum(item in self._journal.attempts for item in self.outcomes)
         counts = Counter(outcome.outcome for outcome in self.outcomes.values())
-        self._journal.append("end", sent=sent, outcomes=counts)
+        not_sent = sum(
+            outcome.outcome in IN_BOOKS and item not in self._journal.attempts
+            for item, outcome in self.outcomes.items()
+        )
+        self._journal.append("end", sent=sent, not_sent=not_sent, outcomes=counts)
         self._journal.sync()
 
     def _apply_batch(self, batch: Sequence[Change]) -> None:

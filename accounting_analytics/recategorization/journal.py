@@ -46,6 +46,10 @@ _NOT_CERTAIN = (
     "so it is not certain which changes are done; restore the file from a copy, or choose a new file: changes that the "
     "books already show are not sent again"
 )
+_NOT_SENT = (
+    "The books already had {count:,} change(s) of the plan that no run with this journal sent, or whose lines it lost; "
+    "these are not part of it, so they are not undone."
+)
 _SETTLING_TIME = dt.timedelta(seconds=60)
 """How long after an attempt a change may still be carried out, whatever the response was."""
 
@@ -239,7 +243,7 @@ def read_sent_changes(path: str | Path, *, instance_id: str, incomplete: bool) -
         journal = _parse(_read_content(file), file)
     _require_header(journal.events, file, instance_id=instance_id)
     note = _completeness_note(journal)
-    if journal.is_hashed and note and not incomplete:
+    if journal.is_hashed and _end(journal) is None and not incomplete:
         msg = (
             f"the journal {file} has no end line: its run was interrupted, or the end of the file is missing, so it "
             "may lack changes. Nothing was sent: run it again with this journal to complete it, or undo the changes "
@@ -257,12 +261,20 @@ def hash_event(event: Mapping[str, Any], previous: str) -> str:
     return hashlib.sha256(f"{previous}{json.dumps(event)}".encode()).hexdigest()[:_HASH_LENGTH]
 
 
+def _end(journal: JournalContent) -> Mapping[str, Any] | None:
+    """End line of the last run; None if it was interrupted, or the end of the file is missing."""
+    last = journal.events[-1] if journal.events else None
+    return last if last is not None and last["event"] == "end" else None
+
+
 def _completeness_note(journal: JournalContent) -> str | None:
-    """Sentence about what a journal may lack; None if its last run ended."""
+    """Sentence about what a journal may lack; None if its last run ended, and found no change that it has not sent."""
     if not journal.is_hashed:
         return "The journal is of an earlier version, which does not show whether lines of it are missing."
-    if journal.events and journal.events[-1]["event"] == "end":
-        return None
+    end = _end(journal)
+    if end is not None:
+        not_sent = end.get("not_sent")  # not in those of earlier versions
+        return _NOT_SENT.format(count=not_sent) if not_sent else None
     return "The journal has no end line: its run was interrupted, or the end of it is missing, so it may lack changes."
 
 

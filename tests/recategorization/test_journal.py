@@ -193,6 +193,18 @@ def test_cut_journal_is_like_that_of_a_killed_run(books, plan, written):
     assert len(books.audit()) == len(plan)
 
 
+def test_undo_states_what_a_resumed_journal_lost(books, plan, written):
+    """After a journal lost lines and was resumed, undoing it states how many changes of the plan it does not have."""
+    assert aa.undo_plan(books.client, written).notes == ()
+    lines = written.read_bytes().splitlines(keepends=True)
+    (second, *_) = [number for number, line in enumerate(lines) if b'"intent"' in line][1:]
+    written.write_bytes(b"".join(lines[:second]))
+    aa.apply_plan(books.client, plan, journal=written, confirm=True)
+    undo = aa.undo_plan(books.client, written)
+    assert len(undo) == 1
+    assert undo.notes[0].startswith("The books already had 3 change(s) of the plan that no run with this journal sent")
+
+
 def test_crashes_while_a_run_is_resumed(tmp_path, item):
     """Any number of truncated lines, also of the line that resumes, is skipped; a later line continues the hashes."""
     path = tmp_path / "journal"
