@@ -27,10 +27,11 @@ import pandas as pd
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.categorization.merchants import merchants
+from accounting_analytics.categorization.uncategorized_queue import exact_queue
 from accounting_analytics.frame_columns import LIST_SEPARATOR, TEXT
 from accounting_analytics.money import EXACT
 from accounting_analytics.periods import parse_date
-from accounting_analytics.schemas import Queue, QueueGroups
+from accounting_analytics.schemas import QueueGroups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,10 +75,10 @@ def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.Dat
     InputError
         `queue` is not a DataFrame, or `as_of` is not a day.
     FrameError
-        `queue` is not a valid queue.
+        `queue` is not a valid queue, or has a transaction more than once.
     """
     require_type(queue, pd.DataFrame, "queue", "uncategorized_queue(line_entries, ledgers) returns it")
-    exact = Queue.exact(queue)
+    exact = exact_queue(queue)
     groups = _sums(with_groups(exact.frame))
     newest = exact.frame["datetime"].dt.normalize().max()
     day = newest if as_of is None else pd.Timestamp(parse_date(as_of, "as_of"), tz="UTC")

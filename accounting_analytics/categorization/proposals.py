@@ -15,11 +15,12 @@ from accounting_analytics.categorization.categories import Categories
 from accounting_analytics.categorization.decision_file import Decision, read_decisions
 from accounting_analytics.categorization.groups import with_groups
 from accounting_analytics.categorization.rules import Rules
+from accounting_analytics.categorization.uncategorized_queue import exact_queue
 from accounting_analytics.errors import InputError, RulesError
 from accounting_analytics.frame_columns import LIST_SEPARATOR, total
 from accounting_analytics.messages import quote
 from accounting_analytics.money import format_amount
-from accounting_analytics.schemas import Ledgers, Proposals, Queue
+from accounting_analytics.schemas import Ledgers, Proposals
 from accounting_analytics.sheets.table import SheetProblems
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def propose(
         require_type(rules, Rules, "rules", "load_rules(path) reads them")
     require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     by_hand = [_DecidedByHand.of(one) for one in _listed(decisions)]
-    exact = Queue.exact(queue)
+    exact = exact_queue(queue)
     rows = exact.frame
     chart = Categories(Ledgers.checked(ledgers), set(rows["category_ledger_id"]))
     chosen: dict[int, Choice] = {}

@@ -11,10 +11,10 @@ from accounting_analytics.arguments import require_type
 from accounting_analytics.categorization.categories import Categories
 from accounting_analytics.categorization.proposals import find_accounts
 from accounting_analytics.categorization.rules import Rules, Transactions
-from accounting_analytics.categorization.uncategorized_queue import categorized_transactions
+from accounting_analytics.categorization.uncategorized_queue import categorized_transactions, exact_queue
 from accounting_analytics.errors import InputError
 from accounting_analytics.frame_columns import total
-from accounting_analytics.schemas import Ledgers, Queue, RuleReports
+from accounting_analytics.schemas import Ledgers, RuleReports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ def report_rules(
     require_type(queue, pd.DataFrame, "queue", "uncategorized_queue(line_entries, ledgers) returns it")
     require_type(rules, Rules, "rules", "load_rules(path) reads them")
     require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
-    exact, ledgers = Queue.exact(queue), Ledgers.checked(ledgers)
+    exact, ledgers = exact_queue(queue), Ledgers.checked(ledgers)
     chart = Categories(ledgers, set(exact.frame["category_ledger_id"]))
     accounts = find_accounts(rules, chart)
     known = exact.frame[:0] if line_entries is None else categorized_transactions(line_entries, ledgers)

@@ -21,6 +21,8 @@ from accounting_analytics.schemas import Ledgers, Queue
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from accounting_analytics.frame_columns import ExactFrame
+
 _NEEDED = (
     "id",
     "ledger_id",
@@ -93,6 +95,17 @@ def uncategorized_queue(
     )
     queue.attrs["notes"] = (*exact.notes, *_notes(queue, transactions, names, uncategorized))
     return queue
+
+
+def exact_queue(queue: pd.DataFrame) -> ExactFrame:
+    """Check a queue and make its amounts exact; a row that it has twice would be counted twice, and is refused."""
+    exact = Queue.exact(queue)
+    ids = exact.frame["transaction_id"]
+    repeated = ids[exact.frame.duplicated(["transaction_id", "category_ledger_id"])].drop_duplicates()
+    if len(repeated):
+        msg = f"the queue has {len(repeated)} transaction(s) more than once: {join_ids(repeated)}; keep one row of each"
+        raise FrameError(msg)
+    return exact
 
 
 def categorized_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:

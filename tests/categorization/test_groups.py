@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from accounting_analytics.categorization import group_queue, load_rules, propose, report_rules, uncategorized_queue
 from accounting_analytics.categorization.groups import with_groups
-from accounting_analytics.errors import InputError, PeriodError
+from accounting_analytics.errors import FrameError, InputError, PeriodError
 from accounting_analytics.schemas import QueueGroups
 
 NOON = pd.Timestamp("2025-03-10T12:00:00Z")
@@ -40,6 +40,22 @@ def _opposing(amount):
 def shown(groups, *columns):
     """Return columns of groups as tuples."""
     return list(groups[list(columns)].itertuples(index=False, name=None))
+
+
+@pytest.mark.parametrize("use", ["group_queue", "propose", "report_rules"])
+def test_rows_that_a_queue_has_twice_are_refused(queue_of, books, tmp_path, use):
+    """A queue concatenated with itself would be counted twice, so it is refused."""
+    (tmp_path / "rules.toml").write_text('[[rule]]\nname = "blue"\ncontains = "blue"\ncategory = "meals"\n')
+    rules = load_rules(tmp_path / "rules.toml")
+    functions = {
+        "group_queue": group_queue,
+        "propose": lambda queue: propose(queue, rules, books.ledgers),
+        "report_rules": lambda queue: report_rules(queue, rules, books.ledgers),
+    }
+    queue = queue_of(("card", "-10.10", "BLUE BOTTLE"))
+    functions[use](queue)
+    with pytest.raises(FrameError, match=r"the queue has 1 transaction\(s\) more than once: txn-0-0"):
+        functions[use](pd.concat([queue, queue]))
 
 
 def test_groups_of_one_merchant_direction_and_account(queue_of):
