@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -11,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow_report import CashFlowReport
 from accounting_analytics.chart_of_accounts import Hierarchy, display_order
 from accounting_analytics.errors import (
@@ -50,7 +52,7 @@ from accounting_analytics.periods import Period
 from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator
     from decimal import Decimal
 
     import numpy.typing as npt
@@ -117,6 +119,8 @@ def recompute_cash_flow(
 
     Raises
     ------
+    InputError
+        `amounts` or `starting_balances` is something else.
     FrameError
         A column is missing, contains nulls or has the wrong type, a ledger is not in `ledgers`, or a line that is
         summed occurs more than once (looked for where the frame does not state its load).
@@ -130,6 +134,9 @@ def recompute_cash_flow(
     if amounts not in {None, *AMOUNT_FORMS}:
         msg = f"amounts must be {' or '.join(map(repr, AMOUNT_FORMS))}, not {quote(amounts)}"
         raise InputError(msg)
+    if starting_balances is not None:
+        hint = "pass {ledger: balance}, or starting_balances of a report"
+        require_type(starting_balances, (pd.DataFrame, Mapping), "starting_balances", hint)
     day_zone = zone_of_frame(line_entries, time_zone)
     period = Period(start_date, end_date, day_zone.name)
     within, before = period.instants(), period.instants_before()

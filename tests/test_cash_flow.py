@@ -348,6 +348,16 @@ def test_totals_of_repeated_lines_are_refused(engine, tmp_path):
         recompute_cash_flow(twice, ledger_frame(CHART), "2025-01-01", "2025-01-31", lines=False)
 
 
+def test_starting_balances_of_another_type_are_refused():
+    """A whole report, or a column of one, given for its starting balances is refused, with what to pass."""
+    frames = line_frame(BOOKS), ledger_frame(CHART)
+    days = ("2025-01-01", "2025-01-31")
+    report = recompute_cash_flow(*frames, *days)
+    for wrong in (report, report.starting_balances["cash_balance"], [Decimal(1)]):
+        with pytest.raises(InputError, match=r"starting_balances is of type .*; pass \{ledger: balance\}, or"):
+            recompute_cash_flow(*frames, *days, starting_balances=wrong)
+
+
 @pytest.mark.parametrize("with_lines", [True, False])
 @pytest.mark.parametrize("engine", ["pandas", "pyarrow"])
 def test_nulls_as_ids_are_refused_where_a_load_is_stated(engine, with_lines, tmp_path):
