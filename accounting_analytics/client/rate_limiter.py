@@ -119,6 +119,13 @@ class RateLimiter:
             # the service may not have counted the requests that are still in flight
             self._remaining = max(0, int(remaining) - self._in_flight)
 
+    def give_back(self) -> None:
+        """Count a request that has ended, and that was not sent, as if it had never started."""
+        with self._lock:
+            self._next_even_start -= self._gap
+            if self._remaining is not None:
+                self._remaining += 1
+
     def pause(self, seconds: float) -> None:
         """Start no request on any thread for some seconds."""
         with self._lock:

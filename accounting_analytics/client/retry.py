@@ -7,7 +7,6 @@ deadline, before the rate limit allows it, or sooner than the service asked to w
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import random
 import time
@@ -284,8 +283,10 @@ class RetryingClient:
         """Send a request once, when the rate limit allows it, also when it is written to a connection."""
         while True:
             self.rate_limiter.acquire(deadline, request)
-            with contextlib.suppress(SendingPausedError):
+            try:
                 return self._send_now(request, token, deadline)
+            except SendingPausedError:
+                self.rate_limiter.give_back()
 
     def _send_now(self, request: OperationRequest, token: Secret, deadline: Deadline) -> HttpResponse:
         started = time.monotonic()

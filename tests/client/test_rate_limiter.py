@@ -38,6 +38,18 @@ def rate(limit, remaining, reset):
     return {"x-ratelimit-limit": str(limit), "x-ratelimit-remaining": str(remaining), "x-ratelimit-reset": str(reset)}
 
 
+def test_what_was_not_sent_is_given_back(clock):
+    """A request that was held back uses up neither the quota of the service nor the own rate."""
+    limiter = RateLimiter(60)
+    limiter.acquire(LATER, "test")
+    limiter.update(rate(100, 5, 30), NOW)
+    for _ in range(20):
+        limiter.acquire(LATER, "test")
+        limiter.update({}, NOW)
+        limiter.give_back()
+    assert (limiter.quota.remaining, clock.sleeps) == (5, [])
+
+
 @pytest.mark.parametrize("per_minute", [1, 7, 60, 320, 1000])
 def test_no_minute_exceeds_the_maximum(clock, per_minute):
     """Any 60 seconds contain at most `per_minute` starts, and the maximum is used."""

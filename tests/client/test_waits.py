@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import httpcore
 import httpx
@@ -70,6 +71,26 @@ def test_a_request_that_is_about_to_be_sent_waits(fault_server, across, call, st
     assert [later - times[0] > WAIT - 0.05 for later in times[1:]] == [True, True]
     methods = [method for method, *_ in fault_server.requests]
     assert methods.count("PUT") == (call is recategorize)
+
+
+def test_a_request_that_is_held_back_uses_up_no_quota(fault_server, across):
+    """Of two requests that the service still allows, none is lost to the one that had its turn and was not sent."""
+    limit = {"x_ratelimit_limit": 10, "x_ratelimit_remaining": 2, "x_ratelimit_reset": 60}
+    fault_server.fault = lambda number, *_: (
+        (lambda sender, _: sender.send(b"{}", "429 Slow", retry_after="0.1", **limit)) if number == 1 else None
+    )
+    network = SlowFirstConnection()
+    transport = httpx.HTTPTransport()
+    transport._pool._network_backend = network
+    client = across(transport=transport, timeout=10.0, deadline=15.0)
+    with ThreadPoolExecutor(2) as threads:
+        slow = threads.submit(list_lines, client)
+        assert network.reached.wait(20)
+        refused = threads.submit(list_lines, client)
+        until(lambda: client.quota.paused_for > 0)
+        network.allowed.set()
+        assert slow.result(20).records == refused.result(20).records
+    assert len(fault_server.requests) == 3
 
 
 def test_the_wait_begins_with_the_headers(fault_server, across):
