@@ -92,7 +92,9 @@ def test_a_parquet_file_of_a_load_states_the_load(connected, line, tmp_path):
     pd.testing.assert_frame_equal(read, frame)
     assert read["amount"].tolist() == [0.3]
     assert read.attrs["scale"] == 3
-    assert read.attrs["load"] | {"notes": ()} == frame.attrs["load"] | {"notes": ()}
+    of_another_time = {"notes": (), "read_at": frame.attrs["load"]["read_at"]}
+    assert read.attrs["load"]["read_at"] > frame.attrs["load"]["read_at"]
+    assert read.attrs["load"] | of_another_time == frame.attrs["load"] | of_another_time
     assert aa.notes(read) == aa.notes(frame) != ()
     with pytest.raises(FrameError, match=r"no single scale: .* state \[2, 3\]"):
         aa.read_line_entries(written.path, scale=2)
