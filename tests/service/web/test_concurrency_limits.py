@@ -7,7 +7,7 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
-from accounting_analytics.service.web import concurrency_limits, connection_limits
+from accounting_analytics.service.web import connection_limits, request_limits
 from accounting_analytics.service.web.server import running
 
 LINES = 20_000
@@ -45,21 +45,26 @@ def other_books(stalled, make_own_books):
         yield other
 
 
-def wait_until_refused(books):
-    """Wait until the reports of an instance take all its places; return the refusal."""
+def take_all_places(books, request_report):
+    """Request reports that are not read until the next one is refused; return their connections and the refusal.
+
+    Each try requests another one: the report of the try before may have had the last place meanwhile.
+    """
+    taken = [request_report() for _ in range(request_limits.MAX_REPORTS)]
     for _ in range(200):
+        taken.append(request_report())
         response = books.request("GET", f"/v0/reports/cash-flow?{DAYS}")
         if response.status_code != 200:
-            return response
+            return taken, response
     return pytest.fail("no report was refused")
 
 
 def test_unread_reports_stop_no_other_instance(stalled, other_books, monkeypatch):
-    """While 20 reports of one instance are not read, another instance gets its reports and lists at once."""
-    monkeypatch.setattr(concurrency_limits, "REPORT_WAIT", 0.2)
+    """While reports of one instance take all its places, another instance gets its reports and lists at once."""
+    monkeypatch.setattr(request_limits, "REPORT_WAIT", 0.2)
     books, request_report = stalled
-    taken = [request_report() for _ in range(20)]
-    assert wait_until_refused(books).status_code == 503
+    taken, response = take_all_places(books, request_report)
+    assert response.status_code == 503
     for _ in range(5):
         assert other_books.report()["ending_cash_balance"] == -1
         assert len(other_books.lines("bank")["records"]) == 1
@@ -69,14 +74,13 @@ def test_unread_reports_stop_no_other_instance(stalled, other_books, monkeypatch
 
 def test_reports_in_flight_are_counted(stalled, monkeypatch):
     """If unread reports take the places of their instance, the next one gets 503 and retry-after; then it is served."""
-    monkeypatch.setattr(concurrency_limits, "REPORT_WAIT", 0.2)
+    monkeypatch.setattr(request_limits, "REPORT_WAIT", 0.2)
     books, request_report = stalled
-    taken = [request_report() for _ in range(concurrency_limits.MAX_REPORTS)]
-    response = wait_until_refused(books)
+    taken, response = take_all_places(books, request_report)
     assert (response.status_code, response.json()["error_code"], response.headers["retry-after"]) == (503, "busy", "1")
     for connection in taken:
         connection.close()
-    monkeypatch.setattr(concurrency_limits, "REPORT_WAIT", 10)
+    monkeypatch.setattr(request_limits, "REPORT_WAIT", 10)
     assert books.request("GET", f"/v0/reports/cash-flow?{DAYS}").status_code == 200
 
 
