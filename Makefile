@@ -29,6 +29,7 @@ benchmarks: $(VENV)/ready
 	$(BIN)/python tests/benchmarks/recompute.py
 	$(BIN)/python tests/benchmarks/service.py
 	$(BIN)/python tests/benchmarks/load.py
+	$(BIN)/python tests/benchmarks/statements.py
 
 clean:
 	rm -rf $(VENV) $(OUTPUT)

@@ -14,9 +14,9 @@ from .completeness import check_completeness
 from .demo_company import demo
 from .diagnosis import doctor
 from .exports import export, export_parquet
+from .figures import Figure
 from .ledger_discovery import discover_ledgers
 from .ledger_names import LedgerNames
-from .line_entry_files import read_line_entries
 from .load_metadata import notes
 from .loader import (
     combine_loads,
@@ -25,25 +25,38 @@ from .loader import (
     load_line_entries_to_parquet,
     plan_load,
 )
-from .months import reconcile_months
+from .monthly_reconciliation import reconcile_months
 from .notebook_jobs import run_notebook
 from .periods import Period
 from .recategorization import Effect, Plan, apply_plan, plan_recategorization, undo_plan, verify_plan
 from .reconciliation import Reconciliation, reconcile
+from .saved_line_entries import read_line_entries
+from .statements import (
+    Statement,
+    balance_sheet,
+    cash_flow_statement,
+    income_statement,
+    register,
+    trial_balance,
+)
 from .version import __version__
 
 __all__ = [
     "CashFlowReport",
     "ClientCredentials",
     "Effect",
+    "Figure",
     "LedgerClient",
     "LedgerNames",
     "Period",
     "Plan",
     "Reconciliation",
+    "Statement",
     "TokenFile",
     "__version__",
     "apply_plan",
+    "balance_sheet",
+    "cash_flow_statement",
     "charts",
     "check_completeness",
     "combine_loads",
@@ -56,6 +69,7 @@ __all__ = [
     "export",
     "export_parquet",
     "group_queue",
+    "income_statement",
     "load_cash_flow_report",
     "load_line_entries",
     "load_line_entries_to_parquet",
@@ -68,9 +82,11 @@ __all__ = [
     "recompute_cash_flow",
     "reconcile",
     "reconcile_months",
+    "register",
     "report_rules",
     "run_notebook",
     "schemas",
+    "trial_balance",
     "uncategorized_queue",
     "undo_plan",
     "verify_plan",

@@ -18,8 +18,7 @@ def require_type(value: object, kind: type | tuple[type, ...], name: str, hint: 
         expected = " or ".join(one.__name__ for one in kinds)
         given = type(value)
         library = f"{given.__module__.partition('.')[0]}." if given.__name__ in expected else ""
-        msg = f"{name} is of type {library}{given.__name__}, not {expected}; {hint}"
-        raise InputError(msg)
+        raise InputError(f"{name} is of type {library}{given.__name__}, not {expected}; {hint}")
 
 
 def to_texts(value: str | Iterable[str] | None) -> tuple[str, ...]:
@@ -31,6 +30,7 @@ def to_path(value: str | Path, name: str) -> Path:
     """Path of a file or folder; a NUL character, which no system allows in a path, is refused."""
     require_type(value, (str, Path), name, "pass the path of a file or folder")
     if "\0" in str(value):
-        msg = f"{name} {str(value)!r} contains a NUL character, so it is not a path; nothing was read or written"
-        raise InputError(msg)
+        raise InputError(
+            f"{name} {str(value)!r} contains a NUL character, so it is not a path; nothing was read or written"
+        )
     return Path(value)

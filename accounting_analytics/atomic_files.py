@@ -67,8 +67,7 @@ def write_text(path: Path, text: str, *, private: bool = False) -> Path:
     try:
         replace_file(path, lambda file: file.write(text.encode()), private=private)
     except OSError as error:
-        msg = f"{path} cannot be written: {error.strerror}; the previous content is unchanged"
-        raise InputError(msg) from error
+        raise InputError(f"{path} cannot be written: {error.strerror}; the previous content is unchanged") from error
     return path
 
 

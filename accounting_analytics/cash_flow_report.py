@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import pandas as pd
 
 from accounting_analytics.arguments import require_type
+from accounting_analytics.column_conversion import decimal_scale, exact_amounts, find_scale, is_decimal, total
 from accounting_analytics.errors import AmountError
-from accounting_analytics.frame_columns import decimal_scale, exact_amounts, find_scale, is_decimal, total
 from accounting_analytics.load_metadata import stated_scales
 from accounting_analytics.money import EXACT, exact_amount, format_amount, to_float
+from accounting_analytics.report_figures import ReportFigures
 from accounting_analytics.results import Result, ResultPart
 from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
+    from accounting_analytics.figures import Figure
     from accounting_analytics.periods import Period
 
 
@@ -155,6 +157,33 @@ class CashFlowReport(Result):
         """Net cash flow minus the change of the cash balance; zero in a correct report without tags."""
         return self._as_in_tables(self.exact_sums().identity_gap, "identity_gap")
 
+    def __getitem__(self, name: str) -> Figure:
+        """Figure of a ledger (its total), by id or unique name, or of a sum: ``report["Net cash flow"]``."""
+        return self._figures().figure(name)
+
+    def row(self, name: str, *, own: bool = False) -> dict[str, Figure]:
+        """Figure of a row by its column, of which a report has one: the total of a ledger, or its `own` amount."""
+        return {f"{self.period.start_date}/{self.period.end_date}": self._figures().figure(name, own=own)}
+
+    def entries_of(self, ledger_ids: Collection[str], exact: Decimal) -> pd.DataFrame:
+        """Lines of some ledgers, which sum to an amount."""
+        return self._figures().entries_of(ledger_ids, exact)
+
+    def _figures(self) -> ReportFigures:
+        """Return what the figures are made of."""
+        exact, sums = self.exact(), self.exact_sums()
+        return ReportFigures(
+            self.period,
+            exact.ledgers,
+            self.lines,
+            exact.lines["amount"],
+            sums.starting_cash_balance,
+            sums.ending_cash_balance,
+            self.scale,
+            self.as_decimals,
+            self.totals_only,
+        )
+
     @property
     def frame(self) -> pd.DataFrame:
         """The ledgers that moved cash."""
@@ -202,8 +231,7 @@ class CashFlowReport(Result):
         try:
             return exact_amount(getattr(self, name), self.scale)
         except AmountError as error:
-            msg = f"{name}: {error}"
-            raise AmountError(msg) from None
+            raise AmountError(f"{name}: {error}") from None
 
     def _as_in_tables(self, amount: Decimal, name: str) -> float | Decimal:
         """Amount in the form that the tables have."""
@@ -212,8 +240,7 @@ class CashFlowReport(Result):
         try:
             return to_float(amount, self.scale)
         except AmountError as error:
-            msg = f"{name}: {error}"
-            raise AmountError(msg) from None
+            raise AmountError(f"{name}: {error}") from None
 
     def _sums(self) -> list[tuple[str, Decimal]]:
         """Titles and exact amounts of the three sums."""
@@ -227,12 +254,6 @@ class CashFlowReport(Result):
 
 
 def require_report(value: object, name: str) -> None:
-    """Refuse an argument that is not a cash flow report.
-
-    Raises
-    ------
-    InputError
-        It is of another type, such as the DataFrame of line entries.
-    """
+    """Refuse an argument that is not a cash flow report."""
     hint = "load_cash_flow_report(client, ...) loads one, recompute_cash_flow(line_entries, ledgers, ...) makes one"
     require_type(value, CashFlowReport, name, hint)

@@ -156,8 +156,7 @@ class Hierarchy:
             TopologicalSorter({child: (parent,) for child, parent in self._parents.items()}).prepare()
         except CycleError as error:
             cycle = error.args[1][::-1]  # from child to parent
-            msg = f"the parents of ledger {cycle[0]!r} form a cycle: {' -> '.join(cycle)}"
-            raise HierarchyError(msg) from None
+            raise HierarchyError(f"the parents of ledger {cycle[0]!r} form a cycle: {' -> '.join(cycle)}") from None
 
     def parent(self, ledger_id: str) -> str | None:
         """Parent of a ledger; None for a root or an unknown ledger."""

@@ -7,18 +7,20 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pandas as pd
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow_report import CashFlowReport, require_report
+from accounting_analytics.column_conversion import exact_frame, split_lists, total
 from accounting_analytics.errors import FrameError
 from accounting_analytics.exact_sums import null_message
-from accounting_analytics.frame_columns import exact_frame, split_lists, total
 from accounting_analytics.load_metadata import (
+    DayRange,
     changed_row_count,
     loaded_period,
+    parse_days,
     read_load_metadata,
 )
 from accounting_analytics.messages import TERMINAL_WIDTH, join_ids
@@ -41,6 +43,7 @@ _NOT_ONE_MOMENT = {
 _NOT_CHECKED = "not checked"
 _ONE_MOMENT = "the days did not change while they were read"
 _NO_METADATA = "the frame has no load metadata"
+_DAY = dt.timedelta(days=1)
 
 
 class Check(NamedTuple):
@@ -188,6 +191,17 @@ class _CheckResult(NamedTuple):
     check: Check
     problems: Sequence[Mapping[str, Any]] = ()
 
+    @classmethod
+    def of(cls, what: str, checked: int, problems: Iterable[Mapping[str, Any]]) -> Self:
+        """Make the result of a check each of whose problems is a case that failed."""
+        found = list(problems)
+        return cls(Check(what, checked, len(found)), found)
+
+    @classmethod
+    def not_checked(cls, what: str, note: str) -> Self:
+        """Make the result of a check for which there was nothing to check."""
+        return cls(Check(what, 0, 0, note))
+
 
 def check_completeness(
     line_entries: pd.DataFrame, *, report: CashFlowReport | Iterable[CashFlowReport] | None = None
@@ -213,24 +227,23 @@ def check_completeness(
     require_type(line_entries, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns one")
     for name in _NEEDED:
         if name not in line_entries:
-            msg = f"{LineEntries.__name__}: column is missing: {name}"
-            raise FrameError(msg)
+            raise FrameError(f"{LineEntries.__name__}: column is missing: {name}")
         if line_entries[name].isna().any():  # checks by group would leave such lines out
             raise FrameError(null_message(LineEntries.__name__, name))
     reports = [one.exact() for one in _as_list(report)]
     exact = exact_frame(line_entries, ["signed_amount"])
     line_entries = exact.frame
+    metadata = read_load_metadata(line_entries) or {}
     results = [
         _check_repeats(line_entries),
         _check_balance(line_entries),
         _check_named_lines(line_entries),
-        _check_windows(line_entries),
-        _check_row_count(line_entries),
+        _check_windows(metadata),
+        _check_row_count(line_entries, metadata),
         _check_report_lines(line_entries, reports),
         _check_report_balances(reports),
-        _check_one_moment(line_entries),
+        _check_one_moment(metadata),
     ]
-    metadata = read_load_metadata(line_entries) or {}
     signed = line_entries["signed_amount"]
     problems = [problem for one in results for problem in one.problems]
     columns = {name: [problem.get(name) for problem in problems] for name in Problems.dtypes()}
@@ -245,7 +258,7 @@ def check_completeness(
         consistency=metadata.get("consistency", ""),
         of_one_moment=_one_moment_days(metadata),
         not_checked="" if metadata else _NO_METADATA,
-        not_balanced=_describe_opposing_ledgers(line_entries),
+        not_balanced=_describe_opposing_ledgers(line_entries, metadata),
     )
 
 
@@ -263,39 +276,31 @@ def _as_list(report: CashFlowReport | Iterable[CashFlowReport] | None) -> list[C
 def _check_repeats(line_entries: pd.DataFrame) -> _CheckResult:
     """Lines that the frame has more than once, as after joining loads that overlap."""
     counts = line_entries["id"].value_counts(sort=False)
-    repeated = counts[counts > 1].sort_index()
-    problems = [
-        {"line_entry_id": line_id, "problem": f"the line appears {count} times"} for line_id, count in repeated.items()
-    ]
-    return _CheckResult(Check("every line appears once", len(counts), len(repeated)), problems)
+    problems = (
+        {"line_entry_id": line_id, "problem": f"the line appears {count} times"}
+        for line_id, count in counts[counts > 1].sort_index().items()
+    )
+    return _CheckResult.of("every line appears once", len(counts), problems)
 
 
 def _check_balance(line_entries: pd.DataFrame) -> _CheckResult:
     """Entries whose debits and credits differ."""
     sums = line_entries.groupby("journal_entry_id", sort=True)["signed_amount"].sum()
-    gaps = sums[sums != 0]
-    problems = [
+    problems = (
         {"journal_entry_id": entry_id, "problem": "debits and credits differ", "difference": gap}
-        for entry_id, gap in zip(gaps.index, gaps, strict=True)
-    ]
-    return _CheckResult(Check("debits equal credits in every entry", len(sums), len(gaps)), problems)
+        for entry_id, gap in sums[sums != 0].items()
+    )
+    return _CheckResult.of("debits equal credits in every entry", len(sums), problems)
 
 
-def _describe_opposing_ledgers(line_entries: pd.DataFrame) -> str:
+def _describe_opposing_ledgers(line_entries: pd.DataFrame, metadata: Mapping[str, Any]) -> str:
     """Describe the ledgers opposite the loaded ones that were not loaded; empty where there are none."""
-    metadata = read_load_metadata(line_entries)
-    loaded = set(line_entries["ledger_id"]) if metadata is None else set(metadata["ledgers"])
-    if "opposing_ledger_ids" not in line_entries:
-        return _describe_single_ledgers(line_entries)
-    absent = set(split_lists(line_entries["opposing_ledger_ids"].drop_duplicates())) - loaded
-    if not absent:
-        return ""
-    verb = "ledger was" if len(loaded) == 1 else "ledgers were"
-    return f"{len(loaded):,} {verb} loaded without {len(absent):,} ledger(s) opposite ({join_ids(absent)})"
-
-
-def _describe_single_ledgers(line_entries: pd.DataFrame) -> str:
-    """Describe entries that all lack their other side, where the lines do not name the opposing ledgers."""
+    if "opposing_ledger_ids" in line_entries:
+        loaded = set(metadata.get("ledgers", line_entries["ledger_id"]))
+        absent = set(split_lists(line_entries["opposing_ledger_ids"].drop_duplicates())) - loaded
+        verb = "ledger was" if len(loaded) == 1 else "ledgers were"
+        names = f"{len(absent):,} ledger(s) opposite ({join_ids(absent)})"
+        return f"{len(loaded):,} {verb} loaded without {names}" if absent else ""
     entries = line_entries.groupby("journal_entry_id")
     ledgers, sums = entries["ledger_id"].agg(["min", "max"]), entries["signed_amount"].sum()
     if line_entries.empty or (ledgers["min"] != ledgers["max"]).any() or (sums == 0).any():
@@ -307,57 +312,52 @@ def _check_named_lines(line_entries: pd.DataFrame) -> _CheckResult:
     """Lines that an entry names and the load does not have."""
     what = "every line that an entry names was loaded"
     if "journal_entry_line_entry_ids" not in line_entries:
-        note = "the entries do not list their lines (expand journal_entry)"
-        return _CheckResult(Check(what, 0, 0, note))
+        return _CheckResult.not_checked(what, "the entries do not list their lines (expand journal_entry)")
     entries = line_entries.drop_duplicates("journal_entry_id")
     ids = split_lists(entries["journal_entry_line_entry_ids"])
     named = entries[["journal_entry_id"]].join(ids, how="inner")
     missing = named[~named["journal_entry_line_entry_ids"].isin(line_entries["id"])]
-    problems = [
+    problems = (
         {"journal_entry_id": entry_id, "problem": "a line the entry names is missing", "line_entry_id": line_id}
         for entry_id, line_id in missing.itertuples(index=False)
-    ]
-    return _CheckResult(Check(what, len(ids), len(missing)), problems)
+    )
+    return _CheckResult.of(what, len(ids), problems)
 
 
-def _check_windows(line_entries: pd.DataFrame) -> _CheckResult:
+def _check_windows(metadata: Mapping[str, Any]) -> _CheckResult:
     """Ledgers whose windows do not cover every day of the period once."""
     what = "the windows cover every day of every ledger"
-    metadata = read_load_metadata(line_entries)
-    if metadata is None:
-        return _CheckResult(Check(what, 0, 0, _NO_METADATA))
-    uncovered = {ledger_id: days for ledger_id in metadata["ledgers"] if (days := _uncovered_days(metadata, ledger_id))}
-    problems = [
+    if not metadata:
+        return _CheckResult.not_checked(what, _NO_METADATA)
+    problems = (
         {"problem": "days were not read", "where": f"ledger {ledger_id}: {days}"}
-        for ledger_id, days in uncovered.items()
-    ]
-    return _CheckResult(Check(what, len(metadata["ledgers"]), len(uncovered)), problems)
+        for ledger_id, text in metadata["ledgers"].items()
+        if (days := _uncovered_days(parse_days(text), loaded_period(metadata)))
+    )
+    return _CheckResult.of(what, len(metadata["ledgers"]), problems)
 
 
-def _check_row_count(line_entries: pd.DataFrame) -> _CheckResult:
+def _check_row_count(line_entries: pd.DataFrame, metadata: Mapping[str, Any]) -> _CheckResult:
     """Compare the number of rows with the number loaded: filtering a frame keeps its metadata."""
     what = "the frame has as many lines as were loaded"
-    metadata = read_load_metadata(line_entries)
-    if metadata is None:
-        return _CheckResult(Check(what, 0, 0, _NO_METADATA))
-    changed = changed_row_count(line_entries)
+    if not metadata:
+        return _CheckResult.not_checked(what, _NO_METADATA)
     where = f"{len(line_entries):,} lines in the frame, {metadata['lines']:,} loaded"
-    problems = [{"problem": "rows were added or removed after the load", "where": where}] if changed else []
-    return _CheckResult(Check(what, metadata["lines"], len(problems)), problems)
+    problem = {"problem": "rows were added or removed after the load", "where": where}
+    return _CheckResult.of(what, metadata["lines"], [problem] if changed_row_count(line_entries) else [])
 
 
-def _check_one_moment(line_entries: pd.DataFrame) -> _CheckResult:
+def _check_one_moment(metadata: Mapping[str, Any]) -> _CheckResult:
     """State the days that the load read twice, without a change; a change would have been an error of the load."""
-    metadata = read_load_metadata(line_entries)
-    if metadata is None:
-        return _CheckResult(Check(_ONE_MOMENT, 0, 0, _NO_METADATA))
+    if not metadata:
+        return _CheckResult.not_checked(_ONE_MOMENT, _NO_METADATA)
     first, _, last = _one_moment_days(metadata).partition("/")
     if not first:
-        return _CheckResult(Check(_ONE_MOMENT, 0, 0, "the load does not state it"))
+        return _CheckResult.not_checked(_ONE_MOMENT, "the load does not state it")
     if not last:
         note = 'only the newest lines of each ledger were (consistency="newest")'
         is_newest = metadata["consistency"] == "newest"
-        return _CheckResult(Check(_ONE_MOMENT, 0, 0, note if is_newest else "the lines are of several loads"))
+        return _CheckResult.not_checked(_ONE_MOMENT, note if is_newest else "the lines are of several loads")
     days, loaded = Period(first, last, metadata["time_zone"]), loaded_period(metadata)
     note = f"the other {loaded.days - days.days:,} days of {loaded}" if days.days < loaded.days else ""
     return _CheckResult(Check(_ONE_MOMENT, days.days, 0, note))
@@ -369,20 +369,20 @@ def _one_moment_days(metadata: Mapping[str, Any]) -> str:
     return str(metadata.get("of_one_moment", read_twice if "consistency" in metadata else ""))
 
 
-def _uncovered_days(metadata: Mapping[str, Any], ledger_id: str) -> str:
+def _uncovered_days(windows: list[DayRange], period: Period) -> str:
     """Days of the period that no window of a ledger covers, or that two cover."""
-    period = loaded_period(metadata)
-    windows = sorted(
-        tuple(map(dt.date.fromisoformat, one.split("/"))) for one in metadata["ledgers"][ledger_id].split()
-    )
-    day = dt.timedelta(days=1)
     if not windows:
         return f"{period.start_date} to {period.end_date}"
-    broken = [f"between {before} and {after}" for (_, before), (after, _) in pairwise(windows) if before + day != after]
-    if windows[0][0] > period.start_date:
-        broken.insert(0, f"before {windows[0][0]}")
-    if windows[-1][1] < period.end_date:
-        broken.append(f"after {windows[-1][1]}")
+    windows.sort()
+    broken = [
+        f"between {before.last} and {after.first}"
+        for before, after in pairwise(windows)
+        if before.last + _DAY != after.first
+    ]
+    if windows[0].first > period.start_date:
+        broken.insert(0, f"before {windows[0].first}")
+    if windows[-1].last < period.end_date:
+        broken.append(f"after {windows[-1].last}")
     return ", ".join(broken)
 
 
@@ -390,7 +390,7 @@ def _check_report_lines(line_entries: pd.DataFrame, reports: list[CashFlowReport
     """Lines of the reports that the load does not have, or has with a different amount."""
     what = "every line of the reports was loaded with its amount"
     if not reports:
-        return _CheckResult(Check(what, 0, 0, "no report was given"))
+        return _CheckResult.not_checked(what, "no report was given")
     line_count = sum(len(report.lines) for report in reports)
     found = [problem for report in reports for problem in _compare_lines(line_entries, report)]
     note = "" if line_count else "the reports have no lines"
@@ -438,15 +438,14 @@ def _check_report_balances(reports: list[CashFlowReport]) -> _CheckResult:
     """Compare the balances of reports of adjoining periods."""
     what = "each report starts with the balances that the one before it ended with"
     ordered = sorted(reports, key=lambda report: report.period)
-    day = dt.timedelta(days=1)
     neighbours = [
         (before, after)
         for before, after in pairwise(ordered)
-        if after.period.start_date - day == before.period.end_date and after.period.time_zone == before.period.time_zone
+        if after.period.start_date - _DAY == before.period.end_date
+        and after.period.time_zone == before.period.time_zone
     ]
     if not neighbours:
-        note = "no two reports have adjoining periods"
-        return _CheckResult(Check(what, 0, 0, note))
+        return _CheckResult.not_checked(what, "no two reports have adjoining periods")
     found = [problem for before, after in neighbours for problem in _compare_balances(before, after)]
     return _CheckResult(Check(what, len(neighbours), len({one["where"] for one in found})), found)
 

@@ -59,7 +59,7 @@ class AccountingAnalyticsError(Exception):
 
 
 class InputError(AccountingAnalyticsError):
-    """The input cannot be used; nothing was changed."""
+    """The input cannot be used; the message says what was changed, if anything was."""
 
     exit_code = 2
 
@@ -220,7 +220,7 @@ class ChangedWhileReadingError(IncompleteLoadError):
 
 
 class BooksDoNotTieError(BooksError):
-    """The reported and the recomputed cash flow report differ."""
+    """Two results that must be equal differ: reported and recomputed, or predicted by a plan and found after it."""
 
 
 class RecategorizationIncompleteError(AccountingAnalyticsError):

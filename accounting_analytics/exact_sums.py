@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import operator
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from accounting_analytics.column_conversion import find_scale, is_decimal
 from accounting_analytics.errors import AmountError, FrameError
-from accounting_analytics.frame_columns import find_scale, is_decimal
 from accounting_analytics.load_metadata import noise_notes, stated_scales
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import (
@@ -46,11 +46,13 @@ if TYPE_CHECKING:
     Days = tuple[Interval, ...]
     Units = npt.NDArray[Any]
 
+_Ledger = TypeVar("_Ledger", str, str | None)
 INSTANT_TYPE = pa.timestamp("us", "UTC")
 _MAX_IDS = 3
 _ROWS_PER_BATCH = 1 << 17
 _TEXT_COLUMNS = ("id", "ledger_id", "journal_entry_id", "journal_entry_description")
 _COLUMNS = (*_TEXT_COLUMNS, "datetime", "signed_amount")
+_ENTRY_COLUMNS = ("journal_entry_id", "ledger_id", "units")
 _ENTRY, _LEDGER, _UNITS = nw.col("journal_entry_id"), nw.col("ledger_id"), nw.col("units")
 
 
@@ -59,6 +61,47 @@ class LedgerSums(NamedTuple):
 
     columns: tuple[dict[str | None, int], ...]
     earliest: dt.datetime | None
+
+
+class LedgerFlows(NamedTuple):
+    """Cash flows in units by ledger, one mapping for each column of days, and ids of entries that do not balance."""
+
+    columns: tuple[dict[str, int], ...]
+    unbalanced: list[str]
+
+
+class _Intervals(NamedTuple):
+    """The intervals between the ends of some days, numbered from 0 before the first end; and whose columns they are."""
+
+    ends: list[dt.datetime]
+    columns: dict[int, list[int]]
+    column_count: int
+
+    @classmethod
+    def of_columns(cls, columns: Sequence[Days]) -> Self:
+        """Return the intervals that columns of days consist of."""
+        ends = sorted({end for days in columns for interval in days for end in interval if end is not None})
+        inside: dict[int, list[int]] = {}
+        for column, days in enumerate(columns):
+            for start, end in days:
+                last = len(ends) if end is None else ends.index(end)
+                for number in range(ends.index(start) + 1, last + 1):
+                    inside.setdefault(number, []).append(column)
+        return cls(ends, inside, len(columns))
+
+    def number(self) -> nw.Expr:
+        """Return the number of the interval of a line."""
+        instant = nw.col("datetime")
+        passed = [(instant >= end).cast(nw.Int32) for end in self.ends] or [instant.is_null().cast(nw.Int32)]
+        return reduce(operator.add, passed)
+
+    def by_column(self, rows: Iterable[tuple[_Ledger, int, int]]) -> tuple[dict[_Ledger, int], ...]:
+        """Sum the units of ledgers and intervals in the columns that these belong to."""
+        found: list[dict[_Ledger, int]] = [{} for _ in range(self.column_count)]
+        for ledger_id, interval, units in rows:
+            for column in self.columns.get(interval, ()):
+                found[column][ledger_id] = found[column].get(ledger_id, 0) + units
+        return tuple(found)
 
 
 class ExactLines(NamedTuple):
@@ -86,15 +129,7 @@ class ExactLines(NamedTuple):
 
     @classmethod
     def from_frame(cls, line_entries: Any, scale: int | None = None) -> Self:  # noqa: ANN401 (any frame narwhals knows)
-        """Check the columns of a frame and make its amounts exact.
-
-        Raises
-        ------
-        FrameError
-            A column is missing or has the wrong type, or an amount is null.
-        AmountError
-            An amount is not a whole number of minor units, or a sum might have more than 38 digits.
-        """
+        """Check the columns of a frame and make its amounts exact."""
         frame = wrap(line_entries, "line_entries", _COLUMNS)
         schema = frame.collect_schema()
         require_columns(schema, _COLUMNS, "line_entries")
@@ -120,78 +155,97 @@ class ExactLines(NamedTuple):
             (*found.notes, *noise_notes(noise_removed)),
         )
 
-    def sums(self, *columns: Days) -> LedgerSums:
-        """Sum the lines of each ledger in one query; a column is the lines of some days, and columns may overlap.
+    @property
+    def in_memory(self) -> bool:
+        """Whether the lines are in the memory of this process, not in a lazy engine."""
+        return self.lines.implementation.is_pyarrow()
 
-        The lines are grouped by the interval between two ends of days; a column is made of such intervals.
-        """
-        ends = sorted({end for days in columns for interval in days for end in interval if end is not None})
-        instant = nw.col("datetime")
-        passed = [(instant >= end).cast(nw.Int32) for end in ends] or [instant.is_null().cast(nw.Int32)]
-        grouped = self.lines.select("ledger_id", "datetime", "units", interval=reduce(operator.add, passed))
+    def sums(self, *columns: Days) -> LedgerSums:
+        """Sum the lines of each ledger in one query; a column is the lines of some days, and columns may overlap."""
+        intervals = _Intervals.of_columns(columns)
+        grouped = self.lines.select("ledger_id", "datetime", "units", interval=intervals.number())
         sums = grouped.group_by("ledger_id", "interval").agg(_UNITS.sum(), nw.col("datetime").min())
         rows = collect(sums).to_pylist()
         if any(row["interval"] is None or row["datetime"] is None for row in rows):
             raise FrameError(null_message("line_entries", "datetime"))
-        intervals = [_intervals(days, ends) for days in columns]
-        found: list[dict[str | None, int]] = [{} for _ in columns]
-        for row in rows:
-            for number, inside in enumerate(intervals):
-                if row["interval"] in inside:
-                    ledgers = found[number]
-                    ledgers[row["ledger_id"]] = ledgers.get(row["ledger_id"], 0) + self.to_units(row["units"])
-        used = set().union(*intervals)
-        return LedgerSums(tuple(found), min((row["datetime"] for row in rows if row["interval"] in used), default=None))
+        found = intervals.by_column((row["ledger_id"], row["interval"], self.to_units(row["units"])) for row in rows)
+        earliest = min((row["datetime"] for row in rows if row["interval"] in intervals.columns), default=None)
+        return LedgerSums(found, earliest)
 
-    def within(self, days: Days) -> ExactLines:
-        """Lines of some days."""
-        return self._replace(lines=self.lines.filter(is_within(days)))
+    def flows(self, cash: Collection[str], *columns: Days) -> LedgerFlows:
+        """Sum the other lines of entries that touch cash by ledger and column, and find entries that do not balance.
 
-    def entries(self, *, texts: bool) -> EntryLines:
-        """Collect the lines, with ids, descriptions and instants where `texts` is true."""
-        more = ("id", "journal_entry_description", "datetime") if texts else ()
-        return EntryLines(collect(self.lines.select("journal_entry_id", "ledger_id", "units", *more)), self)
+        Nothing but these is collected from lazy engines; lines in memory are summed as :class:`EntryLines`.
+        """
+        intervals = _Intervals.of_columns(columns)
+        lines = self.lines.select(*_ENTRY_COLUMNS, interval=intervals.number())
+        lines = lines.filter(nw.col("interval").is_in(list(intervals.columns)))
+        if self.in_memory:
+            entries = EntryLines(collect(lines), self)
+            on_cash = entries.on(cash)
+            chosen = entries.of_entries_with(on_cash) & ~on_cash
+            numbers = entries.table["interval"].to_numpy()[chosen]
+            ledgers, count = entries.ledgers[chosen].astype(np.int64), len(intervals.ends) + 1
+            pairs, positions = np.unique(ledgers * count + numbers, return_inverse=True)
+            sums = add_units(positions, entries.units[chosen], len(pairs))
+            moved = [
+                (entries.ledger_ids[pair // count], pair % count, -int(units))
+                for pair, units in zip(pairs.tolist(), sums, strict=True)
+            ]
+            return LedgerFlows(intervals.by_column(moved), entries.unbalanced())
+        per_entry = (
+            lines.select("journal_entry_id", "units", cash=is_on(cash).cast(nw.Int32))
+            .group_by("journal_entry_id")
+            .agg(gap=_UNITS.sum(), cash=nw.col("cash").max())
+        )
+        of_entries = lines.join(per_entry, on="journal_entry_id", how="left")  # also lines that name no entry
+        is_open = nw.col("gap").is_null() | (nw.col("gap") != 0)
+        grouped = of_entries.group_by("ledger_id", "interval", "cash")
+        rows = collect(grouped.agg(_UNITS.sum(), open=is_open.cast(nw.Int32).sum())).to_pylist()
+        unbalanced: list[str] = []
+        if any(row["open"] for row in rows):
+            ids = collect(per_entry.filter((nw.col("gap") != 0) | _ENTRY.is_null()))["journal_entry_id"]
+            if ids.null_count:
+                raise FrameError(null_message("line_entries", "journal_entry_id"))
+            unbalanced = ids.to_pylist()
+        moved = [
+            (row["ledger_id"], row["interval"], -self.to_units(row["units"]))
+            for row in rows
+            if row["cash"] and row["ledger_id"] not in cash
+        ]
+        return LedgerFlows(intervals.by_column(moved), unbalanced)
+
+    def entries(self, days: Days) -> EntryLines:
+        """Collect the lines of some days."""
+        more = ("id", "journal_entry_description", "datetime")
+        return EntryLines(collect(self._within(days, *_ENTRY_COLUMNS, *more)), self)
 
     def to_units(self, value: Any) -> int:  # noqa: ANN401 (an int or a Decimal of the engine)
         """Whole minor units of a sum."""
         return int(value) if self.in_units else to_minor_units(value, self.scale)
 
-    def flows_on_engine(self, cash: Collection[str]) -> tuple[dict[str, int], list[str]]:
-        """Sum the other lines of entries that touch cash by ledger, and find the entries that do not balance.
-
-        Nothing but these is collected: for engines on many machines.
-        """
-        on_cash = is_on(cash)
-        entries = (
-            self.lines.select("journal_entry_id", "units", cash=on_cash.cast(nw.Int32))
-            .group_by("journal_entry_id")
-            .agg(gap=_UNITS.sum(), cash=nw.col("cash").max())
-        )
-        unbalanced = entries.filter((nw.col("gap") != 0) | _ENTRY.is_null()).select("journal_entry_id")
-        touching = entries.filter(nw.col("cash") > 0).select("journal_entry_id")
-        flows = self.lines.filter(~on_cash).join(touching, on="journal_entry_id", how="inner")
-        sums = collect(flows.group_by("ledger_id").agg(_UNITS.sum())).to_pylist()
-        net = {row["ledger_id"]: -self.to_units(row["units"]) for row in sums}
-        return net, collect(unbalanced)["journal_entry_id"].to_pylist()
-
     def require_ids(self, days: Days) -> None:
         """Refuse lines of some days that have no id."""
-        without_id = self.lines.filter(nw.col("id").is_null()).filter(is_within(days))
-        if collect(without_id.select("id").head(1)).num_rows:
+        if collect(self._within(days, "id").filter(nw.col("id").is_null()).head(1)).num_rows:
             raise FrameError(null_message("line_entries", "id"))
 
-    def require_distinct(self) -> None:
-        """Refuse lines that occur more than once; this costs more than the sums."""
+    def require_distinct(self, chosen: nw.Expr) -> None:
+        """Refuse some lines if one occurs more than once; this costs more than the sums."""
+        ids = self.lines.select("id", "ledger_id", "datetime").filter(chosen).select("id")
         line_id = nw.col("id")
-        counted = self.lines.select(distinct=line_id.n_unique(), present=line_id.count(), all=nw.len())
+        counted = ids.select(distinct=line_id.n_unique(), present=line_id.count(), all=nw.len())
         (counts,) = collect(counted).to_pylist()
         if not counts["all"]:
             return
         if counts["present"] < counts["all"]:
             raise FrameError(null_message("line_entries", "id"))
         if counts["distinct"] < counts["all"]:
-            repeated = self.lines.group_by("id").agg(count=nw.len()).filter(nw.col("count") > 1).select("id")
+            repeated = ids.group_by("id").agg(count=nw.len()).filter(nw.col("count") > 1).select("id")
             raise FrameError(repeated_message(collect(repeated)["id"].to_pylist()))
+
+    def _within(self, days: Days, *columns: str) -> Lines:
+        """Select columns of the lines of some days; engines in memory copy each column that they filter."""
+        return self.lines.select(*dict.fromkeys((*columns, "datetime"))).filter(is_within(days)).select(*columns)
 
 
 class EntryLines:
@@ -275,13 +329,7 @@ def add_units(numbers: npt.NDArray[Any], units: Units, count: int) -> Units:
 
 
 def amount_column(units: Units, scale: int, *, as_decimals: bool) -> pa.Array:
-    """Arrow column of amounts: decimals, or the nearest floats.
-
-    Raises
-    ------
-    AmountError
-        An amount has too many digits for a float.
-    """
+    """Arrow column of amounts: decimals, or the nearest floats."""
     is_small = units.dtype == np.int64 and (np.abs(units) < MAX_UNITS).all()
     if is_small and not as_decimals:
         return pa.array(units_to_floats(units, scale))
@@ -300,16 +348,14 @@ def wrap(frame: Any, name: str, columns: Collection[str]) -> Lines:  # noqa: ANN
             wanted = frame[[one for one in columns if one in frame.columns]]
             frame = pa.Table.from_pandas(wanted, preserve_index=False)
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            msg = f"{name} cannot be read as a table: {error.args[-1]}"
-            raise FrameError(msg) from error
+            raise FrameError(f"{name} cannot be read as a table: {error.args[-1]}") from error
     try:
         wrapped = nw.from_native(frame)
     except TypeError as error:
-        msg = (
+        raise FrameError(
             f"{name} is of type {type(frame).__name__}; it must be a pandas, pyarrow, polars, DuckDB or PySpark "
             "frame, such as load_line_entries and discover_ledgers return"
-        )
-        raise FrameError(msg) from error
+        ) from error
     if isinstance(wrapped, nw.DataFrame):
         held = wrapped.select(*(one for one in columns if one in wrapped.columns)).to_arrow()
         wrapped = nw.from_native(_with_32_bit_text(held))
@@ -343,8 +389,7 @@ def require_columns(schema: Collection[str], names: Iterable[str], frame_name: s
     """Refuse a frame without some columns."""
     absent = [name for name in names if name not in schema]
     if absent:
-        msg = f"{frame_name}: column is missing: {', '.join(absent)}"
-        raise FrameError(msg)
+        raise FrameError(f"{frame_name}: column is missing: {', '.join(absent)}")
 
 
 def null_message(frame_name: str, column: str) -> str:
@@ -360,15 +405,6 @@ def repeated_message(ids: Collection[str]) -> str:
     )
 
 
-def _intervals(days: Days, ends: Sequence[dt.datetime]) -> set[int]:
-    """Numbers of the intervals that some days are made of; interval 0 is before the first end."""
-    numbers: set[int] = set()
-    for start, end in days:
-        last = len(ends) if end is None else ends.index(end)
-        numbers.update(range(ends.index(start) + 1, last + 1))
-    return numbers
-
-
 def _no_row(column: str) -> nw.Expr:
     """Select no row (a literal False has no length on some engines)."""
     return nw.col(column).is_null() & ~nw.col(column).is_null()
@@ -378,19 +414,16 @@ def _require_types(schema: nw.Schema) -> None:
     """Refuse ids that are not text, times without a zone, and amounts that are not exact."""
     for name in _TEXT_COLUMNS:
         if schema[name] not in (nw.String, nw.Categorical, nw.Enum):
-            msg = f"line_entries: column {name!r} holds {schema[name]}, not text"
-            raise FrameError(msg)
+            raise FrameError(f"line_entries: column {name!r} holds {schema[name]}, not text")
     instant = schema["datetime"]
     if not isinstance(instant, nw.Datetime) or instant.time_zone is None:
-        msg = f"line_entries: column 'datetime' holds {instant}, not instants with a time zone (UTC)"
-        raise FrameError(msg)
+        raise FrameError(f"line_entries: column 'datetime' holds {instant}, not instants with a time zone (UTC)")
     dtype = schema["signed_amount"]
     if not isinstance(dtype, nw.Decimal) and dtype != nw.Float64 and not dtype.is_integer():
-        msg = (
+        raise FrameError(
             f"line_entries: column 'signed_amount' holds {dtype}, not exact amounts: float64 of whole minor units, "
             "decimals, or integers (major units)"
         )
-        raise FrameError(msg)
 
 
 def _in_microseconds_utc(frame: Lines, kind: Any) -> nw.Expr:  # noqa: ANN401 (a dtype)
@@ -490,11 +523,10 @@ def _units_on_engine(lines: Lines, scale: int, *, is_float: bool) -> tuple[Lines
 
 
 def _refuse_floats(count: int, ids: pa.ChunkedArray, scale: int) -> None:
-    msg = (
+    raise AmountError(
         f"line_entries: {count} amount(s) in signed_amount are not whole minor units at scale {scale}, or "
         f"too large for float64: id {join_ids(ids.to_pylist())}; call .round({scale}) after arithmetic"
     )
-    raise AmountError(msg)
 
 
 def _require_exact_sums(lines: Lines, scale: int) -> None:
@@ -509,15 +541,15 @@ def _require_exact_sums(lines: Lines, scale: int) -> None:
         return
     largest = max(bounds["least"].copy_abs(), bounds["most"].copy_abs())
     if to_minor_units(largest, scale) * bounds["count"] >= 10**PRECISION:
-        msg = f"{bounds['count']} lines with amounts up to {largest:f} cannot be summed exactly in {PRECISION} digits"
-        raise AmountError(msg)
+        raise AmountError(
+            f"{bounds['count']} lines with amounts up to {largest:f} cannot be summed exactly in {PRECISION} digits"
+        )
 
 
 def _numbered(ids: pa.ChunkedArray) -> tuple[pa.Array, npt.NDArray[Any]]:
     """Distinct ids, and the number of each in a column."""
-    encoded = ids.dictionary_encode().unify_dictionaries().combine_chunks()
-    if isinstance(encoded, pa.ChunkedArray):  # a column without chunks
-        encoded = pa.array([], ids.type).dictionary_encode()
+    # encoding chunk by chunk and unifying the dictionaries takes eight times as long; 64-bit offsets hold any text
+    encoded = ids.cast(pa.large_string()).combine_chunks().dictionary_encode()
     return encoded.dictionary, encoded.indices.to_numpy()
 
 

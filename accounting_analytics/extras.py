@@ -13,5 +13,4 @@ def import_extra(module: str, extra: str, purpose: str) -> Any:  # noqa: ANN401 
     try:
         return importlib.import_module(module)
     except ImportError:
-        msg = f"{purpose} needs {module}: pip install 'accounting-analytics[{extra}]'"
-        raise InputError(msg) from None
+        raise InputError(f"{purpose} needs {module}: pip install 'accounting-analytics[{extra}]'") from None

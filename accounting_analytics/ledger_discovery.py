@@ -8,21 +8,20 @@ cannot be found; ``attrs["notes"]`` states that.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import pandas as pd
 
-from accounting_analytics.arguments import require_type
 from accounting_analytics.chart_of_accounts import Hierarchy, RequiredLedger, display_order, required_ledger
-from accounting_analytics.client import LedgerClient
 from accounting_analytics.client.pagination import restart_on_expired_token
 from accounting_analytics.client.records import flattened
 from accounting_analytics.errors import ExpiredPageTokenError, InputError, InvalidRequestError, NotFoundError
+from accounting_analytics.loader.load_request import requested_days
 from accounting_analytics.loader.worker_pool import DEFAULT_IN_FLIGHT, WorkerPool, check_in_flight
 from accounting_analytics.messages import join_ids, quote
-from accounting_analytics.periods import Period, as_utc, choose_zone
+from accounting_analytics.periods import as_utc
 from accounting_analytics.progress import progress_bar
 from accounting_analytics.schemas import Ledgers
 
@@ -30,8 +29,9 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterable, Iterator, Mapping
 
+    from accounting_analytics.client import LedgerClient
     from accounting_analytics.client import records as wire
-    from accounting_analytics.periods import DateLike, ZoneLike
+    from accounting_analytics.periods import DateLike, Period, ZoneLike
 
 _WITH_PARENTS = ("ledger", "ledger.parent", "ledger.parent.parent", "opposing_ledger_ids")
 _WITHOUT_PARENTS = ("ledger", "opposing_ledger_ids")
@@ -96,9 +96,7 @@ def discover_ledgers(
     InputError
         A ledger of `parents` does not exist.
     """
-    require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
-    day_zone = choose_zone(time_zone, client.time_zone)
-    period = Period(start_date, end_date, day_zone.name)
+    period, zone_notes = requested_days(client, start_date, end_date, time_zone)
     check_in_flight(in_flight)
     roles = {
         RequiredLedger.UNCATEGORIZED_INFLOW: inflow_ledger_id,
@@ -107,7 +105,7 @@ def discover_ledgers(
         RequiredLedger.OPENING_BALANCE: opening_balance_ledger_id,
     }
     report = client.retrieve_cash_flow_report(period.start_date, period.end_date, time_zone=period.time_zone)
-    search = _LedgerSearch(LedgerProbe(client, period))
+    search = _LedgerSearch(client, period, in_flight)
     for balance in (*flattened(report.starting_balances), *flattened(report.ending_balances)):
         search.add(balance.ledger_id, "cash balance", name=balance.ledger_name, sort_code=balance.sort_code, cash=True)
     for flow in flattened(report.cash_flow_ledgers):
@@ -119,9 +117,9 @@ def discover_ledgers(
         search.add(ledger_id, f"given as {role}")
     with progress_bar(progress, desc="ledgers", unit=" ledgers") as bar:
         while search.unprobed:
-            bar.update(search.probe_new(in_flight))
+            bar.update(search.probe_new())
     ledgers = search.frame(parents or {}, given)
-    ledgers.attrs["notes"] = (*ledgers.attrs["notes"], *day_zone.notes)
+    ledgers.attrs["notes"] = (*ledgers.attrs["notes"], *zone_notes)
     return ledgers
 
 
@@ -140,13 +138,24 @@ class _FoundLedger:
     parent_known: bool = False
 
 
-@dataclass
+class _ProbedLedger(NamedTuple):
+    """What the lines of a ledger show: its fields, None without lines, and the opposing ledgers of these lines."""
+
+    fields: wire.Ledger | None
+    opposing: frozenset[str]
+    has_all_lines: bool
+
+
 class _LedgerSearch:
     """Ledgers found so far; each is probed once, and all new ones in parallel."""
 
-    ledger_probe: LedgerProbe
-    found: dict[str, _FoundLedger] = field(default_factory=dict)
-    unprobed: list[_FoundLedger] = field(default_factory=list)
+    def __init__(self, client: LedgerClient, period: Period, in_flight: int) -> None:
+        self._client = client
+        self._period = period
+        self._in_flight = in_flight
+        self._expand: tuple[str, ...] = _WITH_PARENTS
+        self.found: dict[str, _FoundLedger] = {}
+        self.unprobed: list[_FoundLedger] = []
 
     def add(self, ledger_id: str, found_by: str, **known: Any) -> _FoundLedger:  # noqa: ANN401 (fields of _FoundLedger)
         """Add a ledger unless it was found before; `known` fills fields that are not known yet."""
@@ -159,17 +168,17 @@ class _LedgerSearch:
                 setattr(ledger, name, value)
         return ledger
 
-    def probe_new(self, in_flight: int) -> int:
+    def probe_new(self) -> int:
         """Probe all new ledgers in parallel; return how many there were."""
         ledgers, self.unprobed = self.unprobed, []
-        pool: WorkerPool[_FoundLedger, tuple[str, ProbedLedger]] = WorkerPool(
+        pool: WorkerPool[_FoundLedger, tuple[str, _ProbedLedger]] = WorkerPool(
             lambda ledger: (ledger.id, self._probe(ledger)),
             size=lambda ledger: bool(ledger.cash),
-            threads=in_flight,
+            threads=self._in_flight,
         )
         probed = dict(pool.results(ledgers))
         if any(ledger.cash and not probed[ledger.id].opposing <= self.found.keys() for ledger in ledgers):
-            self._probe_all_cash_lines(in_flight, probed)
+            self._probe_all_cash_lines(probed)
         for ledger in ledgers:  # in the order found, whichever response arrived first
             result = probed[ledger.id]
             if result.fields is not None:
@@ -178,26 +187,84 @@ class _LedgerSearch:
                 self.add(opposing_id, f"opposing ledger of {ledger.name or ledger.id}")
         return len(ledgers)
 
-    def _probe(self, ledger: _FoundLedger) -> ProbedLedger:
+    def _probe(self, ledger: _FoundLedger) -> _ProbedLedger:
+        """Probe a ledger, with one request where it has few lines.
+
+        The report names what is opposite cash. So of a cash ledger with many lines one page is enough, and of any other
+        ledger with many lines only those of entries that do not touch cash are read.
+        """
         try:
-            return self.ledger_probe.probe(ledger.id, is_cash=bool(ledger.cash))
+            page = self._first_page(ledger.id, self._period.start_date, self._period.end_date, _LIMIT)
         except NotFoundError:
             if ledger.found_by != _GIVEN_PARENTS:
                 raise
-            msg = f"parents: ledger {quote(ledger.id)} does not exist in this instance; correct its id"
-            raise InputError(msg) from None
+            raise InputError(
+                f"parents: ledger {quote(ledger.id)} does not exist in this instance; correct its id"
+            ) from None
+        fields = page.records[0].ledger if page.records else self._fields_at_any_time(ledger.id)
+        opposing = _opposing_ids(page.records)
+        if page.next_page_token is None or ledger.cash:
+            return _ProbedLedger(fields, opposing, has_all_lines=page.next_page_token is None)
+        is_cashflow = None if fields is None or fields.report_cash_flow else False
+        return _ProbedLedger(fields, opposing | self._read_opposing(ledger.id, is_cashflow), has_all_lines=True)
 
-    def _probe_all_cash_lines(self, in_flight: int, probed: dict[str, ProbedLedger]) -> None:
+    def _probe_all_cash_lines(self, probed: dict[str, _ProbedLedger]) -> None:
         """Read all lines of the cash ledgers: the report of this service does not name all their opposing ledgers."""
         incomplete = [
             ledger_id for ledger_id, one in probed.items() if self.found[ledger_id].cash and not one.has_all_lines
         ]
-        pool: WorkerPool[str, tuple[str, ProbedLedger]] = WorkerPool(
-            lambda ledger_id: (ledger_id, self.ledger_probe.probe_all_lines(ledger_id, probed[ledger_id])),
+        pool: WorkerPool[str, tuple[str, frozenset[str]]] = WorkerPool(
+            lambda ledger_id: (ledger_id, self._read_opposing(ledger_id, is_cashflow=None)),
             size=lambda _: 1,
-            threads=in_flight,
+            threads=self._in_flight,
         )
-        probed.update(pool.results(incomplete))
+        for ledger_id, opposing in pool.results(incomplete):
+            one = probed[ledger_id]
+            probed[ledger_id] = one._replace(opposing=one.opposing | opposing, has_all_lines=True)
+
+    def _fields_at_any_time(self, ledger_id: str) -> wire.Ledger | None:
+        try:
+            page = self._first_page(ledger_id, *_ALL_DAYS, 1)
+        except InvalidRequestError:
+            return None  # some deployments refuse days before the start of the books
+        return page.records[0].ledger if page.records else None
+
+    def _first_page(
+        self, ledger_id: str, start_date: dt.date | str, end_date: dt.date | str, limit: int
+    ) -> wire.LineEntryPage:
+        """First page that has lines, or the last page."""
+
+        def read(expand: tuple[str, ...]) -> wire.LineEntryPage:
+            pages = self._client.iter_line_entry_pages(
+                ledger_id, start_date, end_date, time_zone=self._period.time_zone, expand=expand, limit=limit
+            )
+            return next(page for page in pages if page.records or page.next_page_token is None)
+
+        expand = self._expand
+        try:
+            return restart_on_expired_token(lambda: read(expand), attempts=_ATTEMPTS)
+        except ExpiredPageTokenError:
+            raise
+        except InvalidRequestError:
+            if expand == _WITHOUT_PARENTS:
+                raise
+        page = restart_on_expired_token(lambda: read(_WITHOUT_PARENTS), attempts=_ATTEMPTS)
+        self._expand = _WITHOUT_PARENTS  # this service shows no parents
+        return page
+
+    def _read_opposing(self, ledger_id: str, is_cashflow: bool | None) -> frozenset[str]:  # noqa: FBT001 (a filter)
+        def read() -> frozenset[str]:
+            lines = self._client.iter_line_entries(
+                ledger_id,
+                self._period.start_date,
+                self._period.end_date,
+                time_zone=self._period.time_zone,
+                is_cashflow=is_cashflow,
+                expand=("opposing_ledger_ids",),
+            )
+            return _opposing_ids(lines)
+
+        return restart_on_expired_token(read, attempts=_ATTEMPTS)
 
     def frame(self, parents: Mapping[str, str | None], given: Mapping[RequiredLedger, str]) -> pd.DataFrame:
         """All ledgers found, as a validated table."""
@@ -207,10 +274,17 @@ class _LedgerSearch:
         self._set_types(Hierarchy({ledger.id: ledger.parent_id for ledger in self.found.values()}))
         ledgers = sorted(self.found.values(), key=lambda ledger: display_order(ledger.sort_code or "", ledger.id))
         dtypes = Ledgers.dtypes()
-        rows = pd.DataFrame([_row(ledger) for ledger in ledgers], columns=list(dtypes))
+        rows = pd.DataFrame([_row(ledger, dtypes) for ledger in ledgers], columns=list(dtypes))
         frame = Ledgers.require_valid(rows.astype(dtypes))
-        recognised = {role: ledger.id for ledger in ledgers if (role := _role(ledger)) is not None}
-        required = {**recognised, **given}
+        required: dict[RequiredLedger, str] = {}
+        for ledger in ledgers:
+            known = ledger.fields
+            role = known and required_ledger(
+                is_required=known.is_required, sub_type=known.sub_type, debit_credit=known.debit_credit
+            )
+            if role:
+                required[role] = ledger.id
+        required |= given
         frame.attrs["required"] = {str(role): required[role] for role in RequiredLedger if role in required}
         frame.attrs["notes"] = tuple(self._notes(required))
         return frame
@@ -264,131 +338,20 @@ class _LedgerSearch:
             )
 
 
-def _role(ledger: _FoundLedger) -> RequiredLedger | None:
+def _row(ledger: _FoundLedger, columns: Iterable[str]) -> dict[str, Any]:
+    """Columns of a ledger: its fields on the wire, None where they are not known, and what the search found."""
     known = ledger.fields
-    if known is None:
-        return None
-    return required_ledger(is_required=known.is_required, sub_type=known.sub_type, debit_credit=known.debit_credit)
-
-
-def _row(ledger: _FoundLedger) -> dict[str, Any]:
-    known = ledger.fields
-    return {
+    return {name: getattr(known, name, None) for name in columns} | {
         "id": ledger.id,
         "name": ledger.name or ledger.id,
         "type": ledger.type,
-        "sub_type": known and known.sub_type,
-        "debit_credit": known and known.debit_credit,
-        "financial_account_type": known and known.financial_account_type,
         "report_cash_flow": known.report_cash_flow if known else bool(ledger.cash),
-        "is_required": known and known.is_required,
-        "editable": known and known.editable,
         "parent_id": ledger.parent_id,
         "sort_code": ledger.sort_code or "",
         "created_at": known and known.created_at and as_utc(known.created_at),
         "found_by": ledger.found_by,
         "parent_known": ledger.parent_known,
     }
-
-
-class ProbedLedger(NamedTuple):
-    """What the lines of a ledger show.
-
-    Attributes
-    ----------
-    fields : wire.Ledger or None
-        The fields of the ledger; None where the service shows no line of it.
-    opposing : frozenset of str
-        Ids of the opposing ledgers.
-    has_all_lines : bool
-        Whether these are the opposing ledgers of all lines of the period.
-    """
-
-    fields: wire.Ledger | None
-    opposing: frozenset[str]
-    has_all_lines: bool
-
-
-class LedgerProbe:
-    """Probes ledgers; several threads may use it in parallel.
-
-    Parameters
-    ----------
-    client : LedgerClient
-        The service.
-    period : Period
-        The days.
-    """
-
-    def __init__(self, client: LedgerClient, period: Period) -> None:
-        self._client = client
-        self._period = period
-        self._expand: tuple[str, ...] = _WITH_PARENTS
-
-    def probe(self, ledger_id: str, *, is_cash: bool) -> ProbedLedger:
-        """Probe a ledger, with one request where it has few lines.
-
-        The report names what is opposite cash. So of a cash ledger with many lines one page is enough, and of any other
-        ledger with many lines only those of entries that do not touch cash are read.
-        """
-        page = self._first_page(ledger_id, self._period.start_date, self._period.end_date, _LIMIT)
-        fields = page.records[0].ledger if page.records else self._fields_at_any_time(ledger_id)
-        opposing = _opposing_ids(page.records)
-        if page.next_page_token is None:
-            return ProbedLedger(fields, opposing, has_all_lines=True)
-        if is_cash:
-            return ProbedLedger(fields, opposing, has_all_lines=False)
-        is_cashflow = None if fields is None or fields.report_cash_flow else False
-        return ProbedLedger(fields, opposing | self._read_opposing(ledger_id, is_cashflow), has_all_lines=True)
-
-    def probe_all_lines(self, ledger_id: str, probed: ProbedLedger) -> ProbedLedger:
-        """Complete a probe with all lines of the period."""
-        opposing = probed.opposing | self._read_opposing(ledger_id, is_cashflow=None)
-        return ProbedLedger(probed.fields, opposing, has_all_lines=True)
-
-    def _fields_at_any_time(self, ledger_id: str) -> wire.Ledger | None:
-        try:
-            page = self._first_page(ledger_id, *_ALL_DAYS, 1)
-        except InvalidRequestError:
-            return None  # some deployments refuse days before the start of the books
-        return page.records[0].ledger if page.records else None
-
-    def _first_page(
-        self, ledger_id: str, start_date: dt.date | str, end_date: dt.date | str, limit: int
-    ) -> wire.LineEntryPage:
-        """First page that has lines, or the last page."""
-
-        def read(expand: tuple[str, ...]) -> wire.LineEntryPage:
-            pages = self._client.iter_line_entry_pages(
-                ledger_id, start_date, end_date, time_zone=self._period.time_zone, expand=expand, limit=limit
-            )
-            return next(page for page in pages if page.records or page.next_page_token is None)
-
-        expand = self._expand
-        try:
-            return restart_on_expired_token(lambda: read(expand), attempts=_ATTEMPTS)
-        except ExpiredPageTokenError:
-            raise
-        except InvalidRequestError:
-            if expand == _WITHOUT_PARENTS:
-                raise
-        page = restart_on_expired_token(lambda: read(_WITHOUT_PARENTS), attempts=_ATTEMPTS)
-        self._expand = _WITHOUT_PARENTS  # this service shows no parents
-        return page
-
-    def _read_opposing(self, ledger_id: str, is_cashflow: bool | None) -> frozenset[str]:  # noqa: FBT001 (a filter)
-        def read() -> frozenset[str]:
-            lines = self._client.iter_line_entries(
-                ledger_id,
-                self._period.start_date,
-                self._period.end_date,
-                time_zone=self._period.time_zone,
-                is_cashflow=is_cashflow,
-                expand=("opposing_ledger_ids",),
-            )
-            return _opposing_ids(lines)
-
-        return restart_on_expired_token(read, attempts=_ATTEMPTS)
 
 
 def _opposing_ids(lines: Iterable[wire.LineEntry]) -> frozenset[str]:

@@ -93,7 +93,7 @@ class LedgerNames:
         if not found:
             raise InputError(self._unknown(text))
         if len(found) > 1:
-            raise InputError(self._ambiguous(text, found))
+            raise InputError(self.ambiguity(text, found))
         return next(iter(found))
 
     def matches(self, text: object) -> frozenset[str]:
@@ -139,7 +139,8 @@ class LedgerNames:
             "the period is not discovered: use a longer period)"
         )
 
-    def _ambiguous(self, text: object, found: frozenset[str]) -> str:
+    def ambiguity(self, text: object, found: frozenset[str]) -> str:
+        """Message of a text that several ledgers match: their paths and ids."""
         listed = [
             f"{quote(path)} (id {ledger_id})" for path, ledger_id in sorted((self.path(one), one) for one in found)
         ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pyarrow as pa
 
@@ -94,9 +94,8 @@ def missing_reasons(line_entries: Any, period: Period, *, history: bool = True) 
     `history` is whether the lines before the period are needed too.
     """
     metadata = read_load_metadata(line_entries)
-    if metadata is None:
-        return ()
-    return tuple(_reasons(metadata, period, changed_row_count(line_entries), history=history))
+    changed = changed_row_count(line_entries)
+    return () if metadata is None else tuple(_reasons(metadata, period, changed, history=history))
 
 
 def changed_row_count(line_entries: Any) -> int:  # noqa: ANN401 (any frame)
@@ -144,6 +143,11 @@ class DayRange(NamedTuple):
     first: dt.date
     last: dt.date
 
+    @classmethod
+    def of_period(cls, period: Period) -> Self:
+        """Days of a period."""
+        return cls(period.start_date, period.end_date)
+
 
 def parse_days(text: str) -> list[DayRange]:
     """Days of a text such as ``2025-01-01/2025-01-31 2025-03-01/2025-03-31``."""
@@ -171,14 +175,14 @@ def subtract_days(days: Iterable[DayRange], others: Iterable[DayRange]) -> list[
     left = []
     taken = merge_days(others)
     for first, last in merge_days(days):
-        start = first
+        start: dt.date | None = first
         for other in taken:
-            if other.last < start or other.first > last:
+            if start is None or other.last < start or other.first > last:
                 continue
             if other.first > start:
                 left.append(DayRange(start, other.first - _DAY))
-            start = _after(other.last)
-        if start <= last and start != dt.date.max:
+            start = None if other.last >= last else other.last + _DAY
+        if start is not None:
             left.append(DayRange(start, last))
     return left
 
@@ -186,6 +190,12 @@ def subtract_days(days: Iterable[DayRange], others: Iterable[DayRange]) -> list[
 def _after(day: dt.date) -> dt.date:
     """Next day; the last day of the calendar has none, and is returned itself."""
     return day if day == dt.date.max else day + _DAY
+
+
+def describe_gaps(gaps: Mapping[str, str]) -> Iterator[str]:
+    """Describe the days of ledgers that none of several loads has, if there are any."""
+    for ledger_id, days in list(gaps.items())[:1]:
+        yield f"{len(gaps)} ledger(s) have days that no load has (ledger {ledger_id}: {days})"
 
 
 def _reasons(metadata: Mapping[str, Any], period: Period, changed: int, *, history: bool) -> Iterator[str]:
@@ -198,9 +208,7 @@ def _reasons(metadata: Mapping[str, Any], period: Period, changed: int, *, histo
         for ledger_id, text in metadata.get("gaps", {}).items()
         if any(first <= period.end_date and (history or last >= period.start_date) for first, last in parse_days(text))
     }
-    if gaps:
-        first_id = next(iter(gaps))
-        yield f"{len(gaps)} ledger(s) have days that no load has (ledger {first_id}: {gaps[first_id]})"
+    yield from describe_gaps(gaps)
     for name, value in metadata["filters"].items():
         if (name, value) != _HARMLESS_FILTER:
             yield f"only lines with {name}={quote(value)} were loaded"

@@ -7,8 +7,9 @@ by converting it back exactly (:func:`read_floats`). No figure is calculated, ke
 
 from __future__ import annotations
 
+from collections import defaultdict
 from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation, localcontext
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,8 @@ from accounting_analytics.errors import AmountError
 from accounting_analytics.messages import quote, shorten
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy.typing as npt
     import pandas as pd
 
@@ -43,6 +46,7 @@ MAX_INT64_SUM = 2**62
 EXACT = Context(prec=200, rounding=ROUND_HALF_EVEN)
 """Decimal arithmetic without rounding for every amount this package accepts."""
 
+_Key = TypeVar("_Key")
 _QUANTA = [Decimal(1).scaleb(-scale) for scale in range(MAX_SCALE + 1)]
 """Smallest unit, by scale."""
 
@@ -90,66 +94,38 @@ def pandas_dtype(scale: int = DEFAULT_SCALE) -> pd.ArrowDtype:
 def check_scale(scale: int) -> int:
     """Return `scale` if it is a number of fraction digits this package supports (0 to 10)."""
     if isinstance(scale, bool) or not isinstance(scale, int) or not 0 <= scale <= MAX_SCALE:
-        msg = f"scale must be a whole number from 0 to {MAX_SCALE}, not {scale!r}"
-        raise AmountError(msg)
+        raise AmountError(f"scale must be a whole number from 0 to {MAX_SCALE}, not {scale!r}")
     return scale
 
 
 def parse_amount(value: object, scale: int = DEFAULT_SCALE) -> ParsedAmount:
-    """Parse an amount from a Decimal, an int or plain number text, exactly.
+    """Parse an amount from a Decimal, an int or plain number text exactly; minus zero becomes zero.
 
-    Parameters
-    ----------
-    value : Decimal, int or str
-        The amount. Text is a JSON-style number: no thousands separators, no currency sign, no spaces.
-        A float is refused: its digits are not exactly those of the amount.
-    scale : int
-        Fraction digits of the instance's currency.
-
-    Returns
-    -------
-    ParsedAmount
-        The amount at exactly `scale` fraction digits; ``rounding_noise_removed`` if the value differed from it by at
-        most 1e-6. Minus zero becomes zero.
-
-    Raises
-    ------
-    AmountError
-        The value is not a finite number, has more digits than the scale or precision allows, or has another
-        type.
+    A difference of at most 1e-6 from an amount of the scale is removed as rounding noise. A float is refused: its
+    digits are not exactly those of the amount.
     """
     check_scale(scale)
     exact = _decimal(value)
     # the exponent is checked first: quantizing 1e999999 would create a million digits
     if exact and exact.adjusted() >= PRECISION - scale:
-        msg = f"amount {_text(value)} has more than {PRECISION - scale} digits before the point"
-        raise AmountError(msg)
+        raise AmountError(f"amount {_text(value)} has more than {PRECISION - scale} digits before the point")
     amount = EXACT.quantize(exact, _QUANTA[scale])
     is_noisy = exact != amount
     max_noise = min(MAX_ROUNDING_NOISE, EXACT.divide(_QUANTA[scale], 100))
     if is_noisy and EXACT.abs(EXACT.subtract(exact, amount)) > max_noise:
-        msg = f"amount {_text(value)} does not fit {scale} fraction digits"
-        raise AmountError(msg)
+        raise AmountError(f"amount {_text(value)} does not fit {scale} fraction digits")
     if amount.adjusted() >= PRECISION - scale:
-        msg = f"amount {_text(value)} has more than {PRECISION - scale} digits before the point"
-        raise AmountError(msg)
+        raise AmountError(f"amount {_text(value)} has more than {PRECISION - scale} digits before the point")
     return ParsedAmount(amount or abs(amount), is_noisy)
 
 
 def exact_amount(value: float | Decimal, scale: int = DEFAULT_SCALE) -> Decimal:
-    """Exact amount of a Decimal, an int or a float, from which rounding noise is removed.
-
-    Raises
-    ------
-    AmountError
-        The value is not an amount of this scale.
-    """
+    """Exact amount of a Decimal, an int or a float, from which rounding noise is removed."""
     if not isinstance(value, float):
         return parse_amount(value, scale).amount
     read = read_floats(np.array([value]), scale)
     if read.wrong.any() or read.absent.any():
-        msg = f"{value!r} is not a whole number of minor units at scale {scale}, or too large for float64"
-        raise AmountError(msg)
+        raise AmountError(f"{value!r} is not a whole number of minor units at scale {scale}, or too large for float64")
     return from_minor_units(int(read.units[0]), scale)
 
 
@@ -158,14 +134,28 @@ def to_minor_units(amount: Decimal, scale: int = DEFAULT_SCALE) -> int:
     scaled = EXACT.scaleb(amount, check_scale(scale))
     if scaled.is_finite() and (units := int(scaled)) == scaled:
         return units
-    msg = f"amount {_text(amount)} does not fit {scale} fraction digits"
-    raise AmountError(msg)
+    raise AmountError(f"amount {_text(amount)} does not fit {scale} fraction digits")
 
 
 def from_minor_units(units: int, scale: int = DEFAULT_SCALE) -> Decimal:
     """Exact amount of a whole number of minor units."""
     with localcontext(EXACT):
         return Decimal(units).scaleb(-check_scale(scale))
+
+
+def exact_sum(amounts: Iterable[Decimal]) -> Decimal:
+    """Sum without rounding; zero for no amounts."""
+    with localcontext(EXACT):
+        return sum(amounts, Decimal(0))
+
+
+def sum_by_key(amounts: Iterable[tuple[_Key, Decimal]]) -> defaultdict[_Key, Decimal]:
+    """Exact sum of the amounts of each key; zero for any other key."""
+    sums: defaultdict[_Key, Decimal] = defaultdict(Decimal)
+    with localcontext(EXACT):
+        for key, amount in amounts:
+            sums[key] += amount
+    return sums
 
 
 def read_floats(values: npt.NDArray[np.float64], scale: int = DEFAULT_SCALE) -> FloatAmounts:
@@ -201,13 +191,7 @@ def units_to_floats(units: npt.NDArray[np.int64], scale: int) -> npt.NDArray[np.
 
 
 def to_floats(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.float64]:
-    """Floats nearest to the amounts of an Arrow decimal column; null becomes NaN.
-
-    Raises
-    ------
-    AmountError
-        An amount has too many digits for a float.
-    """
+    """Floats nearest to the amounts of an Arrow decimal column; null becomes NaN."""
     scale = column.type.scale
     least_refused = pa.scalar(from_minor_units(MAX_UNITS, scale), arrow_type(scale))
     too_large = pc.greater_equal(pc.abs(column), least_refused)
@@ -227,13 +211,7 @@ def to_units(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 
 def to_float(amount: Decimal | None, scale: int = DEFAULT_SCALE) -> float:
-    """Float nearest to an exact amount; None becomes NaN.
-
-    Raises
-    ------
-    AmountError
-        The amount has too many digits for a float.
-    """
+    """Float nearest to an exact amount; None becomes NaN."""
     if amount is None:
         return float("nan")
     if not fits_float(amount, scale):
@@ -264,8 +242,7 @@ def signed_amount(amount: Decimal, debit_credit: str) -> Decimal:
         return amount
     if debit_credit == "credit":
         return amount.copy_negate() if amount else amount  # unary minus would round to the context's 28 digits
-    msg = f"debit_credit must be 'debit' or 'credit', not {debit_credit!r}"
-    raise AmountError(msg)
+    raise AmountError(f"debit_credit must be 'debit' or 'credit', not {debit_credit!r}")
 
 
 def format_amount(amount: Decimal) -> str:
@@ -282,19 +259,15 @@ def _too_large(amount: Any) -> str:  # noqa: ANN401 (a Decimal of Arrow)
 
 def _decimal(value: object) -> Decimal:
     if isinstance(value, bool | float) or not isinstance(value, Decimal | int | str):
-        msg = f"an amount is exact number text, an int or a Decimal, not {_text(value)}"
-        raise AmountError(msg)
+        raise AmountError(f"an amount is exact number text, an int or a Decimal, not {_text(value)}")
     if isinstance(value, str) and not _is_number_text(value):
-        msg = f"{_text(value)} is not an amount; write it like 1234.50"
-        raise AmountError(msg)
+        raise AmountError(f"{_text(value)} is not an amount; write it like 1234.50")
     try:
         exact = Decimal(value)
     except InvalidOperation as error:
-        msg = f"{_text(value)} is not an amount; write it like 1234.50"
-        raise AmountError(msg) from error
+        raise AmountError(f"{_text(value)} is not an amount; write it like 1234.50") from error
     if not exact.is_finite():
-        msg = f"{_text(value)} is not a finite amount"
-        raise AmountError(msg)
+        raise AmountError(f"{_text(value)} is not a finite amount")
     return exact
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -56,6 +57,7 @@ _SECOND = dt.timedelta(seconds=1)
 _MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
 _JANUARY, _JULY = dt.datetime(2025, 1, 1, tzinfo=dt.UTC), dt.datetime(2025, 7, 1, tzinfo=dt.UTC)
 _SIMILARITY = 0.8
+_CALENDAR_PERIOD = re.compile("([0-9]{4})(?:-Q([1-4])|-([0-9]{2})(?:-([0-9]{2}))?)?")
 _CITIES_WITH_SUMMER_TIME = {"EST": "America/New_York", "MST": "America/Denver"}
 # zoneinfo cannot convert instants this close to the ends of the calendar
 _FIRST = dt.datetime.min + 2 * _DAY
@@ -80,8 +82,9 @@ def zone_name(time_zone: ZoneLike) -> str:
     """Name of a time zone, unchecked: the text itself, the key of a ``ZoneInfo``, or UTC for ``datetime.UTC``."""
     name = UTC if time_zone is dt.UTC else getattr(time_zone, "key", time_zone)
     if not isinstance(name, str):
-        msg = f"{quote(time_zone)} is not a time zone of the interface; use an IANA name such as 'America/New_York'"
-        raise PeriodError(msg)
+        raise PeriodError(
+            f"{quote(time_zone)} is not a time zone of the interface; use an IANA name such as 'America/New_York'"
+        )
     return name
 
 
@@ -95,23 +98,20 @@ def zone(time_zone: ZoneLike, *, localtime: str | None = None) -> ZoneInfo:
     if name == LOCALTIME and localtime not in (None, LOCALTIME):
         return zone(str(localtime))
     if name == LOCALTIME:
-        msg = (
+        raise PeriodError(
             "'localtime' is the service's own time zone, which is not known here: "
             "give the IANA name of that zone instead, such as 'America/New_York'"
         )
-        raise PeriodError(msg)
     if name not in time_zone_names():
         similar = _similar_zone_name(name)
         hint = (
             "use an IANA name such as 'America/New_York' or 'UTC'" if similar is None else f"did you mean {similar!r}?"
         )
-        msg = f"{quote(name)} is not a time zone of the interface; {hint}"
-        raise PeriodError(msg)
+        raise PeriodError(f"{quote(name)} is not a time zone of the interface; {hint}")
     try:
         return ZoneInfo(name)
-    except ZoneInfoNotFoundError as error:
-        msg = f"no zone data for {name!r} on this machine; install it with: pip install tzdata"
-        raise PeriodError(msg) from error
+    except (ZoneInfoNotFoundError, ValueError) as error:  # there is no file, or a damaged one
+        raise PeriodError(f"no zone data for {name!r} on this machine; install it with: pip install tzdata") from error
 
 
 class DayZone(NamedTuple):
@@ -184,10 +184,10 @@ def parse_date(value: DateLike, name: str = "date", *, last: bool = False) -> dt
     if date is not None:
         return date
     if isinstance(value, dt.datetime) and ":" in str(value):  # not NaT
-        msg = f"{name} {value} is not midnight without a time zone; give the calendar date, such as its .date()"
-        raise PeriodError(msg)
-    msg = f"{name} {quote(value)} is not a calendar date; write it like 2025-01-31"
-    raise PeriodError(msg)
+        raise PeriodError(
+            f"{name} {value} is not midnight without a time zone; give the calendar date, such as its .date()"
+        )
+    raise PeriodError(f"{name} {quote(value)} is not a calendar date; write it like 2025-01-31")
 
 
 def _date_text(value: Any, *, last: bool) -> str:  # noqa: ANN401 (anything that is not a date)
@@ -248,8 +248,7 @@ class Period:
         object.__setattr__(self, "end_date", parse_date(end_date, "end_date", last=True))
         object.__setattr__(self, "time_zone", zone_name(time_zone))
         if self.end_date < self.start_date:
-            msg = f"end_date {self.end_date} is before start_date {self.start_date}"
-            raise PeriodError(msg)
+            raise PeriodError(f"end_date {self.end_date} is before start_date {self.start_date}")
         if self.time_zone != LOCALTIME:
             zone(self.time_zone)
 
@@ -283,8 +282,35 @@ class Period:
         try:
             return cls(*_relative_days(name, day), time_zone)
         except OverflowError:
-            msg = f"there is no {name} as of {day}: the calendar starts on {dt.date.min}"
-            raise PeriodError(msg) from None
+            raise PeriodError(f"there is no {name} as of {day}: the calendar starts on {dt.date.min}") from None
+
+    @classmethod
+    def parse(cls, text: str, *, as_of: DateLike | None = None, time_zone: ZoneLike = UTC) -> Self:
+        """Period of a text, as people type it on a command line.
+
+        Parameters
+        ----------
+        text : str
+            A year, quarter, month or day of the calendar (``2026``, ``2026-Q1``, ``2026-03``, ``2026-03-15``), two of
+            them for the first to the last (``2026-03-01/2026-03-15``), or a name of :meth:`relative`.
+        as_of : date-like, optional
+            The day that a name is relative to; by default today in `time_zone`.
+        time_zone : str or ZoneInfo
+            Zone of the period.
+
+        Raises
+        ------
+        PeriodError
+            The text is not a period, its end is before its start, or the time zone is unknown.
+        """
+        if text in RELATIVE_PERIODS:
+            return cls.relative(text, as_of=as_of, time_zone=time_zone)
+        first, slash, last = text.partition("/") if isinstance(text, str) else ("", "", "")
+        days = _calendar_days(first)
+        last_days = _calendar_days(last) if slash else days
+        if days is None or last_days is None:
+            raise PeriodError(_not_a_period_message(text))
+        return cls(days[0], last_days[1], time_zone)
 
     def __repr__(self) -> str:
         return f"Period('{self.start_date}', '{self.end_date}', {self.time_zone!r})"
@@ -311,8 +337,7 @@ class Period:
     def windows(self, days: int) -> list[Period]:
         """Split the period into windows of at most `days` days."""
         if days < 1:
-            msg = f"a window needs at least one day, not {days}"
-            raise PeriodError(msg)
+            raise PeriodError(f"a window needs at least one day, not {days}")
         return [
             Period(
                 self.start_date + first * _DAY,
@@ -454,6 +479,18 @@ def _relative_days(name: str, day: dt.date) -> tuple[dt.date, dt.date]:
     raise PeriodError(_unknown_period_message(name))
 
 
+def _calendar_days(text: str) -> tuple[dt.date, dt.date] | None:
+    """First and last day of a year, quarter, month or day of the calendar; None for any other text."""
+    match = _CALENDAR_PERIOD.fullmatch(text)
+    if match is None:
+        return None
+    year, quarter, month, day = match.groups()
+    first = _date_of_text(f"{year}-{3 * int(quarter) - 2 if quarter else month or '01':0>2}-{day or '01'}")
+    if first is None:
+        return None
+    return first, first if day else _last_day(first, "quarter" if quarter else "month" if month else "year")
+
+
 def _first_day(day: dt.date, unit: str) -> dt.date:
     """First day of the month, quarter or year of a day."""
     months = _MONTHS_IN[unit]
@@ -468,6 +505,15 @@ def _last_day(day: dt.date, unit: str) -> dt.date:
 
 
 def _unknown_period_message(name: object) -> str:
-    similar = difflib.get_close_matches(str(name).strip().lower().replace(" ", "-"), RELATIVE_PERIODS, n=1)
-    hint = f"did you mean {similar[0]!r}?" if similar else f"the names are {', '.join(RELATIVE_PERIODS)}"
+    hint = _similar_period_name(name) or f"the names are {', '.join(RELATIVE_PERIODS)}"
     return f"{quote(name)} is not a relative period; {hint}"
+
+
+def _not_a_period_message(text: object) -> str:
+    hint = "write it like 2026, 2026-Q1, 2026-03, 2026-03-01/2026-03-15 or last-month"
+    return f"{quote(text)} is not a period; {_similar_period_name(text) or hint}"
+
+
+def _similar_period_name(name: object) -> str | None:
+    similar = difflib.get_close_matches(str(name).strip().lower().replace(" ", "-"), RELATIVE_PERIODS, n=1)
+    return f"did you mean {similar[0]!r}?" if similar else None

@@ -43,15 +43,7 @@ def show_notice(text: str) -> None:
 
 
 class LoadProgress:
-    """Progress bar of a load: lines read, lines per second, time left, and the quota if the service reports it.
-
-    Parameters
-    ----------
-    progress : bool, optional
-        Show a bar; None shows one in a terminal or a notebook, but not in a batch run.
-    remaining : callable
-        Returns how many requests are left, as the service last reported it; None where it does not report it.
-    """
+    """Progress bar of a load: lines read, lines per second, time left, and the quota if the service reports it."""
 
     def __init__(
         self,

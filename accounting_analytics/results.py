@@ -1,17 +1,19 @@
-"""What all results share: the same members, written once over the parts that each result shows."""
+"""What all results share: the same members, written once over the parts that each result shows, and their JSON text."""
 
 from __future__ import annotations
 
+import datetime as dt
+import json
 from abc import ABC, abstractmethod
+from decimal import Decimal
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from accounting_analytics.frame_columns import exact_floats
-from accounting_analytics.json_text import to_json_text
+from accounting_analytics.column_conversion import exact_floats
+from accounting_analytics.html_tables import TABLE_STYLE, html_table
 from accounting_analytics.messages import fit_terminal, printable
-from accounting_analytics.printed_tables import TABLE_STYLE, html_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -61,7 +63,7 @@ class Result(ABC):
 
     @abstractmethod
     def _content(self) -> Mapping[str, Any]:
-        """Return what the JSON text contains; floats of tables become exact amounts."""
+        """Return what the JSON text contains."""
 
     def explain(self) -> str:
         """Plain text: the summary, the parts of the result, the notes."""
@@ -70,10 +72,7 @@ class Result(ABC):
 
     def to_json(self) -> str:
         """JSON text of the result; amounts are strings."""
-        content = self._content()
-        return to_json_text(
-            {name: exact_floats(one) if isinstance(one, pd.DataFrame) else one for name, one in content.items()}
-        )
+        return to_json_text(self._content())
 
     def _notes(self) -> list[str]:
         return [f"Note: {note}" for note in getattr(self, "notes", ())]
@@ -95,3 +94,21 @@ def _part_html(part: ResultPart) -> str:
 
 def _paragraph(line: str) -> str:
     return f"<p>{escape(printable(line))}</p>"
+
+
+def to_json_text(content: Mapping[str, Any] | pd.DataFrame) -> str:
+    """Write a mapping or a table as JSON: amounts are strings, so that no digit is lost, and a table is a list."""
+    return json.dumps(content, default=_to_json_value, ensure_ascii=False, indent=2, allow_nan=False)
+
+
+def _to_json_value(value: object) -> Any:  # noqa: ANN401 (any JSON value)
+    if isinstance(value, pd.DataFrame):
+        exact = exact_floats(value)
+        return exact.astype(object).where(exact.notna(), None).to_dict("records")
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return str(value)

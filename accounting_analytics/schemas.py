@@ -21,8 +21,7 @@ import numpy as np
 import pandas as pd
 
 from accounting_analytics.chart_of_accounts import DebitCredit
-from accounting_analytics.errors import FrameError
-from accounting_analytics.frame_columns import (
+from accounting_analytics.column_conversion import (
     BOOLEAN,
     INSTANT,
     LOCAL_DATE,
@@ -33,6 +32,7 @@ from accounting_analytics.frame_columns import (
     in_floats,
     signed,
 )
+from accounting_analytics.errors import FrameError
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import DEFAULT_SCALE, are_whole_units, pandas_dtype, to_float
 
@@ -123,21 +123,12 @@ class Table(pandera.DataFrameModel):
         exact = cls.exact(frame, scale=scale)
         unknown = [name for name in frame.columns if name not in exact.frame]
         if unknown:
-            msg = f"{cls.__name__} is not valid: {join_ids(unknown)}: column is not part of this table"
-            raise FrameError(msg)
+            raise FrameError(f"{cls.__name__} is not valid: {join_ids(unknown)}: column is not part of this table")
         return exact
 
     @classmethod
     def exact(cls, frame: pd.DataFrame, *, scale: int | None = None) -> ExactFrame:
-        """Convert a frame for calculations: amounts become Arrow decimals, columns get the dtypes of the table.
-
-        Raises
-        ------
-        FrameError
-            A column is missing or breaks a rule.
-        AmountError
-            An amount is not a whole number of minor units.
-        """
+        """Convert a frame for calculations: amounts become Arrow decimals, columns get the dtypes of the table."""
         dtypes = cls.dtypes()
         amounts = [name for name in cls.amount_columns() if name in frame]
         columns = {
@@ -152,13 +143,7 @@ class Table(pandera.DataFrameModel):
 
     @classmethod
     def from_exact(cls, frame: pd.DataFrame, scale: int, *, as_decimals: bool = False) -> pd.DataFrame:
-        """Return a valid table, with its Arrow decimals as float64 unless `as_decimals`.
-
-        Raises
-        ------
-        AmountError
-            An amount has too many digits for float64.
-        """
+        """Return a valid table, with its Arrow decimals as float64 unless `as_decimals`."""
         if not as_decimals:
             frame = frame.assign(**{name: in_floats(frame[name]) for name in cls.amount_columns() if name in frame})
         frame.attrs = {"scale": scale}
@@ -170,8 +155,7 @@ class Table(pandera.DataFrameModel):
         try:
             valid = pd.DataFrame(cls.validate(frame, lazy=True))
         except SchemaErrors as error:
-            msg = f"{cls.__name__} is not valid: {_failures(error)}"
-            raise FrameError(msg) from None
+            raise FrameError(f"{cls.__name__} is not valid: {_failures(error)}") from None
         valid.attrs = frame.attrs  # pandas does not copy them
         return valid
 
@@ -188,13 +172,7 @@ class Table(pandera.DataFrameModel):
     def from_columns(
         cls, columns: Mapping[str, Sequence[Any]], scale: int = DEFAULT_SCALE, *, as_decimals: bool = False
     ) -> pd.DataFrame:
-        """Table from columns of plain values, amounts as Decimal, with the dtypes of the table; not validated.
-
-        Raises
-        ------
-        AmountError
-            An amount has too many digits for float64.
-        """
+        """Table from columns of plain values, amounts as Decimal, with the dtypes of the table; not validated."""
         dtypes = cls.dtypes(scale, as_decimals=as_decimals)
         amounts = set() if as_decimals else set(cls.amount_columns())
         frame = pd.DataFrame(
@@ -310,6 +288,22 @@ class CashBalances(Table):
     sort_code: Series[str]
     cash_balance: Series[Any]
     total_cash_balance: Series[Any] = pandera.Field(nullable=True)
+
+
+class Register(Table):
+    """Line entries of one ledger, ordered by (datetime, id); debits are positive.
+
+    `opposing_ledgers` has the names of the other ledgers of the entry that were loaded, separated by commas.
+    """
+
+    id: Series[str]
+    datetime: Series[Instant]
+    local_date: Series[pd.Timestamp]
+    journal_entry_id: Series[str]
+    journal_entry_description: Series[str] = pandera.Field(nullable=True)
+    opposing_ledgers: Series[str]
+    amount: Series[Any]
+    running_total: Series[Any]
 
 
 class Queue(Table):

@@ -252,7 +252,7 @@ e5,2025-01-10,Sold,income:sales:web,credit,250.00
 def deep_books(tmp_path_factory):
     """Return books whose ledgers with lines all lie two levels under a root, served until the tests end."""
     # most tests need no service
-    from accounting_analytics.service.auth.access_tokens import issue_token  # noqa: PLC0415
+    from accounting_analytics.service.auth import issue_token  # noqa: PLC0415
     from accounting_analytics.service.bookkeeping.instances import create_instance  # noqa: PLC0415
     from accounting_analytics.service.imports.import_books import import_books  # noqa: PLC0415
     from accounting_analytics.service.storage.store import Store  # noqa: PLC0415

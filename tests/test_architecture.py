@@ -1,14 +1,22 @@
 """The rooms of the package, their documentation, and the import contracts between them."""
 
+import ast
 import re
 import tomllib
+from collections import defaultdict
 from pathlib import Path
 
 from importlinter.cli import lint_imports
 
+import accounting_analytics as aa
+from accounting_analytics import charts, exports
+
 PROJECT = Path(__file__).parent.parent
 PACKAGE = PROJECT / "accounting_analytics"
 ARCHITECTURE = (PROJECT / ".github" / "ARCHITECTURE.md").read_text(encoding="utf-8")
+
+WIRE, RECORDS = "service/wire/response_models.py", "client/records.py"
+SECTION = re.compile(r"^(Parameters|Returns|Raises|Yields)\n-{3,}$", re.MULTILINE)
 
 
 def rooms(folder):
@@ -41,3 +49,32 @@ def test_documented_layers_are_the_contracts():
         container = ".".join(folder.relative_to(PROJECT).parts)
         assert layers(container) in pictures
         assert {room for layer in layers(container) for room in layer.split(" | ")} == rooms(folder)
+
+
+def test_one_class_has_one_name():
+    """Classes of one name are only what the client reads and the embedded service writes, each declared on its own."""
+    homes = defaultdict(set)
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].add(path.relative_to(PACKAGE).as_posix())
+    twins = {name for name, files in homes.items() if {WIRE, RECORDS} <= files}
+    repeated = {name: sorted(files) for name, files in homes.items() if len(files) > 1 and name not in twins}
+    assert not repeated
+
+
+def test_sections_are_in_docstrings_that_users_read():
+    """Functions that no public name, schema, chart or operation of the service leads to have no numpydoc sections."""
+    public = {*aa.__all__, *charts.__all__, *exports.__all__, "RawResponse", "import_books"}
+    found = []
+    for path in PACKAGE.rglob("*.py"):
+        name = path.relative_to(PACKAGE).as_posix()
+        if name in {"schemas.py", "errors.py"} or name.startswith("service/operations/"):
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in tree.body:
+            if getattr(node, "name", None) in public:
+                continue
+            functions = [one for one in ast.walk(node) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+            found += [f"{name}: {one.name}" for one in functions if SECTION.search(ast.get_docstring(one) or "")]
+    assert not found

@@ -79,6 +79,27 @@ def test_a_wrong_type_is_refused_with_a_sentence(call, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda _: aa.combine_loads([LINES], changed=["x"]), "changed is ['x']; it must be 'refuse' or 'later'"),
+        (
+            lambda client: aa.load_line_entries(client, ["a"], *MARCH, consistency=["all"]),
+            "consistency is ['all']; it must be 'newest', 'all', or a Period",
+        ),
+        (
+            lambda _: aa.recompute_cash_flow(LINES, Ledgers.without_rows(), *MARCH, amounts=["decimal"]),
+            "amounts must be 'float64' or 'decimal', not ['decimal']",
+        ),
+    ],
+)
+def test_a_list_where_one_of_some_texts_is_expected(connected, call, message):
+    """A list is refused as any other value that is none of the texts."""
+    with pytest.raises(InputError) as caught:
+        call(connected(None))
+    assert message in str(caught.value)
+
+
 def test_a_type_of_the_same_name_is_named_with_its_library():
     """A frame of another library is not said to be of the type that it must be of."""
     other = type("DataFrame", (), {"__module__": "polars.dataframe.frame"})()

@@ -906,15 +906,17 @@ def test_missing_columns_are_named(engine, frame, column, tmp_path):
         recompute_cash_flow(**frames, start_date="2025-01-01", end_date="2025-01-31")
 
 
+@pytest.mark.parametrize("with_lines", [True, False])
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("column", ["id", "ledger_id", "journal_entry_id", "datetime", "signed_amount"])
-def test_nulls_are_refused(engine, column, tmp_path):
+def test_nulls_are_refused(engine, column, with_lines, tmp_path):
     """A null where a value is required is refused, not dropped from the sums."""
     lines = line_frame(BOOKS)
     where = lines["journal_entry_id"] == "je_1" if column != "id" else lines["id"] == "le_3"
     lines.loc[where, column] = None
+    frames = on_engine(lines, engine, tmp_path), ledger_frame(CHART)
     with pytest.raises(FrameError, match=r"null|None"):
-        recompute_cash_flow(on_engine(lines, engine, tmp_path), ledger_frame(CHART), "2025-01-01", "2025-01-31")
+        recompute_cash_flow(*frames, "2025-01-01", "2025-01-31", lines=with_lines)
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,12 @@ def without_rows(report):
     )
 
 
+def with_entries(statement, row):
+    """Return a statement, and the entries of a row."""
+    figures = [figure for figure in statement.row(row).values() if figure.is_additive]
+    return [statement, statement.tidy(), [figure.entries[["id", "figure_amount", "local_date"]] for figure in figures]]
+
+
 CASES = {
     "CashFlowReport": lambda books, _: changed_tables(books),
     "LedgerNames.from_frame": lambda books, _: paths(aa.LedgerNames.from_frame(books.ledgers)),
@@ -182,6 +188,13 @@ CASES = {
     "Plan.summary": lambda books, _: books.plan.summary(verified(books)),
     "Plan.totals": lambda books, _: [books.plan.totals("rule", verified(books)), books.plan.totals()],
     "apply_plan": lambda books, folder: aa.apply_plan(books.client, books.plan, journal=folder / "journal.jsonl"),
+    "balance_sheet": lambda books, _: with_entries(aa.balance_sheet(books.lines, books.ledgers), "Operating Account"),
+    "cash_flow_statement": lambda books, _: [
+        *with_entries(
+            aa.cash_flow_statement(books.lines, books.ledgers, *DAYS, starting_balances=books.balances), "Rent"
+        ),
+        aa.cash_flow_statement(books.report, books.ledgers),
+    ],
     "charts.inflow_outflow": lambda books, _: aa.charts.inflow_outflow(books.report),
     "charts.running_balance": lambda books, _: aa.charts.running_balance(books.report),
     "charts.waterfall": lambda books, _: aa.charts.waterfall(books.report),
@@ -194,6 +207,9 @@ CASES = {
     "export": lambda books, folder: exported(books, folder, aa.export),
     "export_parquet": lambda books, folder: exported(books, folder, aa.export_parquet),
     "group_queue": lambda books, _: aa.group_queue(books.queue),
+    "income_statement": lambda books, _: with_entries(
+        aa.income_statement(books.lines, books.ledgers, compare=["prior", "change", "share", "total"]), "Rent"
+    ),
     "plan_recategorization": lambda books, _: aa.plan_recategorization(books.proposals, ledgers=books.ledgers),
     "propose": lambda books, _: [
         aa.propose(books.queue, books.rules, books.ledgers),
@@ -212,7 +228,9 @@ CASES = {
         ledgers=None,  # as they were given
         line_entries=None,
     ),
+    "register": lambda books, _: aa.register(books.lines, "Operating Account", ledgers=books.ledgers),
     "report_rules": lambda books, _: aa.report_rules(books.queue, books.rules, books.ledgers, books.lines),
+    "trial_balance": lambda books, _: with_entries(aa.trial_balance(books.lines, books.ledgers), "Rent"),
     "uncategorized_queue": lambda books, _: aa.uncategorized_queue(books.lines, books.ledgers),
     "verify_plan": lambda books, _: aa.verify_plan(books.client, books.plan),
 }

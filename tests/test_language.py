@@ -86,7 +86,7 @@ def findings(path, text, names=frozenset()):
 def package_files(room=""):
     """Return the text files of a room of the package, or of all rooms."""
     files = (PROJECT / "accounting_analytics" / room).rglob("*")
-    return sorted(path for path in files if path.suffix in {".py", ".pyi", ".j2", ".md"})
+    return sorted(path for path in files if path.suffix in {".css", ".j2", ".js", ".md", ".py", ".pyi"})
 
 
 def documents():

@@ -1,25 +1,34 @@
 """Metadata of a load: read from frames and tables, and what it shows to be missing."""
 
+import datetime as dt
 import json
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from accounting_analytics.load_metadata import (
     LOAD_METADATA_KEY,
+    DayRange,
     changed_row_count,
     count_notes,
     loaded_period,
     missing_reasons,
     notes,
     read_load_metadata,
+    subtract_days,
     zone_of_frame,
 )
-from accounting_analytics.loader.parquet_sink import LoadedFile
+from accounting_analytics.loader.merged_parquet_file import LoadedFile
 from accounting_analytics.periods import Period
 
+ENDS = st.one_of(
+    st.dates(dt.date.max - dt.timedelta(8), dt.date.max), st.dates(dt.date.min, dt.date.min + dt.timedelta(8))
+)
+RANGES = st.lists(st.tuples(ENDS, ENDS).map(lambda ends: DayRange(*sorted(ends))), max_size=4)
 MARCH = Period.of("2025-03-01", "2025-03-31", "Europe/Berlin")
 METADATA = {
     "start_date": "2025-03-01",
@@ -128,3 +137,19 @@ def test_rows_are_counted():
 def test_notes_of_zero_are_left_out():
     """Only counts above zero become notes."""
     assert count_notes((3, "line(s) were repeated"), (0, "window(s) are missing")) == ("3 line(s) were repeated.",)
+
+
+@given(days=RANGES, others=RANGES)
+def test_days_that_are_in_none_of_the_others(days, others):
+    """Exactly those days are left, in order, at the ends of the calendar too."""
+
+    def edges(ranges):
+        return {one for first, last in ranges for one in days_near(first, last)}
+
+    def days_near(first, last):
+        ends = [dt.date.min + dt.timedelta(n) for n in range(9)] + [dt.date.max - dt.timedelta(n) for n in range(9)]
+        return [one for one in ends if first <= one <= last]
+
+    left = subtract_days(days, others)
+    assert edges(left) == edges(days) - edges(others)
+    assert left == sorted(left)

@@ -483,3 +483,62 @@ def test_unknown_relative_periods():
         Period.relative("today", as_of="now")
     with pytest.raises(PeriodError, match="service's own time zone"):
         Period.relative("today", time_zone=LOCALTIME)
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("2026", "2026-01-01", "2026-12-31"),
+        ("2026-Q1", "2026-01-01", "2026-03-31"),
+        ("2026-Q4", "2026-10-01", "2026-12-31"),
+        ("2024-02", "2024-02-01", "2024-02-29"),
+        ("2026-03-15", "2026-03-15", "2026-03-15"),
+        ("2026-03-01/2026-03-15", "2026-03-01", "2026-03-15"),
+        ("2025-Q4/2026-02", "2025-10-01", "2026-02-28"),
+        ("9999", "9999-01-01", "9999-12-31"),
+        ("last-month", "2025-04-01", "2025-04-30"),
+    ],
+)
+def test_periods_as_people_type_them(text, first, last):
+    """A part of the calendar, two of them, or a name relative to a day."""
+    assert Period.parse(text, as_of="2025-05-14", time_zone="Asia/Tokyo") == Period(first, last, "Asia/Tokyo")
+
+
+@given(DATES, DATES)
+def test_two_days_are_a_period(one, other):
+    """Any two days, the earlier first, are read back; the other way round they are refused."""
+    first, last = sorted((one, other))
+    assert Period.parse(f"{first}/{last}") == Period(first, last)
+    if first < last:
+        with pytest.raises(PeriodError, match="is before start_date"):
+            Period.parse(f"{last}/{first}")
+
+
+@given(DATES)
+def test_each_part_of_the_calendar_contains_its_days(day):
+    """The year, quarter and month of a day are those that are relative to it."""
+    year = f"{day.year:04}"
+    texts = {"year": year, "quarter": f"{year}-Q{(day.month + 2) // 3}", "month": f"{year}-{day.month:02}"}
+    for unit, text in texts.items():
+        assert Period.parse(text) == Period.relative(f"this-{unit}", as_of=day)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "2026-Q5", "2026-q1", "2026-13", "2026-00", "0000", "2026-02-30", "2026-3", "2026/", "/2026", "٢٠٢٦"],
+)
+def test_texts_that_are_not_periods(text):
+    """The message shows how periods are written."""
+    with pytest.raises(PeriodError, match=r"is not a period; write it like 2026, 2026-Q1, 2026-03, 2026-03-01/2026"):
+        Period.parse(text)
+
+
+def test_misspelt_periods():
+    """A misspelt name gets a suggestion; three parts, another type and an unknown zone are refused."""
+    with pytest.raises(PeriodError, match="'last month' is not a period; did you mean 'last-month'"):
+        Period.parse("last month")
+    for wrong in ("2026-01/2026-02/2026-03", 2026):
+        with pytest.raises(PeriodError, match="is not a period; write it like"):
+            Period.parse(wrong)
+    with pytest.raises(PeriodError, match="'Mars' is not a time zone"):
+        Period.parse("2026", time_zone="Mars")

@@ -83,3 +83,12 @@ def test_the_only_python_is_found(home, tmp_path):
     command = [shutil.which("bash"), "-c", f"set -euo pipefail\n{function[0]}\npythons"]
     finished = subprocess.run(command, env={"PATH": str(tmp_path), **home}, check=True, capture_output=True, text=True)  # noqa: S603 (our own)
     assert finished.stdout == "{}.{} {}\n".format(*sys.version_info[:2], tmp_path / "python3")
+
+
+def test_the_fast_tests_exist():
+    """Every path that the script of the tests runs on the newest Python exists."""
+    script = (PROJECT / ".ci/run").read_text(encoding="utf-8")
+    paths = re.search(r"^fast_tests=\(.*?^\)$\nls .*?$", script, re.MULTILINE | re.DOTALL)
+    command = [shutil.which("bash"), "-c", f"set -euo pipefail\n{paths[0]}\nprintf '%s\\n' \"${{fast_tests[@]}}\""]
+    finished = subprocess.run(command, cwd=PROJECT, check=True, capture_output=True, text=True)  # noqa: S603 (our own)
+    assert finished.stdout.split()

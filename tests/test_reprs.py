@@ -16,7 +16,7 @@ from accounting_analytics.diagnosis import Diagnosis, Finding, Part, Verdict
 from accounting_analytics.exports import ExportedFile, Manifest
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.loader import LoadedFile, LoadPlan
-from accounting_analytics.months import MonthlyReconciliation
+from accounting_analytics.monthly_reconciliation import MonthlyReconciliation
 from accounting_analytics.periods import Period
 from accounting_analytics.reconciliation import Comparison
 from accounting_analytics.reconciliation.result import TITLES
@@ -48,6 +48,19 @@ def make_report():
         partial=True,
         notes=(NOTE,),
     )
+
+
+def make_statement():
+    """Return the statement of a report of many ledgers with long names."""
+    ledgers = pd.DataFrame({"id": IDS, "name": NAME, "type": "expense", "sub_type": "operating_expenses"}).assign(
+        debit_credit="debit",
+        financial_account_type=None,
+        report_cash_flow=False,
+        is_required=False,
+        parent_id=None,
+        sort_code="1",
+    )
+    return aa.cash_flow_statement(make_report(), ledgers)
 
 
 def make_reconciliation():
@@ -111,6 +124,8 @@ def make_results():
     finding = Finding(Part.BOOKS, "balances chain", Verdict.FAILED, NOTE * 3, NOTE)
     return [
         make_report(),
+        make_report()["ending_cash_balance"],
+        make_statement(),
         make_reconciliation(),
         make_months(),
         make_plan(),
@@ -195,7 +210,7 @@ def test_reprs_say_what_is_there(demo_company):
     assert f"- {NAME}: -1,234,567,890.12" in repr(make_report()).replace("\n  ", " ")
     assert repr(make_report()).endswith("more lines: see explain()")
     assert "-1,234,567,890.12" in repr(make_plan())
-    assert "updated_category_ledger_name" in repr(make_plan())
+    assert "-1,234,567,890.12 to Professional services" in repr(make_plan()).replace("\n  ", " ")
     assert repr(PERIOD) == "Period('2025-01-01', '2026-06-30', 'America/Argentina/ComodRivadavia')"
     assert repr(Rules((Rule("rent", "Rent", {"contains": "ACME"}),), "r.toml")) == (
         "1 rule(s) of r.toml\n- rent: Rent, where contains ACME"
@@ -216,8 +231,8 @@ def test_html_of_months_fits_a_page():
 def test_html_has_names_before_ids():
     """In JupyterLab the table of a plan starts with what a person reads."""
     shown = make_plan(1)._repr_html_()
-    assert shown.index("<th>description") < shown.index("<th>updated_category_ledger_name") < shown.index("<th>rule")
-    assert shown.index("<th>updated_category_ledger_name") < shown.index("<th>transaction_id")
+    assert shown.index(">description<") < shown.index(">updated_category_ledger_name<") < shown.index(">rule<")
+    assert shown.index(">updated_category_ledger_name<") < shown.index(">transaction_id<")
     many = make_plan()._repr_html_()
     assert many.count("<tr") == 21
     assert many.endswith(f"<p>20 of {MANY:,} items; .frame has all</p>")

@@ -1,6 +1,7 @@
 """Results have the same members: `frame`, `summary()`, `explain()`, `to_json()` and `_repr_html_()`."""
 
 import dataclasses
+import datetime as dt
 import inspect
 import json
 import re
@@ -16,17 +17,21 @@ from accounting_analytics.demo_company import DemoSummary
 from accounting_analytics.diagnosis import Diagnosis, Finding, Part, Verdict
 from accounting_analytics.exports import ExportDifference, ExportedFile, ExportVerification, Manifest
 from accounting_analytics.loader import LoadPlan
-from accounting_analytics.loader.parquet_sink import LoadedFile
-from accounting_analytics.months import MonthlyReconciliation
+from accounting_analytics.loader.merged_parquet_file import LoadedFile
+from accounting_analytics.money import pandas_dtype
+from accounting_analytics.monthly_reconciliation import MonthlyReconciliation
 from accounting_analytics.notebook_jobs import NotebookRun
 from accounting_analytics.periods import Period
 from accounting_analytics.reconciliation import Comparison
+from accounting_analytics.results import to_json_text
 from accounting_analytics.schemas import (
     CashBalances,
     CashFlowLedgers,
     CashFlowLines,
     Differences,
     LedgerChanges,
+    Ledgers,
+    PlanItems,
     Problems,
     ReportDifferences,
 )
@@ -35,8 +40,11 @@ from accounting_analytics.service.imports.import_books import ImportSummary
 MEMBERS = ("frame", "summary", "explain", "to_json", "_repr_html_")
 COMPLETE = (
     aa.CashFlowReport,
+    aa.Figure,
+    aa.Statement,
     Diagnosis,
     aa.Effect,
+    aa.Plan,
     LoadPlan,
     MonthlyReconciliation,
     aa.Reconciliation,
@@ -46,10 +54,6 @@ COMPLETE = (
 )
 # members that a class leaves out, and why
 PARTLY = {
-    aa.Plan: {
-        "explain": "the effect of a plan depends on a report: preview(report)",
-        "to_json": "the file of a plan is a CSV that a spreadsheet can edit: save(path)",
-    },
     LoadedFile: {
         "frame": "the lines may not fit into memory: read the file",
         "explain": "the notes and the metadata are attributes",
@@ -105,8 +109,35 @@ def make_report():
     )
 
 
+def make_plan():
+    """Return a plan of one item."""
+    columns = {name: ["<Sales>"] for name in PlanItems.to_schema().columns} | {
+        "datetime": [pd.Timestamp("2025-01-02T12:00Z")],
+        "amount": [Decimal("1234567.89")],
+        "category_amount": [None],
+        "category_ledger_id": ["out"],
+    }
+    return aa.Plan(PlanItems.from_columns(columns))
+
+
+LEDGERS = Ledgers.from_columns(
+    {
+        "id": ["sales"],
+        "name": ["<Sales>"],
+        "type": ["revenue"],
+        "sub_type": ["operating_revenues"],
+        "debit_credit": ["credit"],
+        "financial_account_type": [None],
+        "report_cash_flow": [False],
+        "is_required": [False],
+        "parent_id": [None],
+        "sort_code": ["1"],
+    }
+)
 EXAMPLES = [
     make_report(),
+    make_report()["sales"],
+    aa.cash_flow_statement(make_report(), LEDGERS),
     Diagnosis("Service", PERIOD, (Finding(Part.BOOKS, "sums", Verdict.FAILED, "differ", "call support"),)),
     aa.Effect(
         PERIOD,
@@ -122,6 +153,7 @@ EXAMPLES = [
         ),
         differences=ReportDifferences.without_rows(),
     ),
+    make_plan(),
     LoadPlan(
         pd.DataFrame({"ledger_id": ["a"], "lines": [10], "calls": [1], "exact": [True], "kept_lines": [5]}),
         requests_per_minute=320.0,
@@ -209,3 +241,40 @@ def test_public_functions_return_listed_results():
         if inspect.isfunction(value)
     }
     assert returned <= listed | NOT_RESULTS
+
+
+def test_json_text_of_values_of_every_kind():
+    """Amounts are strings with every digit, floats too, dates ISO 8601, absent values null, lists lists."""
+    frame = pd.DataFrame(
+        {
+            "amount": pd.Series([Decimal("12345678901234567890.12"), None], dtype=pandas_dtype(2)),
+            "datetime": pd.Series([pd.Timestamp("2025-01-02T03:04Z"), None]),
+            "float": [1.5, None],
+            "flag": pd.Series([True, None], dtype="boolean"),
+            "name": pd.Series(["Zoë", None], dtype="str"),
+        }
+    )
+    content = {"frame": frame, "date": dt.date(2025, 1, 2), "total": Decimal("1E+2"), "notes": ("a", "b")}
+    assert json.loads(to_json_text(content)) == {
+        "frame": [
+            {
+                "amount": "12345678901234567890.12",
+                "datetime": "2025-01-02T03:04:00+00:00",
+                "float": "1.50",
+                "flag": True,
+                "name": "Zoë",
+            },
+            {"amount": None, "datetime": None, "float": None, "flag": None, "name": None},
+        ],
+        "date": "2025-01-02",
+        "total": "100",
+        "notes": ["a", "b"],
+    }
+
+
+def test_json_text_of_a_table_is_a_list_of_objects():
+    """A frame alone is written as a list, also without rows."""
+    assert json.loads(to_json_text(pd.DataFrame({"id": ["a"], "tags": [["x", "y"]]}))) == [
+        {"id": "a", "tags": ["x", "y"]}
+    ]
+    assert json.loads(to_json_text(pd.DataFrame({"id": []}))) == []

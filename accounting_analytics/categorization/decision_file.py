@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from accounting_analytics.categorization.categories import Categories
+from accounting_analytics.categorization.category_ledgers import Categories
 from accounting_analytics.categorization.groups import group_queue, with_groups
+from accounting_analytics.categorization.uncategorized_queue import exact_queue
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import quote
 from accounting_analytics.periods import LOCALTIME, zone
-from accounting_analytics.schemas import Ledgers, Queue, QueueGroups
+from accounting_analytics.schemas import Ledgers, QueueGroups
+from accounting_analytics.sheets.cells import Invalid
 from accounting_analytics.sheets.table import Column, Kind, read_table
-from accounting_analytics.sheets.workbook import require_xlsxwriter
-from accounting_analytics.sheets.writer import is_workbook, write_table
+from accounting_analytics.sheets.writer import is_workbook, require_xlsxwriter, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,26 +52,19 @@ _TRANSACTION_COLUMNS = (
     GROUP,
     TRANSACTION,
 )
+_AMOUNT = Column(AMOUNT, Kind.AMOUNT, may_be_empty=True, may_be_absent=True, may_be_invalid=True)
 _COLUMNS = (
     Column(CATEGORY),
     *(Column(name, may_be_empty=True, may_be_absent=True) for name in (GROUP, TRANSACTION)),
-    Column(AMOUNT, Kind.AMOUNT, may_be_empty=True, may_be_absent=True),
+    _AMOUNT,
 )
 
 
 class Decision(NamedTuple):
-    """One decision: the category of a group or a transaction.
+    """One decision: the category (id, unique name or path) of a group or a transaction, by its id.
 
-    Attributes
-    ----------
-    key : str
-        Id of the group or transaction.
-    category : str
-        Id, unique name or path.
-    row : int or None
-        Number of its row in a file, as a spreadsheet shows it.
-    amount : Decimal or None
-        Sum of the group when the file was written, where that is known.
+    `row` is the number of its row in a file, as a spreadsheet shows it. `amount` is the sum of the group when the file
+    was written, where that is known; None for a transaction.
     """
 
     key: str
@@ -80,28 +74,26 @@ class Decision(NamedTuple):
 
 
 def read_decisions(file: Path) -> list[Decision]:
-    """Read the decisions that a person filled in: those of groups, then those of transactions.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read or has no decision, or rows cannot be used; the message names all of them.
-    """
+    """Read the decisions that a person filled in: those of groups, then those of transactions."""
     table = read_table(file, _COLUMNS, what="a file of decisions", deciding=CATEGORY)
     groups: dict[str, Decision] = {}
     transactions: dict[str, Decision] = {}
     for number, row in table.rows():
-        found, key = (transactions, row[TRANSACTION]) if row[TRANSACTION] else (groups, row[GROUP])
-        decision = Decision(key, row[CATEGORY].strip(), number, row[AMOUNT])
-        if reason := _problem(found.setdefault(key, decision), decision):
+        category, amount = row[CATEGORY].strip(), row[AMOUNT]
+        if row[TRANSACTION]:
+            found, decision = transactions, Decision(row[TRANSACTION], category, number)
+        else:
+            found, decision = groups, Decision(row[GROUP], category, number, amount)
+            if isinstance(amount, Invalid):
+                table.problems.add(_AMOUNT.problem(amount), number)
+        if reason := _problem(found.setdefault(decision.key, decision), decision):
             table.problems.add(reason, number)
     table.problems.refuse()
     if not groups and not transactions:
-        msg = (
+        raise InputError(
             f"{file} has no decision: the column {CATEGORY} is empty; write the id, unique name or path of a ledger "
             "there, and save the file"
         )
-        raise InputError(msg)
     return [*groups.values(), *transactions.values()]
 
 
@@ -118,24 +110,17 @@ def _problem(first: Decision, decision: Decision) -> str:
 
 
 def require_new_file(path: Path) -> None:
-    """Refuse a file that exists, since it may hold decisions, of another format, or whose folder does not exist.
-
-    Raises
-    ------
-    InputError
-        It cannot be created.
-    """
+    """Refuse a file that exists, since it may hold decisions, of another format, or whose folder does not exist."""
     if path.suffix.lower() != ".csv" and not is_workbook(path):
-        msg = f"{path}: decisions are written as CSV or as an Excel workbook; give a name that ends in .xlsx or .csv"
-        raise InputError(msg)
+        raise InputError(
+            f"{path}: decisions are written as CSV or as an Excel workbook; give a name that ends in .xlsx or .csv"
+        )
     if is_workbook(path):
         require_xlsxwriter()
     if path.exists():
-        msg = f"{path} exists and may hold decisions, so it is not replaced; give another name, or move it"
-        raise InputError(msg)
+        raise InputError(f"{path} exists and may hold decisions, so it is not replaced; give another name, or move it")
     if not path.absolute().parent.is_dir():
-        msg = f"folder {path.absolute().parent} for the file does not exist"
-        raise InputError(msg)
+        raise InputError(f"folder {path.absolute().parent} for the file does not exist")
 
 
 def write_groups(queue: pd.DataFrame, path: Path, *, time_zone: str, ledgers: pd.DataFrame | None = None) -> int:
@@ -143,16 +128,7 @@ def write_groups(queue: pd.DataFrame, path: Path, *, time_zone: str, ledgers: pd
 
     Split transactions are left out, because they cannot be decided.
 
-    Parameters
-    ----------
-    queue : DataFrame
-        :class:`~accounting_analytics.schemas.Queue`.
-    path : Path
-        New file: an Excel workbook if it ends in ``.xlsx``, otherwise CSV.
-    time_zone : str
-        Zone of the dates.
-    ledgers : DataFrame, optional
-        :class:`~accounting_analytics.schemas.Ledgers`: a workbook offers the paths of those that can be categories.
+    A workbook offers the paths of those `ledgers` that can be categories.
     """
     groups = QueueGroups.exact(group_queue(queue)).frame
     return _write(
@@ -167,7 +143,7 @@ def write_groups(queue: pd.DataFrame, path: Path, *, time_zone: str, ledgers: pd
 
 def write_transactions(queue: pd.DataFrame, path: Path, *, time_zone: str, ledgers: pd.DataFrame | None = None) -> int:
     """Write the transactions of a queue with an empty category each; as :func:`write_groups`."""
-    rows = with_groups(Queue.exact(queue).frame)
+    rows = with_groups(exact_queue(queue).frame)
     dated = rows.assign(date=_dates(rows["datetime"], time_zone))
     return _write(dated, _TRANSACTION_COLUMNS, path, _choices(queue, ledgers))
 

@@ -28,7 +28,7 @@ import pandas as pd
 from accounting_analytics.arguments import require_type
 from accounting_analytics.categorization.merchants import merchants
 from accounting_analytics.categorization.uncategorized_queue import exact_queue
-from accounting_analytics.frame_columns import LIST_SEPARATOR, TEXT
+from accounting_analytics.column_conversion import LIST_SEPARATOR, TEXT
 from accounting_analytics.money import EXACT
 from accounting_analytics.periods import parse_date
 from accounting_analytics.schemas import QueueGroups
@@ -93,10 +93,7 @@ def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.Dat
 def with_groups(queue: pd.DataFrame) -> pd.DataFrame:
     """Queue with the columns ``kind``, ``merchant``, ``counterpart_ledger_id`` and ``group_id``.
 
-    Parameters
-    ----------
-    queue : DataFrame
-        Its amounts are Arrow decimals.
+    Its amounts are Arrow decimals.
     """
     is_split = queue["opposing_ledger_ids"].str.contains(LIST_SEPARATOR, regex=False)
     counterparts = _counterparts(queue[~is_split])

@@ -205,16 +205,7 @@ STEPS = (
 def merchants(descriptions: Iterable[str]) -> list[str]:
     """Normalize descriptions to the name of the merchant, in upper case.
 
-    Parameters
-    ----------
-    descriptions : iterable of str
-        Descriptions of transactions.
-
-    Returns
-    -------
-    list of str
-        One name per description; the description in upper case with single spaces where no letter would remain, and
-        for a check.
+    A check, and a text of which no letter would remain, is the whole text in upper case with single spaces.
     """
     upper = pc.utf8_trim_whitespace(pc.utf8_upper(pa.array(descriptions, pa.large_string())))
     texts = _single_spaces(upper)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import write_text
-from accounting_analytics.categorization.categories import Categories
+from accounting_analytics.categorization.category_ledgers import Categories
 from accounting_analytics.categorization.groups import NO_DESCRIPTION, with_groups
 from accounting_analytics.categorization.proposals import Decidable
 from accounting_analytics.categorization.rules import load_rules, parse_rules
+from accounting_analytics.categorization.uncategorized_queue import exact_queue
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import quote
-from accounting_analytics.schemas import Ledgers, Queue
+from accounting_analytics.schemas import Ledgers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,41 +38,13 @@ def add_rule(
 
     The file keeps its text, comments included, and is created if missing. The rule is the last of the file, so
     transactions that an earlier rule matches are still decided by that.
-
-    Parameters
-    ----------
-    path : path
-        The rules file.
-    queue : DataFrame
-        :class:`~accounting_analytics.schemas.Queue`.
-    key : str
-        ``group_id`` of :func:`group_queue`, or ``transaction_id``.
-    category : str
-        Id, unique name or path of the category.
-    ledgers : DataFrame
-        :class:`~accounting_analytics.schemas.Ledgers`.
-    day_of_month : str, optional
-        Only these days of each month, such as ``1-5, 15``.
-
-    Returns
-    -------
-    str
-        The TOML text of the rule.
-
-    Raises
-    ------
-    InputError
-        `key` is not in the queue, is split or has no description, or the category cannot be used.
-    RulesError
-        The file is invalid, or has a rule of this name. It is not changed.
     """
     file = to_path(path, "path")
-    rows = Queue.exact(queue).frame
+    rows = exact_queue(queue).frame
     chart = Categories(Ledgers.checked(ledgers), set(rows["category_ledger_id"]))
     row = with_groups(rows).loc[Decidable.from_queue(rows).rows(key)[0]]
     if row["merchant"] == NO_DESCRIPTION:
-        msg = f"{quote(key)} has no description, so no rule can match it; decide it by hand"
-        raise InputError(msg)
+        raise InputError(f"{quote(key)} has no description, so no rule can match it; decide it by hand")
     account, direction, merchant = (str(row[name]) for name in ("ledger_id", "direction", "merchant"))
     days = {} if day_of_month is None else {"day_of_month": day_of_month}
     values = {

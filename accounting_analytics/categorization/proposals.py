@@ -11,22 +11,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from accounting_analytics.arguments import require_type, to_path
-from accounting_analytics.categorization.categories import Categories
+from accounting_analytics.categorization.category_ledgers import Categories, find_named
 from accounting_analytics.categorization.decision_file import Decision, read_decisions
 from accounting_analytics.categorization.groups import with_groups
 from accounting_analytics.categorization.rules import Rules
 from accounting_analytics.categorization.uncategorized_queue import exact_queue
+from accounting_analytics.column_conversion import LIST_SEPARATOR, total
 from accounting_analytics.errors import InputError, RulesError
-from accounting_analytics.frame_columns import LIST_SEPARATOR, total
 from accounting_analytics.messages import quote
 from accounting_analytics.money import format_amount
 from accounting_analytics.schemas import Ledgers, Proposals
 from accounting_analytics.sheets.table import SheetProblems
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from accounting_analytics.categorization.rules import Rule
+    from collections.abc import Iterable, Iterator, Sequence
 
     Decisions = Mapping[str, str] | str | Path
 
@@ -161,23 +159,12 @@ def decide(queue: pd.DataFrame, decisions: Decisions, ledgers: pd.DataFrame) -> 
 
 
 def find_accounts(rules: Rules, chart: Categories) -> dict[str, str]:
-    """Find the ledger id of each account that a rule names, by the text in the rule.
-
-    Raises
-    ------
-    RulesError
-        An account is unknown, ambiguous or does not report cash flow; the message names the rule.
-    """
-    return {rule.ledger: _find_of_rule(chart.find_account, rule, rule.ledger) for rule in rules if rule.ledger}
-
-
-def _find_of_rule(find: Callable[[object], str], rule: Rule, text: str) -> str:
-    """Find the ledger that a rule names; an error names the rule."""
-    try:
-        return find(text)
-    except InputError as error:
-        msg = f"rule {rule.name!r}: {error}"
-        raise RulesError(msg) from None
+    """Find the ledger id of each account that a rule names, by the text in the rule."""
+    return {
+        rule.ledger: find_named(chart.find_account, rule.ledger, f"rule {rule.name!r}", RulesError)
+        for rule in rules
+        if rule.ledger
+    }
 
 
 def _chosen_by_rules(rows: pd.DataFrame, rules: Rules, chart: Categories) -> tuple[dict[int, Choice], list[str]]:
@@ -185,17 +172,22 @@ def _chosen_by_rules(rows: pd.DataFrame, rules: Rules, chart: Categories) -> tup
     matches = rules.match(rows, find_accounts(rules, chart))
     deciding = set(matches)
     ids = {
-        rule.name: _find_of_rule(chart.find, rule, rule.category)
+        rule.name: find_named(chart.find, rule.category, f"rule {rule.name!r}", RulesError)
         for rule in rules
         if rule.name in deciding or rule.category in chart.names
     }
     chosen = {row: Choice(ids[name], name) for row, name in enumerate(matches) if name is not None}
-    return chosen, list(_rule_notes(len(rows), len(chosen), rules, deciding, chart))
+    return chosen, [*_left_note(rows, chosen, "match no rule"), *_rule_notes(rules, deciding, chart)]
 
 
-def _rule_notes(count: int, decided: int, rules: Rules, deciding: set[str | None], chart: Categories) -> Iterator[str]:
-    if count > decided:
-        yield f"{count - decided:,} of {count:,} transaction(s) match no rule."
+def _left_note(rows: pd.DataFrame, chosen: Mapping[int, Choice], why: str) -> list[str]:
+    """Count the transactions without a category; a transaction may have two rows."""
+    transactions = rows["transaction_id"]
+    left = transactions.drop(index=list(chosen)).nunique()
+    return [f"{left:,} of {transactions.nunique():,} transaction(s) {why}."] if left else []
+
+
+def _rule_notes(rules: Rules, deciding: set[str | None], chart: Categories) -> Iterator[str]:
     unknown = {rule.name: rule.category for rule in rules if rule.category not in chart.names}
     for name, category in unknown.items():
         suggestion = chart.names.suggestion(category)
@@ -257,14 +249,12 @@ class Decidable(NamedTuple):
         if not found:
             close = get_close_matches(str(key), [*self.groups, *self.transactions], n=3)
             hint = f"did you mean {' or '.join(map(quote, close))}?" if close else "group_queue(queue) lists the groups"
-            msg = f"{quote(key)} is neither a group nor a transaction of the queue; {hint}"
-            raise InputError(msg)
+            raise InputError(f"{quote(key)} is neither a group nor a transaction of the queue; {hint}")
         if self.split.intersection(found):
-            msg = (
+            raise InputError(
                 f"{quote(key)} is split: it has several categories, and the interface cannot divide them anew; it can "
                 "move the uncategorized part as a whole: client.recategorize_transaction(..., category_ledger_id=...)"
             )
-            raise InputError(msg)
         return found
 
 
@@ -285,26 +275,16 @@ def _chosen_by_hand(
     problems = SheetProblems(given.file or "the decisions")
     for one in used:
         try:
-            found, ledger_id = decidable.rows(one.key), _find_decided(chart, one)
+            found = decidable.rows(one.key)
+            ledger_id = find_named(chart.find, one.category, f"decision {quote(one.key)}")
         except InputError as error:
             problems.add(str(error), *([] if one.row is None else [one.row]))
             continue
         reason = BY_HAND if one.key in decidable.transactions else f"{BY_HAND}: {one.key}"
         chosen |= dict.fromkeys(found, Choice(ledger_id, reason))
     problems.refuse()
-    left = len(rows) - len(chosen)
-    notes = [f"{left:,} of {len(rows):,} transaction(s) are not decided by hand."] if left else []
-    notes += _parent_notes(used, chart)
+    notes = [*_left_note(rows, chosen, "are not decided by hand"), *_parent_notes(used, chart)]
     return chosen, notes if given.file is None else [*notes, *_file_notes(given, decidable, rows)]
-
-
-def _find_decided(chart: Categories, decision: Decision) -> str:
-    """Id of the category of a decision; an error names the decision."""
-    try:
-        return chart.find(decision.category)
-    except InputError as error:
-        msg = f"decision {quote(decision.key)}: {error}"
-        raise InputError(msg) from None
 
 
 def _parent_notes(decisions: Iterable[Decision], chart: Categories) -> Iterator[str]:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from accounting_analytics.arguments import require_type
-from accounting_analytics.categorization.categories import Categories
+from accounting_analytics.categorization.category_ledgers import Categories
 from accounting_analytics.categorization.proposals import find_accounts
-from accounting_analytics.categorization.rules import Rules, Transactions
+from accounting_analytics.categorization.rules import RuleMatches, Rules, Transactions
 from accounting_analytics.categorization.uncategorized_queue import categorized_transactions, exact_queue
+from accounting_analytics.column_conversion import total
 from accounting_analytics.errors import InputError
-from accounting_analytics.frame_columns import total
 from accounting_analytics.schemas import Ledgers, RuleReports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from decimal import Decimal
 
-    from accounting_analytics.categorization.rules import Matches, Rule
+    from accounting_analytics.categorization.rules import Rule
 
 
 def report_rules(
@@ -61,76 +59,48 @@ def report_rules(
     chart = Categories(ledgers, set(exact.frame["category_ledger_id"]))
     accounts = find_accounts(rules, chart)
     known = exact.frame[:0] if line_entries is None else categorized_transactions(line_entries, ledgers)
-    in_queue = _Decided(exact.frame, rules, Transactions(exact.frame, accounts))
-    in_books = _Decided(known, rules, Transactions(known, accounts))
-    rows = [_RuleResult.of(rule, in_queue, in_books, chart) for rule in rules]
-    columns = {name: [getattr(row, name) for row in rows] for name in _RuleResult._fields}
+    in_queue, in_books = (
+        _Decided(rows, RuleMatches(rules, Transactions(rows, accounts))) for rows in (exact.frame, known)
+    )
+    rows = [_report(rule, in_queue, in_books, chart) for rule in rules]
+    columns = {name: [row[name] for row in rows] for name in RuleReports.dtypes()}
     report = RuleReports.from_columns(columns, exact.scale, as_decimals=exact.as_decimals)
     report.attrs["notes"] = (*exact.notes, *_notes(rows, rules, chart))
     return report
 
 
-class _Decided:
-    """Transactions that each rule matches, and those that it decides because no earlier rule matches."""
+class _Decided(NamedTuple):
+    """Transactions, and the rules that match and decide them."""
 
-    def __init__(self, frame: pd.DataFrame, rules: Rules, transactions: Transactions) -> None:
-        self.frame = frame
-        self.matches: dict[str, Matches] = {rule.name: rule.match(transactions) for rule in rules}
-        self.deciding = np.full(len(frame), None, object)
-        for name, matches in reversed(self.matches.items()):
-            self.deciding[matches] = name
+    frame: pd.DataFrame
+    matches: RuleMatches
 
     def rows(self, name: str) -> pd.DataFrame:
         """Transactions that a rule decides."""
-        rows: pd.DataFrame = self.frame.loc[self.deciding == name]
+        rows: pd.DataFrame = self.frame.loc[self.matches.deciding == name]
         return rows
 
-    def deciding_instead(self, name: str) -> list[str]:
-        """Rules that decide what a rule matches, the most frequent first."""
-        found: list[str] = pd.Series(self.deciding[self.matches[name]]).value_counts().index.tolist()
-        return found
 
-
-class _RuleResult(NamedTuple):
-    """One row of the report."""
-
-    rule: str
-    line: int
-    category: str
-    status: str
-    transaction_count: int
-    amount: Decimal
-    description: str | None
-    shadowed_by: str | None
-    agreeing_count: int
-    contradicting_count: int
-    contradicting_example: str | None
-
-    @classmethod
-    def of(cls, rule: Rule, in_queue: _Decided, in_books: _Decided, chart: Categories) -> _RuleResult:
-        """Report one rule."""
-        rows, known = in_queue.rows(rule.name), in_books.rows(rule.name)
-        agreeing = known["category_ledger_id"].isin(chart.names.matches(rule.category))
-        contradicting = known[~agreeing]
-        instead = [*in_queue.deciding_instead(rule.name), *in_books.deciding_instead(rule.name)]
-        return cls(
-            rule=rule.name,
-            line=rule.line or 0,
-            category=rule.category,
-            status=_status(decides=bool(len(rows)), agrees=rule.name in instead, matches=bool(instead)),
-            transaction_count=len(rows),
-            amount=total(rows["amount"]),
-            description=_first(rows),
-            shadowed_by=None if rule.name in instead or not instead else instead[0],
-            agreeing_count=int(agreeing.sum()),
-            contradicting_count=len(contradicting),
-            contradicting_example=_with_category(contradicting, chart),
-        )
-
-    @property
-    def where(self) -> str:
-        """Name and line."""
-        return f"{self.rule!r} at line {self.line}" if self.line else repr(self.rule)
+def _report(rule: Rule, in_queue: _Decided, in_books: _Decided, chart: Categories) -> dict[str, Any]:
+    """Report one rule: a row of the report."""
+    rows, known = in_queue.rows(rule.name), in_books.rows(rule.name)
+    transactions = rows.drop_duplicates(["ledger_id", "transaction_id"])  # some have two uncategorized parts
+    agreeing = known["category_ledger_id"].isin(chart.names.matches(rule.category))
+    contradicting = known[~agreeing]
+    instead = [one for where in (in_queue, in_books) for one in where.matches.deciding_instead(rule.name)]
+    return {
+        "rule": rule.name,
+        "line": rule.line or 0,
+        "category": rule.category,
+        "status": _status(decides=bool(len(rows)), agrees=rule.name in instead, matches=bool(instead)),
+        "transaction_count": len(transactions),
+        "amount": total(transactions["amount"]),
+        "description": _first(rows),
+        "shadowed_by": None if rule.name in instead or not instead else instead[0],
+        "agreeing_count": int(agreeing.sum()),
+        "contradicting_count": len(contradicting),
+        "contradicting_example": _with_category(contradicting, chart),
+    }
 
 
 def _status(*, decides: bool, agrees: bool, matches: bool) -> str:
@@ -151,17 +121,18 @@ def _with_category(rows: pd.DataFrame, chart: Categories) -> str | None:
     return None if rows.empty else f"{_first(rows)}: {chart.names.path(rows['category_ledger_id'].iloc[0])}"
 
 
-def _notes(results: list[_RuleResult], rules: Rules, chart: Categories) -> Iterator[str]:
-    names = {result.rule: result.where for result in results}
-    for result in results:
-        if result.shadowed_by is not None:
-            yield f"Rule {result.where} is shadowed: earlier rules, such as {names[result.shadowed_by]}, decide all."
-        if result.status == "dead":
-            yield f"Rule {result.where} is dead: it matches no transaction of the period."
-        if result.contradicting_count:
+def _notes(rows: list[dict[str, Any]], rules: Rules, chart: Categories) -> Iterator[str]:
+    names = {rule.name: repr(rule.name) + (f" at line {rule.line}" if rule.line else "") for rule in rules}
+    for row in rows:
+        where, instead = names[row["rule"]], row["shadowed_by"]
+        if instead is not None:
+            yield f"Rule {where} is shadowed: earlier rules, such as {names[instead]}, decide all."
+        if row["status"] == "dead":
+            yield f"Rule {where} is dead: it matches no transaction of the period."
+        if row["contradicting_count"]:
             yield (
-                f"Rule {result.where} contradicts {result.contradicting_count} transaction(s) that have another "
-                f"category, such as {result.contradicting_example}."
+                f"Rule {where} contradicts {row['contradicting_count']} transaction(s) that have another category, "
+                f"such as {row['contradicting_example']}."
             )
     for rule in rules:
         if note := _category_note(rule, chart):

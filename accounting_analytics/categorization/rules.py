@@ -53,8 +53,8 @@ import pyarrow.compute as pc
 
 from accounting_analytics.arguments import to_path
 from accounting_analytics.categorization.merchants import merchants
+from accounting_analytics.column_conversion import split_list
 from accounting_analytics.errors import AmountError, RulesError
-from accounting_analytics.frame_columns import split_list
 from accounting_analytics.messages import fit_terminal, printable, quote
 from accounting_analytics.money import MAX_SCALE, parse_amount
 
@@ -76,12 +76,7 @@ _LAST_DAY = 31
 class Transactions:
     """What conditions compare: one array element per transaction of the queue.
 
-    Parameters
-    ----------
-    queue : DataFrame
-        The columns of :class:`~accounting_analytics.schemas.Queue` that the rules compare.
-    account_ids : mapping of str to str
-        Ledger ids of the accounts that rules name, by the text in the rule.
+    `account_ids` are the ledger ids of the accounts that rules name, by the text in the rule.
     """
 
     def __init__(self, queue: pd.DataFrame, account_ids: Mapping[str, str]) -> None:
@@ -100,20 +95,13 @@ class Transactions:
 
     @cached_property
     def days(self) -> npt.NDArray[np.int64]:
-        """Local day of the month of each transaction.
-
-        Raises
-        ------
-        RulesError
-            Local dates are not known.
-        """
+        """Local day of the month of each transaction."""
         if "local_date" not in self._queue or self._queue["local_date"].isna().any():
-            msg = (
+            raise RulesError(
                 "local dates are not known: the line entries have no column local_date and state no load, or are of "
                 "the zone localtime; load them with time_zone=..., or read them with read_line_entries(path, "
                 "time_zone=...)"
             )
-            raise RulesError(msg)
         days: npt.NDArray[np.int64] = self._queue["local_date"].dt.day.to_numpy(np.int64)
         return days
 
@@ -126,12 +114,8 @@ class Transactions:
 class Condition(NamedTuple):
     """A condition that a rule may state.
 
-    Parameters
-    ----------
-    parse : callable
-        From the value in the file to the value that is compared; raises RulesError or AmountError.
-    match : callable
-        From the transactions and that value to one boolean per transaction.
+    `parse` converts the value in the file and raises RulesError or AmountError; `match` returns one boolean per
+    transaction.
     """
 
     parse: Callable[[object], Any]
@@ -140,20 +124,11 @@ class Condition(NamedTuple):
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule: the conditions that a transaction must meet, and its category.
+    """One rule: the conditions that a transaction must meet, and its category: an id, unique name or path.
 
-    Parameters
-    ----------
-    name : str
-        Its name, unique in the file.
-    category : str
-        Id, unique name or path of the category.
-    conditions : mapping of str to object
-        Parsed value of each condition that the rule states, by its key in ``CONDITIONS``.
-    line : int, optional
-        Line of its ``[[rule]]`` in the file; None where the file writes rules in another form.
-    exact : bool
-        Whether it may be applied without a person.
+    `conditions` has the parsed value of each condition by its key in ``CONDITIONS``. `line` is that of its
+    ``[[rule]]``, None where the file writes rules in another form. `exact` is whether it may be applied without a
+    person.
     """
 
     name: str
@@ -164,17 +139,10 @@ class Rule:
 
     @classmethod
     def from_entry(cls, entry: Mapping[str, Any], number: int, line: int | None = None) -> Self:
-        """Read a ``[[rule]]`` table; a rule that can never work is refused by its name.
-
-        Raises
-        ------
-        RulesError
-            A key is missing, unknown or unusable.
-        """
+        """Read a ``[[rule]]`` table; a rule that can never work is refused by its name."""
         name = entry.get("name")
         if not isinstance(name, str) or not name.strip():
-            msg = f"rule {number}{_at_line(line)} has no name"
-            raise RulesError(msg)
+            raise RulesError(f"rule {number}{_at_line(line)} has no name")
         where = f"rule {number} ({name!r}){_at_line(line)}"
         values = _parse_values(entry, where)
         _require_complete(values, where)
@@ -191,20 +159,13 @@ class Rule:
         return ", ".join(f"{key} {value}" for key, value in self.conditions.items())
 
     def match(self, transactions: Transactions) -> Matches:
-        """Which transactions meet all conditions.
-
-        Raises
-        ------
-        RulesError
-            A condition needs what is not known of the transactions; the message names the rule.
-        """
+        """Which transactions meet all conditions."""
         matches = np.ones(len(transactions.sizes), np.bool_)
         for key, value in self.conditions.items():
             try:
                 matches &= CONDITIONS[key].match(transactions, value)
             except RulesError as error:
-                msg = f"rule {self.name!r}{_at_line(self.line)}: {key}: {error}"
-                raise RulesError(msg) from None
+                raise RulesError(f"rule {self.name!r}{_at_line(self.line)}: {key}: {error}") from None
         return matches
 
 
@@ -229,20 +190,23 @@ class Rules:
         return len(self.rules)
 
     def match(self, queue: pd.DataFrame, account_ids: Mapping[str, str]) -> list[str | None]:
-        """Name of the first matching rule of each transaction; None where no rule matches.
+        """Name of the first matching rule of each transaction; None where no rule matches."""
+        deciding: list[str | None] = RuleMatches(self, Transactions(queue, account_ids)).deciding.tolist()
+        return deciding
 
-        Parameters
-        ----------
-        queue : DataFrame
-            ``description``, ``amount``, ``direction`` and ``ledger_id``, as in the queue.
-        account_ids : mapping of str to str
-            Ledger id of each account that a rule names, by the text in the rule.
-        """
-        transactions = Transactions(queue, account_ids)
-        names = np.full(len(queue), None, object)
-        for rule in reversed(self.rules):  # an earlier rule overwrites a later one
-            names[rule.match(transactions)] = rule.name
-        return names.tolist()
+
+class RuleMatches:
+    """Which transactions each rule matches, and the rule that decides each: the first that matches it, or none."""
+
+    def __init__(self, rules: Rules, transactions: Transactions) -> None:
+        self._by_rule = {rule.name: rule.match(transactions) for rule in rules}
+        self.deciding = np.full(len(transactions.sizes), None, object)
+        for name, matches in reversed(self._by_rule.items()):  # an earlier rule overwrites a later one
+            self.deciding[matches] = name
+
+    def deciding_instead(self, name: str) -> list[str]:
+        """Rules that decide what a rule matches, the most frequent first."""
+        return [one for one, _ in Counter(filter(None, self.deciding[self._by_rule[name]])).most_common()]
 
 
 def load_rules(path: str | Path) -> Rules:
@@ -262,11 +226,9 @@ def load_rules(path: str | Path) -> Rules:
     try:
         text = file.read_text(encoding="utf-8-sig")
     except OSError as error:
-        msg = f"the rules file {file} cannot be read: {error.strerror}"
-        raise RulesError(msg) from error
+        raise RulesError(f"the rules file {file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        msg = f"the rules file {file} is not valid TOML: {error}"
-        raise RulesError(msg) from error
+        raise RulesError(f"the rules file {file} is not valid TOML: {error}") from error
     return parse_rules(text, str(file))
 
 
@@ -275,12 +237,10 @@ def parse_rules(text: str, source: str) -> Rules:
     try:
         content = tomllib.loads(text, parse_float=Decimal)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        msg = f"the rules file {source} is not valid TOML: {error}"
-        raise RulesError(msg) from error
+        raise RulesError(f"the rules file {source} is not valid TOML: {error}") from error
     entries = content.pop("rule", None)
     if content or not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        msg = f"the rules file {source} must contain [[rule]] tables and nothing else"
-        raise RulesError(msg)
+        raise RulesError(f"the rules file {source} must contain [[rule]] tables and nothing else")
     lines = _rule_lines(text, len(entries))
     rules = tuple(
         Rule.from_entry(entry, number, line)
@@ -288,8 +248,7 @@ def parse_rules(text: str, source: str) -> Rules:
     )
     (name, count), *_ = Counter(rule.name for rule in rules).most_common(1) or [("", 0)]
     if count > 1:
-        msg = f"the rules file {source} has two rules named {name!r}; give each rule its own name"
-        raise RulesError(msg)
+        raise RulesError(f"the rules file {source} has two rules named {name!r}; give each rule its own name")
     return Rules(rules, source)
 
 
@@ -324,43 +283,36 @@ def _parse_values(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
     parsers |= {key: condition.parse for key, condition in CONDITIONS.items()}
     unknown = entry.keys() - parsers.keys() - {"name"}
     if unknown:
-        msg = f"{where}: unknown key {min(unknown)!r}; the keys are {', '.join(sorted({'name', *parsers}))}"
-        raise RulesError(msg)
+        raise RulesError(f"{where}: unknown key {min(unknown)!r}; the keys are {', '.join(sorted({'name', *parsers}))}")
     values = {}
     for key in [key for key in parsers if key in entry]:
         try:
             values[key] = parsers[key](entry[key])
         except (AmountError, RulesError) as error:
-            msg = f"{where}: {key}: {error}"
-            raise RulesError(msg) from error
+            raise RulesError(f"{where}: {key}: {error}") from error
     return values
 
 
 def _require_complete(values: Mapping[str, Any], where: str) -> None:
     """Refuse a rule without category, without exactly one condition on the text, or with an empty amount range."""
     if "category" not in values:
-        msg = f"{where}: category is missing"
-        raise RulesError(msg)
+        raise RulesError(f"{where}: category is missing")
     if len(values.keys() & {"contains", "regex", "merchant"}) != 1:
-        msg = f"{where}: state either contains or regex or merchant"
-        raise RulesError(msg)
+        raise RulesError(f"{where}: state either contains or regex or merchant")
     if values.get("min_amount", 0) > values.get("max_amount", float("inf")):
-        msg = f"{where}: min_amount is greater than max_amount, so no transaction can match"
-        raise RulesError(msg)
+        raise RulesError(f"{where}: min_amount is greater than max_amount, so no transaction can match")
 
 
 def _parse_text(value: object) -> str:
     """Text without outer spaces."""
     if not isinstance(value, str) or not value.strip():
-        msg = f"must be non-empty text, not {quote(value)}"
-        raise RulesError(msg)
+        raise RulesError(f"must be non-empty text, not {quote(value)}")
     return value.strip()
 
 
 def _parse_boolean(value: object) -> bool:
     if not isinstance(value, bool):
-        msg = f"must be true or false, not {quote(value)}"
-        raise RulesError(msg)
+        raise RulesError(f"must be true or false, not {quote(value)}")
     return value
 
 
@@ -375,24 +327,21 @@ def _parse_regex(value: object) -> str:
     try:
         pc.match_substring_regex(pa.array([""]), pattern, ignore_case=True)
     except pa.ArrowInvalid as error:
-        msg = f"the pattern does not compile: {error}"
-        raise RulesError(msg) from None
+        raise RulesError(f"the pattern does not compile: {error}") from None
     return pattern
 
 
 def _parse_direction(value: object) -> str:
     direction = _parse_text(value)
     if direction not in _DIRECTIONS:
-        msg = f"must be inflow or outflow, not {quote(direction)}"
-        raise RulesError(msg)
+        raise RulesError(f"must be inflow or outflow, not {quote(direction)}")
     return direction
 
 
 def _parse_bound(value: object) -> Decimal:
     amount = parse_amount(value, MAX_SCALE).amount
     if amount < 0:
-        msg = "is compared without sign, so it cannot be negative; use direction instead"
-        raise RulesError(msg)
+        raise RulesError("is compared without sign, so it cannot be negative; use direction instead")
     return amount
 
 
@@ -410,8 +359,7 @@ def _parse_days(value: object) -> Days:
     texts = [text for part in parts for text in (part.split(",") if isinstance(part, str) else [part])]
     found = Days(day for text in texts for day in _parse_range(text))
     if not found:
-        msg = f"must be days such as 1, [1, 15] or '28-31', not {quote(value)}"
-        raise RulesError(msg)
+        raise RulesError(f"must be days such as 1, [1, 15] or '28-31', not {quote(value)}")
     return found
 
 
@@ -422,8 +370,9 @@ def _parse_range(value: object) -> range:
     first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not 1 <= first <= last <= _LAST_DAY:
         wraps = f"; write '{first}-{_LAST_DAY}, 1-{last}'" if 1 <= last < first <= _LAST_DAY else ""
-        msg = f"must be days from 1 to {_LAST_DAY}, such as 1, [1, 15] or '28-31', not {quote(value)}{wraps}"
-        raise RulesError(msg)
+        raise RulesError(
+            f"must be days from 1 to {_LAST_DAY}, such as 1, [1, 15] or '28-31', not {quote(value)}{wraps}"
+        )
     return range(first, last + 1)
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from accounting_analytics.arguments import require_type
-from accounting_analytics.categorization.categories import uncategorized_ledgers
+from accounting_analytics.categorization.category_ledgers import uncategorized_ledgers
 from accounting_analytics.chart_of_accounts import DebitCredit
+from accounting_analytics.column_conversion import LOCAL_DATE, convert, exact_frame, negated, split_lists
 from accounting_analytics.errors import FrameError
 from accounting_analytics.exact_sums import repeated_message, require_columns
-from accounting_analytics.frame_columns import LOCAL_DATE, convert, exact_frame, negated, split_lists
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.load_metadata import read_load_metadata
 from accounting_analytics.messages import join_ids
@@ -21,7 +21,7 @@ from accounting_analytics.schemas import Ledgers, Queue
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from accounting_analytics.frame_columns import ExactFrame
+    from accounting_analytics.column_conversion import ExactFrame
 
 _NEEDED = (
     "id",
@@ -76,8 +76,7 @@ def uncategorized_queue(
     require_type(line_entries, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
     require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     if "opposing_ledger_ids" not in line_entries:
-        msg = "line_entries have no opposing_ledger_ids; load them with expand=('opposing_ledger_ids', ...)"
-        raise FrameError(msg)
+        raise FrameError("line_entries have no opposing_ledger_ids; load them with expand=('opposing_ledger_ids', ...)")
     _require_lines(line_entries)
     ledgers = Ledgers.checked(ledgers)
     names = LedgerNames.from_frame(ledgers)
@@ -103,8 +102,9 @@ def exact_queue(queue: pd.DataFrame) -> ExactFrame:
     ids = exact.frame["transaction_id"]
     repeated = ids[exact.frame.duplicated(["transaction_id", "category_ledger_id"])].drop_duplicates()
     if len(repeated):
-        msg = f"the queue has {len(repeated)} transaction(s) more than once: {join_ids(repeated)}; keep one row of each"
-        raise FrameError(msg)
+        raise FrameError(
+            f"the queue has {len(repeated)} transaction(s) more than once: {join_ids(repeated)}; keep one row of each"
+        )
     return exact
 
 
@@ -138,11 +138,10 @@ def _cash_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.
     transactions = line_entries[line_entries["transaction_id"].notna()]
     unknown = transactions.loc[~transactions["ledger_id"].isin(ledgers["id"]), "ledger_id"]
     if len(unknown):
-        msg = (
+        raise FrameError(
             f"ledgers do not contain {unknown.iloc[0]!r}, which has {len(unknown)} transaction(s); discover the "
             "ledgers over the period of the line entries"
         )
-        raise FrameError(msg)
     cash = ledgers.loc[ledgers["report_cash_flow"], "id"]
     return transactions[transactions["ledger_id"].isin(cash)].reset_index(drop=True)
 

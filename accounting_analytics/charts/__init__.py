@@ -1,5 +1,7 @@
 """Charts: each function takes a cash flow report and returns a Plotly figure.
 
+Each mark has the key of its figure, first in its ``customdata``: ``report[key].entries`` are the lines behind a bar.
+
 The figures have no button that sends their amounts to another service. Plotly adds one ("Share chart...") to every
 other figure; ``figure.update_layout(modebar_remove="sendChartToCloud")`` removes it.
 """

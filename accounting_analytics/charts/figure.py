@@ -8,28 +8,27 @@ float. Text from the books is escaped.
 from __future__ import annotations
 
 import html
-from collections import defaultdict
-from decimal import Decimal, localcontext
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import join_ids, printable
-from accounting_analytics.money import EXACT, format_amount
+from accounting_analytics.money import format_amount
 from accounting_analytics.periods import zone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import pandas as pd
 
     from accounting_analytics.cash_flow_report import CashFlowReport
 
-INFLOW = "#009E73"
-OUTFLOW = "#D55E00"
-BALANCE = "#0072B2"
-NET = "#000000"
+INFLOW_COLOUR = "#009E73"
+OUTFLOW_COLOUR = "#D55E00"
+BALANCE_COLOUR = "#0072B2"
+NET_COLOUR = "#000000"
 AXIS = "#555555"
 UPLOAD_BUTTON = "sendChartToCloud"
 """Button of Plotly that sends a figure with its figures to a server of its maker; removed wherever a chart is shown."""
@@ -65,31 +64,18 @@ def new_figure(report: CashFlowReport, title: str, *remarks: str) -> go.Figure:
 
 
 def require_untagged(report: CashFlowReport, chart: str) -> None:
-    """Refuse a report filtered by tags for a chart that needs balances.
-
-    Raises
-    ------
-    InputError
-        The report is filtered by tags.
-    """
+    """Refuse a report filtered by tags for a chart that needs balances."""
     if report.tag_ids:
-        msg = f"a {chart} needs balances, and tags do not filter those; load the report without tag_ids"
-        raise InputError(msg)
+        raise InputError(f"a {chart} needs balances, and tags do not filter those; load the report without tag_ids")
 
 
 def require_lines(report: CashFlowReport, chart: str) -> None:
-    """Refuse a report whose ledgers moved cash, but which has no lines, for a chart that draws them.
-
-    Raises
-    ------
-    InputError
-        The report has no lines.
-    """
+    """Refuse a report whose ledgers moved cash, but which has no lines, for a chart that draws them."""
     if report.totals_only or (report.lines.empty and (report.ledgers["net_cash_flow"] != 0).any()):
-        msg = f"a {chart} needs the lines of the report, and this one has none; " + (
-            "recompute it with lines=True" if report.origin == "recomputed" else "recompute it from line entries"
+        raise InputError(
+            f"a {chart} needs the lines of the report, and this one has none; "
+            + ("recompute it with lines=True" if report.origin == "recomputed" else "recompute it from line entries")
         )
-        raise InputError(msg)
 
 
 def local_dates(report: CashFlowReport) -> pd.Series[Any]:
@@ -98,31 +84,24 @@ def local_dates(report: CashFlowReport) -> pd.Series[Any]:
     return dates
 
 
-def exact_sum(amounts: Iterable[Decimal]) -> Decimal:
-    """Sum without rounding."""
-    with localcontext(EXACT):
-        return sum(amounts, Decimal(0))
-
-
-def sum_by_key(amounts: pd.Series[Any], keys: pd.Series[Any], wanted: Iterable[Any]) -> list[Decimal]:
-    """Exact sum of the amounts of each wanted key; zero for a key without amounts."""
-    groups: dict[Any, list[Decimal]] = defaultdict(list)
-    for key, amount in zip(keys.loc[amounts.index], amounts, strict=True):
-        groups[key].append(amount)
-    return [exact_sum(groups.get(key, ())) for key in wanted]
-
-
 def mark_sizes(amounts: Sequence[Decimal]) -> list[float]:
     """Amounts as the floats that Plotly draws; nothing is calculated with them."""
     return [float(amount) for amount in amounts]
 
 
-def hover_texts(amounts: Sequence[Decimal], *, labels: Sequence[str] | None = None) -> dict[str, Any]:
-    """Trace arguments for hover texts with all digits, each below its label where there are labels."""
+def mark_data(
+    keys: Sequence[str], amounts: Sequence[Decimal], *, labels: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Trace arguments for keys and hover texts: ``report[customdata[0]]`` is the figure of a mark.
+
+    The texts have all digits, each below its label where there are labels.
+    """
+    texts = [format_amount(amount) for amount in amounts]
     if labels is None:
-        return {"customdata": [format_amount(amount) for amount in amounts], "hovertemplate": "%{customdata}"}
-    rows = [[label, format_amount(amount)] for label, amount in zip(labels, amounts, strict=True)]
-    return {"customdata": rows, "hovertemplate": "%{customdata[0]}<br>%{customdata[1]}<extra></extra>"}
+        rows = [[key, text] for key, text in zip(keys, texts, strict=True)]
+        return {"customdata": rows, "hovertemplate": "%{customdata[1]}"}
+    rows = [[key, label, text] for key, label, text in zip(keys, labels, texts, strict=True)]
+    return {"customdata": rows, "hovertemplate": "%{customdata[1]}<br>%{customdata[2]}<extra></extra>"}
 
 
 def amount_label(amount: Decimal, *, sign: bool = False) -> str:

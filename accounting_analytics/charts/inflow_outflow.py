@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.charts.figure import (
-    INFLOW,
-    NET,
-    OUTFLOW,
-    exact_sum,
-    hover_texts,
+    INFLOW_COLOUR,
+    NET_COLOUR,
+    OUTFLOW_COLOUR,
     local_dates,
+    mark_data,
     mark_sizes,
     new_figure,
     require_lines,
-    sum_by_key,
 )
+from accounting_analytics.figures import KEY_SEPARATOR
+from accounting_analytics.money import exact_sum, sum_by_key
+from accounting_analytics.report_figures import INFLOW, NET, OUTFLOW
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     import plotly.graph_objects as go
 
     from accounting_analytics.cash_flow_report import CashFlowReport
@@ -56,27 +59,32 @@ def inflow_outflow(report: CashFlowReport) -> go.Figure:
     months = [month.start_date for month in report.period.months()]
     month_of_line = local_dates(report).map(lambda day: max(day.replace(day=1), report.period.start_date))
     amounts = report.lines["amount"]
-    inflow = sum_by_key(amounts[amounts > 0], month_of_line, months)
-    outflow = sum_by_key(amounts[amounts < 0], month_of_line, months)
+    inflows = sum_by_key(zip(month_of_line[amounts > 0], amounts[amounts > 0], strict=True))
+    outflows = sum_by_key(zip(month_of_line[amounts < 0], amounts[amounts < 0], strict=True))
+    inflow, outflow = [inflows[month] for month in months], [outflows[month] for month in months]
     net = [exact_sum(pair) for pair in zip(inflow, outflow, strict=True)]
     labels = [f"{month:%b %Y}" for month in months]
+
+    def data(name: str, sums: list[Decimal]) -> dict[str, Any]:
+        return mark_data([f"{name}{KEY_SEPARATOR}{month:%Y-%m}" for month in months], sums)
+
     figure = new_figure(report, "Cash in and out by month")
-    figure.add_bar(x=labels, y=mark_sizes(inflow), name="Inflow", marker_color=INFLOW, **hover_texts(inflow))
+    figure.add_bar(x=labels, y=mark_sizes(inflow), name="Inflow", marker_color=INFLOW_COLOUR, **data(INFLOW, inflow))
     figure.add_bar(
         x=labels,
         y=mark_sizes(outflow),
         name="Outflow",
-        marker={"color": OUTFLOW, "pattern": {"shape": "/", "fgcolor": "white", "size": 6, "solidity": 0.25}},
-        **hover_texts(outflow),
+        marker={"color": OUTFLOW_COLOUR, "pattern": {"shape": "/", "fgcolor": "white", "size": 6, "solidity": 0.25}},
+        **data(OUTFLOW, outflow),
     )
     figure.add_scatter(
         x=labels,
         y=mark_sizes(net),
         name="Net",
         mode="lines+markers",
-        line={"color": NET, "width": 2},
+        line={"color": NET_COLOUR, "width": 2},
         marker={"symbol": "diamond", "size": 8},
-        **hover_texts(net),
+        **data(NET, net),
     )
     gap = max(_GAP, 1 - len(months) * _WIDEST_BAR)
     figure.update_layout(barmode="relative", bargap=gap, hovermode="x unified")

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING
 from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.charts.figure import (
     AXIS,
-    BALANCE,
+    BALANCE_COLOUR,
     LABEL_MARGIN,
     amount_label,
-    hover_texts,
     local_dates,
+    mark_data,
     mark_sizes,
     new_figure,
     require_lines,
     require_untagged,
-    sum_by_key,
 )
-from accounting_analytics.money import EXACT, format_amount
+from accounting_analytics.figures import KEY_SEPARATOR
+from accounting_analytics.money import EXACT, format_amount, sum_by_key
+from accounting_analytics.report_figures import BALANCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,10 +58,11 @@ def running_balance(report: CashFlowReport) -> go.Figure:
     require_lines(report, "running balance")
     report = report.exact()
     days = [report.period.start_date + dt.timedelta(days=offset) for offset in range(report.period.days)]
-    changes = sum_by_key(report.lines["amount"], local_dates(report), days)
+    by_day = sum_by_key(zip(local_dates(report), report.lines["amount"], strict=True))
     sums = report.exact_sums()
     with localcontext(EXACT):
-        balances = list(itertools.accumulate(changes, initial=sums.starting_cash_balance))[1:]
+        balances = list(itertools.accumulate((by_day[day] for day in days), initial=sums.starting_cash_balance))[1:]
+    keys = [f"{BALANCE}{KEY_SEPARATOR}{day}" for day in days]
     ending = format_amount(sums.ending_cash_balance)
     gap = [] if balances[-1] == sums.ending_cash_balance else [f"the report ends at {ending}"]
     figure = new_figure(report, "Cash balance at the end of each day", *gap)
@@ -69,10 +71,10 @@ def running_balance(report: CashFlowReport) -> go.Figure:
         y=mark_sizes(balances),
         name="Cash balance",
         mode="lines",
-        line={"color": BALANCE, "width": 2, "shape": "hv"},
-        **hover_texts(balances),
+        line={"color": BALANCE_COLOUR, "width": 2, "shape": "hv"},
+        **mark_data(keys, balances),
     )
-    _mark_lowest_and_end(figure, days, balances)
+    _mark_lowest_and_end(figure, days, balances, keys)
     figure.update_layout(showlegend=False, margin={"r": 130}, hovermode="x unified")
     figure.update_xaxes(hoverformat="%a %Y-%m-%d")
     if len(days) <= _EVERY_DAY_LABELLED:
@@ -83,15 +85,18 @@ def running_balance(report: CashFlowReport) -> go.Figure:
     return figure
 
 
-def _mark_lowest_and_end(figure: go.Figure, days: Sequence[dt.date], balances: Sequence[Decimal]) -> None:
+def _mark_lowest_and_end(
+    figure: go.Figure, days: Sequence[dt.date], balances: Sequence[Decimal], keys: Sequence[str]
+) -> None:
     """Mark two days, with labels on a background, because the zero line or the balance may cross them."""
     lowest = min(range(len(days)), key=balances.__getitem__)
     figure.add_scatter(
         x=[days[lowest], days[-1]],
         y=mark_sizes([balances[lowest], balances[-1]]),
         mode="markers",
-        marker={"color": BALANCE, "size": 9, "symbol": ["triangle-down", "circle"]},
+        marker={"color": BALANCE_COLOUR, "size": 9, "symbol": ["triangle-down", "circle"]},
         cliponaxis=False,
+        **mark_data([keys[lowest], keys[-1]], [balances[lowest], balances[-1]]) | {"hovertemplate": None},
         hoverinfo="skip",
     )
     lowest_label = {"text": f"lowest {amount_label(balances[lowest])}", "xanchor": _anchor(lowest / len(days))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from accounting_analytics.cli.parents_file import Parents
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.loader.load_request import Consistency
     from accounting_analytics.periods import Period
@@ -52,19 +53,19 @@ def load_books(
 
     zone(period.time_zone)  # recomputing needs a zone with a name: refuse "localtime" before the load
     parents = None if options.parents is None else read_parents(options.parents)
-    found_in = discovered or Period(first_day, period.end_date, period.time_zone)
+    loaded = Period(first_day, period.end_date, period.time_zone)
+    found_in = discovered or loaded
     ledgers = aa.discover_ledgers(
         client, found_in.start_date, found_in.end_date, time_zone=period.time_zone, parents=parents
     )
     print_notes(ledgers)
-    days = (first_day, period.end_date, period.time_zone)
-    lines = load_lines(client, ledgers["id"], days, options, consistency=period, report_count=report_count)
+    lines = load_lines(client, ledgers["id"], loaded, options, consistency=period, report_count=report_count)
     print_notes(lines)
     return ledgers, lines
 
 
 def load_queue(
-    client: LedgerClient, days: tuple[str, str, str], options: LoadOptions, *, only: list[str] | None = None
+    client: LedgerClient, days: Period, options: LoadOptions, *, only: list[str] | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Chart of accounts, and the uncategorized transactions of its cash ledgers or of those named in `only`."""
     ledgers, lines = load_cash_lines(client, days, options, only=only)
@@ -72,10 +73,10 @@ def load_queue(
 
 
 def load_cash_lines(
-    client: LedgerClient, days: tuple[str, str, str], options: LoadOptions, *, only: list[str] | None = None
+    client: LedgerClient, days: Period, options: LoadOptions, *, only: list[str] | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Chart of accounts, and the lines of its cash and required ledgers or of those named in `only`."""
-    ledgers = discover_with_history(client, *days)
+    ledgers = discover_with_history(client, days)
     cash = ledgers.loc[ledgers["report_cash_flow"] | ledgers["is_required"], "id"]
     return ledgers, load_lines(client, _find_ledgers(ledgers, only) if only else cash, days, options)
 
@@ -88,59 +89,47 @@ def _find_ledgers(ledgers: pd.DataFrame, texts: list[str]) -> list[str]:
     try:
         return list(dict.fromkeys(names.find(text) for text in texts))
     except InputError as error:
-        msg = f"--ledger: {error}"
-        raise InputError(msg) from None
+        raise InputError(f"--ledger: {error}") from None
 
 
 def load_lines(
     client: LedgerClient,
     ledger_ids: Iterable[str],
-    days: tuple[date | str, date | str, str],
+    days: Period,
     options: LoadOptions,
     *,
     consistency: Consistency = "newest",
+    is_cashflow: bool | None = None,
     report_count: int = 0,
 ) -> pd.DataFrame:
     """Load line entries; a dry run ends the command here, with the plan of the load on stdout."""
-    start_date, end_date, time_zone = days
-    checkpoint = options.checkpoint
+    ids = list(ledger_ids)
+    call: dict[str, Any] = {
+        "start_date": days.start_date,
+        "end_date": days.end_date,
+        "time_zone": days.time_zone,
+        "is_cashflow": is_cashflow,
+        "consistency": consistency,
+        "checkpoint": options.checkpoint,
+    }
     if options.dry_run:
-        plan = aa.plan_load(
-            client,
-            ledger_ids,
-            start_date,
-            end_date,
-            time_zone=time_zone,
-            consistency=consistency,
-            checkpoint=checkpoint,
-        )
+        plan = aa.plan_load(client, ids, **call)
         typer.echo(plan.to_json() if options.as_json else plan.explain())
         reports = f"; {report_count} report(s) are extra" if report_count else ""
         print_message(f"dry run: no lines were loaded, only the chart of accounts was discovered{reports}")
         raise typer.Exit(0)
-    with _hint_at_checkpoint(checkpoint):
-        return aa.load_line_entries(
-            client,
-            ledger_ids,
-            start_date,
-            end_date,
-            time_zone=time_zone,
-            consistency=consistency,
-            checkpoint=checkpoint,
-            allow_partial=options.allow_partial,
-        )
+    with _hint_at_checkpoint(options.checkpoint):
+        return aa.load_line_entries(client, ids, **call, allow_partial=options.allow_partial)
 
 
-def discover_with_history(client: LedgerClient, start_date: str, end_date: str, time_zone: str) -> pd.DataFrame:
+def discover_with_history(client: LedgerClient, days: Period, *, parents: Parents | None = None) -> pd.DataFrame:
     """Discover ledgers of the year before too, so that categories without lines in the period are known."""
-    from accounting_analytics.periods import parse_date
-
-    first = parse_date(start_date, "start_date")
+    first = days.start_date
     year_before = first.replace(year=max(first.year - 1, 1), day=1)
     try:
-        return aa.discover_ledgers(client, year_before, end_date, time_zone=time_zone)
+        return aa.discover_ledgers(client, year_before, days.end_date, time_zone=days.time_zone, parents=parents)
     except InvalidRequestError:  # some deployments refuse days before the start of the books
-        return aa.discover_ledgers(client, start_date, end_date, time_zone=time_zone)
+        return aa.discover_ledgers(client, first, days.end_date, time_zone=days.time_zone, parents=parents)
 
 
 @contextmanager

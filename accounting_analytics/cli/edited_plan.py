@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 import accounting_analytics as aa
 from accounting_analytics.cli.discover_and_load import discover_with_history
 from accounting_analytics.cli.output import print_message
+from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pandas as pd
 
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.ledger_names import LedgerNames
-    from accounting_analytics.recategorization.plan_file import PlanFile
+    from accounting_analytics.recategorization.plan_file import NewCategory, PlanFile
 
 _ONE_DAY = timedelta(days=1)
 
@@ -26,63 +24,44 @@ def resolve_plan(
 ) -> aa.Plan:
     """Plan of a file; ledgers are discovered only if the books do not confirm each id with its name.
 
-    Parameters
-    ----------
-    client : LedgerClient
-        The service.
-    file : PlanFile
-        The file, edited or not.
-    time_zone : str
-        Zone of the days that are discovered.
-    ledgers : DataFrame, optional
-        Ledgers that are discovered already, in :func:`days_to_discover`.
-
-    Raises
-    ------
-    PlanError
-        The plan is for another instance, or categories are unknown, ambiguous, cash or contradictory; with the rows.
+    `ledgers` are those that are discovered already, in :func:`days_to_discover`.
     """
     from accounting_analytics.ledger_names import LedgerNames
-    from accounting_analytics.recategorization.current_categories import names_of_existing
-    from accounting_analytics.recategorization.plan_file import DiscoveredCategory, WrittenCategory
+    from accounting_analytics.recategorization.categories_in_books import find_ledgers
+    from accounting_analytics.recategorization.plan_file import (
+        DiscoveredCategory,
+        WrittenCategory,
+        require_same_instance,
+    )
 
-    file.require_instance(client.instance_id)
-    if file.days is None:
-        return _with_printed_notes(aa.Plan.from_file(file, WrittenCategory()))
-    existing = names_of_existing(client, filter(None, (ledger_id for ledger_id, _ in file.categories)), file.days)
-    if all(existing.get(ledger_id) == name for ledger_id, name in file.categories):
-        return _with_printed_notes(aa.Plan.from_file(file, WrittenCategory()))
-    if ledgers is None:
-        print_message("new categories of the plan were edited: discovering the ledgers of its days and the year before")
-        ledgers = discover_with_history(client, *days_to_discover(file, *map(str, file.days)), time_zone)
-    others = _undiscovered(file, existing, LedgerNames.from_frame(ledgers))
-    return _with_printed_notes(aa.Plan.from_file(file, DiscoveredCategory(ledgers, others)))
-
-
-def days_to_discover(file: PlanFile, start_date: str, end_date: str) -> tuple[str, str]:
-    """First and last day of a period and of the plan, whose days are in UTC."""
-    from accounting_analytics.periods import parse_date
-
-    first, last = file.days or (None, None)
-    days = [parse_date(start_date, "start_date"), parse_date(end_date, "end_date")]
-    days += [] if first is None or last is None else [first - _ONE_DAY, last + _ONE_DAY]
-    return str(min(days)), str(max(days))
-
-
-def _with_printed_notes(plan: aa.Plan) -> aa.Plan:
+    require_same_instance(file.instance_id, client.instance_id)
+    in_books = find_ledgers(client, filter(None, (ledger_id for ledger_id, _ in file.categories)), file.days or ())
+    category: NewCategory = WrittenCategory()
+    if file.days and any(in_books.names.get(ledger_id) != name for ledger_id, name in file.categories):
+        if ledgers is None:
+            print_message(
+                "new categories of the plan were edited: discovering the ledgers of its days and the year before"
+            )
+            ledgers = discover_with_history(client, days_to_discover(file, Period(*file.days, time_zone)))
+        discovered = LedgerNames.from_frame(ledgers)
+        # Where the books do not show the name of a ledger, it is as written, unless that is a discovered ledger's.
+        written = {ledger_id: name for ledger_id, name in file.categories if name and name not in discovered}
+        others = {
+            ledger_id: in_books.names.get(ledger_id) or written.get(ledger_id, ledger_id)
+            for ledger_id, _ in file.categories
+            if ledger_id and ledger_id not in in_books.missing and ledger_id not in discovered.ids
+        }
+        category = DiscoveredCategory(ledgers, others)
+    plan = aa.Plan.from_file(file, category)
     for note in plan.notes:
         print_message(note)
     return plan
 
 
-def _undiscovered(file: PlanFile, existing: Mapping[str, str | None], discovered: LedgerNames) -> dict[str, str]:
-    """Names of new categories that exist, but have no line by which they are discovered.
-
-    Where the books do not show the name, it is as written, unless that is the name of a discovered ledger.
-    """
-    written = {ledger_id: name for ledger_id, name in file.categories if name and name not in discovered}
-    return {
-        ledger_id: name or written.get(ledger_id, ledger_id)
-        for ledger_id, name in existing.items()
-        if ledger_id not in discovered.ids
-    }
+def days_to_discover(file: PlanFile, period: Period) -> Period:
+    """Days from the first to the last of a period and of the plan, whose days are in UTC."""
+    if file.days is None:
+        return period
+    first, last = file.days
+    days = [period.start_date, period.end_date, first - _ONE_DAY, last + _ONE_DAY]
+    return Period(min(days), max(days), period.time_zone)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
+
+    from accounting_analytics.statements import Statement
 
 MAX_ROWS = 10
 """Rows that a command prints by default: with heading and messages they fit a terminal of 24 lines."""
@@ -29,8 +32,6 @@ def print_frame(
 
     The `optional` columns are left out, in their order, where the terminal is too narrow.
     """
-    from accounting_analytics.cli.result_printing import print_json
-
     if as_json:
         print_json(frame)
     else:
@@ -45,20 +46,9 @@ def print_first_rows(
     rest: str = "rows; --all prints every row",
     optional: Sequence[str] = (),
 ) -> None:
-    """Print the first rows of a table that may be long, and how many were left out.
+    """Print the first rows of a table, all of them without a `limit`, and how many of the `rest` were left out.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The rows.
-    columns : dict
-        Column to print, and its heading. Ids are left out where the terminal is too narrow for them.
-    limit : int or None
-        Number of rows; None prints all.
-    rest : str
-        What the rows are, and how to print those that were left out.
-    optional : sequence of str
-        Headings that are left out after the ids where the terminal is too narrow.
+    Headings of ids, and then the `optional` ones, are left out where the terminal is too narrow.
     """
     if frame.empty:
         return
@@ -69,10 +59,15 @@ def print_first_rows(
         typer.echo(f"{len(first):,} of {len(frame):,} {rest}")
 
 
+def print_json(content: pd.DataFrame | Mapping[str, Any]) -> None:
+    """Print a mapping or a table as JSON."""
+    from accounting_analytics.results import to_json_text
+
+    sys.stdout.write(f"{to_json_text(content)}\n")
+
+
 def print_mapping(mapping: dict[str, Any], *, as_json: bool) -> None:
     """Print a mapping as JSON, or one line per name without empty tuples."""
-    from accounting_analytics.cli.result_printing import print_json
-
     if as_json:
         print_json(mapping)
         return
@@ -115,9 +110,20 @@ def print_rows(rows: Sequence[Any], *, as_json: bool, optional: Sequence[str] = 
         print_message("no entries")
 
 
+def print_statement(statement: Statement, *, as_json: bool) -> None:
+    """Print a statement in the width of the terminal, or as JSON."""
+    from accounting_analytics.cli.terminal_tables import print_text, terminal_width
+    from accounting_analytics.statements.terminal_text import statement_text
+
+    if as_json:
+        typer.echo(statement.to_json())
+    else:
+        print_text(statement_text(statement, terminal_width()))
+
+
 def _print_fitting(frame: pd.DataFrame, optional: Sequence[str], title: str = "") -> None:
     """Print a table, and which optional columns were left out because the terminal is too narrow for them."""
-    from accounting_analytics.cli.result_printing import print_table
+    from accounting_analytics.cli.terminal_tables import print_table
 
     if left_out := print_table(frame, title=title, optional=optional):
         typer.echo(f"without {', '.join(left_out)}: the terminal is too narrow; --json prints every column")

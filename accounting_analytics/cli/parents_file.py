@@ -21,19 +21,12 @@ _EXPECTED = (
 
 
 def read_parents(path: Path) -> Parents:
-    """Parent id by ledger id, None for a root, from a sheet, or a JSON object if the name ends in ``.json``.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or has another form; the message names the row or the ledger.
-    """
+    """Parent id by ledger id, None for a root, from a sheet, or a JSON object if the name ends in ``.json``."""
     file = to_path(path, "--parents")
     try:
         return _read_json(file) if file.suffix.lower() == ".json" else _read_sheet(file)
     except InputError as error:
-        msg = f"--parents: {error}; expected is {_EXPECTED}"
-        raise InputError(msg) from None
+        raise InputError(f"--parents: {error}; expected is {_EXPECTED}") from None
 
 
 def _read_sheet(file: Path) -> Parents:
@@ -64,20 +57,16 @@ def _read_json(file: Path) -> Parents:
     try:
         pairs = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=tuple)
     except (OSError, ValueError) as error:  # an encoding other than UTF-8, or JSON that is not valid
-        msg = f"{file} cannot be read: {getattr(error, 'strerror', None) or error}"
-        raise InputError(msg) from None
+        raise InputError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     except RecursionError:
-        msg = f"{file} cannot be read: it is nested too deeply"
-        raise InputError(msg) from None
+        raise InputError(f"{file} cannot be read: it is nested too deeply") from None
     if not isinstance(pairs, tuple):  # of pairs, unlike a JSON array
-        msg = f"{file} is not a JSON object"
-        raise InputError(msg)
+        raise InputError(f"{file} is not a JSON object")
     parents: Parents = {}
     for ledger_id, parent_id in pairs:
         reason = _value_problem(ledger_id, parent_id) or _problem(ledger_id, parent_id, parents)
         if reason:
-            msg = f"{file}: {reason}"
-            raise InputError(msg)
+            raise InputError(f"{file}: {reason}")
         parents[ledger_id] = parent_id
     return parents
 

@@ -11,8 +11,16 @@ import typer
 
 import accounting_analytics as aa
 from accounting_analytics.cli.output import command_line, print_mapping, print_message
-from accounting_analytics.cli.plan_outcomes import print_outcomes, require_done, summarize
-from accounting_analytics.cli.plan_tables import print_cost, print_ledgers, print_verdict, totals_tables
+from accounting_analytics.cli.plan_tables import (
+    print_cost,
+    print_ledgers,
+    print_outcomes,
+    print_verdict,
+    require_done,
+    summarize,
+    totals_tables,
+)
+from accounting_analytics.errors import AccountingAnalyticsError, with_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,13 +49,14 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class PlanRun:
-    """A run of a plan that ended, and the reports of the days of the plan before and after."""
+    """A run of a plan that ended, and the reports of its days before and after; `unread` is why there is none after."""
 
     plan: Plan
     options: RunOptions
     outcomes: pd.DataFrame
     before: CashFlowReport
-    after: CashFlowReport
+    after: CashFlowReport | None
+    unread: AccountingAnalyticsError | None = None
 
 
 def run_plan(client: LedgerClient, plan: Plan, options: RunOptions) -> PlanRun:
@@ -64,25 +73,23 @@ def run_plan(client: LedgerClient, plan: Plan, options: RunOptions) -> PlanRun:
             modified_by=options.modified_by,
             allow_irreversible=options.allow_irreversible,
         )
-    after = aa.load_cash_flow_report(client, *days, time_zone=zone) if options.confirm else before
-    return PlanRun(plan, options, outcomes, before, after)
+    if not options.confirm:
+        return PlanRun(plan, options, outcomes, before, before)
+    try:
+        return PlanRun(plan, options, outcomes, before, aa.load_cash_flow_report(client, *days, time_zone=zone))
+    except AccountingAnalyticsError as error:  # the outcomes are known, and must not be lost
+        return PlanRun(plan, options, outcomes, before, None, error)
 
 
 def print_run(
     run: PlanRun, *, limit: int | None, as_json: bool, by: str = "category", others: Mapping[str, Any] | None = None
 ) -> None:
-    """Print a run, and with JSON the `others`; a confirmed run must have changed the report exactly as planned.
-
-    Raises
-    ------
-    BooksDoNotTieError
-        The report changed otherwise.
-    RecategorizationIncompleteError
-        Some items are not done or unknown.
-    """
+    """Print a run, and with JSON the `others`; a confirmed run must have changed the report exactly as planned."""
     from accounting_analytics.recategorization import Effect
 
-    effect = Effect.predict(run.plan.items, run.before).check(run.after, run.outcomes)
+    effect = None
+    if run.after is not None:
+        effect = Effect.predict(run.plan.items, run.before).check(run.after, run.outcomes)
     if as_json:
         print_mapping({**_to_json(run, effect), **(others or {})}, as_json=True)
     else:
@@ -94,8 +101,12 @@ def print_run(
         return
     if not run.options.use_demo and (run.outcomes["outcome"] == "done").any():
         _print_undo(run.options, incomplete=False)
-    effect.raise_for_unexpected()
+    if effect is not None:
+        effect.raise_for_unexpected()
     require_done(run.outcomes)
+    if run.unread is not None:
+        reason = "every item is done, but the report could not be loaded again, so its change is not compared"
+        raise with_context(run.unread, reason)
 
 
 @contextmanager
@@ -116,28 +127,28 @@ def _print_undo(options: RunOptions, *, incomplete: bool) -> None:
     print_message(f"to take back what this run changed: {following}")
 
 
-def _print_tables(run: PlanRun, effect: Effect, by: str, limit: int | None) -> None:
+def _print_tables(run: PlanRun, effect: Effect | None, by: str, limit: int | None) -> None:
     """Print the outcomes, or the ledgers of the report, and after a confirmed run whether it is as predicted."""
     confirmed = run.options.confirm
-    if by == "ledger":
+    if by == "ledger" and effect is not None:
         typer.echo(f"{run.plan.summary(run.outcomes)}; net cash flow, {run.before.period}")
         print_ledgers(effect.frame.drop(columns="change" if confirmed else ["change", "after"]), limit)
     else:
+        by = "category" if by == "ledger" else by
         print_outcomes(run.plan, run.outcomes, by=by, time_zone=run.options.time_zone, limit=limit)
-    if confirmed:
+    if confirmed and effect is not None:
         print_verdict(effect, limit)
 
 
-def _to_json(run: PlanRun, effect: Effect) -> dict[str, Any]:
+def _to_json(run: PlanRun, effect: Effect | None) -> dict[str, Any]:
     """Every table of a run; what differs from the prediction only after a confirmed one."""
-    tables = {
-        "outcomes": run.outcomes,
-        **totals_tables(run.plan, run.outcomes),
-        "before": run.before.ledgers,
-        "after": run.after.ledgers,
-        "changes": effect.changes,
-    }
-    return {**tables, "differences": effect.differences} if run.options.confirm else tables
+    tables: dict[str, Any] = {"outcomes": run.outcomes, **totals_tables(run.plan, run.outcomes)}
+    tables["before"] = run.before.ledgers
+    if run.after is not None and effect is not None:
+        tables |= {"after": run.after.ledgers, "changes": effect.changes}
+        if run.options.confirm:
+            tables["differences"] = effect.differences
+    return tables
 
 
 def _transaction_days(plan: Plan) -> tuple[date, date]:

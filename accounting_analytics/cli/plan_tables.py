@@ -1,12 +1,16 @@
-"""Tables about a plan: its items by rule or new category, and the report before, predicted and after."""
+"""Tables about a plan: its items by rule or new category, their outcomes, and the report before and after."""
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import typer
 
 from accounting_analytics.cli.output import print_first_rows, print_message
+from accounting_analytics.cli.transaction_tables import print_transactions
+from accounting_analytics.errors import RecategorizationIncompleteError
+from accounting_analytics.messages import join_ids, printable, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,9 +33,27 @@ _LEDGER_COLUMNS = {
     "after": "after",
     "ledger_id": "ledger_id",
 }
+_ITEM_COLUMNS = {
+    "outcome": "outcome",
+    "description": "description",
+    "amount": "amount",
+    "updated_category_ledger_name": "new category",
+    "transaction_id": "transaction_id",
+}
+_ADVICE = (
+    ({"unknown"}, "verify with --journal shows after 60 seconds whether unknown items were carried out"),
+    (
+        {"unknown"},
+        "applying again with the same journal leaves unknown items that were sent alone, a new journal does not",
+    ),
+    ({"not_done"}, "it is safe to apply the rest again with the same journal"),
+    ({"refused"}, "applying again leaves refused items as they are: see the reasons"),
+    ({"changed_elsewhere"}, "applying again does not change items that were changed elsewhere, a new plan does"),
+)
+"""What to do next, by outcomes."""
 _TOTAL = "total "
 _NAME_WIDTH = 28
-MAX_REASONS = 3
+_MAX_REASONS = 3
 """Reasons that are printed below a table, unless all rows are asked for."""
 
 
@@ -60,7 +82,7 @@ def print_preview(preview: pd.DataFrame, totals: pd.DataFrame, limit: int | None
     """
     import pandas as pd
 
-    from accounting_analytics.frame_columns import exact_floats
+    from accounting_analytics.column_conversion import exact_floats
 
     own = set(exact_floats(preview).itertuples(index=False, name=None))
     differs = [row not in own for row in exact_floats(totals).itertuples(index=False, name=None)]
@@ -78,20 +100,63 @@ def print_ledgers(table: pd.DataFrame, limit: int | None) -> None:
 
 def print_verdict(effect: Effect, limit: int | None) -> None:
     """Print whether the report is as predicted, and the first causes of what differs."""
-    from accounting_analytics.messages import printable
-
     typer.echo(effect.summary())
     reasons = effect.reasons()
-    shown = reasons if limit is None else reasons[:MAX_REASONS]
+    shown = reasons if limit is None else reasons[:_MAX_REASONS]
     for reason in shown:
         typer.echo(printable(f"- {reason}"))
     if len(shown) < len(reasons):
         typer.echo(f"{len(shown):,} of {len(reasons):,} causes; --all prints every one")
 
 
+def print_outcomes(plan: Plan, outcomes: pd.DataFrame, *, by: str, time_zone: str, limit: int | None) -> None:
+    """Print the count of each outcome; the items, or their sums by new category or rule; and each reason once.
+
+    What failed comes first.
+    """
+    summary, reason_limit = plan.summary(outcomes), limit
+    if by == "item":
+        rows = _failed_first(plan.frame.assign(outcome=outcomes["outcome"].to_numpy()))
+        print_transactions(rows, _ITEM_COLUMNS, summary=summary, time_zone=time_zone, limit=limit)
+    else:
+        typer.echo(summary)
+        print_totals(plan.totals(by, outcomes), limit)
+        reason_limit = limit and _MAX_REASONS
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for row in _failed_first(outcomes).to_dict("records"):
+        if row["reason"]:
+            reasons.setdefault((row["outcome"], row["reason"]), []).append(row["transaction_id"])
+    for (outcome, reason), ids in islice(reasons.items(), reason_limit):
+        typer.echo(printable(f"{outcome} ({join_ids(ids, limit=3)}): {reason}"))
+    if reason_limit is not None and reason_limit < len(reasons):
+        typer.echo(f"{reason_limit:,} of {len(reasons):,} reasons; --all prints every one")
+
+
+def _failed_first(rows: pd.DataFrame) -> pd.DataFrame:
+    from accounting_analytics.recategorization.changes_and_outcomes import EXPECTED_OUTCOMES
+
+    return rows.assign(expected=rows["outcome"].isin(EXPECTED_OUTCOMES)).sort_values("expected", kind="stable")
+
+
+def summarize(outcomes: pd.DataFrame) -> str:
+    """Count the items of each outcome, on one line."""
+    counts = outcomes["outcome"].value_counts()
+    return ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items()) or "nothing to do"
+
+
+def require_done(outcomes: pd.DataFrame) -> None:
+    """Print the summary when every item is done."""
+    summary = summarize(outcomes)
+    if not outcomes["outcome"].isin(["done", "already_done"]).all():
+        found = set(outcomes["outcome"])
+        advice = "; ".join(text for states, text in _ADVICE if states & found)
+        raise RecategorizationIncompleteError(f"not all items are done: {summary}; {advice}")
+    print_message(summary)
+
+
 def _largest_first(table: pd.DataFrame) -> pd.DataFrame:
     """Sort ledgers by the size of their predicted change."""
-    from accounting_analytics.frame_columns import exact_floats
+    from accounting_analytics.column_conversion import exact_floats
 
     sizes = [abs(change) for change in exact_floats(table)["change"]]
     return table.iloc[sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True)]
@@ -99,8 +164,6 @@ def _largest_first(table: pd.DataFrame) -> pd.DataFrame:
 
 def _print_named(table: pd.DataFrame, columns: dict[str, str], limit: int | None) -> None:
     """Print the first rows of a table, with its names shortened where they are long."""
-    from accounting_analytics.messages import shorten
-
     present = {name: heading for name, heading in columns.items() if name in table}
     first = next(iter(present))
     names = table[first].map(lambda name: shorten(name, limit=_NAME_WIDTH)).astype("str")

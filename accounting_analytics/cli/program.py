@@ -16,28 +16,23 @@ import typer
 from typer.core import TyperGroup
 
 from accounting_analytics.cli.commands import (
-    access,
-    apply,
+    access_and_audit,
+    apply_and_undo,
     apply_exact_rules,
-    audit,
-    database_files,
-    demo,
+    demo_and_notebooks,
     doctor_and_config,
-    export,
-    import_books,
+    export_and_verify,
+    import_and_backup,
     instances,
     ledgers_and_report,
-    notebooks,
-    plan,
     preview,
-    propose,
+    propose_and_plan,
     queue,
     reconcile,
     rules,
     serve,
-    undo,
+    statements,
     verify,
-    verify_export,
 )
 from accounting_analytics.cli.options import Version
 from accounting_analytics.cli.output import print_message
@@ -51,41 +46,43 @@ _INTERRUPTED = 128 + signal.SIGINT
 
 _SECTIONS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
     "Read and check": {
-        "demo": demo.demo,
+        "demo": demo_and_notebooks.demo,
         "discover": ledgers_and_report.discover,
         "report": ledgers_and_report.report,
+        "statements": statements.statements,
+        "register": statements.register,
         "reconcile": reconcile.reconcile,
         "doctor": doctor_and_config.doctor,
     },
     "Recategorize": {
         "queue": queue.queue,
-        "propose": propose.propose,
-        "plan": plan.plan,
+        "propose": propose_and_plan.propose,
+        "plan": propose_and_plan.plan,
         "preview": preview.preview,
-        "apply": apply.apply,
+        "apply": apply_and_undo.apply,
         "verify": verify.verify,
-        "undo": undo.undo,
+        "undo": apply_and_undo.undo,
         "categorize": apply_exact_rules.categorize,
         "rules": rules.rules,
     },
     "Export and schedule": {
-        "export": export.export,
-        "verify-export": verify_export.verify_export,
-        "run": notebooks.run,
-        "notebooks": notebooks.notebooks,
+        "export": export_and_verify.export,
+        "verify-export": export_and_verify.verify_export,
+        "run": demo_and_notebooks.run,
+        "notebooks": demo_and_notebooks.notebooks,
         "config": doctor_and_config.config,
     },
     "Embedded service": {
         "serve": serve.serve,
-        "import": import_books.import_books,
-        "backup": database_files.backup,
-        "restore": database_files.restore,
-        "migrate": database_files.migrate,
+        "import": import_and_backup.import_books,
+        "backup": import_and_backup.backup,
+        "restore": import_and_backup.restore,
+        "migrate": import_and_backup.migrate,
         "instances": instances.instances,
         "ledgers": instances.ledgers,
-        "audit": audit.audit,
-        "tokens": access.tokens,
-        "clients": access.clients,
+        "audit": access_and_audit.audit,
+        "tokens": access_and_audit.tokens,
+        "clients": access_and_audit.clients,
     },
 }
 
@@ -187,6 +184,7 @@ def _print_usage_error(error: typer.TyperException) -> None:
     if context is not None and message == context.get_help():  # a group without a command
         typer.echo(message)
         return
+    message = " ".join(message.split())  # choices are on lines of their own
     sentence = message if message.endswith((".", "?")) else f"{message}."
     print_message(f"error: {sentence} See: accounting-analytics{_command_path(error)} --help")
 

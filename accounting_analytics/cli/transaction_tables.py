@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import typer
 
 from accounting_analytics.cli.output import print_first_rows
+from accounting_analytics.messages import printable, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,18 +24,7 @@ def print_transactions(
 ) -> None:
     """Print a summary and the first rows of a table with the column ``datetime``, in local time.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Its instants are in UTC.
-    columns : dict
-        Columns to print after the time, and their headings.
-    summary : str
-        First line.
-    time_zone : str
-        Zone of the times; ``localtime`` is the zone of the service, which is not known here, so they stay in UTC.
-    limit : int or None
-        Number of rows; None prints all.
+    ``localtime`` is the zone of the service, which is not known here, so its times stay in UTC.
     """
     from accounting_analytics.periods import LOCALTIME, zone
 
@@ -43,25 +34,19 @@ def print_transactions(
     print_first_rows(frame.assign(datetime=times), {"datetime": "time", **columns}, limit)
 
 
-def with_short_reasons(proposals: pd.DataFrame) -> pd.DataFrame:
-    """Proposals without the ids of decided groups, which are wider than the column of rules."""
-    from accounting_analytics.categorization.proposals import BY_HAND
-
-    return proposals.assign(rule=proposals["rule"].mask(proposals["rule"].str.startswith(BY_HAND), BY_HAND))
-
-
 def queue_tables(groups: pd.DataFrame, transactions: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return groups and transactions of a queue as JSON has them."""
     shares = {"share": object, "cumulative_share": object}  # not amounts
     return {"groups": groups.astype(shares), "transactions": transactions}
 
 
+def count_transactions(rows: pd.DataFrame) -> int:
+    """Count the transactions of a queue or of proposals; one with two uncategorized parts has two rows."""
+    return rows["transaction_id"].nunique()
+
+
 def count_names(names: Iterable[str]) -> str:
     """Count names, most frequent first: ``12 Meals, 3 Rent and 4 in 2 more``."""
-    from collections import Counter
-
-    from accounting_analytics.messages import printable, shorten
-
     counts = Counter(names).most_common()
     listed = ", ".join(f"{count:,} {shorten(printable(name), limit=30)}" for name, count in counts[:_MAX_NAMES])
     others = counts[_MAX_NAMES:]

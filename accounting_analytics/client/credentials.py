@@ -8,16 +8,16 @@ import stat
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote_plus, urlencode
 
 import msgspec
 
-from accounting_analytics.client.http_request import MIB, Authorization, HttpRequest, HttpSender, check_url
-from accounting_analytics.client.per_process import PerProcess
-from accounting_analytics.client.request_validation import header_value
+from accounting_analytics.client.http_request import MIB, Authorization, HttpRequest, HttpSender
 from accounting_analytics.client.secret import Secret
 from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfaceError, decode
+from accounting_analytics.client.transport import PerProcess
+from accounting_analytics.client.url_and_header_text import check_url, header_value
 from accounting_analytics.errors import (
     AuthenticationError,
     CertificateRefusedError,
@@ -49,17 +49,19 @@ class Credentials(Protocol):
     def token(self, deadline: Deadline) -> Secret:
         """Return the current token."""
 
-    def renew(self, refused: Secret, deadline: Deadline) -> bool:
+    def renew(self, refused: Secret, deadline: Deadline) -> bool:  # noqa: ARG002 (for those that can)
         """Whether another token is available after the service refused one."""
+        return False
 
     def secrets(self) -> Iterable[Secret]:
         """Everything to mask in responses of the service."""
 
     def close(self) -> None:
         """Close the connections, if there are any."""
+        return
 
 
-class FixedToken:
+class FixedToken(Credentials):
     """A token given as text; it cannot be renewed."""
 
     def __init__(self, token: str) -> None:
@@ -69,19 +71,12 @@ class FixedToken:
         """Return the token."""
         return self._token
 
-    def renew(self, refused: Secret, deadline: Deadline) -> bool:  # noqa: ARG002 (of the protocol)
-        """Return False: there is no other token."""
-        return False
-
     def secrets(self) -> Iterable[Secret]:
         """Return the token."""
         return (self._token,)
 
-    def close(self) -> None:
-        """Do nothing: there is no connection."""
 
-
-class TokenFile:
+class TokenFile(Credentials):
     """A token in a file that only its owner can read; read again when the service refuses the token.
 
     Parameters
@@ -97,9 +92,8 @@ class TokenFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)
-        self._lock = PerProcess(threading.Lock)
         self._token = self._read()
-        self._secrets = [self._token]
+        self._secrets: tuple[Secret, ...] = (self._token,)
 
     def __repr__(self) -> str:
         return f"TokenFile({str(self._path)!r})"
@@ -110,24 +104,21 @@ class TokenFile:
 
     def renew(self, refused: Secret, deadline: Deadline) -> bool:  # noqa: ARG002 (of the protocol)
         """Read the file again, and return whether it contains another token."""
-        with self._lock.get():
-            if self._token.same(refused):
-                self._token = self._read()
-                self._secrets = [refused, self._token]
-            return not self._token.same(refused)
+        if self._token.same(refused):
+            token = self._read()
+            self._secrets = (refused, token)
+            self._token = token
+        return not self._token.same(refused)
 
     def secrets(self) -> Iterable[Secret]:
         """Return the current and the previous token."""
         return self._secrets
 
-    def close(self) -> None:
-        """Do nothing: there is no connection."""
-
     def _read(self) -> Secret:
         return Secret(header_value(read_secret_file(self._path, "token"), f"the token in {self._path}"))
 
 
-class ClientCredentials:
+class ClientCredentials(Credentials):
     """A token from an OAuth 2.0 token endpoint; renewed before it expires, by one thread for all.
 
     Parameters
@@ -149,8 +140,7 @@ class ClientCredentials:
         self, token_url: str, client_id: str, client_secret: str, *, transport: httpx.BaseTransport | None = None
     ) -> None:
         if not client_id or not client_secret:
-            msg = "client_id and client_secret must not be empty"
-            raise ConfigurationError(msg)
+            raise ConfigurationError("client_id and client_secret must not be empty")
         self._url = check_url(token_url, "token_url")
         self._client_id = client_id
         id_and_secret = f"{quote_plus(client_id)}:{quote_plus(client_secret)}".encode()
@@ -197,17 +187,14 @@ class ClientCredentials:
 
     def _issue(self, deadline: Deadline) -> None:
         """Request a token; repeating the request is safe, so temporary failures are retried."""
-        problem: ServiceError | None = None
-        for attempt in range(_MAX_ATTEMPTS):
-            if attempt:
-                time.sleep(min(_BACKOFF * attempt, max(0.0, deadline.remaining())))
+        for attempt in range(1, _MAX_ATTEMPTS + 1):
             problem = self._request_token(deadline)
             if problem is None:
                 return
-            if isinstance(problem, AuthenticationError | CertificateRefusedError | NoConnectionError):
-                break
-        if problem is not None:
-            raise problem
+            is_final = isinstance(problem, AuthenticationError | CertificateRefusedError | NoConnectionError)
+            if is_final or attempt == _MAX_ATTEMPTS:
+                raise problem
+            time.sleep(min(_BACKOFF * attempt, max(0.0, deadline.remaining())))
 
     def _request_token(self, deadline: Deadline) -> ServiceError | None:
         """Send one request for a token; return the error if it failed."""
@@ -229,27 +216,26 @@ class ClientCredentials:
             return error.with_traceback(None)
         return None
 
-    def _issued_token(self, response: HttpResponse, description: str) -> _IssuedToken:
+    def _issued_token(self, response: HttpResponse, description: str) -> _TokenResponse:
+        try:
+            issued = decode(response.content, _TokenResponse)
+        except (NotJSONError, NotTheInterfaceError):
+            issued = _TokenResponse()
         status = response.status
         if 400 <= status < 500 and status not in {408, 429}:  # noqa: PLR2004 (errors of the client in HTTP)
-            msg = (
-                f"{description}: {self._url} refused with status {status}{self._reason(response)}; check token_url, "
-                "client_id and the client secret"
+            reason = f" ({self._sender.masked(issued.error)[:80]})" if isinstance(issued.error, str) else ""
+            raise AuthenticationError(
+                f"{description}: {self._url} refused with status {status}{reason}; check token_url, "
+                "client_id and the client secret",
+                status=status,
             )
-            raise AuthenticationError(msg, status=status)
         if status != 200:  # noqa: PLR2004 (RFC 6749, 5.1)
-            msg = f"{description}: {self._url} responded with status {status}"
-            raise ServerFaultError(msg, status=status)
-        try:
-            issued = decode(response.content, _IssuedToken)
-        except (NotJSONError, NotTheInterfaceError):
-            issued = None
-        if issued is None or not issued.is_usable():
-            msg = f"{description}: {self._url} sent no bearer token"
-            raise ProtocolError(msg)
+            raise ServerFaultError(f"{description}: {self._url} responded with status {status}", status=status)
+        if not issued.is_usable():
+            raise ProtocolError(f"{description}: {self._url} sent no bearer token")
         return issued
 
-    def _store(self, issued: _IssuedToken, requested_at: float) -> None:
+    def _store(self, issued: _TokenResponse, requested_at: float) -> None:
         previous = () if self._token is None else (self._token,)
         token = Secret(issued.access_token)
         self._secrets = (self._client_secret, self._basic_credentials, token, *previous)
@@ -258,58 +244,49 @@ class ClientCredentials:
         self._expires_at = requested_at + lifetime
         self._renew_at = self._expires_at - min(_RENEW_EARLY, lifetime / _RENEW_EARLY_SHARE)
 
-    def _reason(self, response: HttpResponse) -> str:
-        try:
-            error = decode(response.content, _TokenError).error
-        except (NotJSONError, NotTheInterfaceError):
-            return ""
-        return f" ({self._sender.masked(error)[:80]})"
 
+class _TokenResponse(msgspec.Struct):
+    """A token, or the reason why there is none."""
 
-class _IssuedToken(msgspec.Struct):
-    access_token: str
-    token_type: str
-    expires_in: int | float | None = None
+    access_token: Any = ""
+    token_type: Any = ""
+    error: Any = None
+    expires_in: Any = None
 
     def is_usable(self) -> bool:
-        """Whether it is a bearer token that fits a header."""
-        token = self.access_token
-        return self.token_type.lower() == "bearer" and bool(token) and token.isascii() and token.isprintable()
+        """Whether it is a bearer token that fits a header, with a lifetime in seconds or none."""
+        token, lifetime = self.access_token, self.expires_in
+        if not (isinstance(token, str) and isinstance(self.token_type, str) and self.token_type.lower() == "bearer"):
+            return False
+        is_lifetime = lifetime is None or (isinstance(lifetime, int | float) and not isinstance(lifetime, bool))
+        return is_lifetime and bool(token) and token.isascii() and token.isprintable()
 
     def __repr__(self) -> str:
-        return "_IssuedToken('***')"
-
-
-class _TokenError(msgspec.Struct):
-    error: str
+        return "_TokenResponse('***')"
 
 
 def read_secret_file(file: Path, name: str) -> str:
-    """Secret in a file that only its owner can read.
-
-    Raises
-    ------
-    ConfigurationError
-        The file cannot be read, is empty, or others can read it; the message says what to do.
-    """
+    """Secret in a file that only its owner can read."""
     try:
         mode = file.stat().st_mode
         secret = file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        msg = f"the {name} file {file} cannot be read: {getattr(error, 'strerror', None) or 'it is not text'}"
-        raise ConfigurationError(msg) from None
+        raise ConfigurationError(
+            f"the {name} file {file} cannot be read: {getattr(error, 'strerror', None) or 'it is not text'}"
+        ) from None
     except ValueError:
-        msg = f"the {name} file {quote(str(file))} cannot be read: a path cannot contain a NUL character"
-        raise ConfigurationError(msg) from None
+        raise ConfigurationError(
+            f"the {name} file {quote(str(file))} cannot be read: a path cannot contain a NUL character"
+        ) from None
     require_private(file, mode)
     if not secret:
-        msg = f"the {name} file {file} is empty"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"the {name} file {file} is empty")
     return secret
 
 
 def require_private(file: Path, mode: int) -> None:
     """Refuse a file with a secret that other users can read."""
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-        msg = f"{file} contains a secret and can be read by others; protect it with: chmod 600 {file}"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(
+            f"{file} contains a secret and can be read by others; protect it with: chmod 600 {file}"
+        )

@@ -1,52 +1,80 @@
-"""One HTTP request and its complete response: limited in time and size, failures as named errors, secrets masked."""
+"""One HTTP request and its complete response: limited in time and size, failures as named errors, secrets masked.
+
+The error of an unsuccessful status has the reason that the service gives.
+"""
 
 from __future__ import annotations
 
-import os
 import re
 import ssl
 import zlib
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 import httpx
+import msgspec
 
-from accounting_analytics.client.per_process import PerProcess
 from accounting_analytics.client.secret import Secret, masked
 from accounting_analytics.client.transport import (
     CONNECT_SECONDS,
     DeadlineTransport,
+    PerProcess,
     keep_requests_out_of_http_logs,
     request_deadline,
     transport_to,
 )
 from accounting_analytics.errors import (
+    AuthenticationError,
     CertificateRefusedError,
-    ConfigurationError,
+    ConflictError,
     DeadlineExceededError,
     GarbledAnswerError,
     InputError,
+    InvalidRequestError,
     NoConnectionError,
+    NotFoundError,
+    PermissionDeniedError,
     ProtocolError,
+    RateLimitedError,
     ServerFaultError,
     ServiceError,
+    StatusError,
     TransportError,
 )
+from accounting_analytics.messages import printable, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from accounting_analytics.client.rate_limiter import RateLimiter
     from accounting_analytics.client.transport import Deadline
 
 MIB = 1 << 20
 _MAX_REDIRECTS = 5
 _MAX_TARGET_LENGTH = 65_000
 _JSON = re.compile(r"application/(?:json|[\w.+-]+\+json)\s*(?:;|$)", re.IGNORECASE)
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PORTS = {"http": 80, "https": 443}
-_MAX_PORT = 65_535
+_TOO_LONG = "an id or token is too long for a URL"
 _HTTPS_OR_HTTP = "does it speak HTTPS there, or plain http?"
+_ERRORS: Mapping[int, type[StatusError]] = {
+    HTTPStatus.UNAUTHORIZED: AuthenticationError,
+    HTTPStatus.FORBIDDEN: PermissionDeniedError,
+    HTTPStatus.NOT_FOUND: NotFoundError,
+    HTTPStatus.GONE: NotFoundError,
+    HTTPStatus.CONFLICT: ConflictError,
+    HTTPStatus.TOO_MANY_REQUESTS: RateLimitedError,
+}
+_ADVICE: Mapping[int, str] = {
+    HTTPStatus.UNAUTHORIZED: "the token is missing, wrong or expired; get a new one and connect again",
+    HTTPStatus.FORBIDDEN: "the token or the subscription tier does not allow this",
+}
+_REASON_FIELDS = ("message", "display_message", "detail", "error_description", "error", "title")
+_EMPTY_VALUES = frozenset({"", "{}", "[]", "null", '""'})
+_HTML_TAG = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+_MAX_BODY_BYTES = 65_536
+_MAX_REASON_LENGTH = 300
+_MAX_CODE_LENGTH = 100
 
 
 @dataclass(frozen=True)
@@ -64,17 +92,7 @@ class HttpRequest:
 
 @dataclass(frozen=True, repr=False, slots=True)
 class HttpResponse:
-    """A complete HTTP response.
-
-    Attributes
-    ----------
-    status : int
-        HTTP status.
-    headers : mapping
-        Headers by lower-case name, secrets masked.
-    content : bytes
-        The body, decompressed.
-    """
+    """A complete HTTP response: headers by lower-case name with secrets masked, and the decompressed body."""
 
     status: int
     headers: Mapping[str, str]
@@ -99,38 +117,12 @@ class Authorization(httpx.Auth):
         yield request
 
 
-class SendingPausedError(Exception):
-    """Nothing was sent: the service has asked to wait since it was the turn of the request."""
-
-
-class Throttle(Protocol):
-    """What may hold back a request until it is written to a connection."""
-
-    def require_open(self) -> None:
-        """Raise SendingPausedError while the service asks to wait."""
-        ...
-
-    def note_wait(self, status: int, headers: Mapping[str, str]) -> None:
-        """Note the wait that a response asks for; called when its headers have arrived."""
-        ...
-
-
 class HttpSender:
-    """Sends requests to one origin; a forked process gets connections of its own.
+    """Sends requests to the origin of `base_url`; a forked process gets connections of its own.
 
-    Parameters
-    ----------
-    base_url : str
-        Any address of the origin.
-    setting : str
-        Name of the setting that has the address, for messages.
-    transport : httpx.BaseTransport, optional
-        Replaces the network connection.
-    secrets : callable
-        Returns the secrets to mask wherever a response repeats them.
-    throttle : callable, optional
-        Returns the throttle of this process. It is asked again when a request is written: making a connection takes
-        time, in which another response may ask to wait.
+    `setting` is the name of the setting that has the address, and `secrets` returns what to mask in responses. The rate
+    limiter is asked again when a request is written: in the time that making a connection takes, another response may
+    ask to wait.
     """
 
     def __init__(
@@ -140,19 +132,19 @@ class HttpSender:
         setting: str = "base_url",
         transport: httpx.BaseTransport | None,
         secrets: Callable[[], Iterable[Secret]],
-        throttle: Callable[[], Throttle] | None = None,
+        rate_limiter: Callable[[], RateLimiter] | None = None,
     ) -> None:
         keep_requests_out_of_http_logs()
         self.origin = httpx.URL(base_url)
         self._setting = setting
         self._secrets = secrets
-        self._throttle = throttle
+        self._rate_limiter = rate_limiter
         self._has_given_transport = transport is not None
-        transport = transport or _transport_to(self.origin)
+        transport = transport or transport_to(self.origin)
         proxy = transport.proxy if isinstance(transport, DeadlineTransport) else None
         self._server = f"{self.origin.scheme}://{self.origin.netloc.decode('ascii')}"
         self._server += f" through the proxy {proxy}" if proxy else ""
-        self._http = PerProcess(lambda: _http_client(_transport_to(self.origin)), first=_http_client(transport))
+        self._http = PerProcess(lambda: _http_client(transport_to(self.origin)), first=_http_client(transport))
         self._is_closed = False
         self._has_connected = False
 
@@ -169,20 +161,7 @@ class HttpSender:
     def send(self, request: HttpRequest, authorization: Authorization, deadline: Deadline) -> HttpResponse:
         """Send a request once and receive its complete response before the deadline.
 
-        Raises
-        ------
-        TransportError, DeadlineExceededError
-            No response arrived, or not in time.
-        GarbledAnswerError
-            The response is truncated or cannot be decompressed.
-        ProtocolError
-            The response is larger than allowed.
-        ServerFaultError
-            The service redirects to another origin, or too often.
-        InputError
-            The address is too long, or the client is closed.
-        SendingPausedError
-            Nothing was sent, because the throttle was closed.
+        Raises SendingPausedError where the service asks to wait and nothing was sent.
         """
         # raised after the except clauses, so that no error keeps frames of httpx, whose variables hold the headers
         try:
@@ -202,7 +181,7 @@ class HttpSender:
                 f"{request.description}: {self._server} sent a body that cannot be decompressed"
             )
         except httpx.InvalidURL:
-            problem = InputError(f"{request.description}: an id or token is too long for a URL")
+            problem = InputError(f"{request.description}: {_TOO_LONG}")
         except httpx.ConnectError as error:
             problem = self._connection_error(request, error)
         except httpx.HTTPError as error:
@@ -215,14 +194,12 @@ class HttpSender:
     def _open_client(self, request: HttpRequest) -> httpx.Client:
         """Client of httpx, which a forked process makes anew."""
         if self._is_closed:
-            msg = f"{request.description}: the client is closed; connect again"
-            raise InputError(msg)
+            raise InputError(f"{request.description}: the client is closed; connect again")
         if self._has_given_transport and not self._http.is_made:
-            msg = (
+            raise InputError(
                 f"{request.description}: the client was made with transport=..., and this is a forked process, "
                 "which must not share its connections; nothing was sent: make a client in this process"
             )
-            raise InputError(msg)
         return self._http.get()
 
     def _connection_error(self, request: HttpRequest, error: httpx.HTTPError) -> TransportError:
@@ -259,8 +236,7 @@ class HttpSender:
 
     def _follow_redirects(self, request: HttpRequest, authorization: Authorization, deadline: Deadline) -> HttpResponse:
         """Response of the address, or of the one on the same origin that a read is redirected to."""
-        http = self._open_client(request)
-        outgoing = http.build_request(
+        outgoing = self._open_client(request).build_request(
             request.method,
             request.url,
             params=dict(request.parameters) or None,
@@ -269,59 +245,56 @@ class HttpSender:
         )
         for _ in range(_MAX_REDIRECTS + 1):
             if len(outgoing.url.raw_path) > _MAX_TARGET_LENGTH:
-                msg = f"{request.description}: an id or token is too long for a URL"
-                raise InputError(msg)
-            response = self._receive(outgoing, request, authorization, deadline)
-            location = response.headers.get("location", "")
-            if response.status not in _REDIRECTS or not location or request.method != "GET":
+                raise httpx.InvalidURL(_TOO_LONG)
+            response, redirected = self._receive(outgoing, request, authorization, deadline)
+            if redirected is None or not response.headers.get("location") or request.method != "GET":
                 return response
-            target = self._redirect_target(outgoing.url, location, request)
-            outgoing = http.build_request("GET", target, headers=httpx.Headers(dict(request.headers), encoding="utf-8"))
-        msg = f"{request.description}: the service redirects more than {_MAX_REDIRECTS} times; check base_url"
-        raise ServerFaultError(msg, status=response.status)
-
-    def _redirect_target(self, url: httpx.URL, location: str, request: HttpRequest) -> httpx.URL:
-        target = url.join(location)
-        if _origin(target) != _origin(self.origin) or target.userinfo:
-            msg = (
-                f"{request.description}: the service redirects to another origin, which would receive the token; "
-                "such redirects are not followed: give the final address as base_url"
-            )
-            raise ServerFaultError(msg, status=HTTPStatus.TEMPORARY_REDIRECT)
-        return target
+            if _origin(redirected.url) != _origin(self.origin) or redirected.url.userinfo:
+                raise ServerFaultError(
+                    f"{request.description}: the service redirects to another origin, which would receive the token; "
+                    "such redirects are not followed: give the final address as base_url",
+                    status=HTTPStatus.TEMPORARY_REDIRECT,
+                )
+            outgoing = redirected
+        raise ServerFaultError(
+            f"{request.description}: the service redirects more than {_MAX_REDIRECTS} times; check base_url",
+            status=response.status,
+        )
 
     def _receive(
         self, outgoing: httpx.Request, request: HttpRequest, authorization: Authorization, deadline: Deadline
-    ) -> HttpResponse:
+    ) -> tuple[HttpResponse, httpx.Request | None]:
+        """Response of one address, and the request to send instead if it redirects."""
         left = deadline.remaining()
         if left <= 0:
             raise self._timeout_error(request, deadline)
         outgoing.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), left)
-        if self._throttle is not None:
-            self._throttle().require_open()
+        if self._rate_limiter is not None:
+            self._rate_limiter().require_open()
             outgoing.extensions["trace"] = self._before_headers
         response = self._open_client(request).send(outgoing, auth=authorization, stream=True)
         self._has_connected = True
-        if self._throttle is not None:
-            self._throttle().note_wait(response.status_code, response.headers)
+        if self._rate_limiter is not None:
+            self._rate_limiter().note_wait(response.status_code, response.headers)
         try:
             content = self._read_body(response, request, deadline)
         finally:
             response.close()
         headers = {name: self.masked(value) for name, value in response.headers.items()}
-        return HttpResponse(response.status_code, headers, content)
+        return HttpResponse(response.status_code, headers, content), response.next_request
 
     def _before_headers(self, event: str, _: object) -> None:
         """Hold back a request whose headers are about to be written; httpcore calls this at each of its steps."""
-        if event.endswith("send_request_headers.started") and self._throttle is not None:
-            self._throttle().require_open()
+        if event.endswith("send_request_headers.started") and self._rate_limiter is not None:
+            self._rate_limiter().require_open()
 
     def _read_body(self, response: httpx.Response, request: HttpRequest, deadline: Deadline) -> bytes:
         """Decompressed body, read in chunks, so that both its time and its size are limited."""
         encoding = response.headers.get("content-encoding", "identity").strip().lower()
         if encoding not in {"identity", "gzip", "x-gzip", ""}:
-            msg = f"{request.description}: {self._server} sent a body in a compression that was not requested"
-            raise GarbledAnswerError(msg)
+            raise GarbledAnswerError(
+                f"{request.description}: {self._server} sent a body in a compression that was not requested"
+            )
         is_read = response.is_stream_consumed  # a test transport may return a response that is already read
         decompressor = zlib.decompressobj(wbits=31) if "gzip" in encoding and not is_read else None
         chunks: list[bytes] = []
@@ -331,16 +304,14 @@ class HttpSender:
             chunks.append(chunk)
             size += len(chunk)
             if size > request.max_response_bytes:
-                msg = (
+                raise ProtocolError(
                     f"{request.description}: the response is larger than {request.max_response_bytes / MIB:g} MiB; "
                     "allow more with with_options(most_bytes=...), or request less"
                 )
-                raise ProtocolError(msg)
             if deadline.remaining() <= 0:
                 raise self._timeout_error(request, deadline)
         if decompressor is not None and chunks and not decompressor.eof:
-            msg = f"{request.description}: {self._server} sent a truncated compressed body"
-            raise GarbledAnswerError(msg)
+            raise GarbledAnswerError(f"{request.description}: {self._server} sent a truncated compressed body")
         return b"".join(chunks)
 
 
@@ -350,26 +321,6 @@ def is_json(response: HttpResponse) -> bool:
     return content_type is None or _JSON.match(content_type) is not None
 
 
-def check_url(url: str, name: str) -> str:
-    """Return an http(s) address of a service without a trailing slash; anything else is refused."""
-    try:
-        parsed = httpx.URL(url)
-    except (httpx.InvalidURL, TypeError):
-        parsed = httpx.URL("")
-    if parsed.userinfo:
-        msg = (
-            f"{name} must not contain a user name or password; give the address alone, like https://ledgers.example.com"
-        )
-        raise ConfigurationError(msg)
-    if parsed.scheme not in _PORTS or not parsed.host or parsed.query or parsed.fragment:
-        msg = f"{name} {url!r} is not an http(s) address like https://ledgers.example.com"
-        raise ConfigurationError(msg)
-    if parsed.port is not None and not 0 < parsed.port <= _MAX_PORT:  # the system would take another port
-        msg = f"{name} {url!r} has port {parsed.port}, which does not exist: ports are 1 to {_MAX_PORT}"
-        raise ConfigurationError(msg)
-    return str(parsed).rstrip("/")
-
-
 def _http_client(transport: httpx.BaseTransport) -> httpx.Client:
     return httpx.Client(
         transport=transport,
@@ -377,29 +328,6 @@ def _http_client(transport: httpx.BaseTransport) -> httpx.Client:
         headers={"accept": "application/json", "accept-encoding": "gzip"},
         trust_env=False,
     )
-
-
-def _transport_to(origin: httpx.URL) -> httpx.BaseTransport:
-    """Transport to an origin, with the certificates and the proxy that the environment names."""
-    try:
-        return transport_to(origin)
-    except (OSError, ssl.SSLError) as error:
-        variables = " or ".join(name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name))
-        reason = error.strerror or error
-        msg = f"the certificates that {variables or 'this machine'} names cannot be read: {reason}"
-        raise ConfigurationError(msg) from error
-    except ImportError as error:
-        msg = (
-            f"the proxy that the environment names for {origin.scheme} is a SOCKS proxy (HTTP_PROXY, HTTPS_PROXY, "
-            'ALL_PROXY), which needs another package: pip install "httpx[socks]"'
-        )
-        raise ConfigurationError(msg) from error
-    except (ValueError, httpx.InvalidURL) as error:
-        msg = (
-            f"the proxy that the environment names for {origin.scheme} cannot be used (HTTP_PROXY, HTTPS_PROXY, "
-            "ALL_PROXY); write it like http://proxy.example.org:3128"
-        )
-        raise ConfigurationError(msg) from error
 
 
 def _tls_error(error: BaseException) -> ssl.SSLError | None:
@@ -412,3 +340,52 @@ def _tls_error(error: BaseException) -> ssl.SSLError | None:
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port or _PORTS.get(url.scheme)
+
+
+def status_error(request: object, response: HttpResponse, mask: Callable[[str], str]) -> StatusError:
+    """Error of an unsuccessful response; `mask` hides secrets in the reason that the service gives."""
+    status = response.status
+    error_type = _ERRORS.get(status) or (InvalidRequestError if 400 <= status < 500 else ServerFaultError)  # noqa: PLR2004
+    reason, code = _reason(response.content)
+    # masked before it is shortened, because a part of a secret would not be recognized
+    reason = shorten(printable(" ".join(mask(reason).split())), limit=_MAX_REASON_LENGTH)
+    text = reason or "the service gave no reason"
+    if status in _ADVICE:
+        text = f"{_ADVICE[status]}{f' (the service: {reason})' if reason else ''}"
+    if status == HTTPStatus.NOT_FOUND and code is None:  # maybe of a server that does not know the interface
+        text = f"{text}; check the address (base_url) and the ids"
+    if 300 <= status < 400:  # noqa: PLR2004 (following it would send the token elsewhere, or a change twice)
+        text = "the service redirects; such redirects are not followed: give the final address as base_url"
+    message = f"{request}: the service responded with status {status}: {text}"
+    return error_type(message, status=status, error_code=None if code is None else mask(code)[:_MAX_CODE_LENGTH])
+
+
+def _reason(content: bytes) -> tuple[str, str | None]:
+    """Reason and error code of an error body of any form."""
+    try:
+        body = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _plain_text(content), None
+    if not isinstance(body, dict):
+        return body if isinstance(body, str) else _plain_text(content), None
+    code = body.get("error_code")
+    return _stated_reason(body) or _plain_text(content), code if isinstance(code, str) else None
+
+
+def _stated_reason(body: Mapping[str, Any]) -> str:
+    """Reason in the fields that the interface, or RFC 6749 and RFC 9457, have for it; empty where there is none."""
+    detail = body.get("detail")
+    if isinstance(detail, list) and detail and all(isinstance(problem, dict) for problem in detail):
+        return "; ".join(f"{_location(problem.get('loc'))}: {problem.get('msg', '')}" for problem in detail)
+    return next((body[name] for name in _REASON_FIELDS if isinstance(body.get(name), str) and body[name]), "")
+
+
+def _plain_text(content: bytes) -> str:
+    """Start of a body as text, without the tags of HTML; empty where there is nothing but an empty JSON value."""
+    text = content[:_MAX_BODY_BYTES].decode("utf-8", "replace")
+    text = _HTML_TAG.sub(" ", text) if "<" in text else text
+    return "" if text.strip() in _EMPTY_VALUES else text
+
+
+def _location(loc: object) -> str:
+    return ".".join(map(str, loc)) if isinstance(loc, list) else str(loc or "")

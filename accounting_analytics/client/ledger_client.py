@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, Self, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, ParamSpec, Self, TypeVar, cast
 
 from accounting_analytics.client import operations
 from accounting_analytics.client.credentials import FixedToken
+from accounting_analytics.client.http_request import HttpResponse
 from accounting_analytics.client.operations import DEFAULT_LIMIT, MAX_LIMIT
 from accounting_analytics.client.pagination import follow_pages
 from accounting_analytics.client.records import (
@@ -16,31 +18,32 @@ from accounting_analytics.client.records import (
     LineEntryPage,
     RecategorizedTransaction,
 )
-from accounting_analytics.client.retry import RetryingClient, RetryPolicy
+from accounting_analytics.client.retrying_client import RetryingClient, RetryPolicy
 from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.messages import fit_terminal, quote
 from accounting_analytics.money import AMOUNT_FORMS, DEFAULT_SCALE, check_scale
 from accounting_analytics.periods import Period, choose_zone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
 
     import httpx
 
     from accounting_analytics.client.credentials import Credentials
-    from accounting_analytics.client.http_request import HttpResponse
     from accounting_analytics.client.rate_limiter import Quota
-    from accounting_analytics.client.retry import OperationRequest
+    from accounting_analytics.client.retrying_client import OperationRequest
     from accounting_analytics.client.transport import Deadline
     from accounting_analytics.periods import DateLike, ZoneLike
 
 
 Decoded = TypeVar("Decoded")
+Arguments = ParamSpec("Arguments")
+Client = TypeVar("Client", bound="LedgerClient")
 
 
 @dataclass(frozen=True, repr=False, slots=True)
-class RawResponse(Generic[Decoded]):
+class RawResponse(HttpResponse, Generic[Decoded]):
     """A successful response, not yet decoded.
 
     Attributes
@@ -53,13 +56,7 @@ class RawResponse(Generic[Decoded]):
         The body, decompressed.
     """
 
-    status: int
-    headers: Mapping[str, str]
-    content: bytes
-    _client: RetryingClient
-    _request: OperationRequest
-    _response: HttpResponse
-    _kind: type[Decoded]
+    _decode: Callable[[], Decoded]
 
     @property
     def request_id(self) -> str | None:
@@ -74,71 +71,25 @@ class RawResponse(Generic[Decoded]):
         ProtocolError
             The body breaks the interface.
         """
-        return self._client.decode(self._request, self._response, self._kind)
+        return self._decode()
 
     def __repr__(self) -> str:
         return f"RawResponse(status={self.status}, {len(self.content)} bytes, request_id={self.request_id!r})"
 
 
+def _returning_raw(operation: Callable[Arguments, Decoded]) -> Callable[Arguments, RawResponse[Decoded]]:
+    """Give the operation of a client of raw responses the type of what it returns."""
+    return cast("Any", operation)  # type: ignore[no-any-return]
+
+
 class RawLedgerClient:
     """The operations of :class:`~accounting_analytics.LedgerClient`, with the same arguments and raw responses."""
 
-    def __init__(self, client: RetryingClient, time_zone: str | None) -> None:
-        self._client = client
-        self._time_zone = time_zone
-
-    def create_ledger(self, **fields: Any) -> RawResponse[Ledger]:  # noqa: ANN401 (those of LedgerClient)
-        """Create a ledger; sent once."""
-        return self._raw(operations.create_ledger(**fields), Ledger)
-
-    def recategorize_transaction(
-        self,
-        ledger_id: str,
-        transaction_id: str,
-        *,
-        updated_category_ledger_id: str,
-        category_ledger_id: str | None = None,
-        modified_by: str | None = None,
-    ) -> RawResponse[RecategorizedTransaction]:
-        """Change the category of a transaction; sent once."""
-        request = operations.recategorize_transaction(
-            ledger_id,
-            transaction_id,
-            updated_category_ledger_id=updated_category_ledger_id,
-            category_ledger_id=category_ledger_id,
-            modified_by=modified_by,
-        )
-        return self._raw(request, RecategorizedTransaction)
-
-    def list_line_entries(
-        self,
-        ledger_id: str,
-        start_date: DateLike,
-        end_date: DateLike,
-        *,
-        time_zone: ZoneLike | None = None,
-        limit: int = DEFAULT_LIMIT,
-        **options: Any,  # noqa: ANN401 (those of LedgerClient)
-    ) -> RawResponse[LineEntryPage]:
-        """Retrieve one page of a ledger's line entries."""
-        period = Period(start_date, end_date, choose_zone(time_zone, self._time_zone).name)
-        return self._raw(operations.list_line_entries(ledger_id, period, limit=limit, **options), LineEntryPage)
-
-    def retrieve_cash_flow_report(
-        self,
-        start_date: DateLike,
-        end_date: DateLike,
-        *,
-        time_zone: ZoneLike | None = None,
-        **options: Any,  # noqa: ANN401 (those of LedgerClient)
-    ) -> RawResponse[CashFlowReport]:
-        """Retrieve the cash flow report of a period."""
-        period = Period(start_date, end_date, choose_zone(time_zone, self._time_zone).name)
-        return self._raw(operations.retrieve_cash_flow_report(period, **options), CashFlowReport)
-
-    def _raw(self, request: OperationRequest, kind: type[Decoded]) -> RawResponse[Decoded]:
-        response = self._client.request_raw(request)
-        return RawResponse(response.status, response.headers, response.content, self._client, request, response, kind)
+    def __init__(self, operations: _RawOperations) -> None:
+        self.create_ledger = _returning_raw(operations.create_ledger)
+        self.recategorize_transaction = _returning_raw(operations.recategorize_transaction)
+        self.list_line_entries = _returning_raw(operations.list_line_entries)
+        self.retrieve_cash_flow_report = _returning_raw(operations.retrieve_cash_flow_report)
 
 
 class LedgerClient:
@@ -209,14 +160,11 @@ class LedgerClient:
         most_bytes: int | None = None,
     ) -> None:
         if requests_per_minute is not None and not requests_per_minute > 0:
-            msg = "requests_per_minute must be positive"
-            raise ConfigurationError(msg)
+            raise ConfigurationError("requests_per_minute must be positive")
         if token is None:  # as from an environment variable that is not set
-            msg = "no token given: pass token=..., a TokenFile or ClientCredentials"
-            raise ConfigurationError(msg)
+            raise ConfigurationError("no token given: pass token=..., a TokenFile or ClientCredentials")
         if amounts not in AMOUNT_FORMS:
-            msg = f"amounts must be one of {', '.join(AMOUNT_FORMS)}, not {quote(amounts)}"
-            raise ConfigurationError(msg)
+            raise ConfigurationError(f"amounts must be one of {', '.join(AMOUNT_FORMS)}, not {quote(amounts)}")
         self.scale = check_scale(scale)
         self.time_zone = None if time_zone is None else choose_zone(time_zone).name
         self.amounts = amounts
@@ -244,7 +192,7 @@ class LedgerClient:
     @property
     def with_raw_response(self) -> RawLedgerClient:
         """The same operations, returning status, headers and bytes; ``.parse()`` decodes the wire record."""
-        return RawLedgerClient(self._client, self.time_zone)
+        return RawLedgerClient(self._copy(_RawOperations))
 
     def with_options(
         self,
@@ -261,14 +209,21 @@ class LedgerClient:
         """
         options = {"timeout": timeout, "deadline": deadline, "max_attempts": max_attempts, "most_bytes": most_bytes}
         changes = {name: value for name, value in options.items() if value is not None}
-        other = object.__new__(type(self))
-        other.__dict__ |= self.__dict__
-        other._client = self._client.with_retry_policy(**changes)
+        return self._copy(type(self), _client=self._client.with_retry_policy(**changes))
+
+    def _copy(self, kind: type[Client], **changes: RetryingClient) -> Client:
+        other = object.__new__(kind)
+        other.__dict__ |= self.__dict__ | changes
         return other
 
+    def _send(self, request: OperationRequest, kind: type[Decoded]) -> Decoded:
+        """Send a request and decode its response."""
+        return self._client.request(request, kind)
+
     def __reduce__(self) -> NoReturn:
-        msg = "a client cannot be pickled or copied, because it holds a token; connect again where it is needed"
-        raise TypeError(msg)
+        raise TypeError(
+            "a client cannot be pickled or copied, because it holds a token; connect again where it is needed"
+        )
 
     def __repr__(self) -> str:
         zone = f"time_zone={self.time_zone!r}"
@@ -320,7 +275,7 @@ class LedgerClient:
             type=type,
             expand=expand,
         )
-        return self._client.request(request, Ledger)
+        return self._send(request, Ledger)
 
     def recategorize_transaction(
         self,
@@ -353,7 +308,7 @@ class LedgerClient:
             category_ledger_id=category_ledger_id,
             modified_by=modified_by,
         )
-        return self._client.request(request, RecategorizedTransaction)
+        return self._send(request, RecategorizedTransaction)
 
     def list_line_entries(
         self,
@@ -388,7 +343,7 @@ class LedgerClient:
         period: Period,
         **options: Any,  # noqa: ANN401 (those of operations.list_line_entries)
     ) -> LineEntryPage:
-        return self._client.request(operations.list_line_entries(ledger_id, period, **options), LineEntryPage)
+        return self._send(operations.list_line_entries(ledger_id, period, **options), LineEntryPage)
 
     def iter_line_entries(
         self,
@@ -446,4 +401,13 @@ class LedgerClient:
     ) -> CashFlowReport:
         """Retrieve the cash flow report of a period; days are local to `time_zone`, by default the client's."""
         period = self._period(start_date, end_date, time_zone)
-        return self._client.request(operations.retrieve_cash_flow_report(period, tag_ids=tag_ids), CashFlowReport)
+        return self._send(operations.retrieve_cash_flow_report(period, tag_ids=tag_ids), CashFlowReport)
+
+
+class _RawOperations(LedgerClient):
+    """A client whose operations return raw responses."""
+
+    def _send(self, request: OperationRequest, kind: type[Decoded]) -> Any:  # noqa: ANN401 (see _returning_raw)
+        response = self._client.request_raw(request)
+        decode = partial(self._client.decode, request, response, kind)
+        return RawResponse(response.status, response.headers, response.content, decode)

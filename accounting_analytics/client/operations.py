@@ -6,13 +6,13 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from accounting_analytics.arguments import to_texts
-from accounting_analytics.client.request_validation import (
+from accounting_analytics.client.retrying_client import OperationRequest
+from accounting_analytics.client.url_and_header_text import (
     path_segment,
     plain,
     query_text,
     user_name,
 )
-from accounting_analytics.client.retry import OperationRequest
 from accounting_analytics.errors import InputError, ProtocolError
 from accounting_analytics.messages import quote
 
@@ -85,8 +85,7 @@ def list_line_entries(
 ) -> OperationRequest:
     """Request for one page of line entries; `number` is the page number, for messages."""
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
-        msg = f"limit must be a whole number from 1 to {MAX_LIMIT}, not {limit!r}"
-        raise InputError(msg)
+        raise InputError(f"limit must be a whole number from 1 to {MAX_LIMIT}, not {limit!r}")
     path = f"/v0/ledgers/{path_segment(ledger_id, 'ledger_id')}/line-entries"
     subject = f"ledger {plain(ledger_id)}, {period}{'' if number is None else f', page {number}'}"
     if page_token is not None and len(query_text(page_token, "page_token")) > _MAX_PAGE_TOKEN_LENGTH:
@@ -123,8 +122,7 @@ def _join_list(texts: Iterable[str], name: str) -> str | None:
     elements = to_texts(texts)
     for text in elements:
         if "," in query_text(text, f"an element of {name}"):
-            msg = f"an element with a comma cannot be sent in a list: {plain(text)}"
-            raise InputError(msg)
+            raise InputError(f"an element with a comma cannot be sent in a list: {plain(text)}")
     return ",".join(elements) or None
 
 

@@ -39,24 +39,19 @@ Result = TypeVar("Result")
 def follow_pages(request_page: Callable[[str | None, int], Page], *, subject: str) -> Iterator[Page]:
     """Yield page after page up to the one without a next page token; an empty page is not the end.
 
-    Parameters
-    ----------
-    request_page : callable
-        Requests the page of a token (None for the first page); the second argument is the number of the page.
-    subject : str
-        What is listed, for messages.
-
-    Raises
-    ------
-    ExpiredPageTokenError
-        The service refused a page token that it issued, with status 400, 404, 410 or 422.
-    ProtocolError
-        A token or a page repeats, or page after page brings nothing new: the list would never end.
+    `request_page` requests the page of a token (None for the first page) and of a number, and `subject` is what is
+    listed, for messages. A token that the service refuses, and a list that would never end, are errors.
     """
     guard = _LoopGuard(subject)
     token: str | None = None
     for number in itertools.count(1):
-        page = _request(request_page, token, number)
+        try:
+            page = request_page(token, number)
+        except StatusError as error:
+            # the first page succeeded with the same request, so only its token can be wrong
+            if token is None or error.status not in _STATUSES_OF_EXPIRED_TOKENS:
+                raise
+            raise ExpiredPageTokenError(str(error), status=error.status, error_code=error.error_code) from None
         token = page.next_page_token
         if token is None:
             yield page
@@ -73,16 +68,6 @@ def restart_on_expired_token(read: Callable[[], Result], *, attempts: int) -> Re
     return read()
 
 
-def _request(request_page: Callable[[str | None, int], Page], token: str | None, number: int) -> Page:
-    try:
-        return request_page(token, number)
-    except StatusError as error:
-        # the first page succeeded with the same request, so only its token can be wrong
-        if token is None or error.status not in _STATUSES_OF_EXPIRED_TOKENS:
-            raise
-        raise ExpiredPageTokenError(str(error), status=error.status, error_code=error.error_code) from None
-
-
 class _LoopGuard:
     """Remembers the tokens, pages and ids of one list, and refuses a page that shows that the list never ends."""
 
@@ -97,16 +82,15 @@ class _LoopGuard:
         """Record the ids and the next page token of a page that is not the last one."""
         where = f"{self._subject}, page {number}: pagination loop"
         if token in self._tokens:
-            msg = f"{where}: next_page_token repeats that of an earlier page"
-            raise ProtocolError(msg)
+            raise ProtocolError(f"{where}: next_page_token repeats that of an earlier page")
         self._tokens.add(token)
         first = self._page_numbers.setdefault(hash(tuple(ids)), number) if ids else number
         if first != number:
-            msg = f"{where}: page {first} is repeated under another page token"
-            raise ProtocolError(msg)
+            raise ProtocolError(f"{where}: page {first} is repeated under another page token")
         known = len(self._ids)
         self._ids.update(ids)
         self._pages_without_new_ids = 0 if len(self._ids) > known else self._pages_without_new_ids + 1
         if self._pages_without_new_ids >= MAX_PAGES_WITHOUT_NEW_IDS:
-            msg = f"{where}: the last {MAX_PAGES_WITHOUT_NEW_IDS} pages contain no new record, and more are announced"
-            raise ProtocolError(msg)
+            raise ProtocolError(
+                f"{where}: the last {MAX_PAGES_WITHOUT_NEW_IDS} pages contain no new record, and more are announced"
+            )

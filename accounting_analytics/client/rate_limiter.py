@@ -9,7 +9,6 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from accounting_analytics.client.http_request import SendingPausedError
 from accounting_analytics.errors import DeadlineExceededError
 from accounting_analytics.periods import as_utc
 
@@ -48,13 +47,14 @@ class Quota:
     paused_for: float
 
 
+class SendingPausedError(Exception):
+    """Nothing was sent: the service has asked to wait since it was the turn of the request."""
+
+
 class RateLimiter:
     """Spreads requests below a maximum rate, respects waits that the service asks for, and stays within its quota.
 
-    Parameters
-    ----------
-    requests_per_minute : float, optional
-        Maximum in any minute; a tenth of it may start in one burst.
+    A tenth of the requests per minute may start in one burst.
     """
 
     def __init__(self, requests_per_minute: float | None) -> None:
@@ -84,13 +84,7 @@ class RateLimiter:
             )
 
     def acquire(self, deadline: Deadline, request: object) -> None:
-        """Wait until a request may start; one :meth:`update` must follow.
-
-        Raises
-        ------
-        DeadlineExceededError
-            The request could only start after the deadline; nothing was sent.
-        """
+        """Wait until a request may start; one :meth:`update` must follow."""
         while True:
             with self._lock:
                 wait = self._wait()
@@ -98,11 +92,10 @@ class RateLimiter:
                     self._start()
                     return
             if wait > deadline.remaining():
-                msg = (
+                raise DeadlineExceededError(
                     f"{request}: the service's rate limit allows the next request in {wait:.0f} seconds, after the "
                     f"deadline of {deadline.seconds:g} seconds; nothing was sent, try again later"
                 )
-                raise DeadlineExceededError(msg)
             time.sleep(wait)
 
     def update(self, headers: Mapping[str, str], now: float) -> None:

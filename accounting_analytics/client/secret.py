@@ -26,8 +26,7 @@ class Secret:
         return "Secret('***')"
 
     def __reduce__(self) -> NoReturn:
-        msg = "a secret cannot be pickled; connect again where it is needed"
-        raise TypeError(msg)
+        raise TypeError("a secret cannot be pickled; connect again where it is needed")
 
     def reveal(self) -> str:
         """Return the secret itself; for the Authorization header only."""

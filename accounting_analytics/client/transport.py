@@ -1,28 +1,35 @@
-"""HTTP transport whose connections respect a deadline.
+"""HTTP transport whose connections respect a deadline, and what a forked process must not share with its parent.
 
 httpx limits each read, not their sum, so a server that sends one byte a second can hold a call indefinitely. Here each
 connect, read and write may take only the time left until the deadline of the current request.
+
+A child that writes to a connection of its parent may read the response to a request of the parent, or of another child.
+A lock that another thread held during the fork stays locked in the child for ever.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import socket
+import ssl
 import threading
 import time
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.request import getproxies, proxy_bypass
 
 import httpcore
 import httpx
 
+from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.progress import show_notice
 
 if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+State = TypeVar("State")
 
 _CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=100)
 CONNECT_SECONDS = 10.0
@@ -30,6 +37,32 @@ CONNECT_SECONDS = 10.0
 NOTICE_SECONDS = 10.0
 """After so long without a byte of a response, a terminal or a notebook shows a notice."""
 _HTTP_LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
+
+
+class PerProcess(Generic[State]):
+    """A state that each process makes for itself when it first needs it, without a lock, which a fork might leave held.
+
+    Threads that need it at the same time may each make one; all use the one that is stored first.
+    """
+
+    def __init__(self, make: Callable[[], State], first: State | None = None) -> None:
+        self._make = make
+        self._by_process: dict[int, State] = {} if first is None else {os.getpid(): first}
+
+    @property
+    def is_made(self) -> bool:
+        """Whether this process has made its state."""
+        return os.getpid() in self._by_process
+
+    def get(self) -> State:
+        """State of this process; that of the parent is dropped."""
+        process = os.getpid()
+        state = self._by_process.get(process)
+        if state is None:
+            state = self._by_process.setdefault(process, self._make())
+            for parent in self._by_process.keys() - {process}:
+                self._by_process.pop(parent, None)
+        return state
 
 
 class Deadline:
@@ -90,13 +123,7 @@ def _is_foreign_request(_: logging.LogRecord) -> bool:
 
 
 class DeadlineTransport(httpx.HTTPTransport):
-    """Connections that respect the deadline of the current request.
-
-    Attributes
-    ----------
-    proxy : str or None
-        Host and port of the proxy, for messages.
-    """
+    """Connections that respect the deadline of the current request; `proxy` is its host and port, for messages."""
 
     def __init__(self, *, encrypted: bool = True, proxy: str | None = None) -> None:
         self.proxy = None if proxy is None else _host_and_port(httpx.URL(proxy))
@@ -105,13 +132,30 @@ class DeadlineTransport(httpx.HTTPTransport):
         self._pool._network_backend = _Backend(httpcore.SyncBackend())  # noqa: SLF001 (httpx has no parameter for it)
 
 
-def transport_to(url: httpx.URL) -> DeadlineTransport:
-    """Transport to an address, through the proxy that the environment names for it."""
+def transport_to(origin: httpx.URL) -> DeadlineTransport:
+    """Transport to an origin, with the certificates and the proxy that the environment names."""
     proxies = getproxies()
-    proxy = proxies.get(url.scheme) or proxies.get("all")
-    if proxy is not None and proxy_bypass(url.host):
+    proxy = proxies.get(origin.scheme) or proxies.get("all")
+    if proxy is not None and proxy_bypass(origin.host):
         proxy = None
-    return DeadlineTransport(encrypted=url.scheme == "https", proxy=proxy)
+    try:
+        return DeadlineTransport(encrypted=origin.scheme == "https", proxy=proxy)
+    except (OSError, ssl.SSLError) as error:
+        variables = " or ".join(name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name))
+        reason = error.strerror or error
+        raise ConfigurationError(
+            f"the certificates that {variables or 'this machine'} names cannot be read: {reason}"
+        ) from error
+    except ImportError as error:
+        raise ConfigurationError(
+            f"the proxy that the environment names for {origin.scheme} is a SOCKS proxy (HTTP_PROXY, HTTPS_PROXY, "
+            'ALL_PROXY), which needs another package: pip install "httpx[socks]"'
+        ) from error
+    except (ValueError, httpx.InvalidURL) as error:
+        raise ConfigurationError(
+            f"the proxy that the environment names for {origin.scheme} cannot be used (HTTP_PROXY, HTTPS_PROXY, "
+            "ALL_PROXY); write it like http://proxy.example.org:3128"
+        ) from error
 
 
 def _host_and_port(proxy: httpx.URL) -> str:

@@ -1,5 +1,4 @@
 from .end_to_end_run import DemoSummary, run_demo
-from .jupyter_lab import open_lab
-from .served_company import DemoCompany, demo
+from .served_company import DemoCompany, demo, open_lab
 
 __all__ = ["DemoCompany", "DemoSummary", "demo", "open_lab", "run_demo"]

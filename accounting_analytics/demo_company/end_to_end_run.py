@@ -19,7 +19,7 @@ from accounting_analytics.exports import export_parquet
 from accounting_analytics.ledger_discovery import discover_ledgers
 from accounting_analytics.loader import load_cash_flow_report, load_line_entries
 from accounting_analytics.money import format_amount
-from accounting_analytics.months import reconcile_months
+from accounting_analytics.monthly_reconciliation import reconcile_months
 from accounting_analytics.notebook_jobs.report_page import Section, write_page
 
 if TYPE_CHECKING:
@@ -87,25 +87,7 @@ class _Books(NamedTuple):
 
 
 def run_demo(output: str | Path, *, echo: Callable[[str], object] = print) -> DemoSummary:
-    """Run the whole loop on the demo company and write its results to a folder.
-
-    Parameters
-    ----------
-    output : str or Path
-        Folder for ``cash_flow.html`` and ``parquet/``; created if missing.
-    echo : callable
-        Prints one line of the summary.
-
-    Returns
-    -------
-    DemoSummary
-        Paths and figures.
-
-    Raises
-    ------
-    IncompleteLoadError, BooksDoNotTieError
-        The loaded books differ from the posted ones.
-    """
+    """Run the whole loop on the demo company and write its results to a folder."""
     started = time.monotonic()
     folder = _create_folder(Path(output))
     with demo() as company:
@@ -133,8 +115,7 @@ def _create_folder(output: Path) -> Path:
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        msg = f"the folder {output} cannot be created: {error.strerror}; nothing was written"
-        raise InputError(msg) from error
+        raise InputError(f"the folder {output} cannot be created: {error.strerror}; nothing was written") from error
     return output
 
 

@@ -1,10 +1,14 @@
-"""The demo company, served for real: an embedded service on loopback with its books, and a client of it."""
+"""The demo company, served for real: an embedded service on loopback with its books, a client of it, and JupyterLab."""
 
 from __future__ import annotations
 
 import atexit
 import csv
 import datetime as dt
+import os
+import signal
+import subprocess
+import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,10 +16,11 @@ from typing import TYPE_CHECKING, Self
 
 from accounting_analytics.chart_of_accounts import RequiredLedger
 from accounting_analytics.client import LedgerClient
+from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.messages import fit_terminal
-from accounting_analytics.service.auth.access_tokens import issue_token
+from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
-from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
 from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
@@ -113,6 +118,30 @@ def demo(*, database: str | Path | None = None) -> DemoCompany:
         exits.
     """
     return DemoCompany(None if database is None else Path(database))
+
+
+def open_lab(folder: str | Path = "notebooks") -> int:
+    """Open JupyterLab on a folder of notebooks; returns its exit code when it is closed.
+
+    JupyterLab asks before Ctrl-C ends it; SIGTERM ends both immediately. Call this in the main thread.
+    """
+    notebooks = Path(folder)
+    if not notebooks.is_dir():
+        raise ConfigurationError(
+            f"folder {str(notebooks)!r} does not exist; run this in a checkout of the project, or after: "
+            "accounting-analytics notebooks copy ."
+        )
+    with demo() as company:
+        command = [sys.executable, "-m", "jupyterlab", str(notebooks), "--ServerApp.ip=127.0.0.1"]
+        if os.name == "posix" and os.geteuid() == 0:
+            command.append("--allow-root")  # containers often have no other user; JupyterLab listens on loopback only
+        lab = subprocess.Popen(command, env=os.environ | company.environment())  # noqa: S603 (our own interpreter)
+        signal.signal(signal.SIGTERM, lambda *_: lab.terminate())
+        while True:
+            try:
+                return lab.wait()
+            except KeyboardInterrupt:
+                continue  # JupyterLab receives it too, and asks for confirmation
 
 
 def _post_books(database: Path) -> str:

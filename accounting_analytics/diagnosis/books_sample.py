@@ -4,38 +4,112 @@ from __future__ import annotations
 
 import datetime as dt
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pandas as pd
 
-from accounting_analytics.errors import InvalidRequestError
-from accounting_analytics.frame_columns import split_lists
+from accounting_analytics.cash_flow_report import CashFlowReport
+from accounting_analytics.column_conversion import split_lists
+from accounting_analytics.diagnosis.findings import NotCheckedError
+from accounting_analytics.errors import AccountingAnalyticsError, InvalidRequestError
+from accounting_analytics.loader import load_cash_flow_report, load_line_entries
 from accounting_analytics.periods import Period
+from accounting_analytics.schemas import LineEntries
 
 if TYPE_CHECKING:
-    from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.diagnosis.cached_responses import CachedResponses
+    from collections.abc import Callable, Hashable, Iterable
 
+    from accounting_analytics.client import LedgerClient
+
+Response = TypeVar("Response")
+
+NO_CASH_FLOW = "because there is no cash flow in the period; give one with entries (--start-date, --end-date)"
 MONTHS = 3
 _MONTHS_BACK = 12
 _MAX_LINES = 20_000
 _MAX_CATEGORIES = 60
 _DAY = dt.timedelta(days=1)
+_EXPANSIONS = ("journal_entry", "opposing_ledger_ids")
+
+
+class BooksReader:
+    """Reports and lines of the service; a repeated request returns the first response, or raises its error again."""
+
+    def __init__(self, client: LedgerClient) -> None:
+        self.client = client
+        self._results: dict[Hashable, object] = {}
+        self._names: dict[str, str] = {}
+
+    def report(self, period: Period) -> CashFlowReport:
+        """Cash flow report of a period, with decimals."""
+        days = (period.start_date, period.end_date)
+        report = self._request_once(
+            period, lambda: load_cash_flow_report(self.client, *days, time_zone=period.time_zone).exact()
+        )
+        for frame, column in (
+            (report.ledgers, "name"),
+            (report.starting_balances, "ledger_name"),
+            (report.ending_balances, "ledger_name"),
+        ):
+            self._names.update(zip(frame["ledger_id"], frame[column], strict=True))
+        return report
+
+    def lines(
+        self,
+        ledger_ids: Iterable[str],
+        period: Period,
+        *,
+        is_cashflow: bool | None = True,
+    ) -> pd.DataFrame:
+        """Line entries of some ledgers, with decimals."""
+        ids = tuple(ledger_ids)
+        return self._request_once(
+            (ids, period, is_cashflow),
+            lambda: (
+                LineEntries.exact(
+                    load_line_entries(
+                        self.client,
+                        ids,
+                        period.start_date,
+                        period.end_date,
+                        time_zone=period.time_zone,
+                        is_cashflow=is_cashflow,
+                        expand=_EXPANSIONS,
+                        progress=False,
+                    )
+                ).frame
+            ),
+        )
+
+    def reports(self) -> list[CashFlowReport]:
+        """All reports requested so far."""
+        return [result for result in self._results.values() if isinstance(result, CashFlowReport)]
+
+    def ledger_label(self, ledger_id: str) -> str:
+        """Name and id of a ledger, for messages."""
+        name = self._names.get(ledger_id, "")
+        return f"{name} (ledger {ledger_id})" if name else f"ledger {ledger_id}"
+
+    def _request_once(self, key: Hashable, request: Callable[[], Response]) -> Response:
+        if key not in self._results:
+            try:
+                self._results[key] = request()
+            except AccountingAnalyticsError as error:
+                self._results[key] = error
+        result = self._results[key]
+        if isinstance(result, AccountingAnalyticsError):
+            raise result.with_traceback(None)
+        return result  # type: ignore[return-value]  # the result of the request with this key
 
 
 class BooksSample:
     """The part of the books to check: a period, its parts, and the sample period whose lines are read.
 
-    Parameters
-    ----------
-    responses : CachedResponses
-        Source of reports and lines.
-    period : Period
-        Days to check.
+    What needs cash flow ends the check where the period has none.
     """
 
-    def __init__(self, responses: CachedResponses, period: Period) -> None:
-        self.responses = responses
+    def __init__(self, reader: BooksReader, period: Period) -> None:
+        self.reader = reader
         self.period = period
         months = period.months()
         # a period within one month is split in two, so that there are parts to add up
@@ -43,58 +117,52 @@ class BooksSample:
 
     def part_reports(self) -> list[CashFlowReport]:
         """Report of each part."""
-        return [self.responses.report(part) for part in self.parts]
+        return [self.reader.report(part) for part in self.parts]
 
-    def active_month(self) -> Period | None:
+    def active_month(self) -> Period:
         """Last part with cash flow."""
-        return next((report.period for report in reversed(self.part_reports()) if len(report.ledgers)), None)
+        for report in reversed(self.part_reports()):
+            if len(report.ledgers):
+                return report.period
+        raise NotCheckedError(NO_CASH_FLOW)
 
     def day_reports(self) -> list[CashFlowReport]:
         """Report of each day of the active month."""
-        month = self.active_month()
-        return [] if month is None else [self.responses.report(day) for day in month.windows(1)]
+        return [self.reader.report(day) for day in self.active_month().windows(1)]
 
-    def sample_period(self) -> Period | None:
+    def sample_period(self) -> Period:
         """Days whose lines are read: the active month, or its last day with cash flow if it has very many lines."""
         month = self.active_month()
-        if month is None or len(self.responses.report(month).lines) <= _MAX_LINES:
+        if len(self.reader.report(month).lines) <= _MAX_LINES:
             return month
         return next((report.period for report in reversed(self.day_reports()) if len(report.ledgers)), month)
 
-    def sample_report(self) -> CashFlowReport | None:
+    def sample_report(self) -> CashFlowReport:
         """Report of the sample period."""
-        sample = self.sample_period()
-        return None if sample is None else self.responses.report(sample)
+        return self.reader.report(self.sample_period())
 
     def cash_ledgers(self) -> tuple[str, ...]:
         """Ledgers that report cash flow, in the report's order."""
         report = self.sample_report()
-        if report is None:
-            return ()
         return tuple(dict.fromkeys(chain(report.starting_balances["ledger_id"], report.ending_balances["ledger_id"])))
 
     def cash_lines(self) -> pd.DataFrame:
         """Lines of the sample period on the cash ledgers."""
-        return self._lines(self.cash_ledgers())
+        return self.reader.lines(self.cash_ledgers(), self.sample_period())
 
     def categories(self) -> tuple[str, ...]:
         """Opposing ledgers of cash, as named by report and lines; if there are very many, those with most lines."""
         report = self.sample_report()
-        if report is None:
-            return ()
         opposing = split_lists(self.cash_lines()["opposing_ledger_ids"])
-        reported = [
-            ledger_id
-            for ledger_id, flow in zip(report.ledgers["ledger_id"], report.ledgers["net_cash_flow"], strict=True)
-            if flow or ledger_id in set(report.lines["ledger_id"])
-        ]
         sizes = report.lines["ledger_id"].value_counts()
+        flows = zip(report.ledgers["ledger_id"], report.ledgers["net_cash_flow"], strict=True)
+        reported = [ledger_id for ledger_id, flow in flows if flow or ledger_id in sizes]
         found = set(chain(reported, opposing)) - set(self.cash_ledgers())
         return tuple(sorted(found, key=lambda ledger_id: (-sizes.get(ledger_id, 0), ledger_id))[:_MAX_CATEGORIES])
 
     def category_lines(self) -> pd.DataFrame:
         """Lines of the sample period on the categories, of entries that touch cash."""
-        return self._lines(self.categories())
+        return self.reader.lines(self.categories(), self.sample_period())
 
     def entry_lines(self) -> pd.DataFrame:
         """All lines of the entries of the sample period that touch cash."""
@@ -105,33 +173,29 @@ class BooksSample:
         """Whether the lines of every category are read, not of the largest only."""
         return len(self.categories()) < _MAX_CATEGORIES
 
-    def _lines(self, ledger_ids: tuple[str, ...]) -> pd.DataFrame:
-        sample = self.sample_period()
-        return self.responses.lines(ledger_ids, self.period if sample is None else sample)
 
-
-def find_last_months(responses: CachedResponses, today: dt.date, time_zone: str) -> Period | None:
+def find_last_months(reader: BooksReader, today: dt.date, time_zone: str) -> Period | None:
     """Last three full months that end with a month with cash flow; None without cash flow for a year."""
     last = today.replace(day=1) - _DAY
     for _ in range(_MONTHS_BACK):
         month = Period(last.replace(day=1), last, time_zone)
         try:
-            report = responses.report(month)
+            report = reader.report(month)
         except InvalidRequestError:  # some deployments refuse days before the start of the books
             return None
         if len(report.ledgers):
-            return Period(_first_day(responses, month), last, time_zone)
+            return Period(_first_day(reader, month), last, time_zone)
         last = month.start_date - _DAY
     return None
 
 
-def _first_day(responses: CachedResponses, month: Period) -> dt.date:
+def _first_day(reader: BooksReader, month: Period) -> dt.date:
     """First day of three months that end with `month`, or of as many as the service shows."""
     first = month.start_date
     for _ in range(MONTHS - 1):
         last = first - _DAY
         try:
-            responses.report(Period(last.replace(day=1), last, month.time_zone))
+            reader.report(Period(last.replace(day=1), last, month.time_zone))
         except InvalidRequestError:
             break
         first = last.replace(day=1)

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import datetime as dt
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.arguments import require_type, to_path
 from accounting_analytics.client import LedgerClient, connect
-from accounting_analytics.client.settings import load_settings
-from accounting_analytics.diagnosis import line_entry_checks as lines
-from accounting_analytics.diagnosis import report_checks as reports
-from accounting_analytics.diagnosis.books_sample import BooksSample, find_last_months
-from accounting_analytics.diagnosis.cached_responses import CachedResponses
-from accounting_analytics.diagnosis.diagnosis import Diagnosis
-from accounting_analytics.diagnosis.finding import Finding, Part
+from accounting_analytics.client.connect import load_settings
+from accounting_analytics.diagnosis import agreement_checks
+from accounting_analytics.diagnosis.books_sample import BooksReader, BooksSample, find_last_months
+from accounting_analytics.diagnosis.findings import (
+    CheckOutcome,
+    Diagnosis,
+    Finding,
+    Part,
+    failed,
+    failed_by,
+    not_checked,
+    passed,
+    run_check,
+)
 from accounting_analytics.diagnosis.machine_checks import check_machine
-from accounting_analytics.diagnosis.service_checks import check_service, request_first_report
+from accounting_analytics.diagnosis.service_checks import NO_REPORT, check_service, request_first_report
 from accounting_analytics.errors import (
     AccountingAnalyticsError,
     InputError,
@@ -26,28 +34,32 @@ from accounting_analytics.periods import LOCALTIME, Period, choose_zone, zone
 from accounting_analytics.progress import progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from accounting_analytics.client.settings import Settings
+    from accounting_analytics.client.connect import Settings
     from accounting_analytics.periods import DateLike, ZoneLike
 
-BOOKS_CHECKS: tuple[tuple[str, Callable[[BooksSample], Finding]], ...] = (
-    ("identity", reports.check_identity),
-    ("balances chain", reports.check_balance_chain),
-    ("months add up", reports.check_parts_sum),
-    ("days add up", reports.check_days_sum),
-    ("lines = report", lines.check_lines_match_report),
-    ("cash filter", lines.check_cash_filter),
-    ("whole entries", lines.check_entries_complete),
-    ("opposing ledgers", lines.check_opposing_ledgers),
-    ("tagged report", lines.check_tag_filter),
-    ("page size", lines.check_page_sizes),
-    ("expand", lines.check_expansions),
-)
+BOOKS_CHECKS: dict[str, Callable[[BooksSample], CheckOutcome]] = {
+    "identity": agreement_checks.check_identity,
+    "balances chain": agreement_checks.check_balance_chain,
+    "months add up": agreement_checks.check_parts_sum,
+    "days add up": agreement_checks.check_days_sum,
+    "lines = report": agreement_checks.check_lines_match_report,
+    "cash filter": agreement_checks.check_cash_filter,
+    "whole entries": agreement_checks.check_entries_complete,
+    "opposing ledgers": agreement_checks.check_opposing_ledgers,
+    "tagged report": agreement_checks.check_tag_filter,
+    "page size": agreement_checks.check_page_sizes,
+    "expand": agreement_checks.check_expansions,
+}
 """Checks of the books, by the names of their findings."""
 _CONFIGURATION = "configuration"
+_READ_MESSAGE = "read the message, then run the doctor again"
 _SERVICE_FAILED = "because the service failed in an earlier check"
+_NO_RECENT_CASH_FLOW = (
+    "because there is no cash flow in the last twelve months; give a period (--start-date, --end-date)"
+)
 
 
 def doctor(
@@ -102,7 +114,7 @@ def doctor(
                 client, LedgerClient, "client", "connect() returns one; leave it out to check the configuration"
             )
             reason = "because a client was passed, which needs none"
-            findings.insert(0, Finding.not_checked(Part.MACHINE, _CONFIGURATION, reason))
+            findings.insert(0, Finding(Part.MACHINE, _CONFIGURATION, *not_checked(reason)))
         subject = f"Service {client.base_url}, instance {client.instance_id}"
         days_in = choose_zone(time_zone, client.time_zone).name
         period = requested and Period(requested.start_date, requested.end_date, days_in)
@@ -130,8 +142,7 @@ def _parse_period(start_date: DateLike | None, end_date: DateLike | None, time_z
     if start_date is None and end_date is None:
         return None
     if start_date is None or end_date is None:
-        msg = "give both start_date and end_date, or neither: then the last full months are checked"
-        raise InputError(msg)
+        raise InputError("give both start_date and end_date, or neither: then the last full months are checked")
     return Period(start_date, end_date, name)
 
 
@@ -141,10 +152,10 @@ def _check_configuration(profile: str | None) -> _Configured:
         settings = load_settings(profile)
         client = connect(profile)
     except InputError as error:
-        step = "show the settings in effect with: accounting-analytics config show"
-        return _Configured(None, Finding.failed(Part.MACHINE, _CONFIGURATION, str(error), step))
-    finding = Finding.ok(Part.MACHINE, _CONFIGURATION, f"found: {_setting_sources(settings)}")
-    return _Configured(client, finding)
+        result = failed(str(error), "show the settings in effect with: accounting-analytics config show")
+        return _Configured(None, Finding(Part.MACHINE, _CONFIGURATION, *result))
+    result = passed(f"found: {_setting_sources(settings)}")
+    return _Configured(client, Finding(Part.MACHINE, _CONFIGURATION, *result))
 
 
 def _setting_sources(settings: Settings) -> str:
@@ -163,48 +174,46 @@ def check_service_and_books(client: LedgerClient, period: Period | None, time_zo
     first = request_first_report(client, day)
     findings = check_service(client, day, first)
     if first.error is not None:
-        return CheckedBooks(period, (*findings, *_all_not_checked("because no report could be read")))
-    responses = CachedResponses(client)
+        return CheckedBooks(period, (*findings, *_not_checked(BOOKS_CHECKS, NO_REPORT)))
+    reader = BooksReader(client)
     if period is None:
         try:
-            period = find_last_months(responses, today, time_zone)
+            period = find_last_months(reader, today, time_zone)
         except AccountingAnalyticsError as error:
-            failure = _error_finding("identity", error)
-            return CheckedBooks(None, (*findings, failure, *_all_not_checked(_SERVICE_FAILED)[1:]))
+            failure, *others = BOOKS_CHECKS
+            ended = Finding(Part.BOOKS, failure, *failed_by(error, _READ_MESSAGE))
+            return CheckedBooks(None, (*findings, ended, *_not_checked(others, _SERVICE_FAILED)))
     if period is None:
-        reason = "because there is no cash flow in the last twelve months; give a period (--start-date, --end-date)"
-        return CheckedBooks(None, (*findings, *_all_not_checked(reason)))
-    return CheckedBooks(period, (*findings, *check_books(BooksSample(responses, period))))
+        return CheckedBooks(None, (*findings, *_not_checked(BOOKS_CHECKS, _NO_RECENT_CASH_FLOW)))
+    return CheckedBooks(period, (*findings, *check_books(BooksSample(reader, period))))
 
 
 def check_books(books: BooksSample) -> Iterator[Finding]:
     """All findings about the books; once the service fails, the remaining checks are skipped."""
     check_by_error: dict[int, str] = {}
     service_failed = False
+
+    def checked(name: str) -> CheckOutcome:
+        nonlocal service_failed
+        if service_failed:
+            return not_checked(_SERVICE_FAILED)
+        try:
+            return BOOKS_CHECKS[name](books)
+        except AccountingAnalyticsError as error:
+            if id(error) in check_by_error:
+                return not_checked(f"because of the same error as in {check_by_error[id(error)]}")
+            check_by_error[id(error)] = name
+            service_failed = isinstance(error, ServiceError)
+            return failed_by(error, _READ_MESSAGE)
+
     with progress_bar(None, total=len(BOOKS_CHECKS), desc="checks of the books", unit=" checks") as bar:
-        for name, check in BOOKS_CHECKS:
+        for name in BOOKS_CHECKS:
             bar.update()
-            if service_failed:
-                yield Finding.not_checked(Part.BOOKS, name, _SERVICE_FAILED)
-                continue
-            try:
-                yield check(books)
-            except AccountingAnalyticsError as error:
-                if id(error) in check_by_error:
-                    reason = f"because of the same error as in {check_by_error[id(error)]}"
-                    yield Finding.not_checked(Part.BOOKS, name, reason)
-                    continue
-                check_by_error[id(error)] = name
-                service_failed = isinstance(error, ServiceError)
-                yield _error_finding(name, error)
+            yield run_check(Part.BOOKS, name, partial(checked, name))
 
 
-def _error_finding(name: str, error: AccountingAnalyticsError) -> Finding:
-    return Finding.from_error(Part.BOOKS, name, error, "read the message, then run the doctor again")
-
-
-def _all_not_checked(reason: str) -> list[Finding]:
-    return [Finding.not_checked(Part.BOOKS, name, reason) for name, _ in BOOKS_CHECKS]
+def _not_checked(names: Iterable[str], reason: str) -> list[Finding]:
+    return [Finding(Part.BOOKS, name, *not_checked(reason)) for name in names]
 
 
 def _today(time_zone: str) -> dt.date:

@@ -14,13 +14,23 @@ from importlib import metadata, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.diagnosis.finding import Finding, Part
+from accounting_analytics.diagnosis.findings import (
+    CheckOutcome,
+    Part,
+    failed,
+    not_checked,
+    passed,
+    run_check,
+    warning,
+)
 from accounting_analytics.errors import PeriodError
 from accounting_analytics.periods import LOCALTIME, time_zone_names, zone
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from importlib.resources.abc import Traversable
+
+    from accounting_analytics.diagnosis.findings import Finding
 
 _DISTRIBUTION = "accounting-analytics"
 _MB = 1 << 20
@@ -39,26 +49,23 @@ _KERNELS = (
 
 def check_machine(output: Path) -> list[Finding]:
     """All findings about this machine; `output` is the folder for results."""
-    checks: tuple[Callable[[], Finding], ...] = (
-        check_time_zones,
-        lambda: check_disk(output),
-        lambda: check_library("JupyterLab", "jupyterlab", "notebooks cannot be opened (make lab)"),
-        check_kernel,
-        lambda: check_library("plotly", "plotly", "charts cannot be drawn"),
-        check_extras,
-    )
+    checks: dict[str, Callable[[], CheckOutcome]] = {
+        "time zones": check_time_zones,
+        "disk": lambda: check_disk(output),
+        "JupyterLab": lambda: check_library("jupyterlab", "notebooks cannot be opened (make lab)"),
+        "Jupyter kernel": check_kernel,
+        "plotly": lambda: check_library("plotly", "charts cannot be drawn"),
+        "optional extras": check_extras,
+    }
     with ThreadPoolExecutor(2) as threads:  # the libraries are imported in separate processes
-        return list(threads.map(lambda check: check(), checks))
+        return list(threads.map(lambda name: run_check(Part.MACHINE, name, checks[name]), checks))
 
 
-def check_time_zones() -> Finding:
+def check_time_zones() -> CheckOutcome:
     """Check that every zone of the interface has data here, and that the data is up to date."""
-    check = "time zones"
     missing = sorted(name for name in time_zone_names() - {LOCALTIME} if not _has_data(name))
     if missing:
-        return Finding.failed(
-            Part.MACHINE,
-            check,
+        return failed(
             f"{len(missing)} of {len(time_zone_names())} zones of the interface have no data here, such as "
             f"{missing[0]}: days cannot be counted in them",
             "install it with: pip install tzdata",
@@ -66,21 +73,18 @@ def check_time_zones() -> Finding:
     packaged = _zone_data_version(resources.files("tzdata").joinpath("zoneinfo")) or "of unknown version"
     system = next(filter(None, map(_zone_data_version, map(Path, zoneinfo.TZPATH))), None)
     if system is None:
-        return Finding.ok(Part.MACHINE, check, f"data {packaged}, from the tzdata package")
+        return passed(f"data {packaged}, from the tzdata package")
     if system < packaged:
-        return Finding.warning(
-            Part.MACHINE,
-            check,
+        return warning(
             f"data {system}, from the system, is older than {packaged} of the tzdata package: where a country changed "
             "its clocks in between, days are counted by the old rules",
             "update the system's tzdata, or set PYTHONTZPATH to an empty string to use the package's",
         )
-    return Finding.ok(Part.MACHINE, check, f"data {system}, from the system")
+    return passed(f"data {system}, from the system")
 
 
-def check_disk(folder: Path) -> Finding:
+def check_disk(folder: Path) -> CheckOutcome:
     """Check that results can be written, and that there is space for them."""
-    check = "disk"
     existing = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.is_dir())
     try:
         with tempfile.TemporaryFile(dir=existing) as file:
@@ -89,58 +93,53 @@ def check_disk(folder: Path) -> Finding:
         free = shutil.disk_usage(existing).free // _MB
     except OSError as error:
         message = f"cannot write to {existing}: {error.strerror or error}"
-        return Finding.failed(Part.MACHINE, check, message, "give another output folder")
+        return failed(message, "give another output folder")
     message = f"{free:,} MB free in {existing}"
     if free >= _RECOMMENDED_MB:
-        return Finding.ok(Part.MACHINE, check, message)
-    finding = Finding.warning if free >= _REQUIRED_MB else Finding.failed
-    return finding(Part.MACHINE, check, f"only {message}", "free some space, or give another output folder")
+        return passed(message)
+    result = warning if free >= _REQUIRED_MB else failed
+    return result(f"only {message}", "free some space, or give another output folder")
 
 
-def check_library(check: str, module: str, consequence: str) -> Finding:
+def check_library(module: str, consequence: str) -> CheckOutcome:
     """Check that a library can be imported; `consequence` says what does not work without it."""
-    result = _run_python(_IMPORT.format(module))
+    result = _import(module)
     if result.output is None:
         step = f"install it with: pip install {module}"
-        return Finding.warning(Part.MACHINE, check, f"{consequence}: {result.problem}", step)
-    return Finding.ok(Part.MACHINE, check, f"{result.output} can be imported")
+        return warning(f"{consequence}: {result.problem}", step)
+    return passed(f"{result.output} can be imported")
 
 
-def check_kernel() -> Finding:
+def check_kernel() -> CheckOutcome:
     """Check that Jupyter has a kernel whose program exists."""
-    check = "Jupyter kernel"
     result = _run_python(_KERNELS)
     programs: dict[str, list[str]] = {} if result.output is None else json.loads(result.output)
     usable = sorted(name for name, program in programs.items() if program and shutil.which(program[0]))
     if usable:
-        return Finding.ok(Part.MACHINE, check, ", ".join(usable))
+        return passed(", ".join(usable))
     problem = f"the program of kernel {min(programs)} is missing" if programs else "Jupyter has no kernel"
-    return Finding.warning(
-        Part.MACHINE,
-        check,
+    return warning(
         f"notebooks cannot be run: {result.problem or problem}",
         "install one with: python -m ipykernel install --sys-prefix",
     )
 
 
-def check_extras() -> Finding:
+def check_extras() -> CheckOutcome:
     """Check that the installed optional libraries can be imported."""
-    check = "optional extras"
     try:
         requirements = metadata.requires(_DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
-        reason = "because the package runs from its source and is not installed, so its extras are not known"
-        return Finding.not_checked(Part.MACHINE, check, reason)
+        return not_checked("because the package runs from its source and is not installed, so its extras are not known")
     extras = [(match["extra"], match["name"]) for match in map(_EXTRA.match, requirements) if match]
-    problems = {name: _import_problem(name) for _, name in extras if _is_installed(name)}
+    problems = {name: _import(name.replace("-", "_")).problem for _, name in extras if _is_installed(name)}
     for name, problem in problems.items():
         if problem:
             message = f"{name} is installed but cannot be imported: {problem}"
-            return Finding.warning(Part.MACHINE, check, message, f"reinstall it: pip install --force-reinstall {name}")
+            return warning(message, f"reinstall it: pip install --force-reinstall {name}")
     installed = ", ".join(f"{name} ({extra})" for extra, name in extras if name in problems)
     missing = ", ".join(f"{name} ({extra})" for extra, name in extras if name not in problems)
     message = f"installed: {installed or 'none'}" + (f"; not installed: {missing}" if missing else "")
-    return Finding.ok(Part.MACHINE, check, message)
+    return passed(message)
 
 
 class _ProcessResult(NamedTuple):
@@ -166,6 +165,11 @@ def _run_python(code: str) -> _ProcessResult:
     return _ProcessResult(None, messages[-1].strip() if messages else f"exit code {finished.returncode}")
 
 
+def _import(module: str) -> _ProcessResult:
+    """Import a module in a new process, and print its version."""
+    return _run_python(_IMPORT.format(module))
+
+
 def _is_installed(name: str) -> bool:
     try:
         metadata.version(name)
@@ -174,12 +178,8 @@ def _is_installed(name: str) -> bool:
     return True
 
 
-def _import_problem(name: str) -> str:
-    """Why a distribution cannot be imported; empty if it can."""
-    return _run_python(_IMPORT.format(name.replace("-", "_"))).problem
-
-
 def _has_data(name: str) -> bool:
+    """Whether a zone can be read; a damaged file of it is listed too."""
     try:
         zone(name)
     except PeriodError:

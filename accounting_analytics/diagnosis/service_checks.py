@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from accounting_analytics.client.records import flattened
-from accounting_analytics.diagnosis.finding import Finding, Part
+from accounting_analytics.diagnosis.findings import (
+    CheckOutcome,
+    NotCheckedError,
+    Part,
+    failed,
+    failed_by,
+    not_checked,
+    passed,
+    run_check,
+    warning,
+)
 from accounting_analytics.errors import (
     AccountingAnalyticsError,
     AuthenticationError,
@@ -25,7 +35,10 @@ from accounting_analytics.errors import (
 from accounting_analytics.periods import as_utc
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from accounting_analytics.client import LedgerClient, Quota
+    from accounting_analytics.diagnosis.findings import Finding
     from accounting_analytics.periods import Period
 
 _ATTEMPT_SECONDS, _CALL_SECONDS, _ATTEMPTS = 20.0, 45.0, 2
@@ -37,36 +50,29 @@ _CHECK_CONNECTION = (
     "check the address (ACCOUNTING_ANALYTICS_BASE_URL, or ACCOUNTING_ANALYTICS_TOKEN_URL of a token), the network and "
     "its proxy; is the service running?"
 )
+_DID_NOT_RESPOND = "because the service did not respond"
+NO_REPORT = "because no report could be read"
 
 
 @dataclass(frozen=True)
 class FirstResponse:
-    """Result of the first request to the service.
+    """Result of the first request to the service."""
 
-    Attributes
-    ----------
-    error : AccountingAnalyticsError or None
-        Why there was no report.
-    date : str or None
-        Header ``date`` of the response.
-    local_timestamp : float
-        Clock of this machine, in seconds since 1970, half-way between request and response.
-    seconds : float
-        Duration of the request.
-    cash_ledgers : tuple of str
-        Ledgers that report cash flow.
-    """
-
-    error: AccountingAnalyticsError | None
-    date: str | None = None
-    local_timestamp: float = 0.0
-    seconds: float = 0.0
+    error: AccountingAnalyticsError | None  # why there was no report
+    date: str | None = None  # header of the response
+    local_timestamp: float = 0.0  # clock of this machine, half-way between request and response
+    seconds: float = 0.0  # duration of the request
     cash_ledgers: tuple[str, ...] = ()
 
     @property
     def is_from_service(self) -> bool:
         """Whether a working service responded, even if it refused the request."""
         return not isinstance(self.error, _NO_RESPONSE)
+
+    def require_report(self) -> None:
+        """End a check that needs a report."""
+        if self.error is not None:
+            raise NotCheckedError(NO_REPORT)
 
 
 def request_first_report(client: LedgerClient, day: Period) -> FirstResponse:
@@ -88,159 +94,130 @@ def request_first_report(client: LedgerClient, day: Period) -> FirstResponse:
 
 def check_service(client: LedgerClient, day: Period, first: FirstResponse) -> list[Finding]:
     """All findings about the service and the client's permissions."""
-    return [
-        check_reachable(client.base_url, first),
-        check_authentication(client.instance_id, first),
-        check_clock(first),
-        check_read_reports(first),
-        check_read_line_entries(client, day, first),
-        check_tag_filter(client, day, first),
-        report_no_changes(),
-        check_rate_limit(client.quota, first),
-    ]
+    checks: dict[str, Callable[[], CheckOutcome]] = {
+        "reachable": lambda: check_reachable(client.base_url, first),
+        "authentication": lambda: check_authentication(client.instance_id, first),
+        "clock": lambda: check_clock(first),
+        "read reports": lambda: check_read_reports(first),
+        "read line entries": lambda: check_read_line_entries(client, day, first),
+        "filter by tags": lambda: check_tag_filter(client, day, first),
+        "change the books": check_changes,
+        "rate limit": lambda: check_rate_limit(client.quota, first),
+    }
+    return [run_check(Part.SERVICE, name, check) for name, check in checks.items()]
 
 
-def check_reachable(base_url: str, first: FirstResponse) -> Finding:
+def check_reachable(base_url: str, first: FirstResponse) -> CheckOutcome:
     """Check that a Ledger Accounting Service responds at the address."""
-    check = "reachable"
     if not first.is_from_service:
-        return Finding.failed(Part.SERVICE, check, str(first.error), _CHECK_CONNECTION)
+        return failed(str(first.error), _CHECK_CONNECTION)
     parts = urlsplit(base_url)
     duration = f" in {first.seconds * 1000:.0f} ms" if first.error is None else ""
     if parts.scheme == "https":
-        return Finding.ok(Part.SERVICE, check, f"{base_url} responds{duration}, over TLS")
+        return passed(f"{base_url} responds{duration}, over TLS")
     if _is_this_machine(parts.hostname or ""):
-        return Finding.ok(Part.SERVICE, check, f"{base_url} responds{duration}; plain HTTP, on this machine only")
-    return Finding.warning(
-        Part.SERVICE,
-        check,
+        return passed(f"{base_url} responds{duration}; plain HTTP, on this machine only")
+    return warning(
         f"{base_url} responds{duration}, but over plain HTTP: the token and the books can be read on the network",
         "use its https address",
     )
 
 
-def check_authentication(instance_id: str, first: FirstResponse) -> Finding:
+def check_authentication(instance_id: str, first: FirstResponse) -> CheckOutcome:
     """Check that the token is valid and gives access to the instance."""
-    check, error = "authentication", first.error
+    error = first.error
     if not first.is_from_service:
-        return _no_response(check)
+        return not_checked(_DID_NOT_RESPOND)
     if isinstance(error, AuthenticationError):
-        step = "get a new token, and write it to the file of ACCOUNTING_ANALYTICS_TOKEN_FILE"
-        return Finding.failed(Part.SERVICE, check, str(error), step)
+        return failed(str(error), "get a new token, and write it to the file of ACCOUNTING_ANALYTICS_TOKEN_FILE")
     if isinstance(error, NotFoundError):
-        return Finding.failed(
-            Part.SERVICE,
-            check,
+        return failed(
             f"the service does not know the instance {instance_id!r}, or this token gives no access to it ({error})",
             "check ACCOUNTING_ANALYTICS_INSTANCE_ID, whether the token is for this instance, and the path of the URL",
         )
     if error is None or isinstance(error, PermissionDeniedError):
-        return Finding.ok(Part.SERVICE, check, f"the token gives access to instance {instance_id}")
-    return Finding.not_checked(Part.SERVICE, check, f"because the service refused the request: {error}")
+        return passed(f"the token gives access to instance {instance_id}")
+    return not_checked(f"because the service refused the request: {error}")
 
 
-def check_clock(first: FirstResponse) -> Finding:
+def check_clock(first: FirstResponse) -> CheckOutcome:
     """Check that this machine's clock agrees with the service's."""
-    check = "clock"
     if first.error is not None:
-        return Finding.not_checked(Part.SERVICE, check, "because there is no response to compare with")
+        return not_checked("because there is no response to compare with")
     try:
         service_time = email.utils.parsedate_to_datetime(first.date or "")
     except ValueError:
-        return Finding.not_checked(Part.SERVICE, check, "because the service's responses have no readable date")
+        return not_checked("because the service's responses have no readable date")
     # the header has whole seconds, rounded down
     skew = first.local_timestamp - (as_utc(service_time).timestamp() + 0.5)
     if abs(skew) <= _WARN_SKEW:
-        return Finding.ok(Part.SERVICE, check, "this machine's and the service's agree to a minute")
-    finding = Finding.failed if abs(skew) > _FAIL_SKEW else Finding.warning
-    return finding(
-        Part.SERVICE,
-        check,
+        return passed("this machine's and the service's agree to a minute")
+    result = failed if abs(skew) > _FAIL_SKEW else warning
+    return result(
         f"this machine's is {_duration(abs(skew))} {'ahead of' if skew > 0 else 'behind'} the service's: tokens "
         "expire too early or too late, and around midnight the two are on different days",
         "set this machine's clock (timedatectl set-ntp true), or report it to the operator of the service",
     )
 
 
-def check_read_reports(first: FirstResponse) -> Finding:
+def check_read_reports(first: FirstResponse) -> CheckOutcome:
     """Check that the cash flow report can be read."""
-    check = "read reports"
     if first.error is None:
-        return Finding.ok(Part.SERVICE, check, "the cash flow report can be read")
+        return passed("the cash flow report can be read")
     if not first.is_from_service:
-        return _no_response(check)
+        return not_checked(_DID_NOT_RESPOND)
     if isinstance(first.error, AuthenticationError | NotFoundError):
-        return Finding.not_checked(Part.SERVICE, check, "because the service gave no access")
-    step = "ask the issuer of the token for permission to read reports"
-    if not isinstance(first.error, PermissionDeniedError):
-        step = "read the message; nothing else can be checked until a report can be read"
-    return Finding.from_error(Part.SERVICE, check, first.error, step)
+        return not_checked("because the service gave no access")
+    if isinstance(first.error, PermissionDeniedError):
+        return failed_by(first.error, "ask the issuer of the token for permission to read reports")
+    return failed_by(first.error, "read the message; nothing else can be checked until a report can be read")
 
 
-def check_read_line_entries(client: LedgerClient, day: Period, first: FirstResponse) -> Finding:
+def check_read_line_entries(client: LedgerClient, day: Period, first: FirstResponse) -> CheckOutcome:
     """Check that line entries can be read."""
-    check = "read line entries"
-    if first.error is not None:
-        return _no_report(check)
+    first.require_report()
     if not first.cash_ledgers:
-        return Finding.not_checked(Part.SERVICE, check, "because no ledger reports cash flow, so there is none to list")
+        return not_checked("because no ledger reports cash flow, so there is none to list")
     try:
         client.list_line_entries(first.cash_ledgers[0], day.start_date, day.end_date, time_zone=day.time_zone, limit=1)
     except AccountingAnalyticsError as error:
-        step = "ask the issuer of the token for permission to read line entries"
-        return Finding.from_error(Part.SERVICE, check, error, step)
-    return Finding.ok(Part.SERVICE, check, "line entries of a ledger can be listed")
+        return failed_by(error, "ask the issuer of the token for permission to read line entries")
+    return passed("line entries of a ledger can be listed")
 
 
-def check_tag_filter(client: LedgerClient, day: Period, first: FirstResponse) -> Finding:
+def check_tag_filter(client: LedgerClient, day: Period, first: FirstResponse) -> CheckOutcome:
     """Request a report by an unknown tag, to learn whether the subscription includes reports by tag."""
-    check = "filter by tags"
-    if first.error is not None:
-        return _no_report(check)
+    first.require_report()
     try:
         client.retrieve_cash_flow_report(day.start_date, day.end_date, time_zone=day.time_zone, tag_ids=(_UNKNOWN_TAG,))
     except PermissionDeniedError:
-        return Finding.warning(
-            Part.SERVICE,
-            check,
+        return warning(
             "the service refuses (403): reports by tag need a Tier 3 subscription; everything else works without",
             "omit tag_ids, or load line entries with tag_ids instead",
         )
     except NotFoundError:
-        reason = "because the service refuses unknown tags (404), which is not conclusive; see: tagged report"
-        return Finding.not_checked(Part.SERVICE, check, reason)
+        return not_checked(
+            "because the service refuses unknown tags (404), which is not conclusive; see: tagged report"
+        )
     except AccountingAnalyticsError as error:
-        return Finding.not_checked(Part.SERVICE, check, f"because the service refused an unknown tag: {error}")
-    return Finding.ok(Part.SERVICE, check, "reports can be filtered by tags (Tier 3)")
+        return not_checked(f"because the service refused an unknown tag: {error}")
+    return passed("reports can be filtered by tags (Tier 3)")
 
 
-def report_no_changes() -> Finding:
+def check_changes() -> CheckOutcome:
     """Report that permission to change the books is never checked."""
-    reason = "because only a change would show it, and the doctor changes nothing"
-    return Finding.not_checked(Part.SERVICE, "change the books", reason)
+    return not_checked("because only a change would show it, and the doctor changes nothing")
 
 
-def check_rate_limit(quota: Quota, first: FirstResponse) -> Finding:
+def check_rate_limit(quota: Quota, first: FirstResponse) -> CheckOutcome:
     """Report the rate limit that the service states."""
-    check = "rate limit"
     if isinstance(first.error, RateLimitedError):
-        step = "wait a minute; is another program using this instance?"
-        return Finding.failed(Part.SERVICE, check, str(first.error), step)
-    if first.error is not None:
-        return _no_report(check)
+        return failed(str(first.error), "wait a minute; is another program using this instance?")
+    first.require_report()
     if quota.limit is None:
-        message = f"the service states no limit (the documented limit is {_DOCUMENTED_RATE} requests per minute)"
-        return Finding.ok(Part.SERVICE, check, message)
+        return passed(f"the service states no limit (the documented limit is {_DOCUMENTED_RATE} requests per minute)")
     left = "" if quota.remaining is None else f", {quota.remaining} left now"
-    return Finding.ok(Part.SERVICE, check, f"{quota.limit} requests per minute{left}")
-
-
-def _no_response(check: str) -> Finding:
-    return Finding.not_checked(Part.SERVICE, check, "because the service did not respond")
-
-
-def _no_report(check: str) -> Finding:
-    return Finding.not_checked(Part.SERVICE, check, "because no report could be read")
+    return passed(f"{quota.limit} requests per minute{left}")
 
 
 def _is_this_machine(host: str) -> bool:

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow import recompute_cash_flow
 from accounting_analytics.cash_flow_report import CashFlowReport, require_report
+from accounting_analytics.column_conversion import negated
 from accounting_analytics.errors import AccountingAnalyticsError, FrameError, InputError
-from accounting_analytics.frame_columns import negated
 from accounting_analytics.load_metadata import missing_reasons, read_instant
 from accounting_analytics.messages import join_ids
 from accounting_analytics.periods import Period, zone
@@ -33,39 +33,17 @@ LINES_OF_A_BATCH = 50_000
 
 
 class ExportedBooks(NamedTuple):
-    """Validated line entries, ledgers and report of one period.
+    """Validated line entries, ledgers and report of one period."""
 
-    Attributes
-    ----------
-    lines : pyarrow.Table
-        :class:`~accounting_analytics.schemas.LineEntries` of the period, exact, with ``date`` and ``month``.
-    ledgers : DataFrame
-        :class:`~accounting_analytics.schemas.Ledgers`.
-    report : CashFlowReport
-        Exact.
-    missing : tuple of str
-        Reasons why lines of the period are missing.
-    read_at : datetime or None
-        When the lines were read; None if the frame does not state it.
-    """
-
-    lines: pa.Table
+    lines: pa.Table  # exact, with ``date`` and ``month``
     ledgers: pd.DataFrame
-    report: CashFlowReport
-    missing: tuple[str, ...]
-    read_at: dt.datetime | None
+    report: CashFlowReport  # exact
+    missing: tuple[str, ...]  # why lines of the period are missing
+    read_at: dt.datetime | None  # None if the frame of the lines does not state it
 
     @classmethod
     def from_frames(cls, line_entries: pd.DataFrame, ledgers: pd.DataFrame, report: CashFlowReport) -> Self:
-        """Validate the frames, and keep the lines of the report's period.
-
-        Raises
-        ------
-        FrameError
-            A table is not valid, or the scales differ.
-        InputError
-            An argument is of another type, or the report is filtered by tags or has the time zone ``localtime``.
-        """
+        """Validate the frames, and keep the lines of the report's period."""
         require_type(line_entries, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
         require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
         require_report(report, "report")
@@ -73,8 +51,7 @@ class ExportedBooks(NamedTuple):
         _require_whole_report(report)
         exact = LineEntries.checked_exact(line_entries)
         if exact.scale != report.scale:
-            msg = f"line entries have scale {exact.scale}, the report has scale {report.scale}"
-            raise FrameError(msg)
+            raise FrameError(f"line entries have scale {exact.scale}, the report has scale {report.scale}")
         lines = pa.Table.from_pandas(exact.frame.drop(columns="local_date", errors="ignore"), preserve_index=False)
         return cls(
             lines=_within(with_dates(lines.replace_schema_metadata(None), report.period), report.period),
@@ -143,11 +120,10 @@ class ExportedBooks(NamedTuple):
 def _require_whole_report(report: CashFlowReport) -> None:
     """Refuse a report of some tags: its lines are filtered and its balances are not, so the facts do not add up."""
     if report.tag_ids:
-        msg = (
+        raise InputError(
             f"the report has only lines with the tags {join_ids(report.tag_ids)}, but the balances of all; load it "
             "without tag_ids, and filter by bridge_line_entry_tag in the export; nothing was written"
         )
-        raise InputError(msg)
 
 
 def with_dates(table: pa.Table, period: Period) -> pa.Table:

@@ -14,14 +14,14 @@ from pyarrow import csv as arrow_csv
 from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.exports.books import local_times
 from accounting_analytics.exports.manifest import ExportedFile, current_manifest, file_sha256
-from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA
+from accounting_analytics.exports.star_schema.table_definitions import STAR_SCHEMA
 from accounting_analytics.sheets.cells import BYTE_ORDER_MARK, FORMULA_START
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from accounting_analytics.exports.manifest import Manifest
-    from accounting_analytics.exports.star_schema import StarSchema
+    from accounting_analytics.exports.star_schema.build import StarSchema
     from accounting_analytics.exports.version_folder import VersionFolder
 
 SUFFIX = ".csv"

@@ -13,7 +13,8 @@ from accounting_analytics.atomic_files import sync_folder
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.manifest import ExportedFile, file_sha256
 from accounting_analytics.exports.questions import QUESTIONS, Question
-from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA, StarTable
+from accounting_analytics.exports.star_schema.build import WITHOUT_EXTENSIONS
+from accounting_analytics.exports.star_schema.table_definitions import STAR_SCHEMA, StarTable
 from accounting_analytics.exports.version_folder import file_path, unfinished_folder
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from accounting_analytics.exports.manifest import Manifest
-    from accounting_analytics.exports.star_schema import StarSchema
+    from accounting_analytics.exports.star_schema.build import StarSchema
 
 SUFFIX = ".duckdb"
 _TYPES = {
@@ -32,7 +33,7 @@ _TYPES = {
     pa.int64(): "bigint",
     pa.bool_(): "boolean",
 }
-_STORAGE: dict[str, str | bool | int | float | list[str]] = {"storage_compatibility_version": "v1.0.0"}
+_STORAGE = WITHOUT_EXTENSIONS | {"storage_compatibility_version": "v1.0.0"}
 """Connectors of BI tools contain older versions of DuckDB, which cannot read what newer ones write by default."""
 VIEWS = {
     "line_entries": (
@@ -68,13 +69,7 @@ def write_duckdb(path: Path, star: StarSchema, manifest: Manifest) -> Manifest:
 
 
 def duckdb_path(output: str | Path) -> Path:
-    """Path of the file.
-
-    Raises
-    ------
-    InputError
-        It is not the path of a ``.duckdb`` file in an existing folder, or another program has unsaved changes of it.
-    """
+    """Path of the file."""
     path = file_path(output, SUFFIX)
     _require_no_unsaved_changes(path)
     return path
@@ -84,11 +79,10 @@ def _require_no_unsaved_changes(path: Path) -> None:
     """Refuse to replace a database beside whose changes, in a ``.wal`` file, DuckDB could not open the new one."""
     changes = path.with_name(f"{path.name}.wal")
     if changes.exists():
-        msg = (
+        raise InputError(
             f"{changes} has changes of another program that are not in {path} yet; close that program, or remove "
             f"{changes.name} if no program has the file open, or name another file; nothing was written"
         )
-        raise InputError(msg)
 
 
 def _replace_database(path: Path, tables: Mapping[str, pa.Table], scale: int) -> str:

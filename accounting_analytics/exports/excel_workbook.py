@@ -14,7 +14,7 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.exports.books import local_times
 from accounting_analytics.exports.manifest import ExportedFile
 from accounting_analytics.exports.version_folder import file_path, unfinished_folder
-from accounting_analytics.sheets.workbook import (
+from accounting_analytics.sheets.writer import (
     MAX_ROWS,
     WORKBOOK_SUFFIX,
     Worksheet,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.exports.books import ExportedBooks
     from accounting_analytics.exports.manifest import Manifest
-    from accounting_analytics.exports.star_schema import StarSchema
+    from accounting_analytics.exports.star_schema.build import StarSchema
 
 _EXACT_BELOW = 10**15
 """Excel calculates with 15 digits."""
@@ -55,13 +55,7 @@ def write_excel(path: Path, star: StarSchema, manifest: Manifest) -> Manifest:
 
 
 def excel_path(output: str | Path) -> Path:
-    """Path of the workbook.
-
-    Raises
-    ------
-    InputError
-        It is not the path of an ``.xlsx`` file in an existing folder, or xlsxwriter is not installed.
-    """
+    """Path of the workbook."""
     require_xlsxwriter()
     return file_path(output, WORKBOOK_SUFFIX)
 
@@ -120,11 +114,10 @@ def _require_fits(sheet: ExportedSheet) -> None:
     """Refuse what a sheet cannot hold, before anything is written."""
     needed = 1 + sheet.rows.num_rows + len(sheet.totals)
     if needed > MAX_ROWS:
-        msg = (
+        raise InputError(
             f"the sheet {sheet.name} would have {needed:,} rows, but a sheet of Excel has {MAX_ROWS:,}; export "
             "a shorter period, or use the format parquet, duckdb or csv; nothing was written"
         )
-        raise InputError(msg)
     for name in sheet.rows.column_names:
         if pa.types.is_decimal(sheet.rows[name].type):
             _require_digits(sheet, name)
@@ -134,11 +127,10 @@ def _require_digits(sheet: ExportedSheet, name: str) -> None:
     scale = sheet.rows[name].type.scale
     for amount in (value for value in sheet.rows[name].to_pylist() if value is not None):
         if abs(amount.scaleb(scale)) >= _EXACT_BELOW:
-            msg = (
+            raise InputError(
                 f"the sheet {sheet.name} would have the {name} {amount}, but Excel keeps 15 digits; use the format "
                 "parquet, duckdb or csv; nothing was written"
             )
-            raise InputError(msg)
 
 
 def _content(sheets: tuple[ExportedSheet, ...], scale: int, currency: str | None, folder: Path) -> bytes:

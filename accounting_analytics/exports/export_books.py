@@ -15,7 +15,7 @@ from accounting_analytics.exports.excel_workbook import excel_path, write_excel
 from accounting_analytics.exports.formats import FORMATS
 from accounting_analytics.exports.manifest import ExportedMonth, Manifest, export_folder
 from accounting_analytics.exports.parquet_files import write_parquet
-from accounting_analytics.exports.star_schema import StarSchema
+from accounting_analytics.exports.star_schema.build import StarSchema
 from accounting_analytics.exports.version_folder import CURRENT, VersionFolder
 from accounting_analytics.messages import quote, shorten
 
@@ -31,23 +31,11 @@ _MAX_REASON = 300
 
 
 class Writer(NamedTuple):
-    """How a format is written.
+    """How a format is written."""
 
-    Attributes
-    ----------
-    check : function
-        Refuses an unsuitable output, and returns the folder or file to write.
-    write : function
-        Writes it.
-    replace_months : function, optional
-        Writes only the months of the books; None if the format is always written as a whole.
-    has_fiscal_years : bool
-        Whether the format has days with their fiscal years.
-    """
-
-    check: Callable[[str | Path], Path | VersionFolder]
+    check: Callable[[str | Path], Path | VersionFolder]  # refuses an unsuitable output, and returns what to write
     write: Callable[..., Manifest]
-    replace_months: Callable[..., Manifest] | None = None
+    replace_months: Callable[..., Manifest] | None = None  # None if the format is always written as a whole
     has_fiscal_years: bool = True
 
 
@@ -122,19 +110,18 @@ def export(
     """
     writer = _writer(format)
     if replace_months and writer.replace_months is None:
-        msg = (
+        raise InputError(
             f"the format {format} is written as a whole; single months are replaced in the format parquet only; "
             "nothing was written"
         )
-        raise InputError(msg)
     if fiscal_year_start_month != 1 and not writer.has_fiscal_years:
-        msg = "a workbook has no fiscal years; omit fiscal_year_start_month, or use the format parquet, duckdb or csv"
-        raise InputError(msg)
+        raise InputError(
+            "a workbook has no fiscal years; omit fiscal_year_start_month, or use the format parquet, duckdb or csv"
+        )
     checked = writer.check(output)
     folder = checked.path / CURRENT if isinstance(checked, VersionFolder) else checked.parent
     if fiscal_year_start_month not in range(1, 13):
-        msg = f"fiscal_year_start_month is {quote(fiscal_year_start_month)}; it is a month from 1 to 12"
-        raise InputError(msg)
+        raise InputError(f"fiscal_year_start_month is {quote(fiscal_year_start_month)}; it is a month from 1 to 12")
     books = ExportedBooks.from_frames(line_entries, ledgers, report)
     star, manifest = _tables(books, folder, currency=currency, fiscal_year_start_month=fiscal_year_start_month)
     write = writer.replace_months if replace_months and writer.replace_months else writer.write
@@ -142,8 +129,7 @@ def export(
         return write(checked, star, manifest)
     except (OSError, duckdb.Error) as error:
         reason = getattr(error, "strerror", None) or shorten(str(error), limit=_MAX_REASON)
-        msg = f"the export to {output} failed ({reason}); the previous content is unchanged"
-        raise InputError(msg) from error
+        raise InputError(f"the export to {output} failed ({reason}); the previous content is unchanged") from error
 
 
 def export_parquet(
@@ -185,20 +171,13 @@ def export_parquet(
 
 
 def check_output(export_format: str, output: str | Path) -> None:
-    """Check, before the books are loaded, that a format can be written to `output`.
-
-    Raises
-    ------
-    InputError
-        There is no such format, it needs a package that is not installed, or `output` is not suitable.
-    """
+    """Check, before the books are loaded, that a format can be written to `output`."""
     _writer(export_format).check(output)
 
 
 def _writer(export_format: str) -> Writer:
-    if export_format not in _WRITERS:
-        msg = f"unknown export format {quote(export_format)}; the formats are: {', '.join(FORMATS)}"
-        raise InputError(msg)
+    if export_format not in list(_WRITERS):  # a list cannot be a key
+        raise InputError(f"unknown export format {quote(export_format)}; the formats are: {', '.join(FORMATS)}")
     return _WRITERS[export_format]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -56,9 +57,9 @@ class ExportedFile:
     sha256: str
 
     @classmethod
-    def of_rows(cls, name: str, table: str, rows: pa.Table, sha256: str, *, month: str | None = None) -> Self:
-        """Describe a file that has these rows."""
-        return cls(name, table, month, rows.num_rows, control_totals(rows), sha256)
+    def of_rows(cls, name: str, table: str, rows: pa.Table, sha256: str) -> Self:
+        """Describe a file that has these rows, of all months."""
+        return cls(name, table, None, rows.num_rows, control_totals(rows), sha256)
 
     def is_intact(self, folder: Path) -> bool:
         """Whether the file in the folder of the version is as it was written."""
@@ -152,17 +153,16 @@ class Manifest(Result):
         try:
             content = json.loads(path.read_bytes())
             if content.pop("format") != MANIFEST_VERSION:
-                msg = f"{path} was written by another version of this package; export to a new folder"
-                raise InputError(msg)
+                raise InputError(f"{path} was written by another version of this package; export to a new folder")
             files = tuple(ExportedFile(**file) for file in content.pop("files"))
             months = tuple(ExportedMonth(**month) for month in content.pop("months"))
             return cls(folder=folder, files=files, notes=tuple(content.pop("notes")), months=months, **content)
         except OSError as error:
-            msg = f"{path} cannot be read: {error.strerror}; name the folder of an export"
-            raise InputError(msg) from error
+            raise InputError(f"{path} cannot be read: {error.strerror}; name the folder of an export") from error
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            msg = f"{path} is not the manifest of an export, or is damaged; export again to a new folder"
-            raise InputError(msg) from error
+            raise InputError(
+                f"{path} is not the manifest of an export, or is damaged; export again to a new folder"
+            ) from error
 
     def save(self, folder: Path) -> None:
         """Write the manifest to the folder of a version, after its files."""
@@ -178,7 +178,10 @@ class Manifest(Result):
     @property
     def tables(self) -> dict[str, int]:
         """Number of rows by table."""
-        return {table: sum(file.rows for file in self.files if file.table == table) for table in self._table_names()}
+        rows: Counter[str] = Counter()
+        for file in self.files:
+            rows[file.table] += file.rows
+        return dict(rows)
 
     def summary(self) -> str:
         """One line: where the export is, what it contains, and from when on it may be older than the books."""
@@ -216,25 +219,15 @@ class Manifest(Result):
         names = {file.name for file in self.files}
         return self.folder / names.pop() if len(names) == 1 else self.folder
 
-    def _table_names(self) -> list[str]:
-        return list(dict.fromkeys(file.table for file in self.files))
-
 
 def require_currency(currency: object) -> None:
-    """Refuse what is not the name of a currency: empty text, text that is not on one line, or long text.
-
-    Raises
-    ------
-    InputError
-        It is not one.
-    """
+    """Refuse what is not the name of a currency: empty text, text that is not on one line, or long text."""
     is_name = isinstance(currency, str) and currency.strip() and currency.isprintable()
     if currency is not None and not (is_name and len(str(currency)) <= _MAX_CURRENCY):
-        msg = (
+        raise InputError(
             f"currency is {quote(currency)}; name it in 1 to {_MAX_CURRENCY} printable characters, such as USD, or "
             "omit it; nothing was written"
         )
-        raise InputError(msg)
 
 
 def control_totals(rows: pa.Table) -> dict[str, str]:
@@ -249,38 +242,20 @@ def control_totals(rows: pa.Table) -> dict[str, str]:
 
 
 def file_sha256(path: Path) -> str:
-    """Digest of a file.
-
-    Raises
-    ------
-    OSError
-        The file cannot be read.
-    """
+    """Digest of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def export_folder(output: str | Path, suffix: str) -> VersionFolder:
-    """Folder that can have an export of files with a suffix.
-
-    Raises
-    ------
-    InputError
-        It contains other files or an export in another format, its manifest is damaged, or it is not a folder.
-    """
+    """Folder that can have an export of files with a suffix."""
     folder = VersionFolder(output)
     current_manifest(folder, suffix)
     return folder
 
 
 def current_manifest(folder: VersionFolder, suffix: str) -> Manifest | None:
-    """Manifest of the current version of a folder; None if it has none.
-
-    Raises
-    ------
-    InputError
-        The manifest is damaged or of another version, or the files have another suffix.
-    """
+    """Manifest of the current version of a folder; None if it has none."""
     if folder.current is None:
         return None
     manifest = Manifest.load(folder.current)
@@ -289,16 +264,9 @@ def current_manifest(folder: VersionFolder, suffix: str) -> Manifest | None:
 
 
 def require_files_of(manifest: Manifest, suffix: str) -> None:
-    """Refuse to replace an export by one in another format, which its readers could not read.
-
-    Raises
-    ------
-    InputError
-        The files of the earlier export have another suffix.
-    """
+    """Refuse to replace an export by one in another format, which its readers could not read."""
     if any(not file.name.endswith(suffix) for file in manifest.files):
-        msg = (
+        raise InputError(
             f"{manifest.folder.parent.parent} has an export in another format ({manifest.files[0].name}); name another "
             "folder; nothing was written"
         )
-        raise InputError(msg)

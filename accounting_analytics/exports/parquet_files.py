@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from accounting_analytics.atomic_files import replace_file
-from accounting_analytics.chart_of_accounts import display_order
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.books import name_of_month
 from accounting_analytics.exports.manifest import (
@@ -27,12 +26,10 @@ from accounting_analytics.exports.manifest import (
     file_sha256,
     require_files_of,
 )
-from accounting_analytics.exports.star_schema import cash_ledger_dimension, date_dimension
-from accounting_analytics.exports.star_schema.tables import (
+from accounting_analytics.exports.star_schema.build import merged_dimensions
+from accounting_analytics.exports.star_schema.table_definitions import (
     DIM_LEDGER,
     DIM_LOAD,
-    DIM_TAG,
-    DIM_TRANSACTION,
     FACT_LINE_ENTRY,
     FACT_PERIOD_BALANCE,
     STAR_SCHEMA,
@@ -46,30 +43,20 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from accounting_analytics.exports.star_schema import StarSchema, Tables
-    from accounting_analytics.exports.star_schema.tables import StarTable
+    from accounting_analytics.exports.star_schema.build import StarSchema
+    from accounting_analytics.exports.star_schema.table_definitions import StarTable
     from accounting_analytics.exports.version_folder import VersionFolder
 
 SUFFIX = ".parquet"
 _FIXED_BY_FIRST_EXPORT = ("time_zone", "scale", "currency", "fiscal_year_start_month")
 
 
-class Part(NamedTuple):
-    """The rows of one file.
-
-    Attributes
-    ----------
-    table : StarTable
-        The table that the rows belong to.
-    month : str or None
-        Their month; None if the table is not divided by month.
-    rows : pyarrow.Table
-        The rows, without the column ``month`` if it is in the path.
-    """
+class FileRows(NamedTuple):
+    """The rows of one file."""
 
     table: StarTable
-    month: str | None
-    rows: pa.Table
+    month: str | None  # None if the table is not divided by month
+    rows: pa.Table  # without the column ``month`` if it is in the path
 
     @property
     def name(self) -> str:
@@ -100,30 +87,10 @@ def _write_files(
     """Write the files of tables and, last, the manifest; a file that is the same as before is linked, not copied.
 
     A file of the current version that was changed or removed since is written again.
-
-    Parameters
-    ----------
-    folder : Path
-        An empty folder.
-    star : StarSchema
-        Its facts are written month by month; a month without rows gets files too.
-    manifest : Manifest
-        What the files contain; the list of files is added.
-    previous : Manifest, optional
-        The current version.
-    kept : sequence of ExportedFile
-        Files of the current version that stay as they are.
-
-    Raises
-    ------
-    FrameError
-        An amount of the report, or a sum, has more than 18 digits.
-    OSError
-        A file cannot be written.
     """
     known = {file.name: file for file in previous.files} if previous else {}
     loads = {row["month"]: row for row in star.dimensions[DIM_LOAD.name].to_pylist()}
-    files = [_write_part(folder, part, _file_metadata(part, manifest, loads)) for part in _parts(star)]
+    files = [_write_part(folder, part, manifest, loads) for part in _parts(star)]
     if previous:
         same = [file for file in files if known.get(file.name) == file and file.is_intact(previous.folder)]
         for file in (*same, *kept):
@@ -139,23 +106,14 @@ def _replace_months(
     manifest: Manifest,
     previous: Manifest,
 ) -> Manifest:
-    """Write the files of the months in `star`, and link those of all other months of the current version.
-
-    Raises
-    ------
-    InputError
-        The current version has another time zone, scale or currency, more days of a month, line entries of a ledger
-        that was not discovered now, or a damaged file.
-    OSError
-        A file cannot be written.
-    """
+    """Write the files of the months in `star`, and link those of all other months of the current version."""
     require_same_settings(previous, **{name: getattr(manifest, name) for name in _FIXED_BY_FIRST_EXPORT})
     old = {table.name: read_table(previous, table) for table in STAR_SCHEMA if not table.is_partitioned}
     _require_whole_months(old[DIM_LOAD.name], star.books.period)
     months = set(star.dimensions[DIM_LOAD.name]["month"].to_pylist())
     kept = _files_of_other_months(previous, months)
     _require_same_ledgers(previous, set(star.books.ledgers["id"]), months)
-    merged = _merge_dimensions(old, star.dimensions, manifest.fiscal_year_start_month)
+    merged = merged_dimensions(old, star.dimensions, manifest.scale, manifest.fiscal_year_start_month)
     loads, ledgers = merged[DIM_LOAD.name], merged[DIM_LEDGER.name]
     names = dict(zip(ledgers["ledger_id"].to_pylist(), ledgers["name"].to_pylist(), strict=True))
     balances = read_table(replace(previous, files=tuple(kept)), FACT_PERIOD_BALANCE)
@@ -176,31 +134,18 @@ def _replace_months(
 
 
 def require_same_settings(previous: Manifest, **settings: object) -> None:
-    """Refuse settings other than those of the export whose months are to be replaced.
-
-    Raises
-    ------
-    InputError
-        A setting differs; the message has both.
-    """
+    """Refuse settings other than those of the export whose months are to be replaced."""
     for name, value in settings.items():
         before = getattr(previous, name)
         if before != value:
-            msg = (
+            raise InputError(
                 f"the export in {previous.folder.parent.parent} has {name} {before!r}, not {value!r}; months of both "
                 "cannot be in one export; nothing was written"
             )
-            raise InputError(msg)
 
 
 def keep_settings(previous: Manifest, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of the export whose months are to be replaced; one that is given must be the same.
-
-    Raises
-    ------
-    InputError
-        A setting differs.
-    """
+    """Return the settings of the export whose months are to be replaced; one that is given must be the same."""
     require_same_settings(previous, **{name: value for name, value in settings.items() if value is not None})
     return {name: getattr(previous, name) for name in settings}
 
@@ -209,11 +154,6 @@ def extend_to_changes(previous: Manifest, period: Period, instants: Iterable[dt.
     """Extend a period to all exported months with changed entries; return it and these months.
 
     Months between them are in the period too, because the period of a report has no gaps.
-
-    Raises
-    ------
-    InputError
-        The months of the export cannot be read.
     """
     tz = zone(previous.time_zone)
     changed = {local_date(instant, tz).isoformat()[:7] for instant in instants}
@@ -224,14 +164,7 @@ def extend_to_changes(previous: Manifest, period: Period, instants: Iterable[dt.
 
 
 def period_with(previous: Manifest, period: Period) -> Period:
-    """Days of an export after the months of a period were replaced.
-
-    Raises
-    ------
-    InputError
-        The period has another time zone, or fewer days of a month than are exported; or the export is of another
-        format, or damaged.
-    """
+    """Days of an export after the months of a period were replaced."""
     require_files_of(previous, SUFFIX)
     require_same_settings(previous, time_zone=period.time_zone)
     _require_whole_months(read_table(previous, DIM_LOAD), period)
@@ -242,43 +175,37 @@ def period_with(previous: Manifest, period: Period) -> Period:
 
 
 def read_table(manifest: Manifest, table: StarTable) -> pa.Table:
-    """Rows of a table of an export, without the column ``month`` if it is in the paths.
-
-    Raises
-    ------
-    InputError
-        A file is absent or damaged.
-    """
-    schema = table.schema(manifest.scale)
-    if table.is_partitioned:
-        schema = schema.remove(schema.get_field_index("month"))
+    """Rows of a table of an export, without the column ``month`` if it is in the paths."""
+    schema = table.file_schema(manifest.scale)
     files = [file for file in manifest.files if file.table == table.name]
     try:
         read = [pq.ParquetFile(manifest.folder / file.name).read().cast(schema) for file in files]
     except (OSError, ValueError, pa.ArrowException) as error:
-        msg = (
+        raise InputError(
             f"{table.name} of the export in {manifest.folder} cannot be read ({shorten(str(error))}); verify-export "
             "names what is damaged; export all months again, without replacing single ones; nothing was written"
-        )
-        raise InputError(msg) from error
+        ) from error
     return pa.concat_tables(read) if read else schema.empty_table()
 
 
-def _parts(star: StarSchema) -> Iterator[Part]:
+def _parts(star: StarSchema) -> Iterator[FileRows]:
     """Divide the tables into the rows of files, those of a month after those of the month before."""
     for month, facts in star.facts_by_month():
         for name, rows in facts.items():
-            yield Part(TABLES[name], month, rows.drop_columns("month"))
+            yield FileRows(TABLES[name], month, rows.drop_columns("month"))
     for name, rows in star.dimensions.items():
-        table = TABLES[name]
-        yield Part(table, None, rows.sort_by([(column, "ascending") for column in table.key]))
+        yield FileRows(TABLES[name], None, rows)
 
 
-def _write_part(folder: Path, part: Part, metadata: dict[str, str]) -> ExportedFile:
+def _write_part(
+    folder: Path, part: FileRows, manifest: Manifest, loads: Mapping[str, Mapping[str, Any]]
+) -> ExportedFile:
     path = folder / part.name
     path.parent.mkdir(parents=True, exist_ok=True)
+    sums = control_totals(part.rows)
+    metadata = {**_file_metadata(part, manifest, loads), **{f"sum.{name}": text for name, text in sums.items()}}
     replace_file(path, partial(_write_parquet, part.rows, metadata), remove_leftovers=False)
-    return ExportedFile.of_rows(part.name, part.table.name, part.rows, file_sha256(path), month=part.month)
+    return ExportedFile(part.name, part.table.name, part.month, part.rows.num_rows, sums, file_sha256(path))
 
 
 def _write_parquet(rows: pa.Table, metadata: dict[str, str], file: BinaryIO) -> None:
@@ -294,12 +221,11 @@ def _write_parquet(rows: pa.Table, metadata: dict[str, str], file: BinaryIO) -> 
         writer.add_key_value_metadata(metadata)
 
 
-def _file_metadata(part: Part, manifest: Manifest, loads: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+def _file_metadata(part: FileRows, manifest: Manifest, loads: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """Describe the rows of a file, as key-value metadata of Parquet; those of a month do not depend on other months."""
     whole = {"start_date": manifest.start_date, "end_date": manifest.end_date, "verdict": manifest.verdict,
              "is_partial": manifest.partial}  # fmt: skip
     load = whole if part.month is None else loads[part.month]
-    totals = {f"sum.{name}": text for name, text in control_totals(part.rows).items()}
     return {
         "table": part.table.name,
         "grain": part.table.grain,
@@ -310,7 +236,6 @@ def _file_metadata(part: Part, manifest: Manifest, loads: Mapping[str, Mapping[s
         "currency": manifest.currency or "",
         "verdict": str(load["verdict"]),
         "partial": str(load["is_partial"]).lower(),
-        **totals,
     }
 
 
@@ -350,12 +275,11 @@ def _files_of_other_months(previous: Manifest, months: Collection[str]) -> list[
     damaged = [file for file in files if not file.is_intact(previous.folder)]
     if damaged:
         theirs = join_ids({str(file.month) for file in damaged})
-        msg = (
+        raise InputError(
             f"{len(damaged)} file(s) of the export in {previous.folder} are damaged or absent: "
             f"{join_ids(file.name for file in damaged)}; export also {theirs}, or all "
             "months without replacing single ones; nothing was written"
         )
-        raise InputError(msg)
     return files
 
 
@@ -365,48 +289,23 @@ def _require_same_ledgers(previous: Manifest, discovered: Collection[str], month
     used = read_table(replace(previous, files=files), FACT_LINE_ENTRY)["ledger_id"]
     absent = set(used.to_pylist()) - set(discovered)
     if absent:
-        msg = (
+        raise InputError(
             f"the months to replace have line entries of {len(absent)} ledger(s) that were not discovered now: "
             f"{join_ids(absent)}; discover the ledgers from {previous.start_date} to {previous.end_date} and load "
             "their line entries; nothing was written"
         )
-        raise InputError(msg)
 
 
 def _require_whole_months(old_loads: pa.Table, period: Period) -> None:
-    """Refuse to replace a month by fewer of its days.
-
-    Raises
-    ------
-    InputError
-        A month of the period does not have all days of it that are exported.
-    """
+    """Refuse to replace a month by fewer of its days."""
     old = {row["month"]: row for row in old_loads.to_pylist()}
     for month in period.months():
         before = old.get(name_of_month(month))
         if before and (month.start_date > before["start_date"] or month.end_date < before["end_date"]):
-            msg = (
+            raise InputError(
                 f"{before['month']} is exported from {before['start_date']} to {before['end_date']}; replacing it with "
                 f"{month.start_date} to {month.end_date} would lose days; export the whole month, nothing was written"
             )
-            raise InputError(msg)
-
-
-def _merge_dimensions(old: Mapping[str, pa.Table], new: Mapping[str, pa.Table], fiscal_year_start_month: int) -> Tables:
-    """Dimensions of `new`, and the rows of `old` that they lack; ages and positions are those of the whole."""
-    loads = _merge(DIM_LOAD, old, new).sort_by("month")
-    time_zone = loads["time_zone"][0].as_py()
-    start, end = pc.min(loads["start_date"]).as_py(), pc.max(loads["end_date"]).as_py()
-    ledgers = _merge(DIM_LEDGER, old, new)
-    ledgers = _replace(ledgers, "display_order", _display_positions(ledgers))
-    return {
-        DIM_LEDGER.name: ledgers,
-        "dim_cash_ledger": cash_ledger_dimension(ledgers),
-        "dim_date": date_dimension(Period(start, end, time_zone), fiscal_year_start_month),
-        DIM_TRANSACTION.name: _with_ages(_merge(DIM_TRANSACTION, old, new), end),
-        DIM_TAG.name: _merge(DIM_TAG, old, new),
-        DIM_LOAD.name: loads,
-    }
 
 
 def _gaps_between_months(period_balances: pa.Table, names: Mapping[str, str]) -> Iterator[str]:
@@ -429,29 +328,3 @@ def _days_not_exported(loads: pa.Table) -> Iterator[str]:
         first, last = before["end_date"] + dt.timedelta(1), after["start_date"] - dt.timedelta(1)
         if first <= last:
             yield f"{first} to {last} are not exported; the export has days before and after them."
-
-
-def _merge(table: StarTable, old: Mapping[str, pa.Table], new: Mapping[str, pa.Table]) -> pa.Table:
-    (key,) = table.key
-    added, before = new[table.name], old[table.name].cast(new[table.name].schema)
-    absent = pc.invert(pc.is_in(before[key], value_set=added[key].combine_chunks()))
-    return pa.concat_tables([added, before.filter(absent)])
-
-
-def _with_ages(transactions: pa.Table, last_day: object) -> pa.Table:
-    days = pc.days_between(transactions["transaction_date"], pa.scalar(last_day, pa.date32()))
-    return _replace(transactions, "age_in_days", days)
-
-
-def _replace(table: pa.Table, name: str, values: object) -> pa.Table:
-    field = table.schema.field(name)
-    column = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
-    return table.set_column(table.column_names.index(name), field, column.cast(field.type))
-
-
-def _display_positions(ledgers: pa.Table) -> list[int]:
-    """Position of each ledger in display order, from 1."""
-    codes, ids = ledgers["sort_code"].to_pylist(), ledgers["ledger_id"].to_pylist()
-    keys = [display_order(*key) for key in zip(codes, ids, strict=True)]
-    position = {key: number for number, key in enumerate(sorted(keys), start=1)}
-    return [position[key] for key in keys]

@@ -13,7 +13,13 @@ import pyarrow.parquet as pq
 from accounting_analytics.arguments import to_path
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.manifest import MANIFEST, Manifest, control_totals, file_sha256
-from accounting_analytics.exports.star_schema.tables import DIM_LOAD, FACT_LINE_ENTRY, KEYS, STAR_SCHEMA, TABLES
+from accounting_analytics.exports.star_schema.table_definitions import (
+    DIM_LOAD,
+    FACT_LINE_ENTRY,
+    KEYS,
+    STAR_SCHEMA,
+    TABLES,
+)
 from accounting_analytics.exports.version_folder import CURRENT
 from accounting_analytics.messages import join_ids, shorten
 from accounting_analytics.results import Result, ResultPart
@@ -23,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from accounting_analytics.exports.manifest import ExportedFile
-    from accounting_analytics.exports.star_schema.tables import StarTable
+    from accounting_analytics.exports.star_schema.table_definitions import StarTable
 
 _CHECKED = "Checked: every file, its columns, rows, sums and sha256; keys, foreign keys, and the months of dim_load."
 
@@ -97,7 +103,7 @@ class ExportVerification(Result):
             "verified": self.verified,
             "files": self.files,
             "rows": self.rows,
-            "differences": [difference._asdict() for difference in self.differences],
+            "differences": self.frame,
         }
 
 
@@ -124,17 +130,17 @@ def verify_export(folder: str | Path) -> ExportVerification:
     """
     path = to_path(folder, "folder")
     if path.is_file():
-        msg = f"{path} is a file; name the folder of a Parquet export, which is the only format that is verified"
-        raise InputError(msg)
+        raise InputError(
+            f"{path} is a file; name the folder of a Parquet export, which is the only format that is verified"
+        )
     version = path / CURRENT if (path / CURRENT).is_dir() else path
     manifest = Manifest.load(version.resolve())  # once: an export that ends meanwhile does not mix two versions
     other = next((file.name for file in manifest.files if not file.name.endswith(".parquet")), None)
     if other is not None:
-        msg = (
+        raise InputError(
             f"{manifest.folder} has files of another format ({other}); only Parquet exports are verified; other "
             f"formats have the sha256 of each file in {MANIFEST}"
         )
-        raise InputError(msg)
     readable: list[ExportedFile] = []
     differences = [*_unlisted_files(manifest), *_absent_tables(manifest)]
     for file in manifest.files:
@@ -176,7 +182,7 @@ def _differences_of_file(manifest: Manifest, file: ExportedFile) -> Iterator[Exp
         yield ExportDifference(file.name, "sha256", file.sha256, digest)
     try:
         with pq.ParquetFile(path) as parquet:
-            yield from _differences_of_content(parquet, file, _schema_of_file(TABLES[file.table], manifest.scale))
+            yield from _differences_of_content(parquet, file, TABLES[file.table].file_schema(manifest.scale))
     except (pa.ArrowException, OSError, ValueError) as error:
         yield ExportDifference(file.name, "content", "a Parquet file", shorten(f"not readable: {error}", limit=200))
 
@@ -197,26 +203,12 @@ def _differences_of_content(
             yield ExportDifference(file.name, f"sum of {name}", expected, actual)
 
 
-def _schema_of_file(table: StarTable, scale: int) -> pa.Schema:
-    """Columns in a file: ``month`` is in the path."""
-    schema = table.schema(scale)
-    return schema.remove(schema.get_field_index("month")) if table.is_partitioned else schema
-
-
 def _describe(schema: pa.Schema) -> str:
     return ", ".join(f"{field.name} {field.type}" for field in schema)
 
 
 class _ReadTables:
-    """The tables of an export, of which some files may not be readable.
-
-    Parameters
-    ----------
-    manifest : Manifest
-        What was exported.
-    readable : list of ExportedFile
-        Files that can be read and have the columns of their table.
-    """
+    """The tables of an export, whose files may not all be `readable` with the columns of their table."""
 
     def __init__(self, manifest: Manifest, readable: list[ExportedFile]) -> None:
         self._manifest = manifest

@@ -32,25 +32,12 @@ CURRENT = "current"
 LOCK_NAME = ".lock"
 _VERSIONS = "versions"
 _NEXT_LINK = f"{CURRENT}{TEMPORARY_SUFFIX}"
-_FILES_OF_EARLIER_EXPORTS = {"manifest.json", "fact_line_entry.parquet"}
 _SUFFIXES_OF_FILES = {".duckdb", ".xlsx"}
 _NUMBER = re.compile(r"[1-9][0-9]*")
 
 
 class VersionFolder:
-    """A folder of versions; it must be new, empty, or contain nothing else.
-
-    Parameters
-    ----------
-    path : path
-        The folder; created with the first version.
-
-    Raises
-    ------
-    InputError
-        It contains other files, which are left as they are, or it is not a folder, or a new one with the name of a
-        file.
-    """
+    """A folder of versions; it is new, empty, or contains nothing else, and is created with the first version."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = to_path(path, "output")
@@ -58,39 +45,28 @@ class VersionFolder:
             self._require_name_of_a_folder()
             return
         if not self.path.is_dir():
-            msg = f"{self.path} is a file; name a folder to export to"
-            raise InputError(msg)
+            raise InputError(f"{self.path} is a file; name a folder to export to")
         names = {one.name for one in self.path.iterdir()}
-        if names >= _FILES_OF_EARLIER_EXPORTS and _VERSIONS not in names:
-            msg = (
-                f"{self.path} is an export of an earlier version of this package, which has no versions; export to a "
-                "new folder, and remove this one when nothing reads it; nothing was written"
-            )
-            raise InputError(msg)
         others = names - {CURRENT, _VERSIONS, LOCK_NAME, _NEXT_LINK}
         if others:
-            msg = (
+            raise InputError(
                 f"{self.path} contains files that are not part of an export ({join_ids(others)}); name an empty or new "
                 "folder; nothing was written"
             )
-            raise InputError(msg)
-
         link = self.path / CURRENT
         if link.exists() and not link.is_symlink():
-            msg = (
+            raise InputError(
                 f"{link} is not a link to a version; an export that was copied without its links can be read, but not "
                 "replaced: name an empty or new folder; nothing was written"
             )
-            raise InputError(msg)
 
     def _require_name_of_a_folder(self) -> None:
         """Refuse to create a folder with the name of a file, where another format was meant."""
         if self.path.suffix.lower() in _SUFFIXES_OF_FILES:
-            msg = (
+            raise InputError(
                 f"{self.path} is the name of a file, but this format writes a folder; choose the format duckdb or "
                 "excel, or name a folder; nothing was written"
             )
-            raise InputError(msg)
 
     @property
     def current(self) -> Path | None:
@@ -100,15 +76,7 @@ class VersionFolder:
 
     @contextmanager
     def new_version(self) -> Iterator[Path]:
-        """Folder for the files of the next version, which becomes the current one when the block ends without an error.
-
-        Raises
-        ------
-        InputError
-            Another program is writing a version.
-        OSError
-            The folder cannot be written; the current version is unchanged.
-        """
+        """Folder for the files of the next version; it becomes the current one when the block ends without an error."""
         (self.path / _VERSIONS).mkdir(parents=True, exist_ok=True)
         with export_lock(self.path / LOCK_NAME, self.path):
             complete = self.path / _VERSIONS / str(self._last_number() + 1)
@@ -146,21 +114,12 @@ class VersionFolder:
 
 @contextmanager
 def export_lock(file: Path, output: Path) -> Iterator[None]:
-    """Lock a file in an existing folder until the block ends; a killed program releases its lock.
-
-    Raises
-    ------
-    InputError
-        Another export to `output` has the lock.
-    OSError
-        The file cannot be written.
-    """
+    """Lock a file in an existing folder until the block ends; a killed program releases its lock."""
     lock = FileLock(file, timeout=0)
     try:
         lock.acquire()
     except Timeout:
-        msg = f"another export to {output} is running; wait for it; nothing was written"
-        raise InputError(msg) from None
+        raise InputError(f"another export to {output} is running; wait for it; nothing was written") from None
     try:
         yield
     finally:
@@ -169,15 +128,7 @@ def export_lock(file: Path, output: Path) -> Iterator[None]:
 
 @contextmanager
 def unfinished_folder(path: Path) -> Iterator[Path]:
-    """Empty private folder beside a file, for its next content; what a killed export left there is removed.
-
-    Raises
-    ------
-    InputError
-        Another export to the file is running.
-    OSError
-        The folder cannot be written.
-    """
+    """Empty private folder beside a file, for its next content; what a killed export left there is removed."""
     folder = path.with_name(f"{path.name}{TEMPORARY_SUFFIX}")
     folder.mkdir(mode=0o700, exist_ok=True)
     with export_lock(folder / LOCK_NAME, path):
@@ -191,21 +142,14 @@ def unfinished_folder(path: Path) -> Iterator[Path]:
 
 
 def file_path(output: str | Path, suffix: str) -> Path:
-    """Path of a file to write or replace.
-
-    Raises
-    ------
-    InputError
-        It has another suffix, is a folder, or its folder does not exist.
-    """
+    """Path of a file to write or replace."""
     path = to_path(output, "output")
     if path.suffix.lower() != suffix:
-        msg = f"{path}: this format writes one file; name a file that ends in {suffix}; nothing was written"
-        raise InputError(msg)
+        raise InputError(f"{path}: this format writes one file; name a file that ends in {suffix}; nothing was written")
     if path.is_dir():
-        msg = f"{path} is a folder; name a file to write; nothing was written"
-        raise InputError(msg)
+        raise InputError(f"{path} is a folder; name a file to write; nothing was written")
     if not path.parent.is_dir():
-        msg = f"{path.parent} is not a folder; create it, or name a file in another folder; nothing was written"
-        raise InputError(msg)
+        raise InputError(
+            f"{path.parent} is not a folder; create it, or name a file in another folder; nothing was written"
+        )
     return path

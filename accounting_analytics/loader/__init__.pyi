@@ -3,7 +3,7 @@ from .combined_loads import combine_loads
 from .line_entries import load_line_entries, load_line_entries_to_parquet, plan_load
 from .load_estimate import LoadPlan
 from .load_request import DEFAULT_EXPANSIONS
-from .parquet_sink import LoadedFile
+from .merged_parquet_file import LoadedFile
 from .worker_pool import DEFAULT_IN_FLIGHT
 
 __all__ = [

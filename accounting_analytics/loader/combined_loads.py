@@ -11,14 +11,15 @@ import numpy as np
 import pandas as pd
 
 from accounting_analytics.arguments import require_type
+from accounting_analytics.column_conversion import find_scale
 from accounting_analytics.errors import ChangedWhileReadingError, FrameError, InputError
 from accounting_analytics.exact_sums import require_columns
-from accounting_analytics.frame_columns import find_scale
 from accounting_analytics.load_metadata import (
     DayRange,
     attach_load_metadata,
     changed_row_count,
     days_to_text,
+    describe_gaps,
     merge_days,
     notes,
     parse_days,
@@ -77,14 +78,12 @@ def combine_loads(
     ChangedWhileReadingError
         The books changed between the loads; the message names the lines.
     """
-    if changed not in {"refuse", "later"}:
-        msg = f"changed is {quote(changed)}; it must be 'refuse' or 'later'"
-        raise InputError(msg)
+    if changed not in ("refuse", "later"):  # a list cannot be in a set
+        raise InputError(f"changed is {quote(changed)}; it must be 'refuse' or 'later'")
     frames = _require_frames(loads)
     unchecked = tuple(_find_unchecked(frames))
     if unchecked and not allow_unchecked:
-        msg = f"{unchecked[0]}; load it again, or pass allow_unchecked=True for a frame that states no load"
-        raise FrameError(msg)
+        raise FrameError(f"{unchecked[0]}; load it again, or pass allow_unchecked=True for a frame that states no load")
     stated = [read_load_metadata(frame) or {} for frame in frames]
     if not unchecked:
         _require_same_books(stated)
@@ -92,11 +91,10 @@ def combine_loads(
     scale = find_scale(one for frame in frames for one in stated_scales(frame)).scale
     overlap = _Overlap.find(frames, [{} if unchecked else one for one in stated])
     if overlap.changed_ids and changed == "refuse":
-        msg = (
+        raise ChangedWhileReadingError(
             f"{len(overlap.changed_ids)} line(s) changed between the loads: {join_ids(overlap.changed_ids)}; load "
             'these days again in one load, or pass changed="later" to take them from the later load'
         )
-        raise ChangedWhileReadingError(msg)
     lines = overlap.lines.sort_values(["datetime", "id"], ignore_index=True)
     lines.attrs = {"scale": scale, "notes": ()}
     in_order = [name for name in LineEntries.dtypes() if name in lines]
@@ -105,7 +103,7 @@ def combine_loads(
     if not unchecked:
         metadata = _combine_metadata(stated, len(combined))
         attach_load_metadata(combined, metadata)
-        gap_notes = tuple(_gap_notes(metadata))
+        gap_notes = tuple(f"{gaps}." for gaps in describe_gaps(metadata["gaps"]))
     earlier_notes = dict.fromkeys(note for frame in frames for note in notes(frame))
     not_checked = (f"Not checked: {one}, so its days, filters and instance are not known." for one in unchecked)
     combined.attrs["notes"] = (*earlier_notes, *overlap.notes(), *gap_notes, *not_checked)
@@ -114,14 +112,12 @@ def combine_loads(
 
 def _require_frames(loads: Iterable[pd.DataFrame]) -> list[pd.DataFrame]:
     if isinstance(loads, pd.DataFrame) or not isinstance(loads, Iterable):
-        msg = f"loads is of type {type(loads).__name__}; give several loads in a list"
-        raise InputError(msg)
+        raise InputError(f"loads is of type {type(loads).__name__}; give several loads in a list")
     frames = list(loads)
     for number, frame in enumerate(frames):
         require_type(frame, pd.DataFrame, f"loads[{number}]", "load_line_entries(client, ...) returns one")
     if not frames:
-        msg = "no loads given; combine_loads([january, february])"
-        raise InputError(msg)
+        raise InputError("no loads given; combine_loads([january, february])")
     return frames
 
 
@@ -144,19 +140,17 @@ def _require_same_books(stated: Sequence[Mapping[str, Any]]) -> None:
     for number, other in enumerate(stated[1:], start=2):
         for name in _SAME:
             if first[name] != other[name]:
-                msg = (
+                raise FrameError(
                     f"loads 1 and {number} cannot be combined: their {name} differs, {quote(first[name])} and "
                     f"{quote(other[name])}; load both with the same"
                 )
-                raise FrameError(msg)
 
 
 def _require_same_columns(frames: Sequence[pd.DataFrame]) -> None:
     for number, frame in enumerate(frames, start=1):
         require_columns(frame.columns, _COMPARED, f"load {number}")
         if not frame.columns.is_unique:
-            msg = f"load {number} has a column twice: {join_ids(frame.columns[frame.columns.duplicated()])}"
-            raise FrameError(msg)
+            raise FrameError(f"load {number} has a column twice: {join_ids(frame.columns[frame.columns.duplicated()])}")
     first = frames[0].dtypes
     for number, frame in enumerate(frames[1:], start=2):
         other = frame.dtypes
@@ -164,8 +158,9 @@ def _require_same_columns(frames: Sequence[pd.DataFrame]) -> None:
         if different:
             name = different[0]
             kinds = " in one load and ".join(str(dtypes.get(name, "no values")) for dtypes in (first, other))
-            msg = f"loads 1 and {number} cannot be combined: column {name} has {kinds} in the other; load both alike"
-            raise FrameError(msg)
+            raise FrameError(
+                f"loads 1 and {number} cannot be combined: column {name} has {kinds} in the other; load both alike"
+            )
 
 
 class _Overlap(NamedTuple):
@@ -267,10 +262,3 @@ def _combine_metadata(stated: Sequence[Mapping[str, Any]], line_count: int) -> d
         "pages": sum(one["pages"] for one in stated),
         "lines": line_count,
     }
-
-
-def _gap_notes(metadata: Mapping[str, Any]) -> Iterator[str]:
-    gaps = metadata["gaps"]
-    if gaps:
-        first = next(iter(gaps))
-        yield f"{len(gaps)} ledger(s) have days that no load has (ledger {first}: {gaps[first]})."

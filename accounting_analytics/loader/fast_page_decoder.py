@@ -18,8 +18,8 @@ import pyarrow.json
 from msgspec import inspect
 
 from accounting_analytics.client.records import LineEntry
-from accounting_analytics.client.strict_json import has_lone_surrogate
-from accounting_analytics.frame_columns import LIST_SEPARATOR
+from accounting_analytics.client.strict_json import has_lone_surrogate, other_text_of
+from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.loader.line_tables import INSTANT, TEXT, line_schema, requested_columns
 from accounting_analytics.loader.strict_page_decoder import DecodedPage
 from accounting_analytics.money import arrow_type
@@ -31,9 +31,7 @@ _NOT_READ = frozenset({"ledger"})
 _ORDINARY_INSTANT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?$"
 _OFFSET = r"(Z|[+-][0-9]{2}:[0-9]{2})$"
 _SIDES = pa.array(["debit", "credit"])
-_AMOUNT_AS_OTHER_TEXT = re.compile(
-    rb'"amount"[ \t\r\n]*:[ \t\r\n]*"(?!-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")'
-)
+_OTHER_AMOUNT = other_text_of(["amount"])
 _ESCAPE_IN_NAME = re.compile(rb'\\.[^"\\]*"[ \t\r\n]*:', re.DOTALL)
 
 
@@ -76,7 +74,7 @@ def _read_token(content: bytes) -> str | None:
 
 def _read_records(content: bytes, scale: int) -> pa.StructArray:
     """Parse the records of a page with Arrow."""
-    _require(_AMOUNT_AS_OTHER_TEXT.search(content) is None)
+    _require(_OTHER_AMOUNT.search(content) is None)
     _require(b"\\" not in content or _ESCAPE_IN_NAME.search(content) is None)
     page = pa.json.read_json(
         pa.BufferReader(content),

@@ -12,16 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.arguments import to_path
+from accounting_analytics.column_conversion import BOOLEAN, INSTANT, TEXT, signed
 from accounting_analytics.errors import AmountError, InputError
-from accounting_analytics.frame_columns import BOOLEAN, INSTANT, TEXT, signed
 from accounting_analytics.load_metadata import attach_load_metadata
 from accounting_analytics.loader import line_tables as arrow
+from accounting_analytics.loader.checkpoint import Checkpoint, WindowStore
 from accounting_analytics.loader.line_tables import remove_repeats, sort_lines, with_local_dates
 from accounting_analytics.loader.load_estimate import LoadPlan, estimate_load
 from accounting_analytics.loader.load_request import DEFAULT_EXPANSIONS, LoadRequest
-from accounting_analytics.loader.load_windows import load_windows
-from accounting_analytics.loader.parquet_sink import LoadedFile, write_parquet
-from accounting_analytics.loader.window_store import Checkpoint, MemoryWindowStore
+from accounting_analytics.loader.merged_parquet_file import LoadedFile, write_parquet
+from accounting_analytics.loader.whole_load import load_windows
 from accounting_analytics.loader.worker_pool import DEFAULT_IN_FLIGHT
 from accounting_analytics.money import to_floats
 from accounting_analytics.progress import LoadProgress
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.loader.load_request import Consistency
-    from accounting_analytics.loader.load_windows import LoadedWindows
+    from accounting_analytics.loader.whole_load import LoadedWindows
     from accounting_analytics.periods import DateLike, ZoneLike
 
 _DTYPES = {arrow.TEXT: TEXT, arrow.INSTANT: INSTANT, pa.bool_(): BOOLEAN}
@@ -127,9 +127,8 @@ def load_line_entries(
         checkpoint=checkpoint,
         in_flight=in_flight,
         allow_partial=allow_partial,
-        progress=progress,
     )
-    store = MemoryWindowStore() if request.checkpoint is None else Checkpoint(request.checkpoint, request)
+    store = WindowStore() if request.checkpoint is None else Checkpoint(request.checkpoint, request)
     with store, LoadProgress(progress, lambda: client.quota.remaining) as bar:
         return load_windows(request, store, bar, _build_frame)
 
@@ -183,7 +182,6 @@ def load_line_entries_to_parquet(
         consistency=consistency,
         checkpoint=checkpoint,
         in_flight=in_flight,
-        progress=progress,
     )
     target = to_path(path, "path")
     with ExitStack() as stack:
@@ -247,8 +245,7 @@ def _temporary_folder(parent: Path) -> tempfile.TemporaryDirectory[str]:
         parent.mkdir(parents=True, exist_ok=True)
         return tempfile.TemporaryDirectory(prefix=".line-entries-", dir=parent, ignore_cleanup_errors=True)
     except OSError as error:
-        msg = f"{parent} cannot be written ({error.strerror or error}); no request was sent"
-        raise InputError(msg) from error
+        raise InputError(f"{parent} cannot be written ({error.strerror or error}); no request was sent") from error
 
 
 def _build_frame(loaded: LoadedWindows) -> pd.DataFrame:
@@ -283,8 +280,9 @@ def _floats(table: pa.Table, name: str) -> npt.NDArray[np.float64]:
         return to_floats(table[name])
     except AmountError as error:
         largest = pc.index(pc.abs(table[name]), pc.max(pc.abs(table[name]))).as_py()
-        msg = f"line entry {table['id'][largest]} of ledger {table['ledger_id'][largest]}: {name}: {error}"
-        raise AmountError(msg) from None
+        raise AmountError(
+            f"line entry {table['id'][largest]} of ledger {table['ledger_id'][largest]}: {name}: {error}"
+        ) from None
 
 
 def _dtype(kind: pa.DataType) -> ExtensionDtype | None:

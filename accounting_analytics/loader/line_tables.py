@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics import frame_columns
+from accounting_analytics import column_conversion
 from accounting_analytics.errors import ProtocolError
 from accounting_analytics.money import DEFAULT_SCALE, arrow_type
 from accounting_analytics.periods import LOCALTIME, Period, local_date, zone
@@ -29,9 +29,9 @@ AMOUNT = arrow_type(DEFAULT_SCALE)
 """Placeholder for amounts; line_schema() sets the scale of the load."""
 
 _ARROW_TYPES = {
-    frame_columns.TEXT: TEXT,
-    frame_columns.INSTANT: INSTANT,
-    frame_columns.BOOLEAN: pa.bool_(),
+    column_conversion.TEXT: TEXT,
+    column_conversion.INSTANT: INSTANT,
+    column_conversion.BOOLEAN: pa.bool_(),
     np.dtype(np.float64): AMOUNT,
 }
 
@@ -39,17 +39,9 @@ _ARROW_TYPES = {
 class LineColumn(NamedTuple):
     """A column of line entries.
 
-    Attributes
-    ----------
-    name : str
-        Its name in tables and frames.
-    type : pyarrow.DataType
-        Its type; :data:`AMOUNT` takes the scale of the load. A list on the wire becomes text.
-    path : str
-        The field of a line on the wire: ``amount``, ``transaction.amount``, or ``tags.id`` for the id of each tag.
-        Empty where the column is calculated.
-    expansion : str, optional
-        What `expand` must name for the field to be sent.
+    `path` is its field on the wire: ``amount``, ``transaction.amount``, or ``tags.id`` for the id of each tag; empty
+    where it is calculated. :data:`AMOUNT` as `type` takes the scale of the load, and a list on the wire becomes text.
+    `expansion` is what `expand` must name for the field to be sent.
     """
 
     name: str
@@ -94,8 +86,7 @@ def require_in_period(table: pa.Table, period: Period, where: str) -> None:
     if not pc.all(inside).as_py():
         row = pc.index(inside, False).as_py()
         day = local_date(table["datetime"][row].as_py(), zone(period.time_zone))
-        msg = f"{where}: line {table['id'][row]} of {day} ({table['datetime'][row]}) is outside {period}"
-        raise ProtocolError(msg)
+        raise ProtocolError(f"{where}: line {table['id'][row]} of {day} ({table['datetime'][row]}) is outside {period}")
 
 
 def lines_within(table: pa.Table, period: Period) -> pa.Table:
@@ -123,11 +114,10 @@ def remove_repeats(table: pa.Table) -> tuple[pa.Table, int]:
     for row, line_id in enumerate(table["id"].to_pylist()):
         first = first_rows[line_id]
         if row != first and table.slice(row, 1).to_pylist() != table.slice(first, 1).to_pylist():
-            msg = (
+            raise ProtocolError(
                 f"list line entries (ledger {table['ledger_id'][row]}): line {line_id} was sent twice with different "
                 "content: the books changed during the load: load again"
             )
-            raise ProtocolError(msg)
     unique = table.take(pa.array(sorted(first_rows.values())))
     return unique, table.num_rows - unique.num_rows
 

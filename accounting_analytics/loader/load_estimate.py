@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,10 +11,17 @@ import pandas as pd
 import pyarrow as pa
 
 from accounting_analytics.errors import InputError
+from accounting_analytics.loader.checkpoint import MANIFEST, Checkpoint
 from accounting_analytics.loader.line_tables import INSTANT
 from accounting_analytics.loader.strict_page_decoder import instants_in_utc
-from accounting_analytics.loader.window_store import MANIFEST, Checkpoint
-from accounting_analytics.loader.windows import MIN_PAGES_TO_SPLIT, PAGE_SIZE, DensityEstimate, Window, gaps
+from accounting_analytics.loader.windows import (
+    MIN_PAGES_TO_SPLIT,
+    PAGE_SIZE,
+    DensityEstimate,
+    FinishedWindow,
+    Window,
+    unread_windows,
+)
 from accounting_analytics.loader.worker_pool import WorkerPool
 from accounting_analytics.results import Result, ResultPart
 
@@ -113,79 +120,74 @@ class LoadPlan(Result):
 def estimate_load(request: LoadRequest, requests_per_minute: float | None) -> LoadPlan:
     """Request one page of each ledger that is not in the checkpoint, and calculate the cost of the load from it."""
     if requests_per_minute is not None and not 0 < requests_per_minute < math.inf:
-        msg = f"requests_per_minute must be a positive number, not {requests_per_minute!r}"
-        raise InputError(msg)
-    kept, is_verified = _read_kept(request)
-    unread_days = {
-        ledger_id: sum(window.period.days for window in gaps(ledger_id, request.period, kept[ledger_id].periods))
-        for ledger_id in request.ledger_ids
-    }
-    to_probe = [Window(ledger_id, request.period) for ledger_id, days in unread_days.items() if days]
-    pool: WorkerPool[Window, tuple[str, _Expected]] = WorkerPool(
-        lambda window: (window.ledger_id, _estimate_ledger(request, window)),
+        raise InputError(f"requests_per_minute must be a positive number, not {requests_per_minute!r}")
+    finished, is_verified = _read_finished(request)
+    unread_days, kept_lines = Counter[str](), Counter[str]()
+    for window in unread_windows(request.ledger_ids, request.period, finished):
+        unread_days[window.ledger_id] += window.period.days
+    for one in finished:
+        kept_lines[one.window.ledger_id] += one.lines
+    pool: WorkerPool[str, tuple[str, _Remaining]] = WorkerPool(
+        lambda one: (one, _estimate_ledger(request, one, unread_days[one], kept_lines[one])),
         size=lambda _: 1,
         threads=request.in_flight,
     )
-    expected, all_days = dict(pool.results(to_probe)), request.period.days
+    remaining = dict(pool.results(unread_days))
     rows = [
-        (ledger_id, *_remaining(expected.get(ledger_id), unread_days[ledger_id], kept[ledger_id].lines, all_days))
+        (ledger_id, *remaining.get(ledger_id, _NOTHING_REMAINS), kept_lines[ledger_id])
         for ledger_id in request.ledger_ids
     ]
     reported = request.client.quota.limit
     ledgers = pd.DataFrame(rows, columns=["ledger_id", "lines", "calls", "exact", "kept_lines"])
     notes = request.notes
-    if request.verified is not None and (to_probe or not is_verified):
+    if request.verified is not None and (unread_days or not is_verified):
         ledgers["calls"] += _second_readings(ledgers, request.verified, request.period)
         notes = (*notes, f"The lines of {request.verified} are read twice, and again if the books change meanwhile.")
     return LoadPlan(
         ledgers=ledgers,
         requests_per_minute=float(requests_per_minute or reported or DOCUMENTED_RATE),
         rate_is_known=bool(requests_per_minute or reported),
-        probes=len(to_probe),
-        kept_windows=sum(len(one.periods) for one in kept.values()),
+        probes=len(unread_days),
+        kept_windows=len(finished),
         notes=notes,
     )
 
 
-class _Kept(NamedTuple):
-    """What a checkpoint has of a ledger."""
+class _Remaining(NamedTuple):
+    """What is still to be loaded of a ledger: lines, calls for them, and whether that was counted."""
 
-    periods: tuple[Period, ...]
     lines: int
-
-
-class _Expected(NamedTuple):
-    """What one page shows of the whole period of a ledger."""
-
-    lines: float
-    pages: float
+    calls: int
     exact: bool
 
 
-def _read_kept(request: LoadRequest) -> tuple[defaultdict[str, _Kept], bool]:
-    """Finished windows by ledger, and whether they are verified; a checkpoint that does not exist is not created."""
-    kept: defaultdict[str, _Kept] = defaultdict(lambda: _Kept((), 0))
+_NOTHING_REMAINS = _Remaining(0, 0, exact=True)
+
+
+def _read_finished(request: LoadRequest) -> tuple[list[FinishedWindow], bool]:
+    """Finished windows, and whether they are verified; a checkpoint that does not exist is not created."""
     if request.checkpoint is None or not (request.checkpoint / MANIFEST).exists():
-        return kept, False
+        return [], False
     with Checkpoint(request.checkpoint, request) as store:
-        for one in store.finished():
-            before = kept[one.window.ledger_id]
-            kept[one.window.ledger_id] = _Kept((*before.periods, one.window.period), before.lines + one.lines)
-        return kept, request.verified is not None and store.is_verified(request.verified)
+        return list(store.finished()), request.verified is not None and store.is_verified(request.verified)
 
 
-def _estimate_ledger(request: LoadRequest, window: Window) -> _Expected:
+def _estimate_ledger(request: LoadRequest, ledger_id: str, unread_days: int, kept_lines: int) -> _Remaining:
     """Estimate a ledger from the first page of its period, requested without expansions to keep it small."""
+    window = Window(ledger_id, request.period)
     page = request.client.list_line_entries(**request.page_arguments(window) | {"expand": ()})
     count = len(page.records)
+    share = unread_days / request.period.days
     if page.next_page_token is None:
-        return _Expected(count, 1, exact=True)
+        return _Remaining(max(count - kept_lines, 0), 1, exact=share == 1)
     instants = instants_in_utc([line.datetime for line in page.records], f"list line entries ({window})")
     density = DensityEstimate.from_page(pa.chunked_array([pa.array(instants, INSTANT)]), window.period)
-    if density is None:  # there is a second page, and nothing more is known
-        return _Expected(count * 2, 2, exact=False)
-    pages = max(density.pages, 2)
-    return _Expected(pages * density.lines_per_page, pages, exact=False)
+    # there is a second page, and where the lines are in no order, nothing more is known
+    pages = share * (2 if density is None else max(density.pages, 2))
+    # a ledger that is split: its first page is read twice, windows end within a page, the newest days are checked
+    is_split = pages >= MIN_PAGES_TO_SPLIT
+    calls = math.ceil(pages * _SPARE_REQUESTS) + 2 if is_split else math.ceil(pages) + 1
+    return _Remaining(round(pages * count), calls, exact=False)
 
 
 def _second_readings(ledgers: pd.DataFrame, verified: Period, loaded: Period) -> pd.Series:
@@ -193,19 +195,3 @@ def _second_readings(ledgers: pd.DataFrame, verified: Period, loaded: Period) ->
     share = verified.days / loaded.days
     kept_pages = (ledgers["kept_lines"] / PAGE_SIZE).map(math.ceil)
     return ((ledgers["calls"] + kept_pages) * share).map(math.ceil)
-
-
-def _remaining(
-    expected: _Expected | None, unread_days: int, kept_lines: int, all_days: int
-) -> tuple[int, int, bool, int]:
-    """Lines still to be loaded, calls for them, whether that is exact, and lines in the checkpoint."""
-    if expected is None:
-        return 0, 0, True, kept_lines
-    if expected.exact:
-        return max(round(expected.lines) - kept_lines, 0), 1, unread_days == all_days, kept_lines
-    share = unread_days / all_days
-    pages = expected.pages * share
-    # a ledger that is split: its first page is read twice, windows end within a page, the newest days are checked
-    is_split = pages >= MIN_PAGES_TO_SPLIT
-    calls = math.ceil(pages * _SPARE_REQUESTS) + 2 if is_split else math.ceil(pages) + 1
-    return round(expected.lines * share), calls, False, kept_lines

@@ -25,34 +25,21 @@ Consistency: TypeAlias = Literal["newest", "all"] | Period
 """What a load checks for changes: the newest days of each ledger, all days, or the days of a period within the load."""
 
 
+def requested_days(
+    client: LedgerClient, start_date: DateLike, end_date: DateLike, time_zone: ZoneLike | None
+) -> tuple[Period, tuple[str, ...]]:
+    """Days that a call requests of a client, and what to note of their zone: the given one, the client's, or UTC."""
+    require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
+    day_zone = choose_zone(time_zone, client.time_zone)
+    return Period(start_date, end_date, day_zone.name), day_zone.notes
+
+
 @dataclass(frozen=True)
 class LoadRequest:
     """The line entries that one load requests, and how.
 
-    Attributes
-    ----------
-    client : LedgerClient
-        The service and the instance.
-    ledger_ids : tuple of str
-        The ledgers, each once.
-    period : Period
-        The days.
-    expand : frozenset of str
-        Expand paths.
-    filters : mapping
-        Query parameters that select lines (``is_cashflow``, ``tag_ids``), by name; None where not given.
-    verified : Period or None
-        Days whose lines must be those of one moment; None checks the newest lines of each ledger.
-    checkpoint : Path or None
-        Folder for finished windows.
-    in_flight : int
-        Requests in parallel at most.
-    allow_partial : bool
-        Whether windows that fail are left out instead of ending the load.
-    progress : bool or None
-        Whether to show a progress bar; None shows one in a terminal or an interactive notebook.
-    notes : tuple of str
-        What a reader must know about the time zone.
+    `filters` are query parameters that select lines, by name, None where not given. `verified` are the days whose lines
+    must be those of one moment; None checks the newest lines of each ledger.
     """
 
     client: LedgerClient
@@ -64,7 +51,6 @@ class LoadRequest:
     checkpoint: Path | None
     in_flight: int
     allow_partial: bool
-    progress: bool | None
     notes: tuple[str, ...]
 
     @classmethod
@@ -81,26 +67,23 @@ class LoadRequest:
         checkpoint: str | Path | None,
         in_flight: int,
         allow_partial: bool = False,
-        progress: bool | None = None,
         **filters: bool | Iterable[str] | None,
     ) -> Self:
         """Check the arguments of a public function; nothing is sent."""
-        require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
-        day_zone = choose_zone(time_zone, client.time_zone)
-        ledger_ids = _check_ledger_ids(ledger_ids)
-        period = Period(start_date, end_date, day_zone.name)
+        period, notes = requested_days(client, start_date, end_date, time_zone)
         return cls(
             client=client,
-            ledger_ids=ledger_ids,
+            ledger_ids=_check_ledger_ids(ledger_ids),
             period=period,
             expand=frozenset(to_texts(expand)),
-            filters={name: _normalize_filter(value) for name, value in filters.items()},
+            filters={
+                name: value if isinstance(value, bool) else to_texts(value) or None for name, value in filters.items()
+            },
             verified=_find_verified_days(consistency, period),
             checkpoint=None if checkpoint is None else to_path(checkpoint, "checkpoint"),
             in_flight=check_in_flight(in_flight),
             allow_partial=allow_partial,
-            progress=progress,
-            notes=day_zone.notes,
+            notes=notes,
         )
 
     @property
@@ -139,31 +122,23 @@ def _find_verified_days(consistency: Consistency, loaded: Period) -> Period | No
     if isinstance(consistency, Period):
         if consistency.time_zone == loaded.time_zone and loaded.covers(consistency):
             return consistency
-        msg = f"consistency is the period {consistency}, which is not within the load of {loaded}; no request was sent"
-        raise InputError(msg)
-    if consistency not in {"newest", "all"}:
-        msg = f"consistency is {consistency!r}; it must be 'newest', 'all', or a Period within the load"
-        raise InputError(msg)
+        raise InputError(
+            f"consistency is the period {consistency}, which is not within the load of {loaded}; no request was sent"
+        )
+    if consistency not in ("newest", "all"):  # a list cannot be in a set
+        raise InputError(f"consistency is {consistency!r}; it must be 'newest', 'all', or a Period within the load")
     return loaded if consistency == "all" else None
-
-
-def _normalize_filter(value: bool | Iterable[str] | None) -> bool | tuple[str, ...] | None:  # noqa: FBT001 (is_cashflow)
-    """Boolean, or the texts of a list; None for an empty list."""
-    return value if isinstance(value, bool) else to_texts(value) or None
 
 
 def _check_ledger_ids(ledger_ids: Iterable[str]) -> tuple[str, ...]:
     if not isinstance(ledger_ids, Iterable) or hasattr(ledger_ids, "columns"):  # a DataFrame iterates over its columns
-        msg = f"ledger_ids is a {type(ledger_ids).__name__}; give the ids, such as ledgers['id']"
-        raise InputError(msg)
+        raise InputError(f"ledger_ids is a {type(ledger_ids).__name__}; give the ids, such as ledgers['id']")
     ids = (ledger_ids,) if isinstance(ledger_ids, str) else tuple(dict.fromkeys(ledger_ids))
     if not ids:
-        msg = (
+        raise InputError(
             "no ledgers given; discover_ledgers(client, start_date, end_date)['id'] are those that are used in a period"
         )
-        raise InputError(msg)
     wrong = next((ledger_id for ledger_id in ids if not isinstance(ledger_id, str) or not ledger_id), None)
     if wrong is not None:
-        msg = f"ledger_ids contains {wrong!r}, which is not an id; no request was sent"
-        raise InputError(msg)
+        raise InputError(f"ledger_ids contains {wrong!r}, which is not an id; no request was sent")
     return ids

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from accounting_analytics.column_conversion import LIST_SEPARATOR, SEPARATOR_IN_NAME
 from accounting_analytics.errors import AmountError, ProtocolError
-from accounting_analytics.frame_columns import LIST_SEPARATOR, SEPARATOR_IN_NAME
 from accounting_analytics.loader.line_tables import AMOUNT, INSTANT, line_schema, requested_columns
 from accounting_analytics.money import arrow_type, parse_amount
 from accounting_analytics.periods import as_utc
@@ -26,19 +26,7 @@ _TAG_NAMES = "tags.name"
 
 
 class DecodedPage(NamedTuple):
-    """A page of line entries.
-
-    Attributes
-    ----------
-    table : pyarrow.Table
-        The lines, with the columns that were requested.
-    next_page_token : str or None
-        Token of the next page.
-    noise_removed : int
-        How many amounts had float rounding noise.
-    characters_replaced : int
-        How many lone surrogates, and separators of lists in names, were replaced.
-    """
+    """A page of line entries, with counts of amounts that had rounding noise and of characters that were replaced."""
 
     table: pa.Table
     next_page_token: str | None
@@ -59,11 +47,11 @@ def decode_strictly(
     lines = page.records
     for line in lines:
         if line.ledger_id != ledger_id:
-            msg = f"{where}: line {line.id} belongs to ledger {line.ledger_id}"
-            raise ProtocolError(msg)
+            raise ProtocolError(f"{where}: line {line.id} belongs to ledger {line.ledger_id}")
         if line.debit_credit not in {"debit", "credit"}:
-            msg = f"{where}: line {line.id}: debit_credit {line.debit_credit!r} is neither debit nor credit"
-            raise ProtocolError(msg)
+            raise ProtocolError(
+                f"{where}: line {line.id}: debit_credit {line.debit_credit!r} is neither debit nor credit"
+            )
     columns: dict[str, Any] = {}
     noise_removed = separators_replaced = 0
     for name, kind, path, _ in requested_columns(expand):
@@ -84,8 +72,7 @@ def decode_strictly(
     try:
         table = pa.table({name: columns[name] for name in schema.names}, schema=schema)
     except (pa.ArrowInvalid, OverflowError) as error:
-        msg = f"{where}: a value cannot be read: {error}"
-        raise ProtocolError(msg) from None
+        raise ProtocolError(f"{where}: a value cannot be read: {error}") from None
     return DecodedPage(table, page.next_page_token, noise_removed, page.characters_replaced + separators_replaced)
 
 
@@ -94,8 +81,7 @@ def instants_in_utc(values: Iterable[dt.datetime], where: str) -> list[dt.dateti
     try:
         return [as_utc(value) for value in values]
     except OverflowError:
-        msg = f"{where}: an instant lies outside the calendar (years 1 to 9999 in UTC)"
-        raise ProtocolError(msg) from None
+        raise ProtocolError(f"{where}: an instant lies outside the calendar (years 1 to 9999 in UTC)") from None
 
 
 def _read_field(lines: Sequence[wire.LineEntry], path: str) -> list[Any]:
@@ -119,8 +105,9 @@ def _join_list(value: Any, where: str) -> Any:  # noqa: ANN401 (a value of any f
         return value
     wrong = next((one for one in value if one and LIST_SEPARATOR in one), None)
     if wrong is not None:
-        msg = f"{where}: id {wrong!r} contains {LIST_SEPARATOR!r}, which separates the ids of a list in frames"
-        raise ProtocolError(msg)
+        raise ProtocolError(
+            f"{where}: id {wrong!r} contains {LIST_SEPARATOR!r}, which separates the ids of a list in frames"
+        )
     return LIST_SEPARATOR.join(one or "" for one in value)
 
 
@@ -151,8 +138,7 @@ def _exact_column(
         try:
             parsed = None if value is None else parse_amount(value, scale)
         except AmountError as error:
-            msg = f"{where} of line {line.id}: {error}"
-            raise ProtocolError(msg) from None
+            raise ProtocolError(f"{where} of line {line.id}: {error}") from None
         exact.append(None if parsed is None else parsed.amount)
         noise_removed += parsed is not None and parsed.rounding_noise_removed
     return pa.array(exact, arrow_type(scale)), noise_removed

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from accounting_analytics.load_metadata import DayRange, subtract_days
 from accounting_analytics.periods import LOCALTIME, Period, local_date, zone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
 
 PAGE_SIZE = 1000
 MIN_PAGES_TO_SPLIT = 5
@@ -36,17 +39,7 @@ _MAX_LENGTHS_TRIED = 200
 
 @dataclass(frozen=True)
 class Window:
-    """Some days of one ledger, read page by page.
-
-    Parameters
-    ----------
-    ledger_id : str
-        The ledger.
-    period : Period
-        The days.
-    expected_pages : float, optional
-        How many pages to expect; None where nothing is known yet.
-    """
+    """Some days of one ledger, read page by page; `expected_pages` is None where nothing is known yet."""
 
     ledger_id: str
     period: Period
@@ -66,19 +59,35 @@ class Window:
         return f"ledger {self.ledger_id}, {self.period}"
 
 
+@dataclass(frozen=True)
+class FinishedWindow:
+    """A window that was read to its end, from `read_at` on; `read_table` returns its lines by (datetime, id)."""
+
+    window: Window
+    lines: int
+    pages: int
+    noise_removed: int
+    repeats_removed: int
+    newest: dt.datetime | None
+    read_table: Callable[[], pa.Table]
+    path: Path | None = None
+    characters_replaced: int = 0
+    read_at: dt.datetime | None = None
+
+
+def group_by_ledger(windows: Iterable[FinishedWindow]) -> defaultdict[str, list[FinishedWindow]]:
+    """Finished windows of each ledger."""
+    by_ledger: defaultdict[str, list[FinishedWindow]] = defaultdict(list)
+    for one in windows:
+        by_ledger[one.window.ledger_id].append(one)
+    return by_ledger
+
+
 class DensityEstimate(NamedTuple):
     """How many lines the rest of a window has, estimated from one page.
 
-    Attributes
-    ----------
-    lines_per_day : float
-        Lines on each day of the page.
-    lines_per_page : int
-        Lines that the service puts on a page, which may be fewer than requested.
-    first, last : datetime.date
-        Days of the window that are not read yet, if the service continues in the same order.
-    backwards : bool
-        Whether the newest lines come first.
+    `first` and `last` are the days that are not read yet, if the service continues in the same order; `backwards` is
+    whether the newest lines come first. The service may put fewer lines on a page than requested.
     """
 
     lines_per_day: float
@@ -145,15 +154,18 @@ def halve(window: Window) -> list[Window]:
 
 def gaps(ledger_id: str, period: Period, finished: Iterable[Period]) -> list[Window]:
     """Windows of the days of a period that are not finished."""
-    windows = []
-    start: dt.date | None = period.start_date
-    for done in sorted(finished):
-        if start is not None and done.start_date > start:
-            windows.append(Window(ledger_id, Period(start, done.start_date - _DAY, period.time_zone)))
-        start = None if done.end_date >= period.end_date else done.end_date + _DAY
-    if start is not None:
-        windows.append(Window(ledger_id, Period(start, period.end_date, period.time_zone)))
-    return windows
+    left = subtract_days([DayRange.of_period(period)], map(DayRange.of_period, finished))
+    return [Window(ledger_id, Period(first, last, period.time_zone)) for first, last in left]
+
+
+def unread_windows(ledger_ids: Iterable[str], period: Period, finished: Iterable[FinishedWindow]) -> list[Window]:
+    """Windows of the days of each ledger that are not finished."""
+    by_ledger = group_by_ledger(finished)
+    return [
+        window
+        for ledger_id in ledger_ids
+        for window in gaps(ledger_id, period, [one.window.period for one in by_ledger[ledger_id]])
+    ]
 
 
 def _days_per_window(days: int, density: DensityEstimate, in_flight: int) -> int:

@@ -25,8 +25,7 @@ _JOIN_TIMEOUT = 4.0
 def check_in_flight(in_flight: int) -> int:
     """Return `in_flight` if it is a number of requests that can be sent in parallel."""
     if isinstance(in_flight, bool) or not isinstance(in_flight, int) or in_flight < 1:
-        msg = f"in_flight must be a whole number of at least 1, not {in_flight!r}"
-        raise InputError(msg)
+        raise InputError(f"in_flight must be a whole number of at least 1, not {in_flight!r}")
     return in_flight
 
 
@@ -47,18 +46,8 @@ def _complete(future: Future[Any], function: Callable[..., Any], *arguments: Any
 class WorkerPool(Generic[Work, Result]):
     """Runs pieces of work on several threads, the largest first; a piece may return smaller pieces instead of a result.
 
-    The threads are daemons: an interrupted program does not wait for the last response of a slow service.
-
-    Parameters
-    ----------
-    function : callable
-        Does one piece of work; returns its result, or a list of pieces to do instead.
-    size : callable
-        Size of a piece of work.
-    threads : int
-        Number of threads at most.
-    stop : threading.Event, optional
-        Set when the pool fails or is interrupted, so that `function` can end early.
+    The threads are daemons: an interrupted program does not wait for the last response of a slow service. `stop` is set
+    when the pool fails or is interrupted, so that `function` can end early.
     """
 
     def __init__(

@@ -13,17 +13,7 @@ _PATTERNS = ("notebooks/*.ipynb", "data/*")
 
 
 class CopiedNotebooks(NamedTuple):
-    """Result of :func:`copy_notebooks`; the files are relative to `folder`.
-
-    Attributes
-    ----------
-    folder : Path
-        The folder that now has ``notebooks/`` and ``data/``.
-    copied : tuple of str
-        Files that were written.
-    unchanged : tuple of str
-        Files that were there already, with the same content.
-    """
+    """Result of :func:`copy_notebooks`; files are relative to the folder, unchanged ones had the same content."""
 
     folder: Path
     copied: tuple[str, ...]
@@ -31,33 +21,24 @@ class CopiedNotebooks(NamedTuple):
 
 
 def copy_notebooks(folder: str | Path, *, force: bool = False) -> CopiedNotebooks:
-    """Copy the example notebooks and the files they read to a folder; nothing is copied if a file there differs.
-
-    Parameters
-    ----------
-    folder : path
-        The folder; created if missing. Other files in it are not touched.
-    force : bool
-        Replace files that differ; otherwise they are refused.
-
-    Raises
-    ------
-    InputError
-        A file exists and differs, or cannot be written.
-    """
+    """Copy the example notebooks and the files they read to a folder; nothing is copied if a file there differs."""
     target = Path(folder)
     contents = {path.relative_to(root).as_posix(): path.read_bytes() for root, path in _example_files()}
     try:
         existing = {name: (target / name).read_bytes() for name in contents if (target / name).exists()}
         changed = [name for name, content in existing.items() if content != contents[name]]
         if changed and not force:
-            raise InputError(_refusal(target, changed))
+            raise InputError(
+                f"{len(changed)} file(s) in {target} differ from the ones to copy: {', '.join(changed)}; nothing was "
+                "copied. Copy to another folder, or use --force to replace them"
+            )
         copied = tuple(name for name in contents if name in changed or name not in existing)
         for name in copied:
             _write(target / name, contents[name])
     except OSError as error:
-        msg = f"{error.filename or target} cannot be used: {error.strerror}; no existing file was damaged"
-        raise InputError(msg) from error
+        raise InputError(
+            f"{error.filename or target} cannot be used: {error.strerror}; no existing file was damaged"
+        ) from error
     return CopiedNotebooks(target, copied, tuple(name for name in contents if name not in copied))
 
 
@@ -67,16 +48,10 @@ def _example_files() -> list[tuple[Path, Path]]:
     root = packaged if packaged.is_dir() else _PACKAGE.parent
     files = [(root, path) for pattern in _PATTERNS for path in sorted(root.glob(pattern)) if path.is_file()]
     if not files:
-        msg = f"this installation has no notebooks in {root}; install the package again from a wheel or a checkout"
-        raise InputError(msg)
+        raise InputError(
+            f"this installation has no notebooks in {root}; install the package again from a wheel or a checkout"
+        )
     return files
-
-
-def _refusal(target: Path, changed: list[str]) -> str:
-    return (
-        f"{len(changed)} file(s) in {target} differ from the ones to copy: {', '.join(changed)}; nothing was copied. "
-        "Copy to another folder, or use --force to replace them"
-    )
 
 
 def _write(path: Path, content: bytes) -> None:

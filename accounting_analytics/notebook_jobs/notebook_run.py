@@ -32,8 +32,13 @@ from accounting_analytics.errors import (
     with_context,
 )
 from accounting_analytics.messages import quote
-from accounting_analytics.notebook_jobs.notebook_html import notebook_html, remove_upload_buttons
-from accounting_analytics.notebook_jobs.notebook_secrets import TOKEN_VARIABLE, known_secrets, mask_notebook
+from accounting_analytics.notebook_jobs.notebook_page_and_secrets import (
+    TOKEN_VARIABLE,
+    known_secrets,
+    mask_notebook,
+    notebook_html,
+    remove_upload_buttons,
+)
 from accounting_analytics.progress import BATCH_VARIABLE
 
 if TYPE_CHECKING:
@@ -113,8 +118,7 @@ def run_notebook(
     """
     source, folder = to_path(notebook, "notebook"), to_path(output, "output")
     if timeout is not None and not 0 < timeout <= threading.TIMEOUT_MAX:
-        msg = f"timeout is {timeout:g} seconds, and must be more than 0; nothing was executed"
-        raise InputError(msg)
+        raise InputError(f"timeout is {timeout:g} seconds, and must be more than 0; nothing was executed")
     values = dict(parameters or {})
     variables = {**os.environ, **(environment or {}), BATCH_VARIABLE: "1"}
     secrets = known_secrets(variables)
@@ -175,8 +179,7 @@ def _folder_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        msg = f"the folder {folder} cannot be created or written: {error.strerror}"
-        raise InputError(msg) from error
+        raise InputError(f"the folder {folder} cannot be created or written: {error.strerror}") from error
 
 
 def _require_parameters(notebook: Path, values: Mapping[str, Any], tokens: set[str]) -> None:
@@ -184,14 +187,14 @@ def _require_parameters(notebook: Path, values: Mapping[str, Any], tokens: set[s
     declared = _declared_names(notebook)
     for name, value in values.items():
         if _SECRET_NAME.search(name) or str(value) in tokens or str(value).lower().startswith("bearer "):
-            msg = (
+            raise NotebookParametersError(
                 f"parameter {name!r} looks like a secret, and parameters are stored in the executed notebook; "
                 f"pass tokens in the environment ({TOKEN_VARIABLE}_FILE)"
             )
-            raise NotebookParametersError(msg)
         if name not in declared:
-            msg = f"{notebook} declares no parameter {name!r}; it declares: {', '.join(declared) or 'none'}"
-            raise NotebookParametersError(msg)
+            raise NotebookParametersError(
+                f"{notebook} declares no parameter {name!r}; it declares: {', '.join(declared) or 'none'}"
+            )
 
 
 def _declared_names(notebook: Path) -> list[str]:
@@ -208,11 +211,9 @@ def _read(notebook: Path) -> Any:  # noqa: ANN401 (nbformat's NotebookNode)
     try:
         return nbformat.reads(notebook.read_text(encoding="utf-8"), as_version=4)
     except OSError as error:
-        msg = f"the notebook {notebook} cannot be read: {error.strerror}"
-        raise InputError(msg) from error
+        raise InputError(f"the notebook {notebook} cannot be read: {error.strerror}") from error
     except (ValueError, nbformat.ValidationError, AttributeError, KeyError, RecursionError) as error:
-        msg = f"{notebook} is not a notebook"
-        raise InputError(msg) from error
+        raise InputError(f"{notebook} is not a notebook") from error
 
 
 def _execute(

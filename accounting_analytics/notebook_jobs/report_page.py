@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jinja2
+import plotly.io
 from plotly.offline import get_plotlyjs
 
 from accounting_analytics.atomic_files import write_text
-from accounting_analytics.notebook_jobs.figure_html import figure_html
-from accounting_analytics.printed_tables import TABLE_STYLE, html_table
+from accounting_analytics.html_tables import TABLE_STYLE, html_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,14 @@ _TEMPLATES = jinja2.Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+WITHOUT_UPLOADS = {"showSendToCloud": False}
+"""Configuration of a figure without the button that sends its data to another service."""
+
+
+def figure_html(figure: Any) -> str:  # noqa: ANN401 (a plotly figure, or its JSON)
+    """HTML of a figure, for a page that embeds Plotly; text of the figure cannot close the script element."""
+    config = {"displaylogo": False, **WITHOUT_UPLOADS}
+    return str(plotly.io.to_html(figure, include_plotlyjs=False, full_html=False, validate=False, config=config))
 
 
 @dataclass(frozen=True)
@@ -48,24 +56,7 @@ class Section:
 
 
 def write_page(path: str | Path, *, title: str, summary: Sequence[str], sections: Sequence[Section]) -> Path:
-    """Write a self-contained HTML page that only its owner may read, completely or not at all.
-
-    Parameters
-    ----------
-    path : path
-        The file; its folder must exist.
-    title : str
-        Heading of the page.
-    summary : sequence of str
-        Sentences below it.
-    sections : sequence of Section
-        Sections of the page, in order. All text is escaped.
-
-    Raises
-    ------
-    InputError
-        The file cannot be written; the previous content is unchanged.
-    """
+    """Write a self-contained HTML page that only its owner may read, completely or not at all; all text is escaped."""
     has_figures = any(section.figure is not None for section in sections)
     text = _TEMPLATES.get_template("report_page.html.j2").render(
         title=title,

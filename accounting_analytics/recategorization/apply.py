@@ -12,13 +12,14 @@ back since: the books cannot tell these apart. It is left alone and reported as 
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter, defaultdict
+from collections import Counter
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.client import LedgerClient
-from accounting_analytics.client.request_validation import header_value
+from accounting_analytics.client.url_and_header_text import user_name
 from accounting_analytics.errors import (
     AuthenticationError,
     DeadlineExceededError,
@@ -33,32 +34,33 @@ from accounting_analytics.errors import (
     with_context,
 )
 from accounting_analytics.progress import progress_bar
-from accounting_analytics.recategorization.changes import (
+from accounting_analytics.recategorization.categories_in_books import (
+    days_of,
+    find_ledgers,
+    read_categories,
+    require_no_cash,
+    unusable_categories,
+)
+from accounting_analytics.recategorization.changes_and_outcomes import (
     IN_BOOKS,
     MAY_STILL_CHANGE,
-    Finding,
+    FoundOutcome,
     Guards,
     Outcome,
     classify_changes,
     findings_frame,
     joining_changes,
 )
-from accounting_analytics.recategorization.current_categories import (
-    category_names,
-    read_categories,
-    require_no_cash,
-    unusable_categories,
-)
 from accounting_analytics.recategorization.journal import open_journal, read_attempts
 from accounting_analytics.recategorization.plan import require_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
 
-    from accounting_analytics.recategorization.changes import Categories, Change
+    from accounting_analytics.recategorization.changes_and_outcomes import Categories, Change
     from accounting_analytics.recategorization.journal import Attempts, Journal
     from accounting_analytics.recategorization.plan import Plan
 
@@ -67,17 +69,18 @@ _STOPPING = (AuthenticationError, PermissionDeniedError)
 _NOT_CHANGED_STATUSES = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.INSUFFICIENT_STORAGE})
 """Statuses of a service that has certainly changed nothing, and may accept the change later."""
 _AFTER_DONE = {
-    Outcome.WOULD_CHANGE: Finding(
+    Outcome.WOULD_CHANGE: FoundOutcome(
         Outcome.CHANGED_ELSEWHERE,
         "done in an earlier run with this journal, and changed back since; a run with a new journal changes it again",
     ),
-    Outcome.UNKNOWN: Finding(Outcome.ALREADY_DONE),
+    Outcome.UNKNOWN: FoundOutcome(Outcome.ALREADY_DONE),
 }
-_LEFT_ALONE = Finding(
+_LEFT_ALONE = FoundOutcome(
     Outcome.UNKNOWN,
     "an earlier run with this journal sent it, and the books show the previous category: it was not carried out, or "
     "it was changed back since; it is left alone, and a run with a new journal sends it again",
 )
+_NO_RESPONSE = FoundOutcome(Outcome.NOT_DONE)
 _BATCH_SIZE = 100
 _MAX_ATTEMPTS = 3
 _RATE_LIMITED = "the service is limiting the request rate"
@@ -100,8 +103,7 @@ def apply_plan(
     """Apply a plan; without ``confirm=True`` this is a dry run that sends nothing.
 
     Changes are sent in batches ordered by account and day. The categories of each batch are read before and after it
-    is sent; a change whose response was lost, and that is not in the books some seconds later, is sent again, a few
-    times.
+    is sent; a change whose response was lost, and that the books do not show then, is sent again, a few times.
 
     Parameters
     ----------
@@ -154,7 +156,7 @@ def apply_plan(
             msg = f"{name} must be True or False, not {value!r}; nothing was sent"  # the text "False" is true
             raise InputError(msg)
     if modified_by is not None:
-        header_value(modified_by, "modified_by")
+        user_name(modified_by, "modified_by")
     plan.require_instance(client.instance_id)
     items = plan.items
     earlier = read_attempts(journal, plan.plan_id, instance_id=client.instance_id, must_exist=False)
@@ -165,280 +167,267 @@ def apply_plan(
     if not confirm or not items:
         categories = read_categories(client, items)
         found = classify_changes(items, categories, filter(earlier.has_done, items))
-        return findings_frame(_refuse(guards, _after_earlier_runs(found, earlier), categories), items)
-    names = category_names(client, [item.category_ledger_id for item in items], items)
+        return findings_frame(guards.refuse(_after_earlier_runs(found, earlier), categories), items)
+    names = find_ledgers(client, [item.category_ledger_id for item in items], days_of(items)).names
+    findings: dict[Change, FoundOutcome] = {}
+    stopped: str | None = None
     with (
         open_journal(journal, plan.plan_id, instance_id=client.instance_id, base_url=client.base_url) as opened,
         progress_bar(progress, total=len(items), desc="recategorize", unit=" items") as bar,
     ):
-        run = _Run(client, opened, modified_by, guards, names, items=items)
+        sender = _BatchSender(client, opened, modified_by, guards, names, items)
         for batch in _batches(items):
-            run.apply_batch(batch)
+            try:
+                found, stopped = sender.send(batch, stopped, is_first=not findings)
+            except _STOPPING as error:
+                reason = f"the run stopped. The journal {opened.path} records what is done"
+                raise with_context(error, f"{reason}: run again with the same journal") from None
+            findings |= found
             bar.update(len(batch))
-        run.end()
-    return findings_frame(run.outcomes, items)
+        _record_end(opened, findings)
+    return findings_frame(findings, items)
 
 
-class _Run:
-    """One run of a plan.
+@dataclass(eq=False)
+class _BatchItem:
+    """A change of the batch that is being sent: what is known of it, and whether it is to be sent.
 
-    Parameters
-    ----------
-    client : LedgerClient
-        The service.
-    journal : Journal
-        Records every change before it is sent.
-    modified_by : str or None
-        Name for the audit log.
-    guards : Guards
-        What refuses an item before it is sent.
-    names : mapping of str to str
-        Names of the categories that are replaced, for the journal.
-    items : list of Change
-        All items of the plan.
+    `response` is that to its last request, and `failure` why that may be tried again. `was_lost` is whether any
+    response was lost.
     """
 
-    def __init__(
-        self,
-        client: LedgerClient,
-        journal: Journal,
-        modified_by: str | None,
-        guards: Guards,
-        names: Mapping[str, str],
-        *,
-        items: Sequence[Change],
-    ) -> None:
-        self._client = client
-        self._parts: dict[str, list[Change]] = defaultdict(list)
-        for item in items:
-            self._parts[item.journal_entry_id].append(item)
-        self._journal = journal
-        self._modified_by = modified_by
-        self._guards = guards
-        self._names = names
-        self._stopped: str | None = None
-        self._failure = _RATE_LIMITED
-        self._lost: set[Change] = set()
-        self._sent_again: set[Change] = set()
-        self._pending: set[Change] = set()
-        self._read_at: dict[Change, dt.datetime] = {}
-        self._categories: dict[tuple[str, str], frozenset[str]] = {}
-        self.outcomes: dict[Change, Finding] = {}
+    change: Change
+    finding: FoundOutcome
+    read_at: dt.datetime
+    is_pending: bool = False
+    response: FoundOutcome = _NO_RESPONSE
+    failure: str = ""
+    was_lost: bool = False
+    is_sent_again: bool = False
 
-    def apply_batch(self, batch: Sequence[Change]) -> None:
-        """Apply a batch; once the run has stopped, only mark its items as not sent."""
+
+class _BatchSender(NamedTuple):
+    """Sends the changes of a plan in batches, and finds the outcome of each in the books.
+
+    `names` are those of the categories that are replaced, for the journal; `changes` are all of the plan.
+    """
+
+    client: LedgerClient
+    journal: Journal
+    modified_by: str | None
+    guards: Guards
+    names: Mapping[str, str]
+    changes: Sequence[Change]
+
+    def send(
+        self, batch: Sequence[Change], stopped: str | None, *, is_first: bool
+    ) -> tuple[dict[Change, FoundOutcome], str | None]:
+        """Send a batch, unless the run has stopped; returns its findings, and why the run has stopped, if it has."""
+        read_at, categories = dt.datetime.now(dt.UTC), {}
         try:
-            if self._stopped is None:
-                self._apply_batch(batch)
-        except _STOPPING as error:
-            stopped = f"the run stopped. The journal {self._journal.path} records what is done"
-            raise with_context(error, f"{stopped}: run again with the same journal") from None
-        for item in batch:
-            if item not in self.outcomes:
-                self.outcomes[item] = self._not_read(item)
-            elif self.outcomes[item].outcome == Outcome.WOULD_CHANGE:
-                self.outcomes[item] = self._known(
-                    item, Finding(Outcome.NOT_DONE, f"not sent: {self._stopped or self._failure}")
-                )
-
-    def end(self) -> None:
-        """Record that the run was not interrupted, how many changes were sent or found, and the number by outcome."""
-        sent = sum(item in self._journal.attempts for item in self.outcomes)
-        counts = Counter(outcome.outcome for outcome in self.outcomes.values())
-        not_sent = sum(
-            outcome.outcome in IN_BOOKS and item not in self._journal.attempts
-            for item, outcome in self.outcomes.items()
-        )
-        self._journal.append("end", sent=sent, not_sent=not_sent, outcomes=counts)
-        self._journal.sync()
-
-    def _apply_batch(self, batch: Sequence[Change]) -> None:
-        try:
-            self.outcomes |= self._classify(batch)
-        except _STOPPING:
-            raise
+            if stopped is None:
+                categories = read_categories(self.client, batch)
         except ServiceError as error:
-            if not self.outcomes:
+            if is_first or isinstance(error, _STOPPING):
                 raise
-            self._stopped = str(error)
-            return
-        attempts = _MAX_ATTEMPTS
-        while attempts and self._stopped is None and (pending := self._pending_last_lost(batch)):
-            responses = self._send_some(pending)
-            self._confirm(responses)
-            if responses.keys() <= self._pending:
+            stopped = str(error)
+        if stopped is not None:
+            return {change: self._not_read(change, stopped) for change in batch}, stopped
+        items = self._classify(batch, categories, read_at)
+        attempts, failures = _MAX_ATTEMPTS, [_RATE_LIMITED]
+        while attempts and stopped is None and (pending := _pending_last_lost(items)):
+            sent = self._send_some(pending, categories)
+            failures += [item.failure for item in sent if item.failure]
+            stopped = self._confirm(sent, categories)
+            if all(item.is_pending for item in sent):
                 attempts -= 1
-        pending = self._pending_last_lost(batch)
-        if len(pending) >= _MAX_LOST and not any(self.outcomes[item].outcome == Outcome.DONE for item in batch):
-            self._stopped = self._stopped or self._failure
+        if len(_pending_last_lost(items)) >= _MAX_LOST and all(one.finding.outcome != Outcome.DONE for one in items):
+            stopped = stopped or failures[-1]
+        for item in items:
+            if item.finding.outcome == Outcome.WOULD_CHANGE:
+                item.finding = self._known(item, FoundOutcome(Outcome.NOT_DONE, f"not sent: {stopped or failures[-1]}"))
+        return {item.change: item.finding for item in items}, stopped
 
-    def _pending_last_lost(self, batch: Sequence[Change]) -> list[Change]:
-        """Items still to be sent; those that were sent before come last."""
-        pending = [item for item in batch if item in self._pending]
-        return sorted(pending, key=lambda item: self.outcomes[item].outcome != Outcome.WOULD_CHANGE)
+    def _not_read(self, change: Change, stopped: str) -> FoundOutcome:
+        """Outcome of a change that this run neither sent nor read: not done only if no earlier run sent it."""
+        outcome = Outcome.UNKNOWN if change in self.journal.attempts else Outcome.NOT_DONE
+        return FoundOutcome(outcome, f"not sent: {stopped}; its category was not read")
 
-    def _not_read(self, item: Change) -> Finding:
-        """Outcome of an item that this run neither sent nor read: not done only if no earlier run sent it."""
-        outcome = Outcome.UNKNOWN if item in self._journal.attempts else Outcome.NOT_DONE
-        return Finding(outcome, f"not sent: {self._stopped}; its category was not read")
-
-    def _known(self, item: Change, outcome: Finding) -> Finding:
+    def _known(self, item: _BatchItem, finding: FoundOutcome) -> FoundOutcome:
         """Outcome of an item whose category is unchanged; unknown while an attempt may still be carried out."""
-        if self._journal.attempts.may_change(item, self._read_at[item]):
-            return Finding(Outcome.UNKNOWN, f"{MAY_STILL_CHANGE}: {outcome.reason}")
-        return outcome
+        if self.journal.attempts.may_change(item.change, item.read_at):
+            return FoundOutcome(Outcome.UNKNOWN, f"{MAY_STILL_CHANGE}: {finding.reason}")
+        return finding
 
-    def _read_categories(self, items: Collection[Change]) -> dict[tuple[str, str], frozenset[str]]:
-        now = dt.datetime.now(dt.UTC)
-        self._read_at |= dict.fromkeys(items, now)
-        return read_categories(self._client, items)
-
-    def _classify(self, items: Sequence[Change]) -> dict[Change, Finding]:
+    def _classify(self, batch: Sequence[Change], categories: Categories, read_at: dt.datetime) -> list[_BatchItem]:
         """Classify a batch before it is sent, considering what earlier runs with this journal did."""
-        self._categories = self._read_categories(items)
-        found = classify_changes(items, self._categories, self._done(items))
+        found = classify_changes(batch, categories, self._done(batch))
         self._journal_completed(found)
-        found = _refuse(self._guards, _after_earlier_runs(found, self._journal.earlier_attempts), self._categories)
-        self._pending |= {item for item, result in found.items() if result.outcome == Outcome.WOULD_CHANGE}
-        return found | {
-            item: self._known(item, found[item]) for item in items if found[item].outcome == Outcome.REFUSED
-        }
+        found = self.guards.refuse(_after_earlier_runs(found, self.journal.earlier_attempts), categories)
+        items = [_BatchItem(change, finding, read_at) for change, finding in found.items()]
+        for item in items:
+            item.is_pending = item.finding.outcome == Outcome.WOULD_CHANGE
+            if item.finding.outcome == Outcome.REFUSED:
+                item.finding = self._known(item, item.finding)
+        return items
 
-    def _journal_completed(self, found: Mapping[Change, Finding]) -> None:
-        """Record items that the books show to be done, and that an earlier run sent without recording a response.
+    def _journal_completed(self, found: Mapping[Change, FoundOutcome]) -> None:
+        """Record changes that the books show to be done, and that an earlier run sent without recording a response.
 
         Otherwise they would be sent again after they were undone.
         """
-        attempts = self._journal.earlier_attempts
-        for item, outcome in found.items():
-            if outcome.outcome == Outcome.ALREADY_DONE and item in attempts and not attempts.has_done(item):
-                self._journal.append("outcome", item, **outcome._asdict())
-        self._journal.sync()
+        attempts = self.journal.earlier_attempts
+        for change, finding in found.items():
+            if finding.outcome == Outcome.ALREADY_DONE and change in attempts and not attempts.has_done(change):
+                self.journal.append("outcome", change, **finding._asdict())
+        self.journal.sync()
 
-    def _done(self, items: Iterable[Change]) -> Iterator[Change]:
-        """Yield the items of the same journal entries that runs with this journal have carried out."""
-        entries = {item.journal_entry_id for item in items}
-        return (part for entry in entries for part in self._parts[entry] if self._journal.attempts.has_done(part))
+    def _done(self, changes: Iterable[Change]) -> Iterator[Change]:
+        """Yield the changes of the same journal entries that runs with this journal have carried out."""
+        entries = {change.journal_entry_id for change in changes}
+        has_done = self.journal.attempts.has_done
+        return (one for one in self.changes if one.journal_entry_id in entries and has_done(one))
 
-    def _send_some(self, pending: list[Change]) -> dict[Change, Finding]:
-        """Send changes one by one, until too many are lost in a row or one is refused that may be accepted later.
+    def _send_some(self, pending: Sequence[_BatchItem], categories: Categories) -> list[_BatchItem]:
+        """Send items one by one, until too many are lost in a row or one is refused that may be accepted later.
 
         Reading the categories afterwards waits for the rate limit.
         """
-        responses: dict[Change, Finding] = {}
+        sent: list[_BatchItem] = []
         lost = 0
         for item in pending:
-            responses[item] = self._send(item)
-            lost = lost + 1 if responses[item].outcome == Outcome.UNKNOWN else 0
-            if lost == _MAX_LOST or responses[item].outcome == Outcome.NOT_DONE:
+            self._send(item, categories[item.change.transaction])
+            sent.append(item)
+            lost = lost + 1 if item.response.outcome == Outcome.UNKNOWN else 0
+            if lost == _MAX_LOST or item.response.outcome == Outcome.NOT_DONE:
                 break
-        self._journal.sync()
-        return responses
+        self.journal.sync()
+        return sent
 
-    def _send(self, item: Change) -> Finding:
+    def _send(self, item: _BatchItem, before: frozenset[str]) -> None:
         """Record the intent on disk, send the change once, record the response."""
-        if item in self._lost:
-            self._sent_again.add(item)
-        self._journal.append(
+        change = item.change
+        item.is_sent_again, item.failure = item.was_lost, ""
+        self.journal.append(
             "intent",
-            item,
-            journal_entry_id=item.journal_entry_id,
-            datetime=item.datetime.isoformat(),
-            before=sorted(self._categories[item.ledger_id, item.transaction_id]),
-            category_name=self._names.get(item.category_ledger_id),
-            modified_by=self._modified_by,
+            change,
+            journal_entry_id=change.journal_entry_id,
+            datetime=change.datetime.isoformat(),
+            before=sorted(before),
+            category_name=self.names.get(change.category_ledger_id),
+            modified_by=self.modified_by,
         )
-        self._journal.sync()
+        self.journal.sync()
         try:
-            response = self._client.recategorize_transaction(
-                item.ledger_id,
-                item.transaction_id,
-                updated_category_ledger_id=item.updated_category_ledger_id,
-                category_ledger_id=item.category_ledger_id,
-                modified_by=self._modified_by,
+            response = self.client.recategorize_transaction(
+                change.ledger_id,
+                change.transaction_id,
+                updated_category_ledger_id=change.updated_category_ledger_id,
+                category_ledger_id=change.category_ledger_id,
+                modified_by=self.modified_by,
             )
         except (*_LOST, StatusError, InputError) as error:
-            outcome = Finding(_classify_error(error), str(error))
-            self._journal.append(outcome.outcome, item, reason=outcome.reason)
+            item.response = FoundOutcome(_classify_error(error), str(error))
+            self.journal.append(item.response.outcome, change, reason=item.response.reason)
             if isinstance(error, _STOPPING):
                 raise
-            if outcome.outcome == Outcome.UNKNOWN:
-                self._lost.add(item)
-            if outcome.outcome != Outcome.REFUSED:
-                self._failure = _RATE_LIMITED if isinstance(error, RateLimitedError) else outcome.reason
-            return outcome
-        self._journal.append("answer", item, after=[category.ledger_id for category in response.categories])
-        return Finding(Outcome.DONE)
+            item.was_lost |= item.response.outcome == Outcome.UNKNOWN
+            if item.response.outcome != Outcome.REFUSED:
+                item.failure = _RATE_LIMITED if isinstance(error, RateLimitedError) else item.response.reason
+            return
+        self.journal.append("answer", change, after=[category.ledger_id for category in response.categories])
+        item.response = FoundOutcome(Outcome.DONE)
 
-    def _confirm(self, responses: dict[Change, Finding]) -> None:
-        """Determine the outcome of each change from the books; from the responses alone if these cannot be read."""
-        self._pending -= responses.keys()
+    def _confirm(self, sent: Sequence[_BatchItem], categories: dict[tuple[str, str], frozenset[str]]) -> str | None:
+        """Determine the outcome of each item from the books, whose categories are added to those that are known.
+
+        If the books cannot be read, it is that of the response alone, and the reason is returned.
+        """
+        changes, read_at, stopped = [item.change for item in sent], dt.datetime.now(dt.UTC), None
         try:
-            categories = self._read_categories(responses)
-        except _STOPPING:
-            raise
+            read = read_categories(self.client, changes)
         except ServiceError as error:
-            self._stopped = str(error)
-            found = {item: self._not_read_back(item, response, error) for item, response in responses.items()}
+            if isinstance(error, _STOPPING):
+                raise
+            stopped = str(error)
         else:
-            self._categories |= categories
-            found = classify_changes(responses, categories, self._done(responses))
-            found = {item: self._combine(item, response, found[item]) for item, response in responses.items()}
-        for item, outcome in found.items():
-            again = _SENT_AGAIN if item in self._sent_again else ""
-            self.outcomes[item] = outcome._replace(reason="; ".join(filter(None, [again, outcome.reason])))
-            self._journal.append("outcome", item, **self.outcomes[item]._asdict())
-        self._journal.sync()
+            categories |= read
+            found = classify_changes(changes, read, self._done(changes))
+            guarded = self.guards.refuse(found, read)
+        for item in sent:
+            item.is_pending = False
+            if stopped is None:
+                item.read_at = read_at
+                finding = self._combine(item, found[item.change], guarded[item.change])
+            else:
+                finding = self._not_read_back(item, stopped)
+            again = _SENT_AGAIN if item.is_sent_again else ""
+            item.finding = finding._replace(reason="; ".join(filter(None, [again, finding.reason])))
+            self.journal.append("outcome", item.change, **item.finding._asdict())
+        self.journal.sync()
+        return stopped
 
-    def _not_read_back(self, item: Change, response: Finding, error: ServiceError) -> Finding:
+    def _not_read_back(self, item: _BatchItem, stopped: str) -> FoundOutcome:
         """Outcome of an item that was sent, where the books cannot be read afterwards."""
-        certain = response.outcome == Outcome.DONE or item not in self._journal.attempts
-        reason = f"{response.reason or 'the service confirmed the change'}; not read back: {error}"
-        return Finding(response.outcome if certain else Outcome.UNKNOWN, reason)
+        response = item.response
+        certain = response.outcome == Outcome.DONE or item.change not in self.journal.attempts
+        reason = f"{response.reason or 'the service confirmed the change'}; not read back: {stopped}"
+        return FoundOutcome(response.outcome if certain else Outcome.UNKNOWN, reason)
 
-    def _combine(self, item: Change, response: Finding, found: Finding) -> Finding:
-        """Outcome of an item that was sent, from its response and from the categories found afterwards."""
+    def _combine(self, item: _BatchItem, found: FoundOutcome, guarded: FoundOutcome) -> FoundOutcome:
+        """Outcome of an item that was sent, from its response and from the categories found afterwards.
+
+        It is not sent again where `guarded` refuses it: another user may have moved a part of its split meanwhile.
+        """
+        response = item.response
         if found.outcome == Outcome.ALREADY_DONE:
             # refused, yet the books have the new category: changed by this run only if an earlier response was lost
-            return (
-                Finding(Outcome.DONE)
-                if response.outcome in {Outcome.DONE, Outcome.UNKNOWN} or item in self._lost
-                else found
-            )
+            return FoundOutcome(Outcome.DONE) if response.outcome == Outcome.DONE or item.was_lost else found
         if found.outcome == Outcome.WOULD_CHANGE:
-            if response.outcome in {Outcome.UNKNOWN, Outcome.NOT_DONE}:
-                self._pending.add(item)
-            reason = response.reason or _NOT_SHOWN
-            return self._known(
-                item, Finding(Outcome.REFUSED if response.outcome == Outcome.REFUSED else Outcome.NOT_DONE, reason)
-            )
-        if found.outcome == Outcome.REFUSED and item in self._journal.attempts:
-            return Finding(Outcome.UNKNOWN, f"{response.reason or _NOT_SHOWN}; {found.reason}")
+            item.is_pending = response.outcome in {Outcome.UNKNOWN, Outcome.NOT_DONE}
+            if item.is_pending and guarded.outcome == Outcome.REFUSED:
+                item.is_pending = False
+                reason = "; ".join(filter(None, [response.reason, guarded.reason]))
+                return self._known(item, guarded._replace(reason=reason))
+            outcome = Outcome.REFUSED if response.outcome == Outcome.REFUSED else Outcome.NOT_DONE
+            return self._known(item, FoundOutcome(outcome, response.reason or _NOT_SHOWN))
+        if found.outcome == Outcome.REFUSED and item.change in self.journal.attempts:
+            return FoundOutcome(Outcome.UNKNOWN, f"{response.reason or _NOT_SHOWN}; {found.reason}")
         if found.outcome == Outcome.UNKNOWN and response.outcome == Outcome.DONE:
             return response
         return found
 
 
-def _refuse(guards: Guards, found: Mapping[Change, Finding], categories: Categories) -> dict[Change, Finding]:
-    """Outcomes with the changes refused that may not be sent."""
-    return {
-        change: guards.refuse(change, finding, categories.get(change.transaction, frozenset()))
-        for change, finding in found.items()
-    }
+def _pending_last_lost(items: Iterable[_BatchItem]) -> list[_BatchItem]:
+    """Items still to be sent; those that were sent before come last."""
+    pending = [item for item in items if item.is_pending]
+    return sorted(pending, key=lambda item: item.finding.outcome != Outcome.WOULD_CHANGE)
 
 
-def _after_earlier_runs(found: Mapping[Change, Finding], earlier: Attempts) -> dict[Change, Finding]:
+def _record_end(journal: Journal, findings: Mapping[Change, FoundOutcome]) -> None:
+    """Record that the run was not interrupted, how many changes were sent or found, and the number by outcome."""
+    not_sent = [change for change in findings if change not in journal.attempts]
+    journal.append(
+        "end",
+        sent=len(findings) - len(not_sent),
+        not_sent=sum(findings[change].outcome in IN_BOOKS for change in not_sent),
+        outcomes=Counter(finding.outcome for finding in findings.values()),
+    )
+    journal.sync()
+
+
+def _after_earlier_runs(found: Mapping[Change, FoundOutcome], earlier: Attempts) -> dict[Change, FoundOutcome]:
     """Outcomes that consider what earlier runs with the journal have done."""
     return {item: _after_earlier_run(item, outcome, earlier) for item, outcome in found.items()}
 
 
-def _after_earlier_run(item: Change, found: Finding, earlier: Attempts) -> Finding:
+def _after_earlier_run(item: Change, found: FoundOutcome, earlier: Attempts) -> FoundOutcome:
     if earlier.has_done(item) and found.outcome in _AFTER_DONE:
         return _AFTER_DONE[found.outcome]
     if item not in earlier:
         return found
     if found.outcome == Outcome.REFUSED:
-        return Finding(Outcome.UNKNOWN, f"an earlier run with this journal sent it, and {found.reason}")
+        return FoundOutcome(Outcome.UNKNOWN, f"an earlier run with this journal sent it, and {found.reason}")
     return _LEFT_ALONE if found.outcome == Outcome.WOULD_CHANGE else found
 
 

@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass, field, replace
-from decimal import Decimal, localcontext
-from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections import Counter, defaultdict
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pandas as pd
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow_report import require_report
+from accounting_analytics.column_conversion import LIST_SEPARATOR, split_lists, total
 from accounting_analytics.errors import BooksDoNotTieError, InputError
-from accounting_analytics.frame_columns import LIST_SEPARATOR, split_lists, total
-from accounting_analytics.json_text import to_json_text
-from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.messages import fit_terminal, join_ids, printable
-from accounting_analytics.money import EXACT, format_amount
-from accounting_analytics.recategorization.changes import IN_BOOKS, Outcome, joining_changes, require_outcomes_of
+from accounting_analytics.ledger_tree import LedgerTree, Trees
+from accounting_analytics.messages import join_ids
+from accounting_analytics.money import format_amount, from_minor_units, to_minor_units
+from accounting_analytics.recategorization.changes_and_outcomes import (
+    IN_BOOKS,
+    Outcome,
+    joining_changes,
+    require_outcomes_of,
+)
+from accounting_analytics.results import Result, ResultPart
 from accounting_analytics.schemas import LedgerChanges, Ledgers, ReportDifferences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.periods import Period
-    from accounting_analytics.recategorization.changes import Change
+    from accounting_analytics.recategorization.changes_and_outcomes import Change
+
+    Lines = Counter[tuple[str, str]]
+    """Whole minor units by journal entry and ledger, also where they sum to zero."""
 
 _NOT_SENT = frozenset({Outcome.WOULD_CHANGE, Outcome.CHANGED_ELSEWHERE})
 _ITEM_CAUSES = frozenset({Outcome.NOT_DONE, Outcome.REFUSED, Outcome.UNKNOWN})
-_MAX_ROWS = 50
+_ALL_KNOWN = Trees(set(), set(), set())
+"""Each root is a total of its own, also where a tree might be a part of another; a note says so."""
 _MAX_IDS = 3
 _MAX_REASONS = 3
 _CAUSES = {
@@ -61,7 +69,7 @@ _OF_THE_PLAN = (
 
 
 @dataclass(frozen=True, repr=False)
-class Effect:
+class Effect(Result):
     """Result of :meth:`Plan.preview`, and of :meth:`Effect.check`.
 
     Parameters
@@ -90,10 +98,14 @@ class Effect:
     @classmethod
     def predict(cls, plan: Sequence[Change], before: CashFlowReport) -> Effect:
         """Predict the effect of the changes of a plan on a report."""
-        require_untagged(before, "before")
-        prediction = _Prediction(tuple(plan), before.exact(), as_decimals=before.as_decimals)
-        rows = [row for row in prediction.ledgers() if row.change]
-        return cls(before.period, prediction.table(rows), tuple(prediction.notes()), _prediction=prediction)
+        require_report(before, "before")
+        if before.tag_ids:
+            raise InputError(
+                "a report filtered by tags does not contain all lines; preview the plan on the untagged report"
+            )
+        prediction = _Prediction(tuple(plan), _Figures.of(before), before.scale, before.as_decimals)
+        notes = tuple(prediction.notes(before.period))
+        return cls(before.period, prediction.ledgers(), notes, _prediction=prediction)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -136,22 +148,15 @@ class Effect:
         """
         require_report(after, "after")
         if after.period != self.period or after.tag_ids:
-            msg = f"both reports must cover one period and be untagged, not {self.period} and {after.period}"
-            raise InputError(msg)
-        prediction = self._known_prediction()
+            raise InputError(
+                f"both reports must cover one period and be untagged, not {self.period} and {after.period}"
+            )
+        prediction, figures = self._known_prediction(), _Figures.of(after)
         states = None if outcomes is None else require_outcomes_of(prediction.plan, outcomes)
-        after = after.exact()
-        ledgers = prediction.ledgers(after)
-        entries = _Entries(prediction, states, after)
-        differences = [*_balance_differences(prediction.before, after), *_flow_differences(ledgers, entries)]
         return replace(
             self,
-            changes=prediction.table(
-                [row for row in ledgers if len({row.before, row.predicted, row.after}) > 1], after
-            ),
-            differences=ReportDifferences.from_columns(
-                _columns(differences, ReportDifferences.dtypes()), after.scale, as_decimals=prediction.as_decimals
-            ),
+            changes=prediction.ledgers(figures),
+            differences=prediction.differences(figures, states),
             outcome_counts=None if states is None else (sum(state in IN_BOOKS for state in states), len(states)),
         )
 
@@ -175,11 +180,7 @@ class Effect:
             `ledgers` is of another type.
         """
         require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
-        prediction = self._known_prediction()
-        roots = _Roots(ledgers)
-        totals = prediction.table(prediction.roots(roots))
-        totals.attrs["notes"] = tuple(roots.notes(prediction.changes()))
-        return totals
+        return self._known_prediction().roots(Ledgers.checked(ledgers))
 
     def raise_for_unexpected(self) -> None:
         """Raise if the report changed otherwise than predicted, but for items that the outcomes explain.
@@ -201,170 +202,179 @@ class Effect:
         state = ""
         if self.outcome_counts is not None:
             state = "{:,} of {:,} item(s) are in the books, but ".format(*self.outcome_counts)
-        msg = (
+        raise BooksDoNotTieError(
             f"{state}the report of {self.period} did not change as planned: {'; '.join(reasons[:_MAX_REASONS])}{more}. "
             f"{origin}"
         )
-        raise BooksDoNotTieError(msg)
-
-    def __repr__(self) -> str:
-        return fit_terminal(self.explain())
 
     def summary(self) -> str:
         """One line: how many ledgers change, and once checked whether all figures are as predicted."""
-        exact = LedgerChanges.exact(self.changes).frame
+        title = f"Cash flow report, {self.period}"
         if self.differences is None:
-            return f"Cash flow report, {self.period}: {len(exact):,} ledger(s) change."
-        changed = int((exact["before"] != exact["after"]).sum())
-        return f"Cash flow report, {self.period}: {changed:,} ledger(s) changed; {self._verdict(self.differences)}."
-
-    def explain(self) -> str:
-        """Plain text: the summary and notes, each ledger before, predicted and after, each difference and its cause."""
-        names = [name for name in ("before", "predicted", "after") if name in self.changes]
-        changes = [
-            f"- {row['name']}: {', '.join(f'{format_amount(row[name])} {name}' for name in names)}"
-            for row in LedgerChanges.exact(self.changes).frame.to_dict("records")
-        ]
-        differences = [f"- {reason}" for reason in self.reasons()]
-        blocks = ([self.summary(), *self.notes], changes, differences)
-        return "\n\n".join("\n".join(map(printable, block)) for block in blocks if block)
+            return f"{title}: {len(self.changes):,} ledger(s) change."
+        changed = int((self.changes["before"] != self.changes["after"]).sum())
+        figures = len(self.differences[["what", "ledger_id"]].drop_duplicates())
+        verdict = f"{figures:,} figure(s) differ from the prediction"
+        if not figures:
+            verdict = "every figure is as predicted, to the last digit"
+        return f"{title}: {changed:,} ledger(s) changed; {verdict}."
 
     def reasons(self) -> list[str]:
         """One sentence for each figure and cause of the differences, balances first."""
         return [] if self.differences is None else _reasons(self.differences)
 
-    def to_json(self) -> str:
-        """JSON text of the effect; amounts are strings."""
-        differences = None if self.differences is None else ReportDifferences.exact(self.differences).frame
-        return to_json_text(
-            {
-                "start_date": self.period.start_date,
-                "end_date": self.period.end_date,
-                "time_zone": self.period.time_zone,
-                "as_predicted": self.as_predicted,
-                "notes": list(self.notes),
-                "changes": LedgerChanges.exact(self.changes).frame,
-                "differences": differences,
-            }
-        )
+    def _parts(self) -> Iterator[ResultPart]:
+        """Show each ledger before, predicted and after, and each difference with its cause."""
+        exact = LedgerChanges.exact(self.changes).frame
+        amounts = [name for name in ("before", "predicted", "after") if name in exact]
+        lines = [
+            f"- {row['name']}: {', '.join(f'{format_amount(row[name])} {name}' for name in amounts)}"
+            for row in exact.to_dict("records")
+        ]
+        yield ResultPart(lines, exact.drop(columns="ledger_id"), rest="ledgers; .frame has all")
+        reasons = self.reasons()
+        table = pd.DataFrame({"not as predicted": reasons})
+        yield ResultPart([f"- {reason}" for reason in reasons], table, rest="reasons; .reasons() has all")
 
-    def _verdict(self, differences: pd.DataFrame) -> str:
-        if differences.empty:
-            return "every figure is as predicted, to the last digit"
-        figures = differences[["what", "ledger_id"]].drop_duplicates()
-        return f"{len(figures):,} figure(s) differ from the prediction"
+    def _content(self) -> dict[str, Any]:
+        return asdict(self.period) | {
+            "as_predicted": self.as_predicted,
+            "notes": self.notes,
+            "changes": self.changes,
+            "differences": self.differences,
+        }
 
     def _known_prediction(self) -> _Prediction:
         if self._prediction is None:
-            msg = "this effect was not made by Plan.preview(before), so it cannot be checked"
-            raise InputError(msg)
+            raise InputError("this effect was not made by Plan.preview(before), so it cannot be checked")
         return self._prediction
 
-    def _repr_html_(self) -> str:
-        exact = LedgerChanges.exact(self.changes).frame.head(_MAX_ROWS)
-        amounts = [name for name in ("before", "change", "predicted", "after") if name in exact]
-        printed = exact.assign(**{name: [format_amount(amount) for amount in exact[name]] for name in amounts})
-        table = printed[["name", *amounts]].to_html(index=False, escape=True)
-        rest = len(self.changes) - len(exact)
-        more = f"<p>{len(exact):,} of {len(self.changes):,} ledgers; .frame has all</p>" if rest else ""
-        notes = "".join(f"<p>{escape(printable(note))}</p>" for note in self.notes)
-        listed = "".join(f"<li>{escape(printable(reason))}</li>" for reason in self.reasons()[:_MAX_ROWS])
-        causes = f"<ul>{listed}</ul>" if listed else ""
-        return f"<p><strong>{escape(self.summary())}</strong></p>{notes}{table}{more}{causes}"
 
+class _Figures(NamedTuple):
+    """Figures of a report in whole minor units, and the names of its ledgers.
 
-class _LedgerChange(NamedTuple):
-    """Net cash flow of a ledger before, its predicted change, as predicted, and after."""
+    `totals` are those that the report states. A balance is found by its kind and its account; None means all accounts.
+    """
 
-    ledger_id: str
-    name: str
-    before: Decimal
-    change: Decimal
-    predicted: Decimal
-    after: Decimal
+    lines: Lines
+    flows: Counter[str]
+    totals: dict[str, int]
+    balances: Counter[tuple[str, str | None]]
+    names: dict[str, str]
+
+    @classmethod
+    def of(cls, report: CashFlowReport) -> Self:
+        """Read the figures of a report."""
+        exact, scale = report.exact(), report.scale
+        found = cls(Counter(), Counter(), {}, Counter(), {})
+        for ledger_id, name, flow, total_flow in _rows(
+            exact.ledgers, "ledger_id", "name", "net_cash_flow", "total_net_cash_flow"
+        ):
+            found.names[ledger_id] = name
+            found.flows[ledger_id] = to_minor_units(flow, scale)
+            if not pd.isna(total_flow):
+                found.totals[ledger_id] = to_minor_units(total_flow, scale)
+        for entry, ledger_id, amount in _rows(exact.lines, "journal_entry_id", "ledger_id", "amount"):
+            found.lines[entry, ledger_id] += to_minor_units(amount, scale)
+        for what in ("starting_cash_balance", "ending_cash_balance"):
+            found.balances[what, None] = to_minor_units(getattr(exact, what), scale)
+        for what in ("starting_balance", "ending_balance"):
+            for ledger_id, name, balance in _rows(
+                getattr(exact, f"{what}s"), "ledger_id", "ledger_name", "cash_balance"
+            ):
+                found.names.setdefault(ledger_id, name)
+                found.balances[what, ledger_id] = to_minor_units(balance, scale)
+        return found
 
 
 class _Difference(NamedTuple):
-    """One row of :class:`~accounting_analytics.schemas.ReportDifferences`."""
+    """A figure, or the lines of a journal entry, that differ from the prediction by some units."""
 
     what: str
     ledger_id: str | None
-    ledger_name: str | None
-    journal_entry_id: str | None
-    transaction_ids: str | None
-    difference: Decimal
+    units: int
     cause: str
+    journal_entry_id: str | None = None
+    transaction_ids: str | None = None
 
 
-class _Prediction(NamedTuple):
-    """The changes of a plan, and the exact report that they change."""
+@dataclass(frozen=True)
+class _Prediction:
+    """The changes of a plan, and the figures of the report that they change."""
 
     plan: tuple[Change, ...]
-    before: CashFlowReport
+    before: _Figures
+    scale: int
     as_decimals: bool
 
-    @property
-    def zero(self) -> Decimal:
-        """Zero with the digits of the report."""
-        return Decimal(0).scaleb(-self.before.scale)
-
-    def changes(self) -> dict[str, Decimal]:
+    @cached_property
+    def changes(self) -> Counter[str]:
         """Change of the net cash flow of each ledger that the plan moves lines from or to."""
-        updated = _updated(self.plan)
-        changes: dict[str, Decimal] = defaultdict(lambda: self.zero)
-        with localcontext(EXACT):
-            for entry, ledger_id, amount in _lines(self.before):
-                if (entry, ledger_id) in updated:
-                    changes[ledger_id] -= amount
-                    changes[updated[entry, ledger_id]] += amount
+        updated, changes = _updated(self.plan), Counter[str]()
+        for (entry, ledger_id), units in self.before.lines.items():
+            if (entry, ledger_id) in updated:
+                changes[ledger_id] -= units
+                changes[updated[entry, ledger_id]] += units
         return changes
 
-    def ledgers(self, after: CashFlowReport | None = None) -> list[_LedgerChange]:
-        """Every ledger of the reports and of the plan, the largest predicted decrease first."""
-        changes = self.changes()
-        planned = {change.updated_category_ledger_id: change.updated_category_ledger_name for change in self.plan}
-        names = {ledger_id: planned.get(ledger_id, ledger_id) for ledger_id in changes} | _names(self.before.ledgers)
-        was = _flows(self.before)
-        names |= {} if after is None else _names(after.ledgers)
-        now = {} if after is None else _flows(after)
-        rows = [
-            _ledger_change(ledger_id, name, was.get(ledger_id, self.zero), changes.get(ledger_id, self.zero))._replace(
-                after=now.get(ledger_id, self.zero)
-            )
-            for ledger_id, name in names.items()
-        ]
-        return sorted(rows, key=lambda row: (row.change, row.ledger_id))
-
-    def roots(self, roots: _Roots) -> list[_LedgerChange]:
-        """Return the root above each ledger that changes, with its total; the largest decrease first."""
-        sums: dict[str, Decimal] = defaultdict(lambda: self.zero)
-        own: dict[str, Decimal] = defaultdict(lambda: self.zero)
-        with localcontext(EXACT):
-            for ledger_id, change in self.changes().items():
-                sums[roots.root(ledger_id)] += change
-            for ledger_id, amount in _flows(self.before).items():
-                own[roots.root(ledger_id)] += amount
-        stated = self.before.ledgers.dropna(subset=["total_net_cash_flow"])
-        totals = own | dict(zip(stated["ledger_id"], stated["total_net_cash_flow"], strict=True))
-        rows = [_ledger_change(root, roots.name(root), totals.get(root, self.zero), sums[root]) for root in sums]
-        return sorted(rows, key=lambda row: (row.change, row.ledger_id))
-
-    def table(self, rows: Sequence[_LedgerChange], after: CashFlowReport | None = None) -> pd.DataFrame:
-        """Rows as a table; with the amounts after the run if there is a report of them."""
-        columns = _columns(rows, _LedgerChange._fields)
+    def ledgers(self, after: _Figures | None = None) -> pd.DataFrame:
+        """Tabulate the ledgers that are predicted to change, and those that changed where `after` is known."""
+        before, changes = self.before.flows, self.changes
+        listed = {one for one in changes if changes[one]}
         if after is None:
-            del columns["after"]
-        return LedgerChanges.from_columns(columns, self.before.scale, as_decimals=self.as_decimals)
+            return self._table(listed, self._names(), before, changes)
+        listed.update(_differing(before, after.flows))
+        return self._table(listed, self._names() | after.names, before, changes, after.flows)
 
-    def notes(self) -> Iterator[str]:
+    def roots(self, chart: pd.DataFrame) -> pd.DataFrame:
+        """Tabulate the root above each ledger that changes, with its total."""
+        tree = LedgerTree.from_frame(chart)
+        sums = (tree.totals(own, _ALL_KNOWN) for own in (self.before.flows, self.changes))
+        before, changes = (Counter({one: units or 0 for one, units in own.items()}) for own in sums)
+        roots = {tree.hierarchy.root(one) for one in self.changes}
+        totals = self._table(roots, tree.names, Counter({**before, **self.before.totals}), changes)
+        known = tree.names.keys() - tree.without_known_parent
+        unknown = [
+            tree.names.get(one, one) for one in self.changes if not {one, *tree.hierarchy.ancestors(one)} <= known
+        ]
+        note = (
+            f"The parents of {len(unknown)} ledger(s) that change are not known, so each is a total of its own, and "
+            f"the totals above them may be incomplete: {join_ids(unknown)}."
+        )
+        totals.attrs["notes"] = (note,) if unknown else ()
+        return totals
+
+    def differences(self, after: _Figures, states: Sequence[Outcome] | None) -> pd.DataFrame:
+        """Tabulate what differs from the prediction, given the outcomes of the changes where they are known."""
+        before, names = self.before, self._names() | after.names
+        missing = Counter({one: after.flows[one] - before.flows[one] - self.changes[one] for one in names})
+        of_balances = [
+            _Difference(what, one, after.balances[what, one] - before.balances[what, one], "balance_changed")
+            for what, one in _differing(before.balances, after.balances)
+        ]
+        of_lines = list(self._line_differences(after.lines, states))
+        for one in of_lines:
+            missing[str(one.ledger_id)] -= one.units
+        not_shown = [_Difference("net_cash_flow", one, missing[one], "not_shown") for one in missing if missing[one]]
+        found = [*of_balances, *of_lines, *not_shown]
+        columns: dict[str, list[Any]] = {
+            "what": [one.what for one in found],
+            "ledger_id": [one.ledger_id for one in found],
+            "ledger_name": [one.ledger_id and names.get(one.ledger_id, one.ledger_id) for one in found],
+            "journal_entry_id": [one.journal_entry_id for one in found],
+            "transaction_ids": [one.transaction_ids for one in found],
+            "difference": [from_minor_units(one.units, self.scale) for one in found],
+            "cause": [one.cause for one in found],
+        }
+        return ReportDifferences.from_columns(columns, self.scale, as_decimals=self.as_decimals)
+
+    def notes(self, period: Period) -> Iterator[str]:
         """Sentences about items that change nothing, or that cannot be undone."""
-        present = {(entry, ledger_id) for entry, ledger_id, _ in _lines(self.before)}
-        absent = [one.transaction_id for one in self.plan if one.category_line not in present]
+        absent = [one.transaction_id for one in self.plan if one.category_line not in self.before.lines]
         if absent:
             yield (
-                f"{len(absent):,} of {len(self.plan):,} item(s) change nothing in the report of {self.before.period}, "
-                "because their lines are outside the period or no longer have the expected category: "
-                f"{join_ids(absent)}."
+                f"{len(absent):,} of {len(self.plan):,} item(s) change nothing in the report of {period}, because "
+                f"their lines are outside the period or no longer have the expected category: {join_ids(absent)}."
             )
         merging = [change.transaction_id for change in joining_changes(self.plan)]
         if merging:
@@ -374,136 +384,66 @@ class _Prediction(NamedTuple):
                 "unless allow_irreversible is set (--allow-irreversible)."
             )
 
+    def _line_differences(self, after: Lines, states: Sequence[Outcome] | None) -> Iterator[_Difference]:
+        """Yield the lines that differ, each with its cause; without outcomes no change is known to be done."""
+        outcomes = [Outcome.WOULD_CHANGE] * len(self.plan) if states is None else states
+        in_entry: dict[str, list[Change]] = defaultdict(list)
+        not_done: dict[str, dict[Change, Outcome]] = defaultdict(dict)
+        for change, outcome in zip(self.plan, outcomes, strict=True):
+            in_entry[change.journal_entry_id].append(change)
+            if outcome not in IN_BOOKS:
+                not_done[change.journal_entry_id][change] = outcome
+        done = [change for change in self.plan if change not in not_done[change.journal_entry_id]]
+        predicted, completed = self._moved(self.plan), self._moved(done)
+        otherwise = {entry for entry, _ in _differing(completed, after)}
+        old, new = ({entry for entry, _ in lines} for lines in (self.before.lines, after))
+        for entry, ledger_id in _differing(predicted, after):
+            open_changes = not_done[entry]
+            if entry not in old:
+                cause = "new_entry"
+            elif entry not in new:
+                cause = "missing_entry"
+            elif open_changes and entry not in otherwise:
+                first = next(iter(open_changes.values()))
+                cause = Outcome.NOT_DONE if first in _NOT_SENT else first
+            else:
+                cause = Outcome.CHANGED_ELSEWHERE
+            ids = dict.fromkeys(change.transaction_id for change in open_changes or in_entry[entry])
+            units = after[entry, ledger_id] - predicted[entry, ledger_id]
+            yield _Difference("net_cash_flow", ledger_id, units, cause, entry, LIST_SEPARATOR.join(ids) or None)
 
-class _Roots:
-    """Roots of ledgers, by their parents in the chart of accounts.
+    def _moved(self, changes: Iterable[Change]) -> Lines:
+        """Lines of the report before, with some changes made."""
+        updated, lines = _updated(changes), Counter[tuple[str, str]]()
+        for (entry, ledger_id), units in self.before.lines.items():
+            lines[entry, updated.get((entry, ledger_id), ledger_id)] += units
+        return lines
 
-    Parameters
-    ----------
-    ledgers : DataFrame
-        :class:`~accounting_analytics.schemas.Ledgers`.
-    """
+    def _names(self) -> dict[str, str]:
+        """Names of the ledgers of the plan and of the report; those of the report are certain."""
+        planned = {change.updated_category_ledger_id: change.updated_category_ledger_name for change in self.plan}
+        return planned | self.before.names
 
-    def __init__(self, ledgers: pd.DataFrame) -> None:
-        ledgers = Ledgers.checked(ledgers)
-        self._hierarchy = LedgerNames.from_frame(ledgers).hierarchy
-        self._names: dict[str, str] = dict(zip(ledgers["id"], ledgers["name"], strict=True))
-        known = ledgers.get("parent_known", default=True)
-        self._known = set(ledgers.loc[ledgers["parent_id"].notna() | known, "id"])
-
-    def root(self, ledger_id: str) -> str:
-        """Root of a ledger; the ledger itself where its parent is not known."""
-        return self._hierarchy.root(ledger_id)
-
-    def name(self, ledger_id: str) -> str:
-        """Name of a ledger; its id where it is not in the chart of accounts."""
-        return self._names.get(ledger_id, ledger_id)
-
-    def notes(self, changes: Iterable[str]) -> Iterator[str]:
-        """Name ledgers whose parents are not known up to the root."""
-        unknown = [one for one in changes if not {one, *self._hierarchy.ancestors(one)} <= self._known]
-        if unknown:
-            yield (
-                f"The parents of {len(unknown)} ledger(s) that change are not known, so each is a total of its own, "
-                f"and the totals above them may be incomplete: {join_ids(map(self.name, unknown))}."
-            )
-
-
-class _Entries:
-    """Cash flow by journal entry and ledger: before, as predicted, as far as the items are done, and after.
-
-    Parameters
-    ----------
-    prediction : _Prediction
-        The changes of the plan, and the report before.
-    states : sequence of str or None
-        Outcomes of the changes, where known.
-    after : CashFlowReport
-        The report after the run.
-    """
-
-    def __init__(self, prediction: _Prediction, states: Sequence[str] | None, after: CashFlowReport) -> None:
-        self._items: dict[str, list[Change]] = defaultdict(list)
-        for item in prediction.plan:
-            self._items[item.journal_entry_id].append(item)
-        self._states = {} if states is None else dict(zip(prediction.plan, states, strict=True))
-        self._open = {item for item, state in self._states.items() if state not in IN_BOOKS}
-        done = [item for item in prediction.plan if item not in self._open]
-        self._before = _entry_flows(prediction.before, [])
-        self._after = _entry_flows(after, [])
-        self._predicted = _entry_flows(prediction.before, prediction.plan)
-        self._completed = _entry_flows(prediction.before, done)
-
-    def differences(self) -> Iterator[tuple[str, str, Decimal, str]]:
-        """Entry, ledger, difference from the prediction, and cause."""
-        for entry in self._before | self._after:
-            was, now = self._predicted.get(entry, {}), self._after.get(entry, {})
-            if was != now:
-                cause = self._cause(entry)
-                for ledger_id in was | now:
-                    if difference := _subtract(now.get(ledger_id), was.get(ledger_id)):
-                        yield entry, ledger_id, difference, cause
-
-    def transaction_ids(self, entry: str) -> str | None:
-        """Transactions of the plan in an entry that are not done, or all of them; None where it has none."""
-        items = self._items.get(entry, [])
-        ids = [item.transaction_id for item in items if item in self._open] or [item.transaction_id for item in items]
-        return LIST_SEPARATOR.join(dict.fromkeys(ids)) or None
-
-    def _cause(self, entry: str) -> str:
-        if entry not in self._before:
-            return "new_entry"
-        if entry not in self._after:
-            return "missing_entry"
-        items = self._items.get(entry, [])
-        states = [self._states[item] for item in items if item in self._open]
-        if states and self._after[entry] == self._completed[entry]:
-            return Outcome.NOT_DONE if states[0] in _NOT_SENT else states[0]
-        if items and not self._states and self._after[entry] == self._before[entry]:
-            return Outcome.NOT_DONE
-        return Outcome.CHANGED_ELSEWHERE
-
-
-def require_untagged(report: CashFlowReport, name: str) -> None:
-    """Refuse what is not a report, and a report that is filtered by tags."""
-    require_report(report, name)
-    if report.tag_ids:
-        msg = "a report filtered by tags does not contain all lines; preview the plan on the untagged report"
-        raise InputError(msg)
-
-
-def _ledger_change(ledger_id: str, name: str, before: Decimal, change: Decimal) -> _LedgerChange:
-    with localcontext(EXACT):
-        predicted = before + change
-    return _LedgerChange(ledger_id, name, before, change, predicted, predicted)
-
-
-def _flow_differences(ledgers: Sequence[_LedgerChange], entries: _Entries) -> Iterator[_Difference]:
-    """Yield the differences by ledger and entry, and what the lines do not show of a ledger."""
-    names = {row.ledger_id: row.name for row in ledgers}
-    missing = {row.ledger_id: _subtract(row.after, row.predicted) for row in ledgers}
-    for entry, ledger_id, difference, cause in entries.differences():
-        missing[ledger_id] = _subtract(missing.get(ledger_id), difference)
-        transactions = entries.transaction_ids(entry)
-        name = names.get(ledger_id, ledger_id)
-        yield _Difference("net_cash_flow", ledger_id, name, entry, transactions, difference, cause)
-    for ledger_id, difference in missing.items():
-        if difference:
-            name = names.get(ledger_id, ledger_id)
-            yield _Difference("net_cash_flow", ledger_id, name, None, None, difference, "not_shown")
-
-
-def _balance_differences(before: CashFlowReport, after: CashFlowReport) -> Iterator[_Difference]:
-    """Yield balances and totals that changed."""
-    for what in ("starting_cash_balance", "ending_cash_balance"):
-        if difference := _subtract(getattr(after, what), getattr(before, what)):
-            yield _Difference(what, None, None, None, None, difference, "balance_changed")
-    for what in ("starting_balance", "ending_balance"):
-        tables = [getattr(report, f"{what}s") for report in (before, after)]
-        was, now = (dict(zip(table["ledger_id"], table["cash_balance"], strict=True)) for table in tables)
-        for ledger_id, name in (_names(tables[0], "ledger_name") | _names(tables[1], "ledger_name")).items():
-            if difference := _subtract(now.get(ledger_id), was.get(ledger_id)):
-                yield _Difference(what, ledger_id, name, None, None, difference, "balance_changed")
+    def _table(
+        self,
+        ledger_ids: Iterable[str],
+        names: Mapping[str, str],
+        before: Counter[str],
+        changes: Counter[str],
+        after: Counter[str] | None = None,
+    ) -> pd.DataFrame:
+        """Tabulate ledgers, the largest predicted decrease first."""
+        ids = sorted(ledger_ids, key=lambda one: (changes[one], one))
+        units = {
+            "before": [before[one] for one in ids],
+            "change": [changes[one] for one in ids],
+            "predicted": [before[one] + changes[one] for one in ids],
+        }
+        if after is not None:
+            units["after"] = [after[one] for one in ids]
+        amounts = {name: [from_minor_units(one, self.scale) for one in column] for name, column in units.items()}
+        columns: dict[str, list[Any]] = {"ledger_id": ids, "name": [names.get(one, one) for one in ids], **amounts}
+        return LedgerChanges.from_columns(columns, self.scale, as_decimals=self.as_decimals)
 
 
 def _reasons(differences: pd.DataFrame) -> list[str]:
@@ -525,39 +465,15 @@ def _reason(rows: pd.DataFrame) -> str:
 
 
 def _updated(changes: Iterable[Change]) -> dict[tuple[str, str], str]:
-    """Return the new category of each line, by its entry and category."""
+    """Find the new category of each line, by its entry and category."""
     return {change.category_line: change.updated_category_ledger_id for change in changes}
 
 
-def _lines(report: CashFlowReport) -> Iterator[tuple[str, str, Decimal]]:
-    """Entry, ledger and amount of each line."""
-    return zip(*(report.lines[name] for name in ("journal_entry_id", "ledger_id", "amount")), strict=True)
+def _differing(one: Counter[Any], other: Counter[Any]) -> list[Any]:
+    """Keys whose units differ."""
+    return [key for key in {**one, **other} if one[key] != other[key]]
 
 
-def _entry_flows(report: CashFlowReport, moved: Iterable[Change]) -> dict[str, dict[str, Decimal]]:
-    """Sum the lines by journal entry and ledger, without zeros, after the items are moved to their new categories."""
-    updated = _updated(moved)
-    flows: dict[str, dict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
-    with localcontext(EXACT):
-        for entry, ledger_id, amount in _lines(report):
-            flows[entry][updated.get((entry, ledger_id), ledger_id)] += amount
-    return {entry: {key: amount for key, amount in own.items() if amount} for entry, own in flows.items()}
-
-
-def _subtract(minuend: Decimal | None, subtrahend: Decimal | None) -> Decimal:
-    """Difference without rounding, where an absent amount is zero."""
-    with localcontext(EXACT):
-        return (minuend or Decimal(0)) - (subtrahend or Decimal(0))
-
-
-def _flows(report: CashFlowReport) -> dict[str, Decimal]:
-    return dict(zip(report.ledgers["ledger_id"], report.ledgers["net_cash_flow"], strict=True))
-
-
-def _names(table: pd.DataFrame, column: str = "name") -> dict[str, str]:
-    return dict(zip(table["ledger_id"], table[column], strict=True))
-
-
-def _columns(rows: Sequence[tuple[Any, ...]], names: Iterable[str]) -> dict[str, list[Any]]:
-    """Columns of rows."""
-    return {name: [row[number] for row in rows] for number, name in enumerate(names)}
+def _rows(table: pd.DataFrame, *names: str) -> Iterator[tuple[Any, ...]]:
+    """Rows of some columns."""
+    return zip(*(table[name].tolist() for name in names), strict=True)  # Arrow columns are slow to iterate

@@ -8,7 +8,7 @@ import pandas as pd
 
 from accounting_analytics.categorization import propose
 from accounting_analytics.errors import RulesError
-from accounting_analytics.recategorization.changes import joining_changes
+from accounting_analytics.recategorization.changes_and_outcomes import joining_changes
 from accounting_analytics.recategorization.plan import Plan, plan_recategorization
 from accounting_analytics.schemas import Proposals
 
@@ -53,28 +53,13 @@ def plan_exact_rules(
 ) -> ExactPlan:
     """Plan what may be changed without a person: decided by an exact rule, not above the limit, and reversible.
 
-    Parameters
-    ----------
-    queue : DataFrame
-        :class:`~accounting_analytics.schemas.Queue`.
-    rules : Rules
-        The first matching rule decides, whether it is exact or not.
-    ledgers : DataFrame
-        :class:`~accounting_analytics.schemas.Ledgers`.
-    max_amount : Decimal
-        Limit of a transaction, and of its uncategorized part, without signs.
-    instance_id : str, optional
-        Service instance of the books.
-
-    Raises
-    ------
-    RulesError
-        No rule is exact, or a rule names a category or account that cannot be used.
+    The limit is that of a transaction, and of its uncategorized part, without signs.
     """
     exact_rules = {rule.name for rule in rules if rule.exact}
     if not exact_rules:
-        msg = f"no rule of {rules.source} is marked `exact = true`; mark those that may be applied without a person"
-        raise RulesError(msg)
+        raise RulesError(
+            f"no rule of {rules.source} is marked `exact = true`; mark those that may be applied without a person"
+        )
     proposals = propose(queue, rules, ledgers)
     reasons = _reasons(proposals, exact_rules, max_amount)
     plan = _plan(proposals[reasons.isna()], ledgers, instance_id)

@@ -26,7 +26,7 @@ from accounting_analytics.atomic_files import sync_folder
 from accounting_analytics.errors import PlanError
 from accounting_analytics.messages import join_ids
 from accounting_analytics.periods import as_utc
-from accounting_analytics.recategorization.changes import IDENTITY, IN_BOOKS, Change, Outcome
+from accounting_analytics.recategorization.changes_and_outcomes import IDENTITY, IN_BOOKS, Change, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -50,6 +50,7 @@ _NOT_SENT = (
     "The books already had {count:,} change(s) of the plan that no run with this journal sent, or whose lines it lost; "
     "these are not part of it, so they are not undone."
 )
+_UNDONE = "pass the journal of the run that is to be undone"
 _SETTLING_TIME = dt.timedelta(seconds=60)
 """How long after an attempt a change may still be carried out, whatever the response was."""
 
@@ -66,16 +67,29 @@ class JournalContent(NamedTuple):
     is_hashed: bool = True
     is_truncated: bool = False
 
+    @property
+    def end(self) -> Mapping[str, Any] | None:
+        """End line of the last run; None if it was interrupted, or the end of the file is missing."""
+        return self.events[-1] if self.events and self.events[-1]["event"] == "end" else None
+
+    @property
+    def note(self) -> str | None:
+        """What it may lack; None if its last run ended, and found no change that it has not sent."""
+        if not self.is_hashed:
+            return "The journal is of an earlier version, which does not show whether lines of it are missing."
+        if self.end is None:
+            return (
+                "The journal has no end line: its run was interrupted, or the end of it is missing, so it may lack "
+                "changes."
+            )
+        not_sent = self.end.get("not_sent")  # not in those of earlier versions
+        return _NOT_SENT.format(count=not_sent) if not_sent else None
+
 
 class Attempts:
-    """When each item was sent, and whether it is done.
+    """When each item was sent, and whether it is done, according to the events of a journal.
 
     An attempt that the service refused does not count: it never changes the books.
-
-    Parameters
-    ----------
-    events : iterable of dict
-        Events of a journal, in its order.
     """
 
     def __init__(self, events: Iterable[Mapping[str, Any]] = ()) -> None:
@@ -119,27 +133,12 @@ class SentChanges(NamedTuple):
 
 
 class Journal:
-    """A journal that is open for one run.
+    """A journal that is open for one run: a file, unbuffered and open for appending, after what earlier runs wrote.
 
-    Parameters
-    ----------
-    file : binary file
-        Unbuffered and open for appending.
-    path : Path
-        Its path, for messages.
-    earlier : JournalContent
-        What earlier runs wrote.
-
-    Attributes
-    ----------
-    earlier_attempts : Attempts
-        Those of earlier runs.
-    attempts : Attempts
-        Those of earlier runs and of this one.
+    `earlier_attempts` are those of earlier runs, `attempts` also those of this one.
     """
 
-    def __init__(self, file: IO[bytes], path: Path, earlier: JournalContent | None = None) -> None:
-        earlier = earlier or JournalContent()
+    def __init__(self, file: IO[bytes], path: Path, earlier: JournalContent) -> None:
         self._file = file
         self._hash = earlier.last_hash
         self._separator = b"\n" if earlier.is_truncated else b""
@@ -148,13 +147,7 @@ class Journal:
         self.path = path
 
     def append(self, event: str, item: Change | None = None, **fields: Any) -> None:  # noqa: ANN401 (any JSON value)
-        """Append an event; it survives a crash of this program, and after :meth:`sync` a crash of the machine.
-
-        Raises
-        ------
-        PlanError
-            The journal cannot be written; no further change may be sent.
-        """
+        """Append an event; it survives a crash of this program, and after :meth:`sync` a crash of the machine."""
         identity = {} if item is None else dict(zip(IDENTITY, item.identity, strict=True))
         content = {"event": event, "at": dt.datetime.now(dt.UTC).isoformat(), **identity, **fields}
         self._hash = hash_event(content, self._hash)
@@ -184,17 +177,10 @@ class Journal:
 
 @contextmanager
 def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: str) -> Iterator[Journal]:
-    """Create or resume the journal of a plan for one run.
-
-    Raises
-    ------
-    PlanError
-        The file is not a journal or belongs to another plan or instance, another run uses it, or it cannot be written.
-    """
+    """Create or resume the journal of a plan for one run."""
     file = to_path(path, "journal")
     with _lock(file):
-        earlier = _parse(_read_content(file), file)
-        _require_header(earlier.events, file, plan_id=plan_id, instance_id=instance_id)
+        earlier = _read(file, instance_id=instance_id, plan_id=plan_id)
         with _open_for_append(file) as opened:
             journal = Journal(opened, file, earlier)
             if earlier.events:
@@ -207,75 +193,35 @@ def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: 
 
 
 def read_attempts(path: str | Path, plan_id: str, *, instance_id: str, must_exist: bool) -> Attempts:
-    """Read the attempts of all runs with a journal, also while a run uses it.
-
-    Raises
-    ------
-    PlanError
-        The file must exist and does not, is not a journal, or belongs to another plan or instance.
-    """
-    file = to_path(path, "journal")
-    content = _read_content(file)
-    if must_exist and not content:
-        msg = f"the journal {file} does not exist or is empty; pass the journal that the plan was applied with, or none"
-        raise PlanError(msg)
-    events = _parse(content, file).events
-    _require_header(events, file, plan_id=plan_id, instance_id=instance_id)
-    return Attempts(events)
+    """Read the attempts of all runs with a journal, also while a run uses it."""
+    missing = "pass the journal that the plan was applied with, or none" if must_exist else ""
+    return Attempts(_read(to_path(path, "journal"), instance_id=instance_id, plan_id=plan_id, missing=missing).events)
 
 
 def read_sent_changes(path: str | Path, *, instance_id: str, incomplete: bool) -> SentChanges:
     """Read the changes that all runs with a journal sent, in the order in which they were first sent.
 
     A change that was sent several times is listed once; one that the service refused each time is not listed.
-
-    Raises
-    ------
-    PlanError
-        The file does not exist, is not a journal, belongs to another instance, a run uses it, it has no end line and
-        `incomplete` is False, or it does not state the previous categories.
     """
     file = to_path(path, "journal")
-    if not _read_content(file):
-        msg = f"the journal {file} does not exist or is empty; pass the journal of the run that is to be undone"
-        raise PlanError(msg)
+    _read(file, instance_id=instance_id, missing=_UNDONE)  # a lock would be written beside a file that is missing
     with _lock(file):
-        journal = _parse(_read_content(file), file)
-    _require_header(journal.events, file, instance_id=instance_id)
-    note = _completeness_note(journal)
-    if journal.is_hashed and _end(journal) is None and not incomplete:
-        msg = (
+        journal = _read(file, instance_id=instance_id, missing=_UNDONE)
+    if journal.is_hashed and journal.end is None and not incomplete:
+        raise PlanError(
             f"the journal {file} has no end line: its run was interrupted, or the end of the file is missing, so it "
             "may lack changes. Nothing was sent: run it again with this journal to complete it, or undo the changes "
             "that it has with incomplete=True (--incomplete)"
         )
-        raise PlanError(msg)
     attempts = Attempts(journal.events)
     intents = {_event_identity(event): event for event in journal.events if event["event"] == "intent"}
     changes = [_sent_change(intent, file) for identity, intent in intents.items() if identity is not None]
-    return SentChanges([change for change in changes if change in attempts], attempts, note)
+    return SentChanges([change for change in changes if change in attempts], attempts, journal.note)
 
 
 def hash_event(event: Mapping[str, Any], previous: str) -> str:
     """Hash of an event and of the one before it."""
     return hashlib.sha256(f"{previous}{json.dumps(event)}".encode()).hexdigest()[:_HASH_LENGTH]
-
-
-def _end(journal: JournalContent) -> Mapping[str, Any] | None:
-    """End line of the last run; None if it was interrupted, or the end of the file is missing."""
-    last = journal.events[-1] if journal.events else None
-    return last if last is not None and last["event"] == "end" else None
-
-
-def _completeness_note(journal: JournalContent) -> str | None:
-    """Sentence about what a journal may lack; None if its last run ended, and found no change that it has not sent."""
-    if not journal.is_hashed:
-        return "The journal is of an earlier version, which does not show whether lines of it are missing."
-    end = _end(journal)
-    if end is not None:
-        not_sent = end.get("not_sent")  # not in those of earlier versions
-        return _NOT_SENT.format(count=not_sent) if not_sent else None
-    return "The journal has no end line: its run was interrupted, or the end of it is missing, so it may lack changes."
 
 
 @contextmanager
@@ -284,25 +230,35 @@ def _lock(file: Path) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        msg = f"another run uses the journal {file}; wait until it ends"
-        raise PlanError(msg) from None
+        raise PlanError(f"another run uses the journal {file}; wait until it ends") from None
     except OSError as error:
-        msg = f"the journal {file} cannot be written: {error.strerror}"
-        raise PlanError(msg) from error
+        raise PlanError(f"the journal {file} cannot be written: {error.strerror}") from error
     try:
         yield
     finally:
         lock.release()
 
 
-def _read_content(file: Path) -> bytes:
+def _read(file: Path, *, instance_id: str, plan_id: str = "", missing: str = "") -> JournalContent:
+    """Read a journal of an instance and, where it is given, plan; `missing` is what to do where there is none."""
     try:
-        return file.read_bytes()
+        content = file.read_bytes()
     except FileNotFoundError:
-        return b""
+        content = b""
     except OSError as error:
-        msg = f"the journal {file} cannot be read: {error.strerror}"
-        raise PlanError(msg) from error
+        raise PlanError(f"the journal {file} cannot be read: {error.strerror}") from error
+    if missing and not content:
+        raise PlanError(f"the journal {file} does not exist or is empty; {missing}")
+    journal = _parse(content, file)
+    header = journal.events[0] if journal.events else {"plan_id": plan_id, "instance_id": instance_id}
+    if plan_id not in {"", header.get("plan_id")}:
+        raise PlanError(
+            f"the journal {file} belongs to another plan ({header.get('plan_id')}), not to {plan_id}; name the journal "
+            "of this plan, or a new file for its first run"
+        )
+    if header.get("instance_id") != instance_id:
+        raise PlanError(f"the journal {file} belongs to instance {header.get('instance_id')!r}, not {instance_id!r}")
+    return journal
 
 
 @contextmanager
@@ -310,8 +266,7 @@ def _open_for_append(file: Path) -> Iterator[IO[bytes]]:
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _PRIVATE_MODE)
     except OSError as error:
-        msg = f"the journal {file} cannot be written: {error.strerror}"
-        raise PlanError(msg) from error
+        raise PlanError(f"the journal {file} cannot be written: {error.strerror}") from error
     with open(descriptor, "ab", buffering=0) as opened:  # noqa: PTH123 (a descriptor)
         yield opened
 
@@ -321,8 +276,7 @@ def _parse(content: bytes, file: Path) -> JournalContent:
     lines = content.split(b"\n")
     parsed = [_parse_event(line) for line in lines]
     if not any(parsed) and content.strip() and not _HEADER_STARTS.startswith(content.strip()[: len(_HEADER_STARTS)]):
-        msg = f"{file} is not a journal of a run; name its journal, or a new file for a first run"
-        raise PlanError(msg)
+        raise PlanError(f"{file} is not a journal of a run; name its journal, or a new file for a first run")
     events: list[dict[str, Any]] = []
     last_hash, is_hashed = "", True
     invalid: list[int] = []  # lines since the last event
@@ -370,25 +324,8 @@ def _format(header: Mapping[str, Any], file: Path) -> int:
     """Format of a journal; an unknown one is refused."""
     stated = header.get("format")
     if header["event"] != "plan" or not isinstance(stated, int) or stated not in _FORMATS:
-        msg = f"{file} is not a journal that this version can resume or undo; choose a new file"
-        raise PlanError(msg)
+        raise PlanError(f"{file} is not a journal that this version can resume or undo; choose a new file")
     return stated
-
-
-def _require_header(events: Sequence[Mapping[str, Any]], file: Path, *, instance_id: str, plan_id: str = "") -> None:
-    """Refuse a journal of another instance or, where it is given, plan."""
-    if not events:
-        return
-    header = events[0]
-    if plan_id not in {"", header.get("plan_id")}:
-        msg = (
-            f"the journal {file} belongs to another plan ({header.get('plan_id')}), not to {plan_id}; name the journal "
-            "of this plan, or a new file for its first run"
-        )
-        raise PlanError(msg)
-    if header.get("instance_id") != instance_id:
-        msg = f"the journal {file} belongs to instance {header.get('instance_id')!r}, not {instance_id!r}"
-        raise PlanError(msg)
 
 
 def _sent_change(intent: Mapping[str, Any], file: Path) -> Change:
@@ -406,11 +343,10 @@ def _sent_change(intent: Mapping[str, Any], file: Path) -> Change:
         )
     except (KeyError, TypeError, ValueError, OverflowError):
         lacking = join_ids(name for name in _NEEDED_FOR_UNDO if name not in intent) or "valid values"
-        msg = (
+        raise PlanError(
             f"the journal {file} lacks {lacking} for transaction {intent['transaction_id']}, which undoing needs; "
             "it may be of an earlier version. Nothing was sent: plan the previous categories with rules or by hand"
-        )
-        raise PlanError(msg) from None
+        ) from None
 
 
 def _event_identity(event: Mapping[str, Any]) -> tuple[str, ...] | None:

@@ -6,20 +6,18 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.chart_of_accounts import Hierarchy
+from accounting_analytics.column_conversion import split_list, total
 from accounting_analytics.errors import InputError, PlanError
-from accounting_analytics.frame_columns import split_list, total
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.loader.load_estimate import DOCUMENTED_RATE
-from accounting_analytics.messages import TERMINAL_WIDTH, fit_terminal, printable
 from accounting_analytics.money import format_amount
-from accounting_analytics.recategorization.changes import (
+from accounting_analytics.recategorization.changes_and_outcomes import (
     EXPECTED_OUTCOMES,
     IDENTITY,
     Change,
@@ -36,6 +34,7 @@ from accounting_analytics.recategorization.plan_file import (
     resolve_proposals,
     write_items,
 )
+from accounting_analytics.results import Result, ResultPart
 from accounting_analytics.schemas import Outcomes, PlanItems, PlanTotals
 
 if TYPE_CHECKING:
@@ -56,11 +55,11 @@ _PLANNED = (
 _CATEGORY = ["updated_category_ledger_id", "updated_category_ledger_name"]
 _TOTALS_BY = {"rule": ["rule"], "category": _CATEGORY}
 _READABLE = ["description", "amount", "updated_category_ledger_name"]
-_AMOUNTS = ("amount", "category_amount")
-_MAX_ROWS, _MAX_COLUMN_WIDTH = 20, 28
+_SHOWN = ["datetime", *_READABLE, "rule", "transaction_id"]
+_MAX_ROWS = 20
 
 
-class Plan:
+class Plan(Result):
     """A recategorization plan. It is immutable: create a new one from an edited frame or file.
 
     Parameters
@@ -92,20 +91,13 @@ class Plan:
         self._frame = exact.frame.reset_index(drop=True)
         self._scale, self._as_decimals = exact.scale, exact.as_decimals
         self.instance_id = instance_id
-        self._notes = tuple(notes)
+        self._plan_notes = tuple(notes)
         self._left_out = Outcomes.without_rows() if left_out is None else left_out
         for conflict in find_conflicts(self._frame):
             raise PlanError(conflict.reason)
 
     def __len__(self) -> int:
         return len(self._frame)
-
-    def __repr__(self) -> str:
-        table = _with_printed_amounts(self._frame)[_READABLE].to_string(
-            index=False, max_rows=_MAX_ROWS, max_colwidth=_MAX_COLUMN_WIDTH, line_width=TERMINAL_WIDTH
-        )
-        rows = table.splitlines() if len(self) else []
-        return fit_terminal("\n".join([self.summary(), *map(printable, [*self.notes, *rows])]))
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -115,7 +107,7 @@ class Plan:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is not known, or was ignored in the plan file; one sentence each."""
-        return self._notes
+        return self._plan_notes
 
     @property
     def left_out(self) -> pd.DataFrame:
@@ -167,9 +159,8 @@ class Plan:
         InputError
             `by` is another text, or the outcomes are of another type or belong to another plan.
         """
-        if by not in _TOTALS_BY:
-            msg = f"by must be one of {', '.join(map(repr, _TOTALS_BY))}, not {by!r}"
-            raise InputError(msg)
+        if by not in list(_TOTALS_BY):  # a list cannot be a key
+            raise InputError(f"by must be one of {', '.join(map(repr, _TOTALS_BY))}, not {by!r}")
         keys = list(_TOTALS_BY[by])
         rows = self._frame.assign(amount=self._frame["category_amount"].fillna(self._frame["amount"]))
         if outcomes is not None:
@@ -251,8 +242,7 @@ class Plan:
         }
         for item, reason in refused.items():
             first = f"transaction {item.transaction_id}: {reason}"
-            msg = f"{len(refused):,} of {len(self):,} item(s) cannot be applied; first: {first}"
-            raise PlanError(msg)
+            raise PlanError(f"{len(refused):,} of {len(self):,} item(s) cannot be applied; first: {first}")
 
     def save(self, path: str | Path) -> None:
         """Write the plan to a file that a spreadsheet can edit, completely or not at all.
@@ -308,13 +298,22 @@ class Plan:
         notes = (*file.notes, *category.notes(items["updated_category_ledger_id"]))
         return cls(items, instance_id=file.instance_id, notes=notes)
 
-    def _repr_html_(self) -> str:
-        names_first = [*_READABLE, *self._frame.columns.difference(_READABLE, sort=False)]
-        first = self._frame.head(_MAX_ROWS)
-        table = _with_printed_amounts(first)[names_first].to_html(index=False, escape=True)
-        more = f"<p>{len(first):,} of {len(self):,} items; .frame has all</p>" if len(first) < len(self) else ""
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return f"<p>{self.summary()}</p>{notes}{table}{more}"
+    def _parts(self) -> list[ResultPart]:
+        """Show each item, and in HTML also its time, its rule and the id to find it by."""
+        lines = [
+            f"- {description}: {format_amount(amount)} to {name}"
+            for description, amount, name in self._frame[_READABLE].itertuples(index=False, name=None)
+        ]
+        return [ResultPart(lines, self._frame[_SHOWN], _MAX_ROWS, "items; .frame has all")]
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "plan_id": self.plan_id,
+            "instance_id": self.instance_id,
+            "notes": self.notes,
+            "items": self._frame,
+            "left_out": self._left_out,
+        }
 
 
 def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, instance_id: str | None = None) -> Plan:
@@ -346,21 +345,8 @@ def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, ins
     return Plan(resolved[columns], instance_id=instance_id)
 
 
-def _with_printed_amounts(frame: pd.DataFrame) -> pd.DataFrame:
-    """Items with their exact amounts as text for people."""
-    return frame.assign(
-        **{name: ["" if pd.isna(one) else format_amount(one) for one in frame[name]] for name in _AMOUNTS}
-    )
-
-
 def require_plan(value: object) -> None:
-    """Refuse an argument that is not a plan.
-
-    Raises
-    ------
-    InputError
-        It is of another type, such as the path of a plan file.
-    """
+    """Refuse an argument that is not a plan."""
     require_type(
         value, Plan, "plan", "plan_recategorization(proposals, ledgers=...) makes one, Plan.load(path) reads one"
     )

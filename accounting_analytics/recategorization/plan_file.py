@@ -6,23 +6,20 @@ Ids stay text, amounts keep every digit, and no cell is a formula in a spreadshe
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import pandas as pd
 
 from accounting_analytics.arguments import to_path
-from accounting_analytics.categorization.categories import Categories
+from accounting_analytics.categorization.category_ledgers import Categories, find_named
+from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.errors import InputError, PlanError
-from accounting_analytics.frame_columns import LIST_SEPARATOR
-from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import join_ids, quote
 from accounting_analytics.money import DEFAULT_SCALE, fits_float, fraction_digits
-from accounting_analytics.recategorization.changes import find_conflicts
+from accounting_analytics.recategorization.changes_and_outcomes import find_conflicts
 from accounting_analytics.schemas import Ledgers, PlanItems, Proposals
-from accounting_analytics.sheets.rows import separator_name
-from accounting_analytics.sheets.table import Column, Kind, Table, Value, read_table
-from accounting_analytics.sheets.workbook import require_xlsxwriter
-from accounting_analytics.sheets.writer import is_workbook, write_table
+from accounting_analytics.sheets.table import SEPARATORS, Column, Kind, SheetTable, Value, read_table
+from accounting_analytics.sheets.writer import is_workbook, require_xlsxwriter, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -39,58 +36,35 @@ _MAY_BE_EMPTY = frozenset({"description", "category_amount", ID_COLUMN, NAME_COL
 _KINDS = dict.fromkeys(_IDS, Kind.ID) | dict.fromkeys(_AMOUNTS, Kind.AMOUNT) | {"datetime": Kind.INSTANT}
 
 
-class NewCategory(Protocol):
-    """How the new category of a row is determined from its two columns."""
-
-    def find(self, ledger_id: str, name: str, where: str) -> tuple[str, str]:
-        """Id and name of the new category; PlanError names the row `where` and what is wrong."""
-
-    def notes(self, ledger_ids: Iterable[str]) -> tuple[str, ...]:
-        """Sentences about new categories that may be mistaken."""
-
-
 class DiscoveredCategory:
-    """New categories looked up in the chart of accounts.
+    """New categories looked up in the chart of accounts, and in the names of `others` that exist, by id.
 
     Each column may hold an id, a unique name or a path, or be empty; both must mean the same ledger.
-
-    Parameters
-    ----------
-    ledgers : DataFrame
-        :class:`~accounting_analytics.schemas.Ledgers`.
-    others : mapping of str to str, optional
-        Name of each further ledger that exists, by id.
     """
 
     def __init__(self, ledgers: pd.DataFrame, others: Mapping[str, str] | None = None) -> None:
-        ledgers = Ledgers.checked(ledgers)
-        self._chart = Categories(ledgers, set())
-        discovered = dict(zip(ledgers["id"], ledgers["name"], strict=True))
-        self._names = LedgerNames(discovered | dict(others or {}), self._chart.names.hierarchy)
-        self._cash = set(ledgers.loc[ledgers["report_cash_flow"], "id"])
+        self._chart = Categories(Ledgers.checked(ledgers), set(), others)
+        self._names = self._chart.names
 
     def find(self, ledger_id: str, name: str, where: str) -> tuple[str, str]:
         """Id and name of the one ledger that both columns mean."""
         texts = {column: text for column, text in ((ID_COLUMN, ledger_id), (NAME_COLUMN, name)) if text.strip()}
         if not texts:
-            msg = f"{where}: there is no new category; write its id, unique name or path, or remove the row"
-            raise PlanError(msg)
+            raise PlanError(f"{where}: there is no new category; write its id, unique name or path, or remove the row")
         matches = {column: self._names.matches(text) for column, text in texts.items()}
         common = frozenset.intersection(*matches.values())
         for column, text in texts.items():
             if not matches[column] or len(common) > 1:
-                self._find_one(text, f"{where}: {column}")
+                find_named(self._names.find, text, f"{where}: {column}", PlanError)
         if not common:
             meanings = [f"{column} {quote(text)} is {self._paths(matches[column])}" for column, text in texts.items()]
-            msg = (
+            raise PlanError(
                 f"{where}: {', but '.join(meanings)}; write the category in one of the two columns (id, unique name or "
                 "path) and clear the other"
             )
-            raise PlanError(msg)
         (found,) = common
-        if found in self._cash:
-            msg = f"{where}: {self._paths(common)} reports cash flow and cannot be a category"
-            raise PlanError(msg)
+        if found in self._chart.cash:
+            raise PlanError(f"{where}: {self._paths(common)} reports cash flow and cannot be a category")
         return found, self._names.name(found)
 
     def notes(self, ledger_ids: Iterable[str]) -> tuple[str, ...]:
@@ -100,13 +74,6 @@ class DiscoveredCategory:
             for ledger_id in dict.fromkeys(ledger_ids)
             if (hint := self._chart.parent_hint(ledger_id))
         )
-
-    def _find_one(self, text: str, where: str) -> str:
-        try:
-            return self._names.find(text)
-        except InputError as error:
-            msg = f"{where}: {error}"
-            raise PlanError(msg) from None
 
     def _paths(self, ledger_ids: frozenset[str]) -> str:
         return " or ".join(quote(path) for path in sorted(map(self._names.path, ledger_ids)))
@@ -122,24 +89,28 @@ class WrittenCategory:
         """Id and name as the row states them, if no earlier row gives this id another name."""
         for column, text in ((ID_COLUMN, ledger_id), (NAME_COLUMN, name)):
             if not text:
-                msg = f"{where}: {column} is empty; pass ledgers= to look the category up by the other column"
-                raise PlanError(msg)
+                raise PlanError(
+                    f"{where}: {column} is empty; pass ledgers= to look the category up by the other column"
+                )
         rows = self._rows.setdefault(ledger_id, {})
         if rows and name not in rows:
             known_name, known_where = next(iter(rows.items()))
             rows[name] = where  # further rows with this name are not refused again
-            msg = (
+            raise PlanError(
                 f"{where}: ledger {quote(ledger_id)} is named {quote(name)}, but {quote(known_name)} in {known_where}; "
                 f"one of the two rows was edited: change {ID_COLUMN} and {NAME_COLUMN} together, or pass ledgers= to "
                 "write one and clear the other"
             )
-            raise PlanError(msg)
         rows.setdefault(name, where)
         return ledger_id, name
 
-    def notes(self, ledger_ids: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002 (of the protocol)
+    def notes(self, ledger_ids: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002 (as of DiscoveredCategory)
         """Nothing: which ledgers are parents is not known."""
         return ()
+
+
+NewCategory = DiscoveredCategory | WrittenCategory
+"""How the new category of a row is determined from its two columns."""
 
 
 class PlanFile(NamedTuple):
@@ -148,19 +119,13 @@ class PlanFile(NamedTuple):
     `instance_id` is that of the books that the plan was made for; `notes` state what was ignored or assumed.
     """
 
-    table: Table
+    table: SheetTable
     instance_id: str | None
     notes: tuple[str, ...]
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Read a file that a spreadsheet may have saved.
-
-        Raises
-        ------
-        PlanError
-            The file is not a plan; or cells of it are not valid, with the row, the column and the reason of each.
-        """
+        """Read a file that a spreadsheet may have saved."""
         names = [*PlanItems.to_schema().columns, _INSTANCE]
         columns = [Column(name, _KINDS.get(name, Kind.TEXT), may_be_empty=name in _MAY_BE_EMPTY) for name in names]
         file = to_path(path, "path")
@@ -174,8 +139,7 @@ class PlanFile(NamedTuple):
         table.problems.refuse(PlanError, effect="nothing was sent")
         instances = {text or None for text in table.columns[_INSTANCE]}
         if len(instances) > 1:
-            msg = f"{file} mixes plans of different instances; keep the rows of one"
-            raise PlanError(msg)
+            raise PlanError(f"{file} mixes plans of different instances; keep the rows of one")
         return cls(table, next(iter(instances), None), tuple(_notes(table)))
 
     @property
@@ -189,18 +153,8 @@ class PlanFile(NamedTuple):
         """The different new categories, as they are written: id and name, of which one may be empty."""
         return list(dict.fromkeys(zip(*(self.table.columns[name] for name in (ID_COLUMN, NAME_COLUMN)), strict=True)))
 
-    def require_instance(self, instance_id: str) -> None:
-        """Refuse an instance that the plan was not made for; a plan without instance is valid for any."""
-        require_same_instance(self.instance_id, instance_id)
-
     def items(self, category: NewCategory) -> pd.DataFrame:
-        """Plan items with the new categories that `category` determines.
-
-        Raises
-        ------
-        PlanError
-            Categories cannot be determined, or items contradict each other; with the rows and the reason of each.
-        """
+        """Plan items with the new categories that `category` determines."""
         found: dict[str, list[str]] = {ID_COLUMN: [], NAME_COLUMN: []}
         for number, row in self.table.rows():
             try:
@@ -219,13 +173,7 @@ class PlanFile(NamedTuple):
 
 
 def resolve_proposals(proposals: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
-    """Proposals with the id and name of the ledger that each row means by its new category.
-
-    Raises
-    ------
-    PlanError
-        Names the first row whose category is missing, unknown, ambiguous or cash, or whose columns disagree.
-    """
+    """Proposals with the id and name of the ledger that each row means by its new category."""
     category = DiscoveredCategory(ledgers)
     cleared = {name: proposals[name].fillna("").astype("str") for name in (ID_COLUMN, NAME_COLUMN) if name in proposals}
     known = [name for name in Proposals.dtypes() if name in proposals]
@@ -243,8 +191,7 @@ def resolve_proposals(proposals: pd.DataFrame, ledgers: pd.DataFrame) -> pd.Data
 def require_same_instance(planned: str | None, instance_id: str) -> None:
     """Refuse an instance that is not the one a plan was made for, if the plan states one."""
     if planned not in {None, instance_id}:
-        msg = f"the plan is for instance {planned!r}, not {instance_id!r}; nothing was sent"
-        raise PlanError(msg)
+        raise PlanError(f"the plan is for instance {planned!r}, not {instance_id!r}; nothing was sent")
 
 
 def require_writable_format(file: Path) -> None:
@@ -253,8 +200,7 @@ def require_writable_format(file: Path) -> None:
         try:
             require_xlsxwriter()
         except InputError as error:
-            msg = f"the plan was not saved: {error}; or save it as .csv"
-            raise PlanError(msg) from error
+            raise PlanError(f"the plan was not saved: {error}; or save it as .csv") from error
 
 
 def write_items(frame: pd.DataFrame, path: str | Path, *, instance_id: str | None) -> None:
@@ -264,8 +210,7 @@ def write_items(frame: pd.DataFrame, path: str | Path, *, instance_id: str | Non
     try:
         write_table(rows, file, name="plan", ids=ids, editable=editable)
     except InputError as error:
-        msg = f"the plan was not saved: {error}"
-        raise PlanError(msg) from error
+        raise PlanError(f"the plan was not saved: {error}") from error
 
 
 def _to_frame(columns: Mapping[str, list[Value]]) -> pd.DataFrame:
@@ -297,10 +242,10 @@ def _list_problems(category: Value, opposing: Value) -> Iterator[str]:
         yield f"{_CATEGORY} is not in {_OPPOSING}; do not edit these two columns"
 
 
-def _notes(table: Table) -> Iterator[str]:
+def _notes(table: SheetTable) -> Iterator[str]:
     """Yield what was ignored or assumed."""
     if table.separator not in {",", None}:
-        yield f"The plan file is separated by {separator_name(table.separator)}."
+        yield f"The plan file is separated by {SEPARATORS[table.separator]}."
     if table.others:
         names = join_ids(map(quote, table.others))
         yield f"{len(table.others)} other column(s) of the plan file are ignored: {names}."

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.client import LedgerClient
-from accounting_analytics.frame_columns import LIST_SEPARATOR
+from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import fits_float, signed_amount
-from accounting_analytics.recategorization.changes import (
-    Finding,
+from accounting_analytics.recategorization.categories_in_books import days_of, find_ledgers, read_transactions
+from accounting_analytics.recategorization.changes_and_outcomes import (
+    FoundOutcome,
     Outcome,
     describe_categories,
     findings_frame,
     no_transaction,
+    replaced_categories,
 )
-from accounting_analytics.recategorization.current_categories import category_names, read_transactions
 from accounting_analytics.recategorization.journal import read_sent_changes
 from accounting_analytics.recategorization.plan import Plan
 from accounting_analytics.schemas import PlanItems
@@ -31,19 +32,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    import pandas as pd
-
     from accounting_analytics.client.records import LineEntry
-    from accounting_analytics.recategorization.changes import Change
+    from accounting_analytics.recategorization.changes_and_outcomes import Change
     from accounting_analytics.recategorization.journal import Attempts
 
 _RULE = "undo"
-_NOT_CHANGED = Finding(Outcome.ALREADY_DONE, "the books have the previous category")
-_NOT_RESTORABLE = Finding(
+_NOT_CHANGED = FoundOutcome(Outcome.ALREADY_DONE, "the books have the previous category")
+_NOT_RESTORABLE = FoundOutcome(
     Outcome.REFUSED,
     "the change joined this part of a split with another part; these cannot be distinguished, so this cannot be undone",
 )
-_MAY_STILL_CHANGE = Finding(
+_MAY_STILL_CHANGE = FoundOutcome(
     Outcome.UNKNOWN,
     "the books have the previous category, but the change was sent less than 60 seconds before and may still be "
     "carried out; plan again a minute later",
@@ -93,79 +92,69 @@ def undo_plan(client: LedgerClient, journal: str | Path, *, incomplete: bool = F
     require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
     require_type(incomplete, bool, "incomplete", "pass True to undo what the journal of an interrupted run has")
     changes, attempts, note = read_sent_changes(journal, instance_id=client.instance_id, incomplete=incomplete)
-    run = _SentRun(changes, attempts, dt.datetime.now(dt.UTC))
+    run = _SentRun(attempts, dt.datetime.now(dt.UTC), replaced_categories(changes))
     lines = read_transactions(client, changes)
-    left_out = run.left_out(lines)
+    left_out = {
+        change: reason
+        for change in changes
+        if (reason := run.why_left_out(change, lines.get(change.transaction))) is not None
+    }
     undone = [change for change in changes if change not in left_out]
-    names = category_names(client, [change.category_ledger_id for change in undone], undone)
-    rows = [_row(change, lines[change.ledger_id, change.transaction_id], run, names) for change in undone]
+    names = find_ledgers(client, [change.category_ledger_id for change in undone], days_of(undone)).names
+    rows = [_row(change, lines[change.transaction], run.categories(change), names) for change in undone]
+    items = PlanItems.from_columns(
+        {name: [row[name] for row in rows] for name in PlanItems.dtypes()},
+        client.scale,
+        as_decimals=client.amounts == "decimal" or any(not fits_float(row["amount"], client.scale) for row in rows),
+    )
     return Plan(
-        _to_frame(rows, client),
+        items,
         instance_id=client.instance_id,
         left_out=findings_frame(left_out),
         notes=[*([note] if note else []), *_left_out_notes(left_out, len(changes)), *_name_notes(undone, names)],
     )
 
 
-class _SentRun:
-    """What a run changed, according to its journal.
+class _SentRun(NamedTuple):
+    """What a run changed, according to its journal, and when the books are read.
 
-    Parameters
-    ----------
-    changes : list of Change
-        Every change that was sent.
-    attempts : Attempts
-        When each was sent.
-    read_at : datetime
-        When the books are read.
+    `replaced` are the categories of each journal entry that were sent, and their new ones.
     """
 
-    def __init__(self, changes: Sequence[Change], attempts: Attempts, read_at: dt.datetime) -> None:
-        self._changes = changes
-        self._attempts = attempts
-        self._read_at = read_at
-        self._replaced: dict[str, dict[str, str]] = defaultdict(dict)
-        for change in changes:
-            self._replaced[change.journal_entry_id][change.category_ledger_id] = change.updated_category_ledger_id
+    attempts: Attempts
+    read_at: dt.datetime
+    replaced: Mapping[str, Mapping[str, str]]
 
     def categories(self, change: Change) -> dict[str, str]:
         """Each category of a transaction before the run, and the category that it has after the run."""
-        new_of = self._replaced[change.journal_entry_id]
+        new_of = self.replaced[change.journal_entry_id]
         old_of = {new: old for old, new in new_of.items()}
         return {
             old: new_of.get(old, old)
             for old in (old_of.get(ledger_id, ledger_id) for ledger_id in change.opposing_ledger_ids)
         }
 
-    def left_out(self, lines: Mapping[tuple[str, str], LineEntry]) -> dict[Change, Finding]:
-        """Find the changes that cannot or need not be undone, given the lines of their transactions, and why."""
-        found = {
-            change: self._reason(change, lines.get((change.ledger_id, change.transaction_id)))
-            for change in self._changes
-        }
-        return {change: reason for change, reason in found.items() if reason is not None}
-
-    def _reason(self, change: Change, line: LineEntry | None) -> Finding | None:
-        """Why a change is left out; None where it is undone, or was undone before."""
+    def why_left_out(self, change: Change, line: LineEntry | None) -> FoundOutcome | None:
+        """Why a change cannot or need not be undone, given the line of its transaction; None where it is undone."""
         if line is None:
-            return Finding(Outcome.REFUSED, no_transaction(change))
+            return FoundOutcome(Outcome.REFUSED, no_transaction(change))
         now = frozenset(line.opposing_ledger_ids or ())
-        if change.category_ledger_id in now and self._may_still_change(change):
+        may_change = not self.attempts.has_done(change) and self.attempts.may_change(change, self.read_at)
+        if change.category_ledger_id in now and may_change:
             return _MAY_STILL_CHANGE
         if self._joins(change, now):
             return _NOT_CHANGED if change.category_ledger_id in now else _NOT_RESTORABLE
         return (
-            None if self._is_as_expected(change, now) else Finding(Outcome.CHANGED_ELSEWHERE, describe_categories(now))
+            None
+            if self._is_as_expected(change, now)
+            else FoundOutcome(Outcome.CHANGED_ELSEWHERE, describe_categories(now))
         )
-
-    def _may_still_change(self, change: Change) -> bool:
-        return not self._attempts.has_done(change) and self._attempts.may_change(change, self._read_at)
 
     def _joins(self, change: Change, now: frozenset[str]) -> bool:
         """Whether the new category of a change was or became that of another part of the split too."""
         parts = {
             old
-            for old, new in self._replaced[change.journal_entry_id].items()
+            for old, new in self.replaced[change.journal_entry_id].items()
             if new == change.updated_category_ledger_id and old != change.category_ledger_id
         }
         return change.updated_category_ledger_id in change.opposing_ledger_ids or bool(parts - now)
@@ -181,10 +170,9 @@ class _SentRun:
         )
 
 
-def _row(change: Change, line: LineEntry, run: _SentRun, names: Mapping[str, str]) -> dict[str, Any]:
-    """Item that undoes a change."""
+def _row(change: Change, line: LineEntry, categories: Mapping[str, str], names: Mapping[str, str]) -> dict[str, Any]:
+    """Item that undoes a change, given the categories before and after the run."""
     amount = signed_amount(line.amount, line.debit_credit)
-    categories = run.categories(change)
     previous = change.category_ledger_id
     return {
         "transaction_id": change.transaction_id,
@@ -209,16 +197,7 @@ def _description(line: LineEntry) -> str:
     return next((text for text in texts if text and text.strip()), "")
 
 
-def _to_frame(rows: list[dict[str, Any]], client: LedgerClient) -> pd.DataFrame:
-    """Items as a table; amounts are decimals if the client has them, or if one has too many digits for float64."""
-    return PlanItems.from_columns(
-        {name: [row[name] for row in rows] for name in PlanItems.dtypes()},
-        client.scale,
-        as_decimals=client.amounts == "decimal" or any(not fits_float(row["amount"], client.scale) for row in rows),
-    )
-
-
-def _left_out_notes(left_out: Mapping[Change, Finding], count: int) -> Iterator[str]:
+def _left_out_notes(left_out: Mapping[Change, FoundOutcome], count: int) -> Iterator[str]:
     """Yield how many changes are left out for each reason, and the first of them."""
     ids: dict[Outcome, list[str]] = defaultdict(list)
     for change, reason in left_out.items():

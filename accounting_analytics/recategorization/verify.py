@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.client import LedgerClient
-from accounting_analytics.recategorization.changes import (
+from accounting_analytics.recategorization.categories_in_books import read_categories
+from accounting_analytics.recategorization.changes_and_outcomes import (
     MAY_STILL_CHANGE,
-    Finding,
+    FoundOutcome,
     Outcome,
     classify_changes,
     findings_frame,
 )
-from accounting_analytics.recategorization.current_categories import read_categories
 from accounting_analytics.recategorization.journal import read_attempts
 from accounting_analytics.recategorization.plan import require_plan
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.recategorization.changes import Change
+    from accounting_analytics.recategorization.changes_and_outcomes import Change
     from accounting_analytics.recategorization.journal import Attempts
     from accounting_analytics.recategorization.plan import Plan
 
 _UNCHANGED = "the category is unchanged"
-_NO_JOURNAL = Finding(
+_NO_JOURNAL = FoundOutcome(
     Outcome.UNKNOWN,
     f"{_UNCHANGED}; whether a change was sent is not known without the journal that the plan was applied with",
 )
@@ -83,16 +83,16 @@ def _read_attempts(client: LedgerClient, plan: Plan, journal: str | Path | None)
     return read_attempts(journal, plan.plan_id, instance_id=client.instance_id, must_exist=True)
 
 
-def _verified(item: Change, found: Finding, attempts: Attempts | None, read_at: dt.datetime) -> Finding:
+def _verified(item: Change, found: FoundOutcome, attempts: Attempts | None, read_at: dt.datetime) -> FoundOutcome:
     """Outcome of an item from the categories found and from the attempts in the journal."""
     if found.outcome == Outcome.ALREADY_DONE:
-        return Finding(Outcome.DONE)
+        return FoundOutcome(Outcome.DONE)
     if found.outcome == Outcome.REFUSED and attempts is not None and item in attempts:
-        return Finding(Outcome.UNKNOWN, f"a change was sent, and {found.reason}")
+        return FoundOutcome(Outcome.UNKNOWN, f"a change was sent, and {found.reason}")
     if found.outcome != Outcome.WOULD_CHANGE:
         return found
     if attempts is None:
         return _NO_JOURNAL
     if attempts.may_change(item, read_at):
-        return Finding(Outcome.UNKNOWN, MAY_STILL_CHANGE)
-    return Finding(Outcome.NOT_DONE, _UNCHANGED)
+        return FoundOutcome(Outcome.UNKNOWN, MAY_STILL_CHANGE)
+    return FoundOutcome(Outcome.NOT_DONE, _UNCHANGED)

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.cash_flow_report import require_report
+from accounting_analytics.column_conversion import total
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import EXACT, format_amount
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 COMPARED_FIELDS = ("line_id", "ledger_id", "amount", "datetime", "journal_entry_id")
 """Fields of a line that must be the same on both sides."""
 
+_INCONSISTENT = "the report is inconsistent: its net cash flows do not sum to the change of its cash balance"
 _SECOND = dt.timedelta(seconds=1)
 _IDS = pa.large_string()
 
@@ -97,13 +99,13 @@ def reconcile(
     with localcontext(EXACT):
         lines = _compare_lines(reported, recomputed, line_entries, names)
         opening_lines = find_opening_lines(reported, recomputed, lines.differences)
-        explain_starting = explain_starting_balances(recomputed, has_opening_lines=bool(opening_lines))
+        starting = explain_starting_balances(recomputed, has_opening_lines=bool(opening_lines))
         without_history = not opening_lines and _has_no_history(reported, recomputed)
         explain_ending = explain_ending_balances(reported, recomputed)
         compared = [
             *_compare_cash_balances(reported, recomputed),
-            _compare_identity(reported),
-            *_compare_balances(reported, recomputed, "starting", explain_starting),
+            _compare_figure("identity", reported.exact_sums().identity_gap, Decimal(0), _INCONSISTENT),
+            *_compare_balances(reported, recomputed, "starting", lambda *_: starting),
             *_compare_balances(reported, recomputed, "ending", explain_ending),
             *_compare_ledgers(reported, recomputed, lines),
             _explain_opening_lines(lines, opening_lines),
@@ -139,32 +141,33 @@ def _require_origins(reported: CashFlowReport, recomputed: CashFlowReport) -> No
         mistake = "recomputed was loaded from the service, not recomputed from line entries"
     else:
         return
-    msg = (
+    raise InputError(
         f"{mistake}; pass the report of load_cash_flow_report(client, ...) as reported, and that of "
         "recompute_cash_flow(line_entries, ledgers, ...) as recomputed"
     )
-    raise InputError(msg)
 
 
 def _require_comparable(reported: CashFlowReport, recomputed: CashFlowReport) -> list[str]:
     """Refuse two reports of different days, scales or tags; return the assumptions made."""
     if reported.tag_ids or recomputed.tag_ids:
-        msg = "a report filtered by tags cannot be reconciled: its balances are not filtered; load it without tag_ids"
-        raise InputError(msg)
+        raise InputError(
+            "a report filtered by tags cannot be reconciled: its balances are not filtered; load it without tag_ids"
+        )
     if reported.scale != recomputed.scale:
-        msg = f"the reported amounts have {reported.scale} fraction digits, the recomputed ones {recomputed.scale}"
-        raise InputError(msg)
+        raise InputError(
+            f"the reported amounts have {reported.scale} fraction digits, the recomputed ones {recomputed.scale}"
+        )
     period, expected = reported.period, recomputed.period
     if (period.start_date, period.end_date) != (expected.start_date, expected.end_date):
-        msg = f"the reported period is {period}, the recomputed one {expected}; recompute for the same days"
-        raise InputError(msg)
+        raise InputError(f"the reported period is {period}, the recomputed one {expected}; recompute for the same days")
     if period.time_zone == expected.time_zone:
         return []
     if period.time_zone == LOCALTIME:
         return [f"The report uses the service's local time, which is assumed to be {expected.time_zone}."]
     if period.instants() != expected.instants():
-        msg = f"the reported days are those of {period.time_zone}, the recomputed ones of {expected.time_zone}"
-        raise InputError(msg)
+        raise InputError(
+            f"the reported days are those of {period.time_zone}, the recomputed ones of {expected.time_zone}"
+        )
     return [f"{period.time_zone} and {expected.time_zone} have the same days in this period."]
 
 
@@ -200,7 +203,12 @@ def _compare_lines(
         notes.append(f"{count} line(s) are listed more than once in the report but counted once in its sums.")
     notes.extend(_line_notes(joined, key))
     explainer = LineExplainer(reported, recomputed, changed, line_entries, names)
-    differences = [_line_difference(pair, explainer.explain(pair)) for pair in changed]
+    differences = [
+        Difference(
+            "line", pair.ledger_id, pair.line_id, pair.entry_id, pair.reported, pair.recomputed, explainer.explain(pair)
+        )
+        for pair in changed
+    ]
     return _Compared(Comparison("line", len(joined), len(differences)), differences, notes)
 
 
@@ -279,10 +287,6 @@ def _ledgers_that_agree(reported: CashFlowReport, recomputed: CashFlowReport) ->
     return {ledger_id for ledger_id, amount in expected.items() if amounts.get(ledger_id) == amount}
 
 
-def _line_difference(pair: LinePair, explanation: str) -> Difference:
-    return Difference("line", pair.ledger_id, pair.line_id, pair.entry_id, pair.reported, pair.recomputed, explanation)
-
-
 def _explain_opening_lines(lines: _Compared, opening_lines: frozenset[str]) -> _Compared:
     """Explain the missing lines that the report counts in its starting balance."""
     explanation = "the report counts this first-day entry in the starting balance, not as a flow"
@@ -299,19 +303,25 @@ def _compare_cash_balances(reported: CashFlowReport, recomputed: CashFlowReport)
     for side, balances in (("starting", reported.starting_balances), ("ending", reported.ending_balances)):
         what = f"{side}_cash_balance"
         amount, expected = (getattr(report.exact_sums(), what) for report in (reported, recomputed))
-        differences = []
-        if amount != expected:
-            own = amounts_by_ledger(balances, "cash_balance")
-            own_sum = sum((amount_or_zero(own, ledger_id) for ledger_id in own), Decimal(0))
-            explanation = (
-                "follows from the balances of the cash ledgers"
-                if amount == own_sum
-                else f"the report's own balances sum to {format_amount(own_sum)}, not to its total"
-            )
-            differences.append(Difference(what, None, None, None, amount, expected, explanation))
-        comparison = Comparison(what, 1, len(differences), _is_independent(recomputed, side))
-        compared.append(_Compared(comparison, differences, []))
+        own = total(balances["cash_balance"])
+        explanation = (
+            "follows from the balances of the cash ledgers"
+            if amount == own
+            else f"the report's own balances sum to {format_amount(own)}, not to its total"
+        )
+        independent = _is_independent(recomputed, side)
+        compared.append(_compare_figure(what, amount, expected, explanation, independent=independent))
     return compared
+
+
+def _compare_figure(
+    what: str, reported: Decimal, recomputed: Decimal, explanation: str, *, independent: bool = True
+) -> _Compared:
+    """Compare a figure of the whole report."""
+    differences = []
+    if reported != recomputed:
+        differences.append(Difference(what, None, None, None, reported, recomputed, explanation))
+    return _Compared(Comparison(what, 1, len(differences), independent), differences, [])
 
 
 def _is_independent(recomputed: CashFlowReport, side: str) -> bool:
@@ -327,16 +337,6 @@ def _has_no_history(reported: CashFlowReport, recomputed: CashFlowReport) -> boo
         set(amounts_by_ledger(one.starting_balances, "cash_balance").values()) for one in (reported, recomputed)
     ]
     return any(starting[0]) and not any(starting[1])
-
-
-def _compare_identity(reported: CashFlowReport) -> _Compared:
-    """Check the identity of the report itself: net cash flow is the change of the cash balance."""
-    gap = reported.exact_sums().identity_gap
-    differences = []
-    if gap:
-        explanation = "the report is inconsistent: its net cash flows do not sum to the change of its cash balance"
-        differences.append(Difference("identity", None, None, None, gap, Decimal(0), explanation))
-    return _Compared(Comparison("identity", 1, len(differences)), differences, [])
 
 
 def _compare_balances(

@@ -198,17 +198,13 @@ def find_opening_lines(
     return frozenset()
 
 
-def explain_starting_balances(recomputed: CashFlowReport, *, has_opening_lines: bool) -> Explain:
-    """Return a function that explains the starting balance of a ledger."""
-
-    def explain(_ledger_id: str, _difference: Decimal) -> str:
-        if recomputed.anchored:
-            return "not the balance that was supplied"
-        if has_opening_lines:
-            return "the report counts entries of the first day in the starting balance"
-        return "the lines before the period, if any, sum to a different balance; check that the history is complete"
-
-    return explain
+def explain_starting_balances(recomputed: CashFlowReport, *, has_opening_lines: bool) -> str:
+    """Why starting balances of ledgers differ."""
+    if recomputed.anchored:
+        return "not the balance that was supplied"
+    if has_opening_lines:
+        return "the report counts entries of the first day in the starting balance"
+    return "the lines before the period, if any, sum to a different balance; check that the history is complete"
 
 
 def explain_ending_balances(reported: CashFlowReport, recomputed: CashFlowReport) -> Explain:
@@ -273,13 +269,13 @@ def select_line_entries(line_entries: Any, column: str, values: Iterable[str]) -
     try:
         frame = nw.from_native(line_entries).lazy()
     except TypeError as error:
-        msg = f"line_entries is of type {type(line_entries).__name__}, not a frame such as load_line_entries returns"
-        raise FrameError(msg) from error
+        raise FrameError(
+            f"line_entries is of type {type(line_entries).__name__}, not a frame such as load_line_entries returns"
+        ) from error
     needed = ("id", "ledger_id", "journal_entry_id", "datetime")
     absent = [name for name in needed if name not in frame.collect_schema()]
     if absent:
-        msg = f"line_entries: column is missing: {', '.join(absent)}"
-        raise FrameError(msg)
+        raise FrameError(f"line_entries: column is missing: {', '.join(absent)}")
     selected = frame.select(*needed).filter(nw.col(column).is_in(list(values))).collect("pyarrow")
     rows: list[dict[str, Any]] = selected.to_arrow().to_pylist()
     return rows

@@ -13,7 +13,7 @@ from accounting_analytics.results import Result, ResultPart
 from accounting_analytics.schemas import Differences
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from accounting_analytics.periods import Period
 
@@ -143,15 +143,14 @@ class Reconciliation(Result):
         """What was not compared, such as ``totals not compared (3 of 10)``; empty where everything was."""
         return describe_not_compared(self.comparisons)
 
-    def _differs_only_in(self, kinds: Collection[str]) -> bool:
-        return bool(self.differences["what"].isin(kinds).all())
-
     def _verdict(self) -> str:
         count = len(self.differences)
         if self.without_history:
             return f"{_WITHOUT_HISTORY} ({count} difference{'' if count == 1 else 's'})"
         if count:
-            only_totals = ", all in totals: the cause is the hierarchy" if self._differs_only_in(_TOTALS) else ""
+            only_totals = (
+                ", all in totals: the cause is the hierarchy" if self.differences["what"].isin(_TOTALS).all() else ""
+            )
             return f"{count} difference{'' if count == 1 else 's'}{only_totals}"
         if self.compared_everything:
             return "reported and recomputed agree to the last digit"

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.atomic_files import TEMPORARY_SUFFIX, remove_temporary_files, sync_folder
 from accounting_analytics.errors import BooksDoNotTieError, ConfigurationError, InputError
-from accounting_analytics.service.check import CheckResult, check_books
+from accounting_analytics.service.check import InvariantCheck, check_books
 from accounting_analytics.service.storage.migrations import is_current
-from accounting_analytics.service.storage.sqlite import SQLite
+from accounting_analytics.service.storage.sqlite import SQLite, migrate_file, version_of_file
 from accounting_analytics.service.storage.sqlite_files import (
     BUSY_CODES,
     check_access,
+    check_log_belongs,
     exclusive_access,
     journal_path,
+    log_belongs,
     primary_code,
     read_only,
     save_copy,
@@ -27,8 +29,6 @@ from accounting_analytics.service.storage.sqlite_files import (
     unused_name,
     wal_path,
 )
-from accounting_analytics.service.storage.sqlite_log import check_log_belongs, log_belongs
-from accounting_analytics.service.storage.sqlite_versions import migrate_file, version_of_file
 from accounting_analytics.service.storage.store import Store
 
 if TYPE_CHECKING:
@@ -39,39 +39,20 @@ _ABANDONED_AFTER = 3600.0
 
 
 class Restored(NamedTuple):
-    """What was restored.
+    """Counts of the restored books, and the file that the former database is kept in; None if there was none."""
 
-    Attributes
-    ----------
-    checked : CheckResult
-        Counts of the restored books.
-    kept : Path, optional
-        The former database; None if there was none.
-    """
-
-    checked: CheckResult
+    checked: InvariantCheck
     kept: Path | None
 
 
 def back_up(database: str, target: Path) -> None:
-    """Copy a database into a new file; a service can read and write it meanwhile.
+    """Copy a database of any version into a new file; a service can read and write it meanwhile.
 
-    The copy is one snapshot, in one file that only its owner can read.
-
-    Parameters
-    ----------
-    database : str
-        An SQLite file of any version.
-    target : Path
-        The new file.
-
-    Raises
-    ------
-    InputError
-        The database is not a file of the service, or the copy cannot be written; no file was created.
+    The copy is one snapshot that only its owner can read; if it cannot be written, no file is created.
     """
     path = _file(database, "back it up with: pg_dump --format=custom --file=FILE")
-    _check_new_file(target)
+    if target.exists():
+        raise ConfigurationError(f"{target} exists already; nothing was changed, give a new file")
     _version(path)
     with (
         _refusing_to_write(target),
@@ -84,29 +65,15 @@ def restore(backup: Path, database: str) -> Restored:
     """Replace a database by a backup, once every invariant of the backup is checked; the former file is kept.
 
     The replacement is one step: a program that is killed leaves the former database or the restored one.
-
-    Parameters
-    ----------
-    backup : Path
-        A file that `back_up` has written, of this version or an older one; it is not changed.
-    database : str
-        The SQLite file to replace or to create.
-
-    Raises
-    ------
-    InputError
-        The backup cannot be used, or a program has the database open; nothing was changed.
-    BooksDoNotTieError
-        The backup breaks an invariant; nothing was changed.
     """
     path = _file(database, "restore a dump with: pg_restore --dbname=ADDRESS FILE")
     version = _version(backup)
     if path.exists() and path.samefile(backup):
-        msg = f"{backup} is the database itself; nothing was changed, give a backup"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"{backup} is the database itself; nothing was changed, give a backup")
     with ExitStack() as resources:
         staged = resources.enter_context(_staged_beside(path))
-        _copy(backup, staged)
+        with _refusing_to_write(staged), read_only(backup) as source:
+            save_copy(source, staged)
         if not is_current(str(backup), version):
             migrate_file(staged, backup=False)
         checked = _check(staged, backup)
@@ -117,19 +84,11 @@ def restore(backup: Path, database: str) -> Restored:
 def _file(database: str, instead: str) -> Path:
     """Path of a database that is a file; one on a server is refused with the program to use."""
     if not SQLite.accepts(database):
-        msg = f"a PostgreSQL database is not a file; {instead}"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"a PostgreSQL database is not a file; {instead}")
     path = Path(database)
     if path.is_dir():
-        msg = f"{path} is a folder; nothing was changed, give the file of a database"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"{path} is a folder; nothing was changed, give the file of a database")
     return path
-
-
-def _check_new_file(target: Path) -> None:
-    if target.exists():
-        msg = f"{target} exists already; nothing was changed, give a new file"
-        raise ConfigurationError(msg)
 
 
 def _version(path: Path) -> int:
@@ -139,8 +98,9 @@ def _version(path: Path) -> int:
         check_log_belongs(path)
     version = version_of_file(path)
     if version is None:
-        msg = f"{path} {'is empty' if path.exists() else 'does not exist'}; nothing was changed, give a file with books"
-        raise InputError(msg)
+        raise InputError(
+            f"{path} {'is empty' if path.exists() else 'does not exist'}; nothing was changed, give a file with books"
+        )
     return version
 
 
@@ -156,32 +116,20 @@ def _staged_beside(path: Path) -> Iterator[Path]:
             leftover.unlink(missing_ok=True)
 
 
-def _copy(backup: Path, staged: Path) -> None:
-    with _refusing_to_write(staged), read_only(backup) as source:
-        save_copy(source, staged)
-
-
-def _check(staged: Path, backup: Path) -> CheckResult:
+def _check(staged: Path, backup: Path) -> InvariantCheck:
     with Store.open_read_only(staged) as store:
         checked = check_books(store)
     if checked.findings:
         first = checked.findings[0]
-        msg = (
+        raise BooksDoNotTieError(
             f"{backup} was not restored, because {len(checked.findings)} check(s) of its books failed; the first, "
             f"{first.invariant!r}: {first.subject} {first.problem}; nothing was changed"
         )
-        raise BooksDoNotTieError(msg)
     return checked
 
 
 def _is_readable(path: Path) -> bool:
-    """Whether a former database can be opened without a change to a damaged file.
-
-    Raises
-    ------
-    InputError
-        Another program changes it.
-    """
+    """Whether a former database can be opened without a change to a damaged file; refuse one that is being changed."""
     try:
         return log_belongs(path) and version_of_file(path) is not None
     except InputError as error:
@@ -219,5 +167,4 @@ def _refusing_to_write(target: Path) -> Iterator[None]:
         yield
     except (OSError, sqlite3.DatabaseError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        msg = f"{target} cannot be written: {reason}; nothing was changed"
-        raise InputError(msg) from error
+        raise InputError(f"{target} cannot be written: {reason}; nothing was changed") from error

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
-from sqlalchemy import BigInteger, Connection, and_, cast, func, literal, or_, select
+from sqlalchemy import BigInteger, ColumnElement, Connection, Table, and_, cast, func, literal, or_, select
 
 from accounting_analytics.chart_of_accounts import TYPE_OF_SUB_TYPE, SubType
-from accounting_analytics.service.bookkeeping.new_ledgers import REQUIRED_LEDGERS
+from accounting_analytics.service.bookkeeping.ledgers import REQUIRED_LEDGERS
 from accounting_analytics.service.bookkeeping.post_entries import moved_cash_ledger
 from accounting_analytics.service.operations.recategorize_transaction import BY_USER
 from accounting_analytics.service.storage import tables
@@ -22,8 +24,8 @@ from accounting_analytics.service.storage.audit_rows import (
     row_digest,
     sum_digests,
 )
-from accounting_analytics.service.storage.database import database_of, id_batches, plain_batches
-from accounting_analytics.service.storage.store import read_ledgers
+from accounting_analytics.service.storage.database import database_of, id_batches, plain_rows
+from accounting_analytics.service.storage.store import Store, read_ledgers
 from accounting_analytics.service.wire.stored_values import (
     BASE,
     CHANGES,
@@ -34,16 +36,14 @@ from accounting_analytics.service.wire.stored_values import (
     POST_ENTRIES,
     RECATEGORIZE_TRANSACTION,
     RENAME_LEDGER,
+    Instance,
+    StoredLedger,
     join_units,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sqlalchemy import Table
-
-    from accounting_analytics.service.storage.store import Store
-    from accounting_analytics.service.wire.stored_values import Instance, StoredLedger
 
 MAX_FINDINGS = 20
 """Findings that are listed per instance and invariant; further ones are only counted."""
@@ -58,18 +58,9 @@ _NAMING = (CREATE_LEDGER, RENAME_LEDGER, MIGRATE_DATABASE)
 
 
 class BrokenInvariant(NamedTuple):
-    """A place where an invariant is broken.
+    """An invariant in words, the id of the entry, line, ledger or transaction that breaks it, and how.
 
-    Attributes
-    ----------
-    instance_id : str
-        Instance of the books; empty if the file itself is damaged.
-    invariant : str
-        The invariant, in words.
-    subject : str
-        Id of the entry, line, ledger or transaction.
-    problem : str
-        How the invariant is broken.
+    The instance is empty if the file itself is damaged.
     """
 
     instance_id: str
@@ -78,17 +69,8 @@ class BrokenInvariant(NamedTuple):
     problem: str
 
 
-class CheckResult(NamedTuple):
-    """What was checked, and what is broken.
-
-    Attributes
-    ----------
-    instances, ledgers, entries, lines, transactions, changes : int
-        Numbers of what was checked; changes are those of categories and names. In a damaged file only instances are
-        counted.
-    findings : list of BrokenInvariant
-        Empty if every invariant holds.
-    """
+class InvariantCheck(NamedTuple):
+    """Numbers of what was checked, and what is broken; in a damaged file only instances are counted."""
 
     instances: int
     ledgers: int
@@ -99,19 +81,8 @@ class CheckResult(NamedTuple):
     findings: list[BrokenInvariant]
 
 
-def check_books(store: Store) -> CheckResult:
-    """Check every invariant of every instance in one snapshot; nothing is changed.
-
-    Parameters
-    ----------
-    store : Store
-        An open database; it can be read and written meanwhile.
-
-    Returns
-    -------
-    CheckResult
-        Counts, and at most 20 findings per instance and invariant.
-    """
+def check_books(store: Store) -> InvariantCheck:
+    """Check every invariant of every instance in one snapshot; nothing is changed, and writers do not wait."""
     instances = store.instances()
     with store.reading() as connection:
         database = database_of(connection)
@@ -120,31 +91,26 @@ def check_books(store: Store) -> CheckResult:
             for problem in database.find_damage(connection, MAX_FINDINGS)
         ]
         if damage:  # the books in a damaged file are unreadable or wrong anyway
-            return CheckResult(len(instances), 0, 0, 0, 0, 0, damage)
+            return InvariantCheck(len(instances), 0, 0, 0, 0, 0, damage)
         findings = [
             BrokenInvariant("", "rows refer to rows that exist", "", problem)
             for problem in database.find_dangling_rows(connection, MAX_FINDINGS)
         ]
         for instance in instances:
             findings += _check_instance(connection, instance)
-        return CheckResult(
+        return InvariantCheck(
             instances=len(instances),
             ledgers=_count(connection, tables.ledgers),
             entries=_count(connection, tables.journal_entries),
             lines=_count(connection, tables.line_entries),
             transactions=_count(connection, tables.transactions),
-            changes=_count_changes(connection),
+            changes=_count(connection, tables.audit, _AUDIT.operation.in_(CHANGES)),
             findings=findings,
         )
 
 
-def _count(connection: Connection, table: Table) -> int:
-    return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
-
-
-def _count_changes(connection: Connection) -> int:
-    query = select(func.count()).where(_AUDIT.operation.in_(CHANGES))
-    return int(connection.execute(query).scalar_one())
+def _count(connection: Connection, table: Table, *conditions: ColumnElement[bool]) -> int:
+    return int(connection.execute(select(func.count()).select_from(table).where(*conditions)).scalar_one())
 
 
 def _check_instance(connection: Connection, instance: Instance) -> Iterator[BrokenInvariant]:
@@ -257,24 +223,12 @@ def _wrong_cash_ledgers(
         .where(_ENTRIES.instance_pk == instance.pk, or_(_LEDGERS.pk.is_not(None), _ENTRIES.cash_ledger_pk.is_not(None)))
         .order_by(_ENTRIES.pk)
     )
-    entry_key, entry_id, stored_key = None, "", None
-    moved: list[tuple[StoredLedger, int]] = []
-    for batch in plain_batches(connection, query):
-        for key, next_id, next_stored_key, ledger_key, high, low in batch:
-            if key != entry_key:
-                yield from _wrong_cash_ledger(entry_id, stored_key, moved)
-                entry_key, entry_id, stored_key, moved = key, next_id, next_stored_key, []
-            if ledger_key in by_key:
-                moved.append((by_key[ledger_key], join_units(high, low)))
-    yield from _wrong_cash_ledger(entry_id, stored_key, moved)
-
-
-def _wrong_cash_ledger(
-    entry_id: str, stored_key: int | None, moved: list[tuple[StoredLedger, int]]
-) -> Iterator[tuple[str, str]]:
-    cash = moved_cash_ledger(moved)
-    if stored_key != (cash.pk if cash else None):
-        yield entry_id, "its stored cash ledger is not the one that its lines move"
+    for (_, entry_id, stored_key), lines in groupby(plain_rows(connection, query), itemgetter(0, 1, 2)):
+        cash = moved_cash_ledger(
+            (by_key[ledger_key], join_units(high, low)) for *_, ledger_key, high, low in lines if ledger_key in by_key
+        )
+        if stored_key != (cash.pk if cash else None):
+            yield entry_id, "its stored cash ledger is not the one that its lines move"
 
 
 def _wrong_cash_days(
@@ -289,9 +243,8 @@ def _wrong_cash_days(
     for key, day, high, low in connection.execute(stored.where(_LEDGERS.instance_pk == instance.pk)):
         differences[key, day] = join_units(high, low)
     lines = select(_LINES.ledger_pk, _LINES.datetime, _LINES.high, _LINES.low).where(_LINES.ledger_pk.in_(cash_keys))
-    for batch in plain_batches(connection, lines):
-        for key, moment, high, low in batch:
-            differences[key, moment // MICROSECONDS_PER_DAY] -= join_units(high, low)
+    for key, moment, high, low in plain_rows(connection, lines):
+        differences[key, moment // MICROSECONDS_PER_DAY] -= join_units(high, low)
     for (key, day), difference in differences.items():
         if difference:
             yield names[key], f"the stored sum of day {day} since 1970 is wrong by {difference} minor units"

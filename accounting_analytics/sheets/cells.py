@@ -18,8 +18,8 @@ from accounting_analytics.money import MAX_SCALE, parse_amount
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from accounting_analytics.sheets.rows import Cell
-
+Cell = str | bool | Decimal | dt.datetime
+"""A cell; an empty one is empty text. A CSV file has text only."""
 BYTE_ORDER_MARK = "\ufeff"
 """Tells spreadsheets that the file is UTF-8."""
 
@@ -52,6 +52,7 @@ _YEAR_FIRST = re.compile(r"(\d{4})([./])(\d{1,2})\2(\d{1,2})(\D.*)?")
 _YEAR_LAST = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|(?<!-)\d{2})(\D.*)?")  # 26-01-15 may start with the year
 _TIME = re.compile(r",?\s*(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?(?:\s*([ap])m)?", re.IGNORECASE)
 EMPTY = "the cell is empty"
+_YEARS = range(1000, 9999)
 _CENTURY = 2000
 _MONTHS = 12
 _AS_WRITTEN = (
@@ -64,6 +65,13 @@ class Invalid(NamedTuple):
     """A cell without a certain value, and why."""
 
     reason: str
+
+
+def cell_text(cell: Cell) -> str:
+    """Cell as text; a number without exponent, a boolean as spreadsheets show it."""
+    if isinstance(cell, Decimal):
+        return f"{cell:f}"
+    return str(cell).upper() if isinstance(cell, bool) else str(cell)
 
 
 def guard(text: str) -> str:
@@ -141,12 +149,23 @@ def read_instants(cells: Sequence[Cell]) -> list[dt.datetime | Invalid]:
 
 
 def _read_instant(cell: Cell, orders: frozenset[str]) -> dt.datetime | Invalid:
+    """Read an instant of the years for which days before and after it can be calculated."""
+    found = _parse_instant(cell, orders)
+    if isinstance(found, dt.datetime) and found.year not in _YEARS:
+        return Invalid(f"{quote(str(cell))} is not in the years {_YEARS.start} to {_YEARS.stop - 1}")
+    return found
+
+
+def _parse_instant(cell: Cell, orders: frozenset[str]) -> dt.datetime | Invalid:
+    """Parse a cell; a number is an instant only in text, because a workbook has dates for those."""
     if isinstance(cell, dt.datetime):
         return _to_second(cell.replace(tzinfo=dt.UTC))
     text = str(cell).strip()
     if _TOO_NARROW.fullmatch(text):
         return Invalid("the column was too narrow when the file was saved; make it wider and save again")
-    if not isinstance(cell, bool) and _SERIAL.fullmatch(text):
+    if isinstance(cell, Decimal):
+        return Invalid(f"{quote(text)} {_AS_WRITTEN}")
+    if _SERIAL.fullmatch(text):
         return _from_serial(text)
     found = _from_iso(text) or _year_first(text) or _year_last(text, orders)
     return found or Invalid(f"{quote(text)} {_AS_WRITTEN}" if text else EMPTY)
@@ -154,7 +173,8 @@ def _read_instant(cell: Cell, orders: frozenset[str]) -> dt.datetime | Invalid:
 
 def _to_second(instant: dt.datetime) -> dt.datetime:
     """Round to the nearest second: a spreadsheet stores a fraction of a day."""
-    return (instant + dt.timedelta(milliseconds=500)).replace(microsecond=0)
+    half = dt.timedelta(milliseconds=500)
+    return (instant if instant.year == dt.MAXYEAR else instant + half).replace(microsecond=0)
 
 
 def _from_serial(text: str) -> dt.datetime:

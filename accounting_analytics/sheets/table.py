@@ -1,28 +1,45 @@
-"""Tables of files that people edit: the columns that are declared, values of their kinds, and problems by cell."""
+"""Files that people edit, CSV or Excel, as spreadsheets save them: declared columns, typed values, problems by cell."""
 
 from __future__ import annotations
 
+import codecs
+import csv
+import datetime as dt
+import io
+import re
+import warnings
+from decimal import Decimal
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
+from xml.etree.ElementTree import ParseError
+from zipfile import BadZipFile
 
 from accounting_analytics.errors import InputError
-from accounting_analytics.messages import first_lines, join_ids, quote
+from accounting_analytics.extras import import_extra
+from accounting_analytics.messages import first_lines, join_ids, quote, shorten
 from accounting_analytics.sheets.cells import (
     EMPTY,
+    Cell,
     Invalid,
+    cell_text,
     decimal_marks,
     is_converted,
     read_amount,
     read_instants,
     unguard,
 )
-from accounting_analytics.sheets.rows import Cell, Sheet, SheetRow, cell_text, read_sheet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-_ERRORS = frozenset({"#N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!"})
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+"""What may separate the cells of a CSV file, and its name."""
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_WORKBOOK = b"PK\x03\x04"
+_OLD_WORKBOOK = b"\xd0\xcf\x11\xe0"
+_NUMBER_FORMAT = re.compile(r"[#,]*0(?:\.(0+))?")
+ERRORS = frozenset({"#N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!"})
 """What spreadsheets show for formulas without a result."""
 _MAX_ROWS = 3
 
@@ -50,6 +67,13 @@ class Column(NamedTuple):
     kind: Kind = Kind.TEXT
     may_be_empty: bool = False
     may_be_absent: bool = False
+    may_be_invalid: bool = False
+    """Whether the caller reports cells that are not valid."""
+
+    def problem(self, value: Invalid) -> str:
+        """Why a cell of the column cannot be used."""
+        clear = ", or clear the cell" if self.may_be_empty and self.kind is Kind.AMOUNT else ""
+        return f"{self.name}: {value.reason}{clear}"
 
 
 class SheetProblems:
@@ -76,25 +100,29 @@ class SheetProblems:
         raise error(msg)
 
 
-class Table(NamedTuple):
-    """The rows of a file that are not empty, by declared column.
+class SheetRow(NamedTuple):
+    """A row, with the number that a spreadsheet shows for it."""
 
-    Attributes
-    ----------
-    file : Path
-        The file.
-    numbers : list of int
-        Number of each row, as a spreadsheet shows it.
-    columns : mapping of str to list
-        Values of each declared column.
-    problems : SheetProblems
-        Cells that are empty or not valid, to which the caller may add.
-    others : tuple of str
-        Columns that are not declared.
-    separator : str or None
-        What separates the cells of a CSV file; None in a workbook.
-    hidden : int
-        How many rows a filter hides.
+    number: int
+    cells: list[Cell]
+
+
+class Sheet(NamedTuple):
+    """Rows of a file, also empty ones, the first of which has the names of the columns.
+
+    `separator` is None in a workbook, whose cells have types; `hidden` is how many rows a filter hides.
+    """
+
+    rows: list[SheetRow]
+    separator: str | None
+    hidden: int = 0
+
+
+class SheetTable(NamedTuple):
+    """The rows of a file that are not empty, by declared column, with the number that a spreadsheet shows for each.
+
+    `problems` are cells that are empty or not valid, to which the caller may add. `others` are columns that are not
+    declared. `separator` is None in a workbook, and `hidden` is how many rows a filter hides.
     """
 
     file: Path
@@ -112,80 +140,49 @@ class Table(NamedTuple):
             yield number, dict(zip(self.columns, row, strict=True))
 
 
-def read_table(file: Path, columns: Sequence[Column], *, what: str, deciding: str | None = None) -> Table:
+def read_table(file: Path, columns: Sequence[Column], *, what: str, deciding: str | None = None) -> SheetTable:
     """Read a CSV file or an Excel workbook with declared columns, in any order and beside others.
 
-    Parameters
-    ----------
-    file : Path
-        The file, as a spreadsheet may have saved it.
-    columns : sequence of Column
-        The columns.
-    what : str
-        What the file must be, for messages: ``a plan``.
-    deciding : str, optional
-        Column whose empty cell leaves a row out; by default a row is left out if all its declared cells are empty.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, lacks a column, or has rows of another number of cells.
+    `what` the file must be is for messages. A row is left out if its `deciding` cell, or each declared one, is empty.
     """
-    sheet = read_sheet(file, [column.name for column in columns])
+    names = [column.name for column in columns]
+    sheet = read_sheet(file, names)
     header = [cell_text(cell).strip().casefold() for cell in sheet.rows[0].cells] if sheet.rows else []
     if reason := _header_problem(header, columns):
-        msg = f"{file} is not {what}: {reason}"
-        raise InputError(msg)
-    body = _Body.from_sheet(sheet, header, columns, file)
-    marks = decimal_marks(cell for column in columns if column.kind is Kind.AMOUNT for cell in body.cells(column))
-    kept = body.without_empty_rows(deciding)
-    values = {column.name: _read_column(kept.cells(column), column, marks, sheet.separator) for column in columns}
+        raise InputError(f"{file} is not {what}: {reason}")
+    places = {name: header.index(name) for name in names if name in header}
+    rows = [row for row in sheet.rows[1:] if any(cell != "" for cell in row.cells)]
+    _require_whole(rows, len(header), max(places.values(), default=-1), file)
+    amounts = [places[column.name] for column in columns if column.kind is Kind.AMOUNT and column.name in places]
+    marks = decimal_marks(row.cells[place] for row in rows for place in amounts)
+    decisive = places.values() if deciding is None else [places[deciding]]
+    kept = [row for row in rows if any(_is_filled(row.cells[place]) for place in decisive)]
+    values = {}
+    for column in columns:
+        place = places.get(column.name)
+        cells: list[Cell] = [""] * len(kept) if place is None else [row.cells[place] for row in kept]
+        values[column.name] = _read_column(cells, column, marks, sheet.separator)
     problems = SheetProblems(file)
-    for position, number in enumerate(kept.numbers):
+    for position, row in enumerate(kept):
         for reason in _problems({column: values[column.name][position] for column in columns}):
-            problems.add(reason, number)
-    names = {column.name for column in columns}
-    others = tuple(
-        cell_text(sheet.rows[0].cells[place]).strip() for place, name in enumerate(header) if name and name not in names
+            problems.add(reason, row.number)
+    others = (
+        cell_text(cell).strip() for cell, name in zip(sheet.rows[0].cells, header, strict=True) if name not in places
     )
-    return Table(file, kept.numbers, values, problems, others, sheet.separator, sheet.hidden)
+    numbers = [row.number for row in kept]
+    return SheetTable(file, numbers, values, problems, tuple(filter(None, others)), sheet.separator, sheet.hidden)
 
 
-class _Body(NamedTuple):
-    """The rows below the header, and where the declared columns are."""
-
-    places: Mapping[str, int]
-    rows: list[SheetRow]
-
-    @classmethod
-    def from_sheet(cls, sheet: Sheet, header: list[str], columns: Sequence[Column], file: Path) -> Self:
-        """Take the rows that are not empty; a row with more or fewer cells than the columns is refused."""
-        places = {column.name: header.index(column.name) for column in columns if column.name in header}
-        rows = [row for row in sheet.rows[1:] if any(cell != "" for cell in row.cells)]
-        problems = SheetProblems(file)
-        for row in rows:
-            if any(cell != "" for cell in row.cells[len(header) :]):
-                reason = f"more cells than the {len(header)} columns; put an amount or text with a separator in quotes"
-                problems.add(reason, row.number)
-            elif len(row.cells) <= max(places.values(), default=-1):
-                problems.add(f"fewer cells than the {len(header)} columns; the row was cut", row.number)
-        problems.refuse()
-        return cls(places, rows)
-
-    @property
-    def numbers(self) -> list[int]:
-        """Number of each row."""
-        return [row.number for row in self.rows]
-
-    def cells(self, column: Column) -> list[Cell]:
-        """Cells of a column; empty text where the file does not have it."""
-        place = self.places.get(column.name)
-        return [""] * len(self.rows) if place is None else [row.cells[place] for row in self.rows]
-
-    def without_empty_rows(self, deciding: str | None) -> Self:
-        """Leave out the rows that have nothing in the deciding column, or in any."""
-        places = self.places.values() if deciding is None else [self.places[deciding]]
-        return self._replace(rows=[row for row in self.rows if any(_is_filled(row.cells[one]) for one in places)])
+def _require_whole(rows: Sequence[SheetRow], column_count: int, last_place: int, file: Path) -> None:
+    """Refuse rows with more cells than columns, or without the cells of the last declared column."""
+    problems = SheetProblems(file)
+    for row in rows:
+        if any(cell != "" for cell in row.cells[column_count:]):
+            reason = f"more cells than the {column_count} columns; put an amount or text with a separator in quotes"
+            problems.add(reason, row.number)
+        elif len(row.cells) <= last_place:
+            problems.add(f"fewer cells than the {column_count} columns; the row was cut", row.number)
+    problems.refuse()
 
 
 def _is_filled(cell: Cell) -> bool:
@@ -223,7 +220,7 @@ def _read_column(cells: list[Cell], column: Column, marks: frozenset[str], separ
 def _read_id(cell: Cell, separator: str | None) -> str | Invalid:
     """Id of a cell; a number, date or boolean may have lost digits of it, and so may text that is not guarded."""
     may_be_changed = separator is not None and is_converted(cell_text(cell))
-    if isinstance(cell, str) and not may_be_changed and cell not in _ERRORS:
+    if isinstance(cell, str) and not may_be_changed and cell not in ERRORS:
         return unguard(cell)
     return Invalid(
         f"a spreadsheet changed the id to {quote(cell_text(cell))}, and characters of it may be lost; make the file "
@@ -237,9 +234,8 @@ def _problems(row: Mapping[Column, Value]) -> Iterator[str]:
     if empty:
         yield f"{join_ids(empty)}: {EMPTY}"
     for column, value in row.items():
-        if isinstance(value, Invalid):
-            clear = ", or clear the cell" if column.may_be_empty and column.kind is Kind.AMOUNT else ""
-            yield f"{column.name}: {value.reason}{clear}"
+        if isinstance(value, Invalid) and not column.may_be_invalid:
+            yield column.problem(value)
 
 
 def _at_rows(rows: list[int], reason: str) -> str:
@@ -247,3 +243,84 @@ def _at_rows(rows: list[int], reason: str) -> str:
     more = len(rows) - _MAX_ROWS
     others = f" and {more:,} more" if more > 0 else ""
     return f"row{'s' if rows[1:] else ''} {', '.join(map(str, rows[:_MAX_ROWS]))}{others}: {reason}"
+
+
+def read_sheet(file: Path, columns: Collection[str]) -> Sheet:
+    """Read a CSV file or an Excel workbook, whichever the content is.
+
+    The separator, or the sheet of a workbook, is recognised by the columns that are expected.
+    """
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}") from error
+    if content.startswith(_OLD_WORKBOOK):
+        raise InputError(f"{file} is an Excel workbook of the old format (.xls): save it as .xlsx or as CSV in UTF-8")
+    read = read_workbook if content.startswith(_WORKBOOK) else _read_csv
+    return read(content, file, columns)
+
+
+def _read_csv(content: bytes, file: Path, columns: Collection[str]) -> Sheet:
+    """Read text in UTF-8, or in UTF-16 as "Unicode text" of Excel; the header shows the separator."""
+    encoding = "utf-16" if content.startswith(_UTF_16) else "utf-8-sig"
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{file} cannot be read: it is not UTF-8 text; save it as CSV in UTF-8, or as .xlsx"
+        ) from error
+    separator = max(SEPARATORS, key=lambda one: len(set(_first_cells(text, one)) & set(columns)))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    rows: list[SheetRow] = []
+    try:
+        rows.extend(SheetRow(number, list(cells)) for number, cells in enumerate(reader, start=1))
+    except csv.Error as error:
+        raise InputError(f"{file}, row {len(rows) + 1} is not a row of CSV: {error}") from error
+    return Sheet(rows, separator)
+
+
+def _first_cells(text: str, separator: str) -> list[str]:
+    """Cells of the first row; none where it is not a row."""
+    try:
+        return next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
+    except csv.Error:
+        return []
+
+
+def read_workbook(content: bytes, file: Path, columns: Collection[str], *, read_only: bool = False) -> Sheet:
+    """Read the sheet whose first row has the columns; a formula has the result that the spreadsheet stored.
+
+    Large workbooks take much less memory `read_only`, which does not show hidden rows.
+    """
+    openpyxl = import_extra("openpyxl", "excel", f"{file} is an Excel workbook, which")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about styles and validations, which are not read
+            workbook = openpyxl.load_workbook(io.BytesIO(content), data_only=True, read_only=read_only)
+    except (BadZipFile, KeyError, ValueError, TypeError, IndexError, EOFError, OSError, ParseError) as error:
+        raise InputError(
+            f"{file} cannot be read: it is not an Excel workbook, or damaged ({shorten(str(error))})"
+        ) from error
+    sheet = max(workbook.worksheets, key=lambda one: len(_first_row(one) & set(columns)))
+    rows = [SheetRow(number, [_cell(one) for one in cells]) for number, cells in enumerate(sheet.iter_rows(), start=1)]
+    hidden = 0 if read_only else sum(row.hidden for row in sheet.row_dimensions.values())
+    return Sheet(rows, None, hidden)
+
+
+def _first_row(sheet: Any) -> set[Any]:  # noqa: ANN401 (a sheet of a workbook)
+    return {value for row in sheet.iter_rows(max_row=1, values_only=True) for value in row}
+
+
+def _cell(cell: Any) -> Cell:  # noqa: ANN401 (a cell of a workbook)
+    """Value of a cell; a number with at least the fraction digits of its format."""
+    value = cell.value
+    if value is None:
+        return ""
+    if isinstance(value, bool | dt.datetime | str):
+        return value
+    if not isinstance(value, int | float):
+        return str(value)
+    number = Decimal(repr(value))
+    shown = _NUMBER_FORMAT.fullmatch(cell.number_format)
+    digits = len(shown[1] or "") if shown else 0
+    return number.quantize(Decimal(1).scaleb(-digits)) if -int(number.as_tuple().exponent) < digits else number

@@ -141,10 +141,10 @@ def recomputed(program: str, folder: Path, start: str, end: str) -> dict[str, fl
 
     ids, count_ids = 0.0, ExactLines.require_distinct
 
-    def timed(lines: ExactLines) -> None:
+    def timed(lines: ExactLines, chosen: Any) -> None:
         nonlocal ids
         began = time.perf_counter()
-        count_ids(lines)
+        count_ids(lines, chosen)
         ids = time.perf_counter() - began
 
     ExactLines.require_distinct = timed

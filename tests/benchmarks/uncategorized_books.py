@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from accounting_analytics.chart_of_accounts import RequiredLedger
-from accounting_analytics.service.auth.access_tokens import issue_token
-from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTransaction
+from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
-from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
-from accounting_analytics.service.bookkeeping.post_entries import post_entries
+from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTransaction, post_entries
 from accounting_analytics.service.storage.store import Store
 
 YEAR = 2025

@@ -6,11 +6,12 @@ import sys
 from decimal import Decimal
 
 import openpyxl
+import pandas as pd
 import pytest
 
 from accounting_analytics.categorization import decide, group_queue, uncategorized_queue
 from accounting_analytics.categorization.decision_file import Decision, read_decisions, write_groups, write_transactions
-from accounting_analytics.errors import InputError
+from accounting_analytics.errors import FrameError, InputError
 from accounting_analytics.sheets.cells import unguard
 
 
@@ -224,6 +225,19 @@ def test_the_same_decision_may_be_repeated(file):
     """Two rows with the same id and category are one decision; columns may be renamed in case and have spaces."""
     file.write_text(" Category ,TRANSACTION_ID\nMeals,'00123\nMeals,'00123\n")
     assert read_decisions(file) == [Decision("00123", "Meals", 2)]
+
+
+def test_an_amount_of_a_transaction_is_not_read(file):
+    """Only the amount of a group is compared with the queue; that of a transaction may be changed by a spreadsheet."""
+    file.write_text("category;group_id;transaction_id;amount\nMeals;group_1;txn_1;1.234\nSales;;txn_2;####\n")
+    assert read_decisions(file) == [Decision("txn_1", "Meals", 2), Decision("txn_2", "Sales", 3)]
+
+
+def test_a_queue_with_a_row_twice_is_not_written(queue, file):
+    """A transaction that the queue has twice would be listed and counted twice."""
+    with pytest.raises(FrameError, match="more than once: txn-0-0"):
+        write_transactions(pd.concat([queue, queue[queue["transaction_id"] == "txn-0-0"]]), file, time_zone="UTC")
+    assert not file.exists()
 
 
 def test_a_file_is_not_replaced(queue, file, monkeypatch):

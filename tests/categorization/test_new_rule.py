@@ -1,10 +1,11 @@
 """A rule from a group or a transaction: appended as a person would write it, or refused without a change."""
 
+import pandas as pd
 import pytest
 
 from accounting_analytics.categorization import decide, group_queue, load_rules, propose, uncategorized_queue
 from accounting_analytics.categorization.new_rule import add_rule
-from accounting_analytics.errors import InputError, RulesError
+from accounting_analytics.errors import FrameError, InputError, RulesError
 
 EXISTING = "# my rules\n\n[[rule]]\nname = 'tea'  # green\ncontains = 'tea'\ncategory = 'Sales'\n\n\n"
 ADDED = """[[rule]]
@@ -77,3 +78,9 @@ def test_refused_rules_change_nothing(books, queue, tmp_path):
     with pytest.raises(RulesError, match="rule 1 at line 1 has no name"):
         add_rule(file, queue, "txn-2-0", "Sales", books.ledgers)
     assert file.read_text() == "[[rule]]"
+
+
+def test_a_queue_with_a_row_twice_is_refused(books, queue, tmp_path):
+    """A rule is made from a queue that proposals can be made from."""
+    with pytest.raises(FrameError, match="more than once"):
+        add_rule(tmp_path / "rules.toml", pd.concat([queue, queue]), "txn-0-0", "meals", books.ledgers)

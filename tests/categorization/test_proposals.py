@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounting_analytics.categorization import load_rules, propose, uncategorized_queue
+from accounting_analytics.categorization import load_rules, propose, report_rules, uncategorized_queue
 from accounting_analytics.errors import RulesError
 from accounting_analytics.schemas import Proposals
 
@@ -165,3 +165,17 @@ def test_bounds_are_exact_and_inclusive(books, tmp_path, bound, count):
     file = tmp_path / "rules.toml"
     file.write_text(rule("all", regex=".", category="Meals", max_amount=bound), encoding="utf-8")
     assert len(propose(large, load_rules(file), books.ledgers)) == count
+
+
+def test_a_transaction_with_two_uncategorized_parts_counts_once(books, tmp_path):
+    """It has two rows in the queue; notes and reports count transactions, and sum their amounts once."""
+    lines = books.lines([("bank", "-100.00"), ("out", "60.00"), ("in", "40.00")], [("bank", "-1.00"), ("out", "1.00")])
+    queue = uncategorized_queue(lines, books.ledgers)
+    assert len(queue) == 3
+    file = tmp_path / "rules.toml"
+    file.write_text(rule("none", contains="nothing like it", category="meals"))
+    notes = propose(queue, load_rules(file), books.ledgers).attrs["notes"]
+    assert notes[0] == "2 of 2 transaction(s) match no rule."
+    file.write_text(rule("all", regex=".*", category="meals"))
+    report = report_rules(queue, load_rules(file), books.ledgers)
+    assert (report["transaction_count"].tolist(), report["amount"].tolist()) == ([2], [-101.0])

@@ -60,4 +60,4 @@ def make_report():
 @pytest.fixture
 def hovers():
     """Return a function that gives the exact amounts of a trace's hover texts."""
-    return lambda trace: [text if isinstance(text, str) else text[-1] for text in trace.customdata]
+    return lambda trace: [data[-1] for data in trace.customdata]

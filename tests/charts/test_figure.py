@@ -1,6 +1,8 @@
 """What holds for every chart: title, escaping, exact digits, and what is refused."""
 
+import dataclasses
 import re
+from decimal import Decimal
 
 import pytest
 
@@ -8,6 +10,11 @@ from accounting_analytics import charts
 from accounting_analytics.errors import InputError, PeriodError
 
 CHARTS = [getattr(charts, name) for name in charts.__all__]
+
+
+def sizes(trace):
+    """Return the data of the marks of a trace, and the sizes that they are drawn in."""
+    return trace.customdata, trace.x if getattr(trace, "orientation", None) == "h" else trace.y
 
 
 @pytest.mark.parametrize("chart", CHARTS)
@@ -19,9 +26,32 @@ def test_subtitle_names_period_zone_unit_and_limits(chart, make_report, lines):
 
 
 @pytest.mark.parametrize("chart", CHARTS)
+def test_each_mark_has_the_key_of_its_figure(chart, make_report, lines):
+    """A key gives the amount of the mark from the report, also of ledgers that share a step and an unexplained one."""
+    more = [(f"Ledger {number}", f"-{number}.01", lines[0][2]) for number in range(1, 13)]
+    report = make_report([*lines, *more], start="10.00")
+    report = dataclasses.replace(report, ending_cash_balance=report.exact_sums().ending_cash_balance + Decimal("0.07"))
+    marks = [
+        (data[0], data[-1], size) for trace in chart(report).data for data, size in zip(*sizes(trace), strict=True)
+    ]
+    assert marks
+    for key, text, size in marks:
+        figure = report[key]
+        assert figure.exact() == Decimal(text.replace(",", "")) == Decimal(str(size))
+        assert report[figure.key] == figure
+        if figure.is_additive:
+            assert sum(map(Decimal, map(str, figure.entries["figure_amount"])), Decimal(0)) == figure.exact()
+        elif figure.label.startswith("Cash balance"):
+            assert sum(term.exact() for term in figure.terms) == figure.exact()
+
+
+@pytest.mark.parametrize("chart", CHARTS)
 def test_text_of_the_books_is_not_markup(chart, make_report, lines):
-    """Names with markup or line breaks are escaped in every text of the figure."""
+    """Names with markup or line breaks are escaped in every text of the figure; the keys, ids here, are not shown."""
     figure = chart(make_report([("<img src=x onerror=alert(1)>\n<b>", "5.00", lines[0][2])]))
+    for trace in figure.data:
+        assert "customdata[0]" not in (trace.hovertemplate or "")
+        trace.customdata = [data[1:] for data in trace.customdata]
     assert not re.search(r"<(img|b)\b|u003cimg", figure.to_json())
 
 

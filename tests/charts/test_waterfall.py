@@ -21,7 +21,7 @@ def test_steps_lead_from_start_to_end(make_report, lines, hovers):
     trace, amounts = steps_of(make_report(many, start="500.00"), hovers, largest=10)
     assert len(amounts) == 1 + 10 + 1 + 1
     assert sum(amounts[:-1]) == amounts[-1] == Decimal("500.00") - Decimal("105.14")
-    assert trace.customdata[-2][0] == "4 other ledgers"
+    assert trace.customdata[-2][1] == "4 other ledgers"
     assert list(trace.measure) == ["absolute", *["relative"] * 11, "total"]
 
 
@@ -31,7 +31,7 @@ def test_unexplained_amount_is_a_step(make_report, lines, hovers):
     wrong = dataclasses.replace(report, ending_cash_balance=report.exact_sums().ending_cash_balance + Decimal("0.07"))
     trace, amounts = steps_of(wrong, hovers)
     assert sum(amounts[:-1]) == amounts[-1] == wrong.exact_sums().ending_cash_balance
-    assert list(trace.customdata[-2]) == ["Not explained by the flows", "0.07"]
+    assert list(trace.customdata[-2][1:]) == ["Not explained by the flows", "0.07"]
 
 
 @pytest.mark.parametrize("largest", [0, -1, 2.5, "10"])

@@ -23,6 +23,8 @@ LOADS = {
     "propose": ("--rules", PROJECT / "data/rules.toml"),
     "plan": ("--rules", PROJECT / "data/rules.toml", "--output", "plan.csv"),
     "export": ("--output", "parquet"),
+    "statements": ("income",),
+    "register": ("Rent",),
 }
 
 
@@ -95,6 +97,8 @@ def test_allow_partial(run, assert_refused, tmp_path, demo_company, failing_ledg
     assert partial.returncode == 3, partial.stderr
     assert "PARTIAL: lines are missing" in partial.stdout
     assert "NOT COMPLETE" in partial.stderr
+    statement = ("statements", "cash-flow", *PERIOD, "--allow-partial")
+    assert_refused(run(*statement, **environment), 3, "no column is known", ledger)
     exported = run("export", *PERIOD, "--output", "parquet", "--allow-partial", **environment)
     assert exported.returncode == 3, exported.stderr
     assert "PARTIAL" in exported.stdout

@@ -7,6 +7,7 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.cli.edited_plan import days_to_discover, resolve_plan
 from accounting_analytics.errors import PlanError
+from accounting_analytics.periods import Period
 from accounting_analytics.recategorization.plan_file import PlanFile
 from accounting_analytics.schemas import PlanItems
 
@@ -73,8 +74,8 @@ def test_days_to_discover(resolved, tmp_path):
     """Those of the period and of the plan, a day longer because its days are in UTC."""
     resolved(("led_meals", "Meals"))
     file = PlanFile.read(tmp_path / "plan.csv")
-    assert days_to_discover(file, "2026-05-20", "2026-06-30") == ("2026-05-19", "2026-06-30")
-    assert days_to_discover(file, "2026-01-01", "2026-01-31") == ("2026-01-01", "2026-05-21")
+    assert days_to_discover(file, Period("2026-05-20", "2026-06-30")) == Period("2026-05-19", "2026-06-30")
+    assert days_to_discover(file, Period("2026-01-01", "2026-01-31")) == Period("2026-01-01", "2026-05-21")
 
 
 def test_all_unusable_names_are_listed(resolved):

@@ -1,13 +1,15 @@
 """Tables in a narrow terminal: a row is one line, and the columns that are left out are named."""
 
 import re
+from functools import partial
 
 import pytest
 
-from accounting_analytics.cli.commands import access, audit, instances, ledgers_and_report, reconcile
+from accounting_analytics.cli.commands import access_and_audit, instances, ledgers_and_report, reconcile
 
 NAMED = ": the terminal is too narrow; --json prints every column"
 PERIOD = ("2025-03-01", "2025-03-31")
+RAW_REPORT = partial(ledgers_and_report.report, raw=True)
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ def database(tmp_path):
     """Return a database with long ids, a token, an OAuth client and a change."""
     path = str(tmp_path / "books.db")
     instances.create_instance(path, instance="instance-with-a-long-identifier", token_file=tmp_path / "token")
-    access.issue_client(path, tmp_path / "secret", label="of the nightly report")
+    access_and_audit.issue_client(path, tmp_path / "secret", label="of the nightly report")
     instances.rename_ledger(path, "Uncategorized Cash Inflow", "Inflow", modified_by="Ada")
     return path
 
@@ -42,9 +44,9 @@ def database(tmp_path):
     ("command", "count"),
     [
         (instances.list_ledgers, 4),
-        (access.list_tokens, 1),
-        (access.list_clients, 1),
-        (audit.list_changes, 2),
+        (access_and_audit.list_tokens, 1),
+        (access_and_audit.list_clients, 1),
+        (access_and_audit.list_changes, 2),
         (instances.list_instances, 1),
     ],
 )
@@ -56,7 +58,7 @@ def test_lists_of_an_operator(printed, database, command, count):
     assert below.endswith(NAMED)
 
 
-@pytest.mark.parametrize("command", [ledgers_and_report.discover, ledgers_and_report.report, reconcile.reconcile])
+@pytest.mark.parametrize("command", [ledgers_and_report.discover, RAW_REPORT, reconcile.reconcile])
 def test_tables_of_the_books(printed, demo_company, monkeypatch, command):
     """A ledger or a month is one line: columns without which it is understood are left out."""
     for name, value in demo_company.environment().items():

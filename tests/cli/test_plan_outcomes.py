@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.cli.plan_outcomes import print_outcomes, require_done
+from accounting_analytics.cli.plan_tables import print_outcomes, require_done
 from accounting_analytics.errors import RecategorizationIncompleteError
 from accounting_analytics.schemas import PlanItems
 

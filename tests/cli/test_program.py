@@ -107,8 +107,12 @@ def test_no_configuration(run, assert_refused):
 @pytest.mark.parametrize(
     ("command", "hint"),
     [
-        (("report",), "Missing option '--start-date'. See: accounting-analytics report --help"),
+        (("verify-export",), "Missing argument 'DIR'. See: accounting-analytics verify-export --help"),
         (("tokens", "revoke"), "See: accounting-analytics tokens revoke --help"),
+        (
+            ("statements",),
+            "Choose from: cash-flow, income, balance-sheet, trial-balance. See: accounting-analytics stat",
+        ),
         (("reprot",), "Did you mean 'report', 'export'? See: accounting-analytics --help"),
         (("serve", "--port", "x", "--database", "b.db"), "an integer. See: accounting-analytics serve --help"),
     ],

@@ -44,6 +44,7 @@ class Issuer:
         """Issue the next token."""
         self.issued += 1
         body = {"access_token": f"token-number-{self.issued}", "token_type": "Bearer", "expires_in": 3600}
+        body |= {"error": None, "scope": None}  # as some endpoints send what they leave out
         sender.send(json.dumps(body | self.fields).encode(), connection="close")
 
 

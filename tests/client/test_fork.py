@@ -87,7 +87,7 @@ def test_locks_that_are_held_during_the_fork_are_free_in_the_child(across, tmp_p
         assert token.renew(first, Deadline(1))
         client.retrieve_cash_flow_report(*MARCH)
 
-    with client._client.rate_limiter._lock, token._lock.get():
+    with client._client.rate_limiter._lock:
         assert exit_status_of_child(renew_and_request) == 0
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import ConflictError, RateLimitedError, ServiceError, TransportError
-from accounting_analytics.service.auth.access_tokens import issue_token
+from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running

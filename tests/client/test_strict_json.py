@@ -93,6 +93,8 @@ def test_names_in_texts_and_in_other_objects_are_accepted(more, filler):
         page() + page(),
         page()[:-1],
         page("1", ', "extra": "\xff"').decode().encode("latin-1"),
+        page("1", ', "extra": "\xff"', FILLER + ", ").decode().encode("latin-1"),
+        page("1", ', "description": "\xff"').decode().encode("latin-1"),
         page("1", ', "description": "\x01"'),
         page().decode().encode("utf-16"),
         b"[" * 100_000,

@@ -10,11 +10,10 @@ import accounting_analytics as aa
 from accounting_analytics.diagnosis import Diagnosis
 from accounting_analytics.diagnosis.checkup import check_service_and_books
 from accounting_analytics.periods import Period
-from accounting_analytics.service.auth.access_tokens import issue_token
-from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTag
+from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
-from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
-from accounting_analytics.service.bookkeeping.post_entries import post_entries
+from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTag, post_entries
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 

@@ -5,7 +5,8 @@ import zoneinfo
 
 import pytest
 
-from accounting_analytics.diagnosis import machine_checks
+from accounting_analytics.diagnosis import Part, machine_checks
+from accounting_analytics.diagnosis.findings import run_check
 
 
 @pytest.fixture
@@ -50,9 +51,20 @@ def test_a_zone_without_data(monkeypatch):
     """A zone of the interface that does not open here fails the check by its name."""
     names = machine_checks.time_zone_names() | {"Mars/Olympus"}
     monkeypatch.setattr(machine_checks, "time_zone_names", lambda: names)
-    finding = machine_checks.check_time_zones()
+    finding = run_check(Part.MACHINE, "time zones", machine_checks.check_time_zones)
     assert (finding.verdict, finding.exit_code) == ("failed", 2)
     assert "Mars/Olympus" in finding.message
+
+
+def test_a_damaged_zone_file(zone_folders, tmp_path):
+    """A file of a zone that was cut is found, although zoneinfo lists it."""
+    (tmp_path / "Antarctica").mkdir()
+    (tmp_path / "Antarctica" / "Troll").write_bytes(b"TZif")
+    zone_folders(tmp_path)
+    zoneinfo.ZoneInfo.clear_cache(only_keys=["Antarctica/Troll"])
+    finding = run_check(Part.MACHINE, "time zones", machine_checks.check_time_zones)
+    assert (finding.verdict, finding.exit_code) == ("failed", 2)
+    assert "Antarctica/Troll" in finding.message
 
 
 def test_disk_space(tmp_path):
@@ -65,7 +77,7 @@ def test_disk_space(tmp_path):
 
 def test_a_folder_that_cannot_be_written():
     """A folder without write access fails the check, before any result is lost."""
-    finding = machine_checks.check_disk(machine_checks.Path("/proc/sys"))
+    finding = run_check(Part.MACHINE, "disk", lambda: machine_checks.check_disk(machine_checks.Path("/proc/sys")))
     assert (finding.verdict, finding.exit_code) == ("failed", 2)
     assert "cannot write to /proc/sys" in finding.message
 
@@ -83,7 +95,9 @@ def test_low_disk_space(tmp_path, monkeypatch, free, verdict):
 def test_a_broken_library(shadowed):
     """A library that cannot be imported is a warning with the reason, and what cannot be done without it."""
     shadowed("plotly", "libexample.so is missing")
-    finding = machine_checks.check_library("plotly", "plotly", "charts cannot be drawn")
+    finding = run_check(
+        Part.MACHINE, "plotly", lambda: machine_checks.check_library("plotly", "charts cannot be drawn")
+    )
     assert finding.verdict == "warning"
     assert finding.message == "charts cannot be drawn: ImportError: libexample.so is missing"
     assert finding.exit_code == 0

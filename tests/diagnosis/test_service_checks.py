@@ -9,16 +9,14 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.diagnosis import Diagnosis
-from accounting_analytics.diagnosis.books_sample import find_last_months
-from accounting_analytics.diagnosis.cached_responses import CachedResponses
+from accounting_analytics.diagnosis.books_sample import BooksReader, find_last_months
 from accounting_analytics.diagnosis.checkup import check_service_and_books
 from accounting_analytics.diagnosis.service_checks import FirstResponse, check_reachable
 from accounting_analytics.periods import Period
-from accounting_analytics.service.auth.access_tokens import issue_token
-from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine
+from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
-from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
-from accounting_analytics.service.bookkeeping.post_entries import post_entries
+from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, post_entries
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 from accounting_analytics.service.web.service_options import ServiceOptions
@@ -162,9 +160,9 @@ def test_the_rate_limit(books, finding_of):
 def test_the_last_three_months(books):
     """Without a period the last three full months are checked; the last has cash flow and is at most a year ago."""
     with books.connect() as client:
-        responses = CachedResponses(client)
+        reader = BooksReader(client)
         months = [
-            find_last_months(responses, today, "UTC")
+            find_last_months(reader, today, "UTC")
             for today in (dt.date(2025, 3, 1), dt.date(2025, 6, 15), dt.date(2027, 6, 15))
         ]
     assert months == [Period.of("2024-12-01", "2025-02-28"), Period.of("2024-12-01", "2025-02-28"), None]
@@ -184,6 +182,6 @@ def test_books_that_start_later(tmp_path):
         running(tmp_path / "books.db") as service,
         aa.LedgerClient(service.base_url, token=token, instance_id=instance) as client,
     ):
-        responses = CachedResponses(client)
-        assert find_last_months(responses, dt.date(2025, 3, 1), "UTC") == Period.of("2025-02-01", "2025-02-28")
-        assert find_last_months(responses, dt.date(2025, 2, 10), "UTC") is None
+        reader = BooksReader(client)
+        assert find_last_months(reader, dt.date(2025, 3, 1), "UTC") == Period.of("2025-02-01", "2025-02-28")
+        assert find_last_months(reader, dt.date(2025, 2, 10), "UTC") is None

@@ -11,7 +11,7 @@ import pytest
 from beancount.core import realization
 
 import accounting_analytics as aa
-from accounting_analytics.service.auth.access_tokens import issue_token
+from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.storage.store import Store

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from accounting_analytics.exports.questions import QUESTIONS, Question
-from accounting_analytics.exports.star_schema.tables import AMOUNT, STAR_SCHEMA
+from accounting_analytics.exports.star_schema.table_definitions import AMOUNT, STAR_SCHEMA
 
 README = Path(__file__).parents[2] / "accounting_analytics" / "exports" / "README.md"
 START = "<!-- written by: python tests/exports/readme_tables.py -->\n"

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from accounting_analytics.exports.books import ExportedBooks
-from accounting_analytics.exports.star_schema import StarSchema
+from accounting_analytics.exports.star_schema.build import StarSchema
 
 
 @pytest.fixture(scope="module")

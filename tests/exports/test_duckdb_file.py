@@ -10,7 +10,7 @@ import pytest
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports import QUESTIONS, Question, check_output, export
-from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA
+from accounting_analytics.exports.star_schema.table_definitions import STAR_SCHEMA
 from accounting_analytics.exports.version_folder import export_lock
 
 

@@ -2,6 +2,7 @@
 
 import sys
 
+import duckdb
 import pytest
 
 from accounting_analytics.errors import InputError
@@ -65,6 +66,26 @@ def test_folders_keep_their_format(frames, tmp_path):
         assert (tmp_path / name / "current").resolve() == current
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_database_loads_extensions(name, frames, tmp_path, monkeypatch):
+    """No connection to DuckDB downloads an extension or loads one by itself, whatever the format."""
+    connect, settings = duckdb.connect, []
+
+    def recorded(*arguments, **options):
+        connection = connect(*arguments, **options)
+        found = connection.execute(
+            "select value from duckdb_settings() "
+            "where name in ('autoinstall_known_extensions', 'autoload_known_extensions')"
+        )
+        settings.extend(value for (value,) in found.fetchall())
+        return connection
+
+    monkeypatch.setattr(duckdb, "connect", recorded)
+    export(tmp_path / OUTPUTS[name], format=name, **frames)
+    assert settings
+    assert set(settings) == {"false"}
+
+
 def test_every_format_is_listed():
     """The help of the command lists exactly the formats that can be written."""
     assert list(FORMATS) == list(export_books._WRITERS)
@@ -74,3 +95,5 @@ def test_unknown_formats_are_refused(frames, tmp_path):
     """The message lists the formats."""
     with pytest.raises(InputError, match=f"unknown export format 'pdf'; the formats are: {', '.join(FORMATS)}"):
         export(tmp_path / "out", format="pdf", **frames)
+    with pytest.raises(InputError, match=r"unknown export format \['csv'\]"):
+        export(tmp_path / "out", format=["csv"], **frames)

@@ -17,7 +17,7 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports import verify_export
-from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA
+from accounting_analytics.exports.star_schema.table_definitions import STAR_SCHEMA
 
 ZONE = "America/New_York"
 LINES = "fact_line_entry/month={}/fact_line_entry.parquet"

@@ -45,14 +45,6 @@ def test_other_files_are_never_touched(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_exports_without_versions_are_left_as_they_are(tmp_path):
-    """An export of an earlier version of the package is refused by name."""
-    for name in ("manifest.json", "fact_line_entry.parquet", "dim_ledger.parquet"):
-        (tmp_path / name).touch()
-    with pytest.raises(InputError, match=r"is an export of an earlier version of this package.* to a new folder"):
-        VersionFolder(tmp_path)
-
-
 def test_exports_copied_without_links_are_not_replaced(tmp_path):
     """A folder in the place of the link is named, before anything is written."""
     (tmp_path / "current").mkdir()

@@ -7,9 +7,9 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import ChangedWhileReadingError
+from accounting_analytics.loader.checkpoint import WindowStore
 from accounting_analytics.loader.load_request import LoadRequest
-from accounting_analytics.loader.load_windows import load_windows
-from accounting_analytics.loader.window_store import MemoryWindowStore
+from accounting_analytics.loader.whole_load import load_windows
 from accounting_analytics.progress import LoadProgress
 
 MARCH = ("2025-03-01", "2025-03-31")
@@ -91,7 +91,7 @@ def test_the_result_is_built_during_the_check(connected, make_ledgers, spread, c
         options = {"expand": ["journal_entry"], "consistency": "newest", "checkpoint": None, "in_flight": 1}
         request = LoadRequest.from_arguments(client, ["led_1"], *MARCH, None, **options)
         with LoadProgress(progress=False, remaining=lambda: None) as progress:
-            return load_windows(request, MemoryWindowStore(), progress, build)
+            return load_windows(request, WindowStore(), progress, build)
 
     if change is None:
         assert load() == (len(service.lines), "the caller's")

@@ -10,11 +10,10 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import ChangedWhileReadingError, InputError
-from accounting_analytics.service.auth.access_tokens import issue_token
-from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTransaction
+from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
-from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
-from accounting_analytics.service.bookkeeping.post_entries import post_entries
+from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTransaction, post_entries
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 

@@ -26,6 +26,12 @@ BROWSER_OPTIONS = (
 DRAWN = "document.readyState === 'complete' && [...document.querySelectorAll('.js-plotly-plot, .plotly-graph-div')]\
 .every(chart => chart.querySelector('.main-svg'))"
 MODE_BARS = "[...document.querySelectorAll('.modebar-btn')].map(button => button.dataset.title)"
+KEYS = {
+    "Enter": {"text": "\r", "windowsVirtualKeyCode": 13},
+    "Space": {"key": " ", "text": " ", "windowsVirtualKeyCode": 32},
+    "s": {"code": "KeyS", "windowsVirtualKeyCode": 83},
+}
+MODIFIERS = {"Control": 2, "Shift": 8}
 
 
 @pytest.fixture
@@ -100,6 +106,21 @@ class Browser:
         self.call("Page.navigate", url=url)
         self.wait_until(f"location.href !== 'about:blank' && {DRAWN}")
 
+    def click(self, element):
+        """Click the middle of an element, which a JavaScript expression returns, with the mouse."""
+        middle = "box => [box.x + box.width / 2, box.y + box.height / 2]"
+        self.evaluate(f"{element}.scrollIntoView({{block: 'center', inline: 'center'}})")
+        x, y = self.evaluate(f"({middle})({element}.getBoundingClientRect())")
+        for event in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1)
+
+    def press(self, keys):
+        """Press a key of KEYS, with modifiers as in ``Shift+Enter``, and release it."""
+        *modifiers, key = keys.split("+")
+        pressed = {"key": key, "code": key, "modifiers": sum(map(MODIFIERS.get, modifiers))} | KEYS[key]
+        self.call("Input.dispatchKeyEvent", type="keyDown", **pressed)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **pressed)
+
     def mode_bars(self, charts):
         """Wait until so many charts are drawn; return the titles of the buttons above them."""
         self.wait_until(f"document.querySelectorAll('.modebar').length === {charts}")
@@ -144,6 +165,7 @@ def lab(tmp_path):
         runtime = tmp_path / "runtime"
         environment = os.environ | {
             "JUPYTER_RUNTIME_DIR": str(runtime),
+            "JUPYTER_DATA_DIR": str(tmp_path / "data"),  # which notebooks are trusted
             "JUPYTER_CONFIG_DIR": str(tmp_path / "configuration"),
             "JUPYTERLAB_SETTINGS_DIR": str(tmp_path / "settings"),
             "JUPYTERLAB_WORKSPACES_DIR": str(tmp_path / "workspaces"),
@@ -165,4 +187,8 @@ def lab(tmp_path):
     yield serve
     for server in servers:
         server.terminate()
-        server.wait()
+        try:
+            server.wait(30)
+        except subprocess.TimeoutExpired:  # now and then JupyterLab does not end
+            server.kill()
+            server.wait()

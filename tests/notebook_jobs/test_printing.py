@@ -8,7 +8,7 @@ import pytest
 from nbformat import v4
 
 import accounting_analytics as aa
-from accounting_analytics.notebook_jobs.notebook_html import PLOTLY_MIME, notebook_html
+from accounting_analytics.notebook_jobs.notebook_page_and_secrets import PLOTLY_MIME, notebook_html
 from accounting_analytics.notebook_jobs.report_page import Section, write_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.pdftotext]

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import nbformat
+import openpyxl
 import pytest
 
 import accounting_analytics as aa
@@ -12,7 +13,7 @@ from accounting_analytics.errors import NotebookFailedError
 
 PROJECT = Path(__file__).parent.parent.parent
 NOTEBOOKS = sorted((PROJECT / "notebooks").glob("*.ipynb"))
-RECATEGORIZE = "03_recategorize.ipynb"
+RECATEGORIZE, STATEMENTS = "03_recategorize.ipynb", "04_statements.ipynb"
 MONTH = {"start_date": "2026-05-01", "end_date": "2026-06-30", "time_zone": "America/New_York"}
 
 
@@ -40,10 +41,19 @@ def check_run(path, company, **parameters):
     return outputs(run.notebook)
 
 
-@pytest.mark.parametrize("notebook", sorted({path.name for path in NOTEBOOKS} - {RECATEGORIZE}))
+@pytest.mark.parametrize("notebook", sorted({path.name for path in NOTEBOOKS} - {RECATEGORIZE, STATEMENTS}))
 def test_runs_top_to_bottom(notebook, checkout, demo_company):
     """Every cell of every notebook runs."""
     check_run(checkout / "notebooks" / notebook, demo_company)
+
+
+def test_statements_are_exported_with_their_entries(checkout, demo_company):
+    """The notebook of statements writes its workbook, in which the figures are linked to their entries."""
+    text = check_run(checkout / "notebooks" / STATEMENTS, demo_company)
+    assert "Income statement" in text
+    book = openpyxl.load_workbook(checkout / "notebooks" / "income-statement.xlsx")
+    assert book.sheetnames == ["Income statement", "Entries"]
+    assert sum(cell.hyperlink is not None for row in book.worksheets[0].iter_rows() for cell in row) > 100
 
 
 def uncategorized(client):

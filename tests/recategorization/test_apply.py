@@ -64,10 +64,10 @@ def test_confirm_must_be_a_boolean(books, plan, tmp_path, confirm):
 
 def test_confirmed_run_applies_every_item_once(books, plan, tmp_path):
     """Each item is done with one change, the audit log names the user, and verify_plan agrees."""
-    frame = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True, modified_by="ana")
+    frame = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True, modified_by="Zoë")
     assert set(frame["outcome"]) == {"done"}
     assert frame["transaction_id"].tolist() == plan.frame["transaction_id"].tolist()
-    assert [row["modified_by"] for row in books.audit()] == ["ana"] * len(plan)
+    assert [row["modified_by"] for row in books.audit()] == ["Zoë"] * len(plan)
     assert sorted(row["transaction_id"] for row in books.audit()) == sorted(plan.frame["transaction_id"])
     assert set(aa.verify_plan(books.client, plan)["outcome"]) == {"done"}
 
@@ -321,10 +321,23 @@ def test_plan_of_another_instance_is_refused(books, build, tmp_path):
 
 def test_invalid_modified_by_is_refused_first(books, plan, tmp_path):
     """A modified_by that is not a valid HTTP header value is refused before anything is sent or written."""
-    for name in ("Zoë\n", "Zoë", ""):
+    for name in ("Zoë\n", " Zoë", ""):
         with pytest.raises(InputError, match="modified_by"):
             aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True, modified_by=name)
     assert not (tmp_path / "journal").exists()
+
+
+def test_a_closed_client_is_an_error(books, plan, tmp_path):
+    """A client that cannot read the books does not make its transactions look absent from them."""
+    journal = tmp_path / "journal"
+    aa.apply_plan(books.client, plan, journal=journal, confirm=True)
+    with books.connected(None) as client:
+        pass
+    for call in (aa.verify_plan, aa.apply_plan):
+        with pytest.raises(InputError, match="the client is closed"):
+            call(client, plan, journal=journal)
+    with pytest.raises(InputError, match="the client is closed"):
+        aa.undo_plan(client, journal)
 
 
 def test_empty_plan_does_nothing(books, build, tmp_path):

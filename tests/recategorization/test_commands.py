@@ -14,9 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 import accounting_analytics as aa
-from accounting_analytics.cli.plan_run import RunOptions, run_plan
+from accounting_analytics.cli.plan_run import RunOptions, print_run, run_plan
 from accounting_analytics.cli.program import app
-from accounting_analytics.errors import PlanError, RecategorizationIncompleteError
+from accounting_analytics.errors import PlanError, RecategorizationIncompleteError, ServerFaultError
 from accounting_analytics.recategorization.journal import open_journal
 from accounting_analytics.service.web.server import running
 from accounting_analytics.service.web.service_options import ServiceOptions
@@ -263,3 +263,25 @@ def test_interrupted_run_states_how_to_go_on(books, build, plan, tmp_path, capsy
     with books.connected(build.Faulty(on_get=interrupt)) as client, pytest.raises(KeyboardInterrupt):
         run_plan(client, plan, RunOptions(tmp_path / "other", None, "UTC", confirm=True))
     assert "journal" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("fault", "error"), [(None, ServerFaultError), (503, RecategorizationIncompleteError)])
+@pytest.mark.parametrize("by", ["category", "ledger"])
+def test_outcomes_are_printed_where_the_service_stops(books, build, plan, tmp_path, capsys, *, fault, error, by):
+    """What a run has done is printed, with how to take it back, if the report after it cannot be loaded."""
+    transport = build.Faulty(on_put=build.only(4, fault))
+    lost = {"cash-flow": lambda: transport.puts, "line-entries": lambda: fault and transport.puts > 3}
+    transport._faults["GET"] = lambda _, request: 503 if lost[request.url.path.rpartition("/")[2]]() else None
+    options = RunOptions(tmp_path / "journal", None, "UTC", confirm=True)
+    with books.connected(transport) as client:
+        run = run_plan(client, plan, options)
+        with pytest.raises(error):
+            print_run(run, limit=None, as_json=False, by=by)
+        printed = capsys.readouterr()
+        with pytest.raises(error):
+            print_run(run, limit=None, as_json=True, by=by)
+    assert f"{3 if fault else 4} done" in printed.out
+    assert "to take back what this run changed: accounting-analytics undo" in printed.err
+    content = json.loads(capsys.readouterr().out)
+    assert len(content["outcomes"]) == len(plan)
+    assert not {"after", "changes", "differences"} & content.keys()

@@ -9,7 +9,7 @@ import accounting_analytics as aa
 from accounting_analytics.errors import RulesError
 from accounting_analytics.recategorization.exact_rules import plan_exact_rules
 from accounting_analytics.schemas import Ledgers, Queue
-from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTransaction
+from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTransaction
 
 RULES = """
 [[rule]]

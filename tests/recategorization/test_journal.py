@@ -7,7 +7,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import PlanError
-from accounting_analytics.recategorization.journal import Journal, open_journal
+from accounting_analytics.recategorization.journal import Journal, JournalContent, open_journal
 
 SERVICE = {"instance_id": "inst", "base_url": "http://127.0.0.1:1"}
 
@@ -283,7 +283,7 @@ def test_unwritable_paths_are_refused(tmp_path):
 def test_full_device_is_a_plan_error(tmp_path, item):
     """When the device is full, appending raises, so that nothing is sent."""
     with open("/dev/full", "ab", buffering=0) as full:  # noqa: PTH123 (unbuffered device)
-        journal = Journal(full, tmp_path / "journal")
+        journal = Journal(full, tmp_path / "journal", JournalContent())
         with pytest.raises(PlanError, match="No space left"):
             journal.append("intent", item)
 

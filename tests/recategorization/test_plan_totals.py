@@ -53,6 +53,8 @@ def test_counts_and_sums(plan):
     assert plan.summary() == f"Recategorization plan {plan.plan_id}: 4 item(s)"
     with pytest.raises(InputError, match="by must be one of 'rule', 'category', not 'outcome'"):
         plan.totals("outcome")
+    with pytest.raises(InputError, match=r"by must be one of 'rule', 'category', not \['rule'\]"):
+        plan.totals(["rule"])
 
 
 def test_outcomes(plan):

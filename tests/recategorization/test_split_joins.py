@@ -8,7 +8,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import AuthenticationError, InputError
-from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTransaction
+from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTransaction
 
 
 @pytest.fixture
@@ -51,6 +51,30 @@ def test_two_parts_with_one_new_category(books, build, tmp_path):
     frame = aa.apply_plan(books.client, both, journal=tmp_path / "journal", confirm=True)
     assert frame["outcome"].tolist() == ["refused", "refused"]
     assert books.audit() == []
+
+
+def test_a_join_by_another_user_is_not_completed_by_sending_again(books, build, tmp_path):
+    """A lost change is not sent again once another user has moved the other part of the split to its new category."""
+    opposing = [books.outflow, books.rent]
+    plan = build.plan(
+        books.instance, build.item("txn_split", books.bank, books.outflow, books.meals, opposing=opposing)
+    )
+
+    def lose(count, _request):
+        if count > 1:
+            return None
+        books.client.recategorize_transaction(
+            books.bank, "txn_split", updated_category_ledger_id=books.meals, category_ledger_id=books.rent
+        )
+        return "lost before"
+
+    transport = build.Faulty(on_put=lose)
+    with books.connected(transport) as client:
+        frame = aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
+    assert (transport.puts, len(books.audit())) == (1, 1)
+    assert build.outcomes(frame) == {"txn_split": "unknown"}
+    assert "may still be" in frame["reason"].iloc[0]
+    assert "cannot be undone" in frame["reason"].iloc[0]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])

@@ -6,7 +6,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import PlanError
-from accounting_analytics.recategorization.changes import IDENTITY
+from accounting_analytics.recategorization.changes_and_outcomes import IDENTITY
 
 HOUR_AGO = "2025-03-10T12:00:00+00:00"
 

@@ -19,11 +19,16 @@ import httpx
 import psycopg
 import pytest
 
-from accounting_analytics.service.auth.access_tokens import issue_token
-from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTag, NewTransaction
+from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
-from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
-from accounting_analytics.service.bookkeeping.post_entries import post_entries
+from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.post_entries import (
+    NewJournalEntry,
+    NewLine,
+    NewTag,
+    NewTransaction,
+    post_entries,
+)
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 from accounting_analytics.service.wire.stored_values import CHANGES

@@ -13,8 +13,7 @@ from pathlib import Path
 from sqlalchemy.exc import DBAPIError
 
 from accounting_analytics.errors import OperationRefusedError
-from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine
-from accounting_analytics.service.bookkeeping.post_entries import post_entries
+from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, post_entries
 from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.storage.store import Store
 

@@ -11,8 +11,8 @@ from sqlalchemy import text
 
 from accounting_analytics.errors import PostingRefusedError
 from accounting_analytics.service.bookkeeping.audit_log import list_changes
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
-from accounting_analytics.service.bookkeeping.ledger_administration import rename_ledger
+from accounting_analytics.service.bookkeeping.ledgers import rename_ledger
+from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
 from accounting_analytics.service.check import check_books
 from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.storage import audit_rows

@@ -8,10 +8,15 @@ from decimal import Decimal
 
 import pytest
 
-from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTag, NewTransaction
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
-from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
-from accounting_analytics.service.bookkeeping.post_entries import post_entries
+from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.post_entries import (
+    NewJournalEntry,
+    NewLine,
+    NewTag,
+    NewTransaction,
+    post_entries,
+)
 from accounting_analytics.service.check import MAX_FINDINGS, check_books
 from accounting_analytics.service.operations.recategorize_transaction import recategorize_transaction
 from accounting_analytics.service.storage.store import Store, read_instance

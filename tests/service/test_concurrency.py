@@ -11,9 +11,8 @@ from decimal import Decimal
 import pytest
 from sqlalchemy import func, select
 
-from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTransaction
 from accounting_analytics.service.bookkeeping.instances import create_instance
-from accounting_analytics.service.bookkeeping.post_entries import post_entries
+from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTransaction, post_entries
 from accounting_analytics.service.check import check_books
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import Store

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from accounting_analytics.errors import OperationRefusedError
-from accounting_analytics.service.auth.oauth_clients import issue_client
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
+from accounting_analytics.service.auth import issue_client
+from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
 from accounting_analytics.service.check import check_books
 from accounting_analytics.service.web.server import running
 

@@ -10,9 +10,8 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTag, NewTransaction
-from accounting_analytics.service.wire.json_values import encode
-from accounting_analytics.service.wire.response_models import CashFlowReport, LineEntryPage
+from accounting_analytics.service.bookkeeping.post_entries import NewTag, NewTransaction
+from accounting_analytics.service.wire.response_models import CashFlowReport, LineEntryPage, encode
 
 TABLE = tomllib.loads((Path(__file__).parent / "interface_table.toml").read_text(encoding="utf-8"))
 ENUM, OBJECTS = TABLE["enum"], TABLE["object"]

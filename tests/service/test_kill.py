@@ -13,8 +13,8 @@ import httpx
 import pytest
 from sqlalchemy import func, select
 
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
 from accounting_analytics.service.bookkeeping.instances import create_instance
+from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
 from accounting_analytics.service.check import check_books
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import Store

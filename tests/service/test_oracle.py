@@ -19,8 +19,13 @@ from hypothesis.stateful import (
 )
 
 from accounting_analytics.errors import PostingRefusedError
-from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTag, NewTransaction
-from accounting_analytics.service.bookkeeping.post_entries import post_entries
+from accounting_analytics.service.bookkeeping.post_entries import (
+    NewJournalEntry,
+    NewLine,
+    NewTag,
+    NewTransaction,
+    post_entries,
+)
 
 LOCALTIME = "America/Sao_Paulo"
 STARTS = [None, None, dt.date(2011, 12, 30), dt.date(2018, 2, 18)]

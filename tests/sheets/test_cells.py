@@ -95,7 +95,6 @@ def test_other_cells_are_not_amounts(cell):
         "46037.41667",
         "46037,4166666667",
         dt.datetime(2026, 1, 15, 9, 59, 59, 999_900),  # noqa: DTZ001 (as a workbook stores it)
-        Decimal("46037.4166666667"),
     ],
 )
 def test_certain_dates(text):
@@ -130,11 +129,25 @@ def test_a_column_proves_the_order_of_day_and_month():
 
 @pytest.mark.parametrize(
     "cell",
-    ["", "31.02.2026", "13/13/2026", "26-01-15 10:00", "1/15/2026 10:60", "1/15/2026 13:00 PM", "15. Jan", "###", True],
-)
+    ["", "31.02.2026", "13/13/2026", "26-01-15 10:00", "1/15/2026 10:60", "1/15/2026 13:00 PM", "15. Jan", "###", True,
+     Decimal("46037.4166666667"), Decimal(20260115)],
+)  # fmt: skip
 def test_other_cells_are_not_dates(cell):
     """What is not a date, or not a certain one, is refused."""
     assert isinstance(read_instants([cell])[0], Invalid)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "0001-01-01T00:00:00+05:00",
+        "9999-12-31T23:59:59-05:00",
+        dt.datetime(9999, 12, 31, 23, 59, 59, 999_900),  # noqa: DTZ001 (as a workbook stores it)
+    ],
+)
+def test_the_first_and_the_last_years_are_refused(cell):
+    """The days before and after an instant, and its day in UTC, must be in the calendar."""
+    assert "is not in the years 1000 to 9998" in read_instants([cell])[0].reason
 
 
 @pytest.mark.parametrize(

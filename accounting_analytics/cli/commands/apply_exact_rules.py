@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 import accounting_analytics as aa
+from accounting_analytics.cli.day_options import DayOptions
 from accounting_analytics.cli.discover_and_load import LoadOptions, load_queue
 from accounting_analytics.cli.options import (
     AllRows,
@@ -17,6 +18,7 @@ from accounting_analytics.cli.options import (
     MaxAmount,
     ModifiedBy,
     NewJournal,
+    PeriodText,
     Profile,
     RowLimit,
     Rules,
@@ -26,11 +28,12 @@ from accounting_analytics.cli.options import (
 )
 from accounting_analytics.cli.output import MAX_ROWS, print_first_rows, print_mapping, print_message
 from accounting_analytics.cli.plan_run import RunOptions, print_run, run_plan
-from accounting_analytics.cli.service_connection import connect_service
-from accounting_analytics.cli.transaction_tables import count_names, queue_tables
+from accounting_analytics.cli.service_or_demo import connect_for_days
+from accounting_analytics.cli.transaction_tables import count_names, count_transactions, queue_tables
 from accounting_analytics.errors import AmountError, RecategorizationIncompleteError
 
 if TYPE_CHECKING:
+    from datetime import date
     from decimal import Decimal
 
     import pandas as pd
@@ -46,10 +49,11 @@ _COLUMNS = {
 
 
 def categorize(
-    start_date: StartDate,
-    end_date: EndDate,
     rules: Rules,
     max_amount: MaxAmount,
+    start_date: StartDate = None,
+    end_date: EndDate = None,
+    period: PeriodText = None,
     journal: NewJournal = None,
     time_zone: TimeZone = None,
     modified_by: ModifiedBy = None,
@@ -68,75 +72,52 @@ def categorize(
     be joined, or a category line that several transactions share. Exit code 0 if all planned changes are done, whatever
     is left.
     """
-    from accounting_analytics.recategorization.exact_rules import plan_exact_rules
+    from accounting_analytics.recategorization.exact_rules import NOT_PLANNED, plan_exact_rules
 
     most, loaded_rules, rows = _parse_limit(max_amount), aa.load_rules(rules), None if all_rows else limit
     options = LoadOptions(None, dry_run=False, as_json=as_json)
-    with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
-        ledgers, queue = load_queue(client, (start_date, end_date, zone), options)
+    given = DayOptions(start_date, end_date, period)
+    with connect_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
+        ledgers, queue = load_queue(client, days, options)
         made = plan_exact_rules(queue, loaded_rules, ledgers, max_amount=most, instance_id=client.instance_id)
         file = journal or Path(f"categorize-{made.plan.plan_id}.journal")
         plan = _saved_plan(made.plan, file, confirm=confirm)
-        left = _Left(made.left_by(plan), end_date)
+        left = made.left_by(plan)
+        groups = _groups_with_reasons(left, days.end_date)
         for note in made.notes:
             print_message(note)
         if not as_json:
-            left.print(len(queue), rows)
-        run_options = RunOptions(file, modified_by, zone, confirm, profile=profile, use_demo=use_demo)
+            counts = f"{count_transactions(left):,} of {count_transactions(queue):,}"
+            typer.echo(f"{counts} uncategorized transaction(s) are left for a person")
+            if len(left):
+                typer.echo(count_names(left["reason"]))
+            print_first_rows(groups, _COLUMNS, rows, rest="groups; --all prints every group")
+        run_options = RunOptions(file, modified_by, days.time_zone, confirm, profile=profile, use_demo=use_demo)
         run = run_plan(client, plan, run_options) if len(plan) else None
+    tables = queue_tables(groups, left)
     if run is not None:
-        print_run(run, limit=rows, as_json=as_json, others=left.tables)
+        print_run(run, limit=rows, as_json=as_json, others=tables)
     else:
         print_message("exact rules decide no transaction within the limit; nothing was sent")
         if as_json:
-            print_mapping({"outcomes": [], **left.tables}, as_json=True)
-    if confirm:
-        left.require_planned(file)
+            print_mapping({"outcomes": [], **tables}, as_json=True)
+    missing = count_transactions(left[left["reason"] == NOT_PLANNED])
+    if confirm and missing:  # added since the plan of the journal that is resumed
+        raise RecategorizationIncompleteError(
+            f"{missing:,} transaction(s) that exact rules decide are not in the plan that was resumed; run again "
+            f"with another journal than {file}, or without --journal"
+        )
 
 
-class _Left:
-    """What is left for a person: transactions of the queue with the reason of each, and their groups."""
+def _groups_with_reasons(transactions: pd.DataFrame, as_of: date) -> pd.DataFrame:
+    """Group the transactions that are left for a person, with the reasons of each group."""
+    from accounting_analytics.categorization.groups import with_groups
+    from accounting_analytics.categorization.uncategorized_queue import exact_queue
 
-    def __init__(self, transactions: pd.DataFrame, as_of: str) -> None:
-        from accounting_analytics.categorization.groups import with_groups
-        from accounting_analytics.schemas import Queue
-
-        group_ids = with_groups(Queue.exact(transactions).frame)["group_id"].to_numpy()
-        reasons = transactions["reason"].groupby(group_ids).agg(lambda one: ", ".join(dict.fromkeys(one)))
-        groups = aa.group_queue(transactions, as_of=as_of)
-        self._transactions = transactions
-        self._groups = groups.assign(reason=groups["group_id"].map(reasons))
-
-    @property
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """Tables for JSON."""
-        return queue_tables(self._groups, self._transactions)
-
-    def print(self, queue_count: int, limit: int | None) -> None:
-        """Print how many of the queue are left for which reason, and the groups, most money first."""
-        count = len(self._transactions)
-        typer.echo(f"{count:,} of {queue_count:,} uncategorized transaction(s) are left for a person")
-        if count:
-            typer.echo(count_names(self._transactions["reason"]))
-        print_first_rows(self._groups, _COLUMNS, limit, rest="groups; --all prints every group")
-
-    def require_planned(self, journal: Path) -> None:
-        """Require that the plan of a resumed journal had everything that exact rules decide now.
-
-        Raises
-        ------
-        RecategorizationIncompleteError
-            It had less, because transactions were added since.
-        """
-        from accounting_analytics.recategorization.exact_rules import NOT_PLANNED
-
-        missing = int((self._transactions["reason"] == NOT_PLANNED).sum())
-        if missing:
-            msg = (
-                f"{missing:,} transaction(s) that exact rules decide are not in the plan that was resumed; run again "
-                f"with another journal than {journal}, or without --journal"
-            )
-            raise RecategorizationIncompleteError(msg)
+    group_ids = with_groups(exact_queue(transactions).frame)["group_id"].to_numpy()
+    reasons = transactions["reason"].groupby(group_ids).agg(lambda one: ", ".join(dict.fromkeys(one)))
+    groups = aa.group_queue(transactions, as_of=as_of)
+    return groups.assign(reason=groups["group_id"].map(reasons))
 
 
 def _parse_limit(text: str) -> Decimal:
@@ -146,11 +127,9 @@ def _parse_limit(text: str) -> Decimal:
     try:
         amount = parse_amount(text, MAX_SCALE).amount
     except AmountError as error:
-        msg = f"--max-amount: {error}"
-        raise AmountError(msg) from None
+        raise AmountError(f"--max-amount: {error}") from None
     if amount < 0:
-        msg = f"--max-amount {text} is negative; it is compared with amounts without their signs"
-        raise AmountError(msg)
+        raise AmountError(f"--max-amount {text} is negative; it is compared with amounts without their signs")
     return amount
 
 

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from accounting_analytics.cli.options import (
     AsJson,
-    ConfirmedInstance,
     Database,
-    EntriesStart,
     Instance,
-    InstanceName,
     InstanceToChange,
-    InstanceTokenFile,
-    LedgerToRename,
-    Localtime,
     ModifiedBy,
-    NewInstance,
-    NewName,
-    NewTier,
-    Scale,
-    Tier,
 )
 from accounting_analytics.cli.output import print_message, print_rows
+from accounting_analytics.cli.service_or_demo import open_database
 from accounting_analytics.errors import ConfigurationError, InputError, OperationRefusedError, with_context
 
 instances = typer.Typer(help="Sets of books in a database of the embedded service.", no_args_is_help=True)
@@ -33,19 +25,28 @@ instances = typer.Typer(help="Sets of books in a database of the embedded servic
 @instances.command("create")
 def create_instance(
     database: Database,
-    name: InstanceName = "books",
-    instance: NewInstance = None,
-    tier: Tier = 3,
-    scale: Scale = 2,
-    localtime: Localtime = "UTC",
-    entries_start: EntriesStart = None,
-    token_file: InstanceTokenFile = None,
+    name: Annotated[str, typer.Option("--name", help="Display name.")] = "books",
+    instance: Annotated[
+        str | None, typer.Option("--instance", help="Id of the new instance; default: a random id.")
+    ] = None,
+    tier: Annotated[int, typer.Option("--tier", help="Subscription tier, 1 to 3.")] = 3,
+    scale: Annotated[int, typer.Option("--scale", help="Fraction digits of the currency.")] = 2,
+    localtime: Annotated[str, typer.Option("--localtime", metavar="ZONE", help="Zone that `localtime` means.")] = "UTC",
+    entries_start: Annotated[
+        str | None,
+        typer.Option(
+            "--entries-start", metavar="DATE", help="First day of the books; requests for earlier days are refused."
+        ),
+    ] = None,
+    token_file: Annotated[
+        Path | None, typer.Option("--token-file", help="New file for an access token, readable by you only.")
+    ] = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Create an empty set of books with its four required ledgers."""
     from accounting_analytics.periods import parse_date
-    from accounting_analytics.service.auth.issue_to_file import check_new_file, save_new_token
+    from accounting_analytics.service.auth import check_new_file, save_new_token
     from accounting_analytics.service.bookkeeping import instances as new_instances
     from accounting_analytics.service.storage.store import Store
 
@@ -67,42 +68,47 @@ def create_instance(
 @instances.command("list")
 def list_instances(database: Database, *, as_json: AsJson = False) -> None:
     """List the instances of a database."""
-    from accounting_analytics.service.storage.store import Store
-
-    with Store.open(database, create=False) as store:
+    with open_database(database) as store:
         print_rows(store.instances(), as_json=as_json, optional=["entries_start", "localtime"])
 
 
 @instances.command("set-tier")
-def set_tier(database: Database, instance: InstanceToChange, tier: NewTier) -> None:
+def set_tier(
+    database: Database,
+    instance: InstanceToChange,
+    tier: Annotated[int, typer.Option("--tier", help="Subscription tier, 1 to 3.", show_default=False)],
+) -> None:
     """Change the subscription tier of an instance.
 
     A running service applies it to the next request.
     """
     from accounting_analytics.service.bookkeeping import instances as existing
-    from accounting_analytics.service.storage.store import Store
 
-    with Store.open(database, create=False) as store:
+    with open_database(database) as store:
         existing.set_tier(store, instance, tier)
     print_message(f"instance {instance} has tier {tier}")
 
 
 @instances.command("delete")
-def delete_instance(database: Database, instance: InstanceToChange, confirm: ConfirmedInstance = None) -> None:
+def delete_instance(
+    database: Database,
+    instance: InstanceToChange,
+    confirm: Annotated[
+        str | None, typer.Option("--confirm", help="The id of the instance again; without it the command asks for it.")
+    ] = None,
+) -> None:
     """Delete an instance with its books; this cannot be undone.
 
     Its tags, audit log, access tokens and clients are deleted too.
     """
     from accounting_analytics.service.bookkeeping import instances as existing
-    from accounting_analytics.service.storage.store import Store
 
-    with Store.open(database, create=False) as store:
+    with open_database(database) as store:
         entries = existing.count_entries(store, instance)
         if confirm is None and sys.stdin.isatty():
             confirm = typer.prompt(f"All {entries:,} entries will be deleted. Type the id of the instance", err=True)
         if confirm != instance:
-            msg = f"nothing was deleted: confirm with the id of the instance, --confirm {instance}"
-            raise InputError(msg)
+            raise InputError(f"nothing was deleted: confirm with the id of the instance, --confirm {instance}")
         existing.delete_instance(store, instance)
     print_message(
         f"instance {instance} and its {entries:,} entries are deleted; its access tokens are refused from now on"
@@ -117,20 +123,21 @@ ledgers = typer.Typer(help="Ledgers in a database of the embedded service.", no_
 @ledgers.command("list")
 def list_ledgers(database: Database, instance: Instance = None, *, as_json: AsJson = False) -> None:
     """List the ledgers of an instance with their ids and paths."""
-    from accounting_analytics.service.bookkeeping import ledger_administration
+    from accounting_analytics.service.bookkeeping import ledgers as ledgers_of_books
     from accounting_analytics.service.bookkeeping.instances import choose_instance
-    from accounting_analytics.service.storage.store import Store
 
-    with Store.open(database, create=False) as store:
-        listed = ledger_administration.list_ledgers(store, choose_instance(store, instance))
+    with open_database(database) as store:
+        listed = ledgers_of_books.list_ledgers(store, choose_instance(store, instance))
     print_rows(listed, as_json=as_json, optional=_OPTIONAL)
 
 
 @ledgers.command("rename")
 def rename_ledger(
     database: Database,
-    ledger: LedgerToRename,
-    name: NewName,
+    ledger: Annotated[
+        str, typer.Argument(metavar="LEDGER", help="Id, unique name or path of the ledger.", show_default=False)
+    ],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The new name.", show_default=False)],
     instance: Instance = None,
     modified_by: ModifiedBy = None,
 ) -> None:
@@ -139,11 +146,10 @@ def rename_ledger(
     The audit log keeps the old name.
     """
     from accounting_analytics.messages import quote
-    from accounting_analytics.service.bookkeeping import ledger_administration
+    from accounting_analytics.service.bookkeeping import ledgers as ledgers_of_books
     from accounting_analytics.service.bookkeeping.instances import choose_instance
-    from accounting_analytics.service.storage.store import Store
 
-    with Store.open(database, create=False) as store:
+    with open_database(database) as store:
         chosen = choose_instance(store, instance)
-        before = ledger_administration.rename_ledger(store, chosen, ledger, name, modified_by=modified_by)
+        before = ledgers_of_books.rename_ledger(store, chosen, ledger, name, modified_by=modified_by)
     print_message(f"ledger {before.id}: {quote(before.name)} is now {quote(name)}")

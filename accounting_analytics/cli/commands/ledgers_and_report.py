@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import accounting_analytics as aa
-from accounting_analytics.cli.options import AsJson, EndDate, Parents, Profile, StartDate, TimeZone, UseDemo
-from accounting_analytics.cli.output import print_frame, print_message, print_notes
+from accounting_analytics.cli.day_options import DayOptions
+from accounting_analytics.cli.discover_and_load import discover_with_history
+from accounting_analytics.cli.options import AsJson, EndDate, Parents, PeriodText, Profile, StartDate, TimeZone, UseDemo
+from accounting_analytics.cli.output import print_frame, print_message, print_notes, print_statement
 from accounting_analytics.cli.parents_file import read_parents
-from accounting_analytics.cli.service_connection import connect_service
+from accounting_analytics.cli.service_or_demo import connect_for_days, presentation_of
 
 if TYPE_CHECKING:
     from accounting_analytics.cash_flow_report import CashFlowReport
@@ -21,8 +23,9 @@ _OPTIONAL = ["found_by", "parent_id", "sub_type", "sort_code", "report_cash_flow
 
 
 def discover(
-    start_date: StartDate,
-    end_date: EndDate,
+    start_date: StartDate = None,
+    end_date: EndDate = None,
+    period: PeriodText = None,
     time_zone: TimeZone = None,
     parents: Parents = None,
     profile: Profile = None,
@@ -31,29 +34,48 @@ def discover(
     as_json: AsJson = False,
 ) -> None:
     """List the ledgers found in reports and line entries."""
-    given = None if parents is None else read_parents(parents)
-    with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
-        ledgers = aa.discover_ledgers(client, start_date, end_date, time_zone=zone, parents=given)
+    parents_given = None if parents is None else read_parents(parents)
+    given = DayOptions(start_date, end_date, period)
+    with connect_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
+        first, last = days.start_date, days.end_date
+        ledgers = aa.discover_ledgers(client, first, last, time_zone=days.time_zone, parents=parents_given)
     print_notes(ledgers)
     print_frame(ledgers, as_json=as_json, columns=_COLUMNS, optional=_OPTIONAL)
 
 
 def report(
-    start_date: StartDate,
-    end_date: EndDate,
+    start_date: StartDate = None,
+    end_date: EndDate = None,
+    period: PeriodText = None,
     time_zone: TimeZone = None,
+    parents: Parents = None,
     profile: Profile = None,
     *,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Print the report's own columns, without sections and subtotals.")
+    ] = False,
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the cash flow report of the service."""
-    with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
-        reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=zone)
-    if as_json:
-        typer.echo(reported.to_json())
-    else:
-        _print_text(reported)
+    """Print the cash flow report of the service.
+
+    It is shown as a cash flow statement; --raw and --json have its own columns.
+    """
+    from accounting_analytics.statements import cash_flow_statement
+
+    presentation, given = presentation_of(profile, use_demo=use_demo), DayOptions(start_date, end_date, period)
+    parents_given = None if parents is None else read_parents(parents)
+    with connect_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
+        reported = aa.load_cash_flow_report(client, days.start_date, days.end_date, time_zone=days.time_zone)
+        if as_json:
+            typer.echo(reported.to_json())
+            return
+        if raw:
+            _print_text(reported)
+            return
+        ledgers = discover_with_history(client, days, parents=parents_given)
+    print_notes(ledgers)
+    print_statement(cash_flow_statement(reported, ledgers, **presentation._asdict()), as_json=False)
 
 
 def _print_text(report: CashFlowReport) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import typer
 
 import accounting_analytics as aa
+from accounting_analytics.cli.day_options import DayOptions
 from accounting_analytics.cli.discover_and_load import discover_with_history
 from accounting_analytics.cli.edited_plan import days_to_discover, resolve_plan
 from accounting_analytics.cli.options import (
     AllRows,
     AsJson,
     EndDate,
+    PeriodText,
     PlanPath,
     PreviewBy,
     Profile,
@@ -21,13 +23,14 @@ from accounting_analytics.cli.options import (
 )
 from accounting_analytics.cli.output import MAX_ROWS, print_mapping, print_message, print_notes
 from accounting_analytics.cli.plan_tables import print_cost, print_preview, print_totals, totals_tables
-from accounting_analytics.cli.service_connection import connect_service
+from accounting_analytics.cli.service_or_demo import connect_for_days
 
 
 def preview(
     plan: PlanPath,
-    start_date: StartDate,
-    end_date: EndDate,
+    start_date: StartDate = None,
+    end_date: EndDate = None,
+    period: PeriodText = None,
     time_zone: TimeZone = None,
     profile: Profile = None,
     limit: RowLimit = MAX_ROWS,
@@ -41,14 +44,15 @@ def preview(
 
     Nothing is written.
     """
-    from accounting_analytics.recategorization.plan_file import PlanFile
+    from accounting_analytics.recategorization.plan_file import PlanFile, require_same_instance
 
     file = PlanFile.read(plan)
-    with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
-        file.require_instance(client.instance_id)
-        reported = aa.load_cash_flow_report(client, start_date, end_date, time_zone=zone)
-        ledgers = discover_with_history(client, *days_to_discover(file, start_date, end_date), zone)
-        planned = resolve_plan(client, file, zone, ledgers=ledgers)
+    given = DayOptions(start_date, end_date, period)
+    with connect_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
+        require_same_instance(file.instance_id, client.instance_id)
+        reported = aa.load_cash_flow_report(client, days.start_date, days.end_date, time_zone=days.time_zone)
+        ledgers = discover_with_history(client, days_to_discover(file, days))
+        planned = resolve_plan(client, file, days.time_zone, ledgers=ledgers)
     effect = planned.preview(reported)
     totals = effect.totals(ledgers)
     print_cost(planned)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 import accounting_analytics as aa
+from accounting_analytics.cli.day_options import DayOptions
 from accounting_analytics.cli.discover_and_load import LoadOptions, load_queue
 from accounting_analytics.cli.options import (
     AllRows,
@@ -15,6 +16,7 @@ from accounting_analytics.cli.options import (
     DryRun,
     EndDate,
     Ledgers,
+    PeriodText,
     Profile,
     QueueOutput,
     RowLimit,
@@ -30,13 +32,16 @@ from accounting_analytics.cli.output import (
     print_message,
     print_notes,
 )
-from accounting_analytics.cli.service_connection import connect_service
-from accounting_analytics.cli.transaction_tables import count_names, print_transactions, queue_tables
+from accounting_analytics.cli.service_or_demo import connect_for_days, days_of_command
+from accounting_analytics.cli.transaction_tables import (
+    count_names,
+    count_transactions,
+    print_transactions,
+    queue_tables,
+)
 from accounting_analytics.messages import shorten
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pandas as pd
 
 _GROUP_COLUMNS = {
@@ -58,8 +63,9 @@ _COLUMNS = {
 
 
 def queue(
-    start_date: StartDate,
-    end_date: EndDate,
+    start_date: StartDate = None,
+    end_date: EndDate = None,
+    period: PeriodText = None,
     time_zone: TimeZone = None,
     ledger: Ledgers = None,
     output: QueueOutput = None,
@@ -77,43 +83,41 @@ def queue(
     A group has one merchant, direction and account. Most money comes first, likely transfers between own accounts and
     split transactions last.
     """
-    from accounting_analytics.categorization.decision_file import require_new_file
+    from accounting_analytics.categorization.decision_file import require_new_file, write_groups, write_transactions
 
     if output is not None:
         require_new_file(output)
     options = LoadOptions(checkpoint, dry_run, as_json)
-    with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
-        ledgers, uncategorized = load_queue(client, (start_date, end_date, zone), options, only=ledger)
-    groups = aa.group_queue(uncategorized, as_of=end_date)
+    given = DayOptions(start_date, end_date, period)
+    with connect_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
+        ledgers, uncategorized = load_queue(client, days, options, only=ledger)
+    groups = aa.group_queue(uncategorized, as_of=days.end_date)
     print_notes(uncategorized)
     if ledger:
         print_message("likely transfers between accounts are recognized only where both accounts are listed")
     if as_json:
         print_mapping(queue_tables(groups, uncategorized), as_json=True)
     elif all_rows:
-        _print_transactions(uncategorized, zone)
+        _print_transactions(uncategorized, days.time_zone)
     else:
-        _print_groups(groups, len(uncategorized), limit)
+        _print_groups(groups, count_transactions(uncategorized), limit)
     if output is not None:
-        _write(uncategorized, ledgers, output, zone, all_rows=all_rows)
-        days = {"start_date": start_date, "end_date": end_date, "time_zone": time_zone}
-        plan = command_line(
-            "plan", decisions=output, **days, output=f"plan{output.suffix}", profile=profile, demo=use_demo
+        write, kind = (write_transactions, "transaction") if all_rows else (write_groups, "group")
+        count = write(uncategorized, output, time_zone=days.time_zone, ledgers=ledgers)
+        print_message(f"{count:,} {kind}(s) written to {output}, without split ones")
+        following = command_line(
+            "plan",
+            decisions=output,
+            **days_of_command(days, time_zone),
+            output=f"plan{output.suffix}",
+            profile=profile,
+            demo=use_demo,
         )
-        print_message(f"fill in its column category with ids, unique names or paths of ledgers, then: {plan}")
-
-
-def _write(uncategorized: pd.DataFrame, ledgers: pd.DataFrame, output: Path, zone: str, *, all_rows: bool) -> None:
-    """Write the file to decide by hand."""
-    from accounting_analytics.categorization.decision_file import write_groups, write_transactions
-
-    write = write_transactions if all_rows else write_groups
-    count = write(uncategorized, output, time_zone=zone, ledgers=ledgers)
-    print_message(f"{count:,} {'transaction' if all_rows else 'group'}(s) written to {output}, without split ones")
+        print_message(f"fill in its column category with ids, unique names or paths of ledgers, then: {following}")
 
 
 def _print_transactions(uncategorized: pd.DataFrame, zone: str) -> None:
-    summary = f"{len(uncategorized):,} uncategorized transaction(s), largest first"
+    summary = f"{count_transactions(uncategorized):,} uncategorized transaction(s), largest first"
     if len(uncategorized):
         summary = f"{summary}: {count_names(uncategorized['ledger_name'].fillna('(no name)'))}"
     print_transactions(uncategorized, _COLUMNS, summary=summary, time_zone=zone, limit=None)
@@ -126,19 +130,13 @@ def _print_groups(groups: pd.DataFrame, transaction_count: int, limit: int) -> N
     accounts = groups["ledger_name"].fillna("(no name)").map(lambda name: shorten(name, limit=_ACCOUNT_WIDTH))
     table = groups.assign(
         ledger_name=accounts,
-        cumulative_share=groups["cumulative_share"].map(_percent),
-        age=[_age(*days) for days in zip(groups["age_days"], groups["newest_age_days"], strict=True)],
+        cumulative_share=groups["cumulative_share"].map(lambda share: f"{int(100 * share)} %"),
+        age=[
+            f"{first}" if first == last else f"{first}-{last}"
+            for first, last in zip(groups["age_days"], groups["newest_age_days"], strict=True)
+        ],
     )
     rest = "groups; --limit N prints more, --all every transaction"
     print_first_rows(table, _GROUP_COLUMNS, limit, rest=rest, optional=("account",))
     for note in aa.notes(groups):
         typer.echo(note)
-
-
-def _age(first: int, last: int) -> str:
-    """Days since the first and the last transaction: ``480-12``."""
-    return f"{first}" if first == last else f"{first}-{last}"
-
-
-def _percent(share: float) -> str:
-    return f"{int(100 * share)} %"

@@ -2,49 +2,59 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import accounting_analytics as aa
+from accounting_analytics.cli.day_options import DayOptions
 from accounting_analytics.cli.discover_and_load import LoadOptions, load_books
 from accounting_analytics.cli.options import (
     AllowPartial,
     AsJson,
-    BooksStart,
     Checkpoint,
     DryRun,
     EndDate,
     Parents,
+    PeriodText,
     Profile,
     StartDate,
-    Strict,
     TimeZone,
     UseDemo,
 )
 from accounting_analytics.cli.output import print_frame, print_message
-from accounting_analytics.cli.service_connection import connect_service
+from accounting_analytics.cli.service_or_demo import connect_for_days
 from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError, PeriodError
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from accounting_analytics.months import MonthlyReconciliation
+    from accounting_analytics.monthly_reconciliation import MonthlyReconciliation
     from accounting_analytics.periods import Period
 
 
 def reconcile(
-    start_date: StartDate,
-    end_date: EndDate,
+    start_date: StartDate = None,
+    end_date: EndDate = None,
+    period: PeriodText = None,
     time_zone: TimeZone = None,
-    since: BooksStart = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="DATE",
+            help="First day of the books: starting balances are summed from here, not taken from the report.",
+        ),
+    ] = None,
     checkpoint: Checkpoint = None,
     parents: Parents = None,
     profile: Profile = None,
     *,
     dry_run: DryRun = False,
     allow_partial: AllowPartial = False,
-    strict: Strict = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit code 3 also where figures could not be compared.")
+    ] = False,
     use_demo: UseDemo = False,
     as_json: AsJson = False,
 ) -> None:
@@ -53,20 +63,18 @@ def reconcile(
     The report is recomputed from line entries; exit code 3 if a month does not tie. Totals need the parents of
     ledgers: give those that the service does not show with --parents.
     """
-    from accounting_analytics.periods import Period
-
-    with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
-        period = Period.of(start_date, end_date, zone)
-        books_start = period.start_date if since is None else _parse_books_start(since, period)
+    given = DayOptions(start_date, end_date, period)
+    with connect_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
+        books_start = days.start_date if since is None else _parse_books_start(since, days)
         options = LoadOptions(checkpoint, dry_run, as_json, allow_partial, parents)
-        ledgers, lines = load_books(client, books_start, period, options, report_count=len(period.months()))
+        ledgers, lines = load_books(client, books_start, days, options, report_count=len(days.months()))
         certificate = aa.check_completeness(lines)
         print_message(certificate.summary())
         months = aa.reconcile_months(
             client,
-            start_date,
-            end_date,
-            time_zone=zone,
+            days.start_date,
+            days.end_date,
+            time_zone=days.time_zone,
             books_start=None if since is None else books_start,
             ledgers=ledgers,
             line_entries=lines,
@@ -90,8 +98,9 @@ def _parse_books_start(since: str, period: Period) -> date:
 
     first = parse_date(since, "--since")
     if first > period.start_date:
-        msg = f"--since {first} is after --start-date {period.start_date}; it is the first day of the books"
-        raise PeriodError(msg)
+        raise PeriodError(
+            f"--since {first} is after --start-date {period.start_date}; it is the first day of the books"
+        )
     return first
 
 

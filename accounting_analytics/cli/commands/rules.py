@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 import accounting_analytics as aa
+from accounting_analytics.cli.day_options import DayOptions
 from accounting_analytics.cli.discover_and_load import LoadOptions, load_cash_lines, load_queue
 from accounting_analytics.cli.options import (
     AllRows,
@@ -14,6 +15,7 @@ from accounting_analytics.cli.options import (
     DryRun,
     EndDate,
     NewCategory,
+    PeriodText,
     Profile,
     QueueKey,
     RowLimit,
@@ -30,7 +32,8 @@ from accounting_analytics.cli.output import (
     print_message,
     print_notes,
 )
-from accounting_analytics.cli.service_connection import connect_service
+from accounting_analytics.cli.service_or_demo import connect_for_days, days_of_command
+from accounting_analytics.cli.transaction_tables import count_transactions
 
 _COLUMNS = {
     "line": "line",
@@ -48,8 +51,9 @@ rules = typer.Typer(help="Test the rules of a file, and add rules to it.", no_ar
 @rules.command("test")
 def report_file(
     file: RulesFile,
-    start_date: StartDate,
-    end_date: EndDate,
+    start_date: StartDate = None,
+    end_date: EndDate = None,
+    period: PeriodText = None,
     time_zone: TimeZone = None,
     checkpoint: Checkpoint = None,
     profile: Profile = None,
@@ -67,16 +71,17 @@ def report_file(
     """
     loaded_rules = aa.load_rules(file)
     options = LoadOptions(checkpoint, dry_run, as_json)
-    with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
-        ledgers, lines = load_cash_lines(client, (start_date, end_date, zone), options)
+    given = DayOptions(start_date, end_date, period)
+    with connect_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
+        ledgers, lines = load_cash_lines(client, days, options)
     uncategorized = aa.uncategorized_queue(lines, ledgers)
     report = aa.report_rules(uncategorized, loaded_rules, ledgers, lines)
     print_notes(report)
     if as_json:
         print_frame(report, as_json=True)
         return
-    decided = int(report["transaction_count"].sum())
-    typer.echo(f"{len(report):,} rule(s) decide {decided:,} of {len(uncategorized):,} uncategorized transaction(s)")
+    counts = f"{int(report['transaction_count'].sum()):,} of {count_transactions(uncategorized):,}"
+    typer.echo(f"{len(report):,} rule(s) decide {counts} uncategorized transaction(s)")
     print_first_rows(report, _COLUMNS, None if all_rows else limit)
 
 
@@ -85,8 +90,9 @@ def append_rule(
     file: RulesFile,
     group: QueueKey,
     category: NewCategory,
-    start_date: StartDate,
-    end_date: EndDate,
+    start_date: StartDate = None,
+    end_date: EndDate = None,
+    period: PeriodText = None,
     day_of_month: DayOfMonth = None,
     time_zone: TimeZone = None,
     checkpoint: Checkpoint = None,
@@ -101,10 +107,10 @@ def append_rule(
     from accounting_analytics.categorization.new_rule import add_rule
 
     options = LoadOptions(checkpoint, dry_run=False, as_json=False)
-    with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
-        ledgers, uncategorized = load_queue(client, (start_date, end_date, zone), options)
+    given = DayOptions(start_date, end_date, period)
+    with connect_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
+        ledgers, uncategorized = load_queue(client, days, options)
     rule = add_rule(file, uncategorized, group, category, ledgers, day_of_month=day_of_month)
     typer.echo(rule, nl=False)
-    days = {"start_date": start_date, "end_date": end_date, "time_zone": time_zone}
-    following = command_line("rules", "test", file, **days, profile=profile, demo=use_demo)
+    following = command_line("rules", "test", file, **days_of_command(days, time_zone), profile=profile, demo=use_demo)
     print_message(f"appended to {file}; try it: {following}")

@@ -2,41 +2,57 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from accounting_analytics.cli.options import (
-    AccessLog,
-    AllowRemote,
     AsJson,
-    Check,
     Database,
-    Faults,
-    FaultSeed,
-    Host,
-    IssuedLifetime,
-    Port,
-    PublicHosts,
-    RequestsPerMinute,
-    ServedLocaltime,
 )
-from accounting_analytics.cli.output import print_message
+from accounting_analytics.cli.output import print_json, print_message
 from accounting_analytics.errors import BooksDoNotTieError
 
 
 def serve(
     database: Database,
-    host: Host = "127.0.0.1",
-    port: Port = 0,
-    localtime: ServedLocaltime = None,
-    public_host: PublicHosts = None,
-    requests_per_minute: RequestsPerMinute = None,
-    token_lifetime: IssuedLifetime = 3600,
-    faults: Faults = None,
-    fault_seed: FaultSeed = 1,
+    host: Annotated[str, typer.Option("--host", help="Address to bind to.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="Port; 0 means any free port.")] = 0,
+    localtime: Annotated[
+        str | None,
+        typer.Option(
+            "--localtime", metavar="ZONE", help="Zone that `localtime` means; default: that of each instance."
+        ),
+    ] = None,
+    public_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--public-host", metavar="HOST", help="Host name that requests may carry, behind a proxy; repeatable."
+        ),
+    ] = None,
+    requests_per_minute: Annotated[
+        int | None,
+        typer.Option(
+            "--requests-per-minute",
+            metavar="N",
+            min=1,
+            help="Rate limit of each instance (the documented limit is 320); default: no limit.",
+        ),
+    ] = None,
+    token_lifetime: Annotated[
+        float, typer.Option("--token-lifetime", help="Lifetime of tokens from /oauth/token, in seconds.")
+    ] = 3600,
+    faults: Annotated[
+        str | None,
+        typer.Option("--faults", help="Faults to inject, for tests: http_503:p=0.1,empty_page:every=5,..."),
+    ] = None,
+    fault_seed: Annotated[int, typer.Option("--fault-seed", help="Seed that selects the requests to fail.")] = 1,
     *,
-    allow_remote: AllowRemote = False,
-    access_log: AccessLog = False,
-    check: Check = False,
+    allow_remote: Annotated[
+        bool, typer.Option("--allow-remote", help="Accept connections from other machines.")
+    ] = False,
+    access_log: Annotated[bool, typer.Option("--access-log", help="Log every request on stderr.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Do not serve: check every invariant of the books.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Serve the books of a database, or check them.
@@ -47,8 +63,7 @@ def serve(
         _check_database(database, as_json=as_json)
         return
     if as_json:
-        msg = "--json requires --check."
-        raise typer.BadParameter(msg)
+        raise typer.BadParameter("--json requires --check.")
     import logging
 
     from accounting_analytics.service.web.request_guard import show_access_log
@@ -73,16 +88,10 @@ def serve(
 
 
 def _check_database(database: str, *, as_json: bool) -> None:
-    """Check every invariant of a database, and print the findings.
-
-    Raises
-    ------
-    BooksDoNotTieError
-        There are findings; nothing was changed.
-    """
+    """Check every invariant of a database, and print the findings."""
     import pandas as pd
 
-    from accounting_analytics.cli.result_printing import print_json, print_table
+    from accounting_analytics.cli.terminal_tables import print_table
     from accounting_analytics.service.check import check_books
     from accounting_analytics.service.storage.store import Store
 
@@ -98,6 +107,5 @@ def _check_database(database: str, *, as_json: bool) -> None:
         f"{checked.changes:,} changes in {checked.instances:,} instance(s)"
     )
     if checked.findings:
-        msg = f"{len(checked.findings)} finding(s) in {counts} of {name}; nothing was changed"
-        raise BooksDoNotTieError(msg)
+        raise BooksDoNotTieError(f"{len(checked.findings)} finding(s) in {counts} of {name}; nothing was changed")
     print_message(f"every invariant holds: {counts} of {name}")

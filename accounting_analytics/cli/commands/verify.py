@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
 import accounting_analytics as aa
 from accounting_analytics.cli.edited_plan import resolve_plan
 from accounting_analytics.cli.options import (
     AllRows,
-    AppliedJournal,
     AsJson,
-    OutcomesBy,
     PlanPath,
     Profile,
     RowLimit,
     UseDemo,
 )
 from accounting_analytics.cli.output import MAX_ROWS, print_mapping
-from accounting_analytics.cli.plan_outcomes import print_outcomes, require_done
-from accounting_analytics.cli.plan_tables import totals_tables
-from accounting_analytics.cli.service_connection import connect_service
+from accounting_analytics.cli.plan_tables import print_outcomes, require_done, totals_tables
+from accounting_analytics.cli.service_or_demo import connect_service
 
 
 def verify(
     plan: PlanPath,
-    journal: AppliedJournal = None,
+    journal: Annotated[
+        Path | None, typer.Option("--journal", help="Journal that the plan was applied with; it is only read.")
+    ] = None,
     profile: Profile = None,
     limit: RowLimit = MAX_ROWS,
-    by: OutcomesBy = "category",
+    by: Annotated[
+        Literal["category", "rule", "item"],
+        typer.Option("--by", help="What a row is: the items of a new category or a rule, or an item."),
+    ] = "category",
     *,
     all_rows: AllRows = False,
     use_demo: UseDemo = False,

@@ -49,16 +49,9 @@ class Question(NamedTuple):
 
     @classmethod
     def named(cls, name: str) -> Self:
-        """Read a question.
-
-        Raises
-        ------
-        InputError
-            There is no question of this name.
-        """
+        """Read a question."""
         if name not in QUESTIONS:
-            msg = f"there is no question {quote(name)}; the questions are: {', '.join(QUESTIONS)}"
-            raise InputError(msg)
+            raise InputError(f"there is no question {quote(name)}; the questions are: {', '.join(QUESTIONS)}")
         sql = files(__name__).joinpath(f"{name}.sql").read_text(encoding="utf-8")
         comment = [line.removeprefix("-- ") for line in sql.splitlines() if line.startswith("--")]
         return cls(name, comment[0], " ".join(comment[1:]).removeprefix("Grain: "), sql)

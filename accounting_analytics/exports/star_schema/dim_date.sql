@@ -1,9 +1,25 @@
--- Every day of some calendar and fiscal years. A fiscal year has the number of the calendar year it ends in.
-with day as (
+-- Every day of the calendar and fiscal years that have exported days. A fiscal year has the number of the calendar year
+-- it ends in; years before 1 and after 9999 are left out.
+with whole as (
+    select
+        fiscal_start,
+        case
+            when month(start_date) < fiscal_start and year(start_date) > 1
+                then make_date(year(start_date) - 1, fiscal_start, 1)
+            else make_date(year(start_date), 1, 1)
+        end as first_day,
+        case
+            when fiscal_start > 1 and month(end_date) >= fiscal_start and year(end_date) < 9999
+                then make_date(year(end_date) + 1, fiscal_start, 1) - 1
+            else make_date(year(end_date), 12, 31)
+        end as last_day
+    from export
+),
+day as (
     select
         unnest(generate_series(first_day, last_day, interval 1 day))::date as date,
-        fiscal_year_start_month as fiscal_start
-    from calendar
+        fiscal_start
+    from whole
 )
 select
     date,

@@ -1,4 +1,5 @@
--- The first line of each transaction on its account; fields that were not loaded are null. The merchant is added to it.
+-- The first line of each transaction on its account; fields that were not loaded are null. The merchant is added to it,
+-- and rows are sorted, when those of all months are known.
 with own as (
     select *
     from line
@@ -27,4 +28,3 @@ select
 from own
 cross join export
 left join ledger as account on account.id = own.ledger_id
-order by own.transaction_id

@@ -7,55 +7,35 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, func, insert, select, update
 
 from accounting_analytics.errors import AccountingAnalyticsError, ConfigurationError, InputError
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import DEFAULT_SCALE, check_scale
 from accounting_analytics.periods import LOCALTIME, zone
-from accounting_analytics.service.auth.access_tokens import add_token
-from accounting_analytics.service.auth.issue_to_file import issuing
-from accounting_analytics.service.bookkeeping.new_ledgers import REQUIRED_LEDGERS, add_ledgers
+from accounting_analytics.service.auth import add_token, issuing
+from accounting_analytics.service.bookkeeping.ledgers import REQUIRED_LEDGERS, add_ledgers
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.audit_rows import begin_audit
 from accounting_analytics.service.storage.sqlite_files import token_path
-from accounting_analytics.service.storage.store import find_instance, read_instance
+from accounting_analytics.service.storage.store import Store, find_instance, read_instance
 from accounting_analytics.service.wire.identifiers import check_header_id, check_text, new_id
-from accounting_analytics.service.wire.stored_values import now
+from accounting_analytics.service.wire.stored_values import Instance, now
 
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from sqlalchemy import ColumnElement, Connection, Table
-
     from accounting_analytics.chart_of_accounts import RequiredLedger
-    from accounting_analytics.service.storage.store import Store
-    from accounting_analytics.service.wire.stored_values import Instance
 
 TIERS = (1, 2, 3)
 
 
 class NewInstance(NamedTuple):
-    """An instance to create.
+    """An instance to create; required ledgers without a given id get a new one.
 
-    Attributes
-    ----------
-    name : str
-        Name for people.
-    tier : int
-        Subscription tier, 1 to 3; filtering the cash flow report by tags needs 3.
-    scale : int
-        Fraction digits of its one currency, 0 to 10.
-    localtime : str
-        Time zone that ``localtime`` means.
-    entries_start : date, optional
-        First day of the books, in that zone: earlier entries and earlier report periods are refused.
-    id : str, optional
-        Identifier to use.
-    required_ledger_ids : mapping
-        Identifiers to use for required ledgers; the others get new ones.
+    Entries and report periods before `entries_start`, a day in the zone `localtime`, are refused.
     """
 
     name: str = "books"
@@ -75,19 +55,13 @@ class FirstInstance(NamedTuple):
 
 
 def create_instance(store: Store, new: NewInstance | None = None) -> str:
-    """Create an instance with its four required ledgers and return its id.
-
-    Raises
-    ------
-    InputError
-        A field is not valid, or the id is taken; nothing was changed.
-    """
+    """Create an instance with its four required ledgers and return its id."""
     with store.writing() as connection:
         return _add_instance(connection, new or NewInstance()).id
 
 
 def create_first_instance(
-    store: Store, *, name: str = "books", localtime: str = "UTC", instance_id: str | None = None
+    store: Store, *, localtime: str = "UTC", instance_id: str | None = None
 ) -> FirstInstance | None:
     """Create an instance and its token file in a database without any instance; None if it has one.
 
@@ -96,16 +70,15 @@ def create_first_instance(
     if store.instances():
         return None
     if store.path is None:
-        msg = (
+        raise ConfigurationError(
             f"the database {store.name} has no instance yet, and no folder beside it for a token file: "
             "create one first with: accounting-analytics instances create --token-file FILE"
         )
-        raise ConfigurationError(msg)
     path = token_path(store.path)
     with issuing(store, path) as (connection, save):
         if connection.execute(select(tables.instances.c.pk).limit(1)).first():
             return None  # another process created it meanwhile
-        instance = _add_instance(connection, NewInstance(name, localtime=localtime, id=instance_id))
+        instance = _add_instance(connection, NewInstance(localtime=localtime, id=instance_id))
         save(add_token(connection, instance.pk))
     return FirstInstance(instance.id, path)
 
@@ -115,11 +88,6 @@ def instance_to_fill(store: Store, instance_id: str | None = None) -> Iterator[s
     """Give the id of the given instance, of the only one, or of a new one in a database without any.
 
     A new one is deleted again, with its token file, if the block fails.
-
-    Raises
-    ------
-    ConfigurationError
-        The given one does not exist, or none is given and there are several.
     """
     created = create_first_instance(store, instance_id=instance_id)
     if created is None:
@@ -134,32 +102,20 @@ def instance_to_fill(store: Store, instance_id: str | None = None) -> Iterator[s
 
 
 def choose_instance(store: Store, instance_id: str | None = None) -> str:
-    """Id of the given instance, or of the only one.
-
-    Raises
-    ------
-    ConfigurationError
-        The given one does not exist, none is given and there are several, or there is none at all.
-    """
+    """Id of the given instance, or of the only one; refuse to choose among several."""
     ids = [instance.id for instance in store.instances()]
     if instance_id in ids or (instance_id is None and len(ids) == 1):
         return instance_id or ids[0]
     if not ids:
-        msg = f"the database {store.name} has no instance; create one with: accounting-analytics instances create"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(
+            f"the database {store.name} has no instance; create one with: accounting-analytics instances create"
+        )
     problem = "has several instances" if instance_id is None else f"has no instance {instance_id!r}"
-    msg = f"the database {store.name} {problem}; choose one (--instance): {join_ids(ids)}"
-    raise ConfigurationError(msg)
+    raise ConfigurationError(f"the database {store.name} {problem}; choose one (--instance): {join_ids(ids)}")
 
 
 def set_tier(store: Store, instance_id: str, tier: int) -> None:
-    """Change the subscription tier of an instance; the next request has it.
-
-    Raises
-    ------
-    InputError
-        There is no such instance or tier; nothing was changed.
-    """
+    """Change the subscription tier of an instance; the next request has it."""
     _check_tier(tier)
     with store.writing() as connection:
         instance = read_instance(connection, instance_id)
@@ -173,13 +129,7 @@ def count_entries(store: Store, instance_id: str) -> int:
 
 
 def delete_instance(store: Store, instance_id: str) -> None:
-    """Delete an instance with everything that belongs to it: books, tags, audit log, access tokens and clients.
-
-    Raises
-    ------
-    InputError
-        There is no such instance; nothing was changed.
-    """
+    """Delete an instance with everything that belongs to it: books, tags, audit log, access tokens and clients."""
     with store.writing() as connection:
         _delete(connection, read_instance(connection, instance_id))
 
@@ -219,16 +169,14 @@ def _belongs_to(table: Table, instance_pk: int) -> ColumnElement[bool]:
 
 def _check_tier(tier: int) -> int:
     if tier not in TIERS:
-        msg = f"tier must be one of {', '.join(map(str, TIERS))}, not {tier!r}"
-        raise InputError(msg)
+        raise InputError(f"tier must be one of {', '.join(map(str, TIERS))}, not {tier!r}")
     return tier
 
 
 def _add_instance(connection: Connection, new: NewInstance) -> Instance:
     """Write a new instance with its required ledgers."""
     if new.localtime == LOCALTIME:
-        msg = "the time zone that 'localtime' means must be an IANA name such as 'America/New_York'"
-        raise InputError(msg)
+        raise InputError("the time zone that 'localtime' means must be an IANA name such as 'America/New_York'")
     instance_id = new_id("ins") if new.id is None else check_header_id(new.id, "instance")
     row = {
         "id": instance_id,
@@ -240,8 +188,7 @@ def _add_instance(connection: Connection, new: NewInstance) -> Instance:
         "created_at": now(),
     }
     if find_instance(connection, instance_id):
-        msg = f"there is already an instance {instance_id!r}; nothing was changed"
-        raise InputError(msg)
+        raise InputError(f"there is already an instance {instance_id!r}; nothing was changed")
     connection.execute(insert(tables.instances), row)
     instance = read_instance(connection, instance_id)
     begin_audit(connection, instance.pk)

@@ -1,21 +1,25 @@
-"""Post journal entries: they are checked and written in one database transaction."""
+"""Journal entries to post, and their posting: they are checked and written in one database transaction.
+
+The entries are plain values without checks: :func:`post_entries` checks them, and creates the ids that are not given.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
+from decimal import Decimal
 from itertools import count, islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import BigInteger, Connection, Table, cast, func, insert, select, text
+import msgspec
+from sqlalchemy import Connection, Table, func, insert, select, text
 from sqlalchemy.exc import IntegrityError
 
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError, PostingRefusedError
 from accounting_analytics.money import format_amount, from_minor_units
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.audit_rows import (
     NO_TRANSACTION,
@@ -26,12 +30,13 @@ from accounting_analytics.service.storage.audit_rows import (
     sum_digests,
 )
 from accounting_analytics.service.storage.database import database_of, id_batches
-from accounting_analytics.service.storage.store import read_instance, read_ledgers
+from accounting_analytics.service.storage.store import Store, read_instance, read_ledgers
 from accounting_analytics.service.wire.identifiers import check_id, check_text, new_id, new_ids
 from accounting_analytics.service.wire.stored_values import (
-    BASE,
     MICROSECONDS_PER_DAY,
     POST_ENTRIES,
+    Instance,
+    StoredLedger,
     microseconds,
     split_units,
     to_units,
@@ -40,24 +45,50 @@ from accounting_analytics.service.wire.stored_values import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTag
-    from accounting_analytics.service.storage.store import Store
-    from accounting_analytics.service.wire.stored_values import Instance, StoredLedger
+
+class NewTransaction(msgspec.Struct, frozen=True, gc=False):
+    """The transaction of a line on a ledger with a financial account type."""
+
+    description: str = ""
+    personal: bool = False
+    review_status: str = "unreviewed"
+    source_account_id: str | None = None
+    id: str | None = None
+
+
+class NewTag(msgspec.Struct, frozen=True, order=True, gc=False):
+    """A tag, identified by the names of its group and itself."""
+
+    group: str
+    name: str
+
+
+class NewLine(msgspec.Struct, frozen=True, gc=False):
+    """One line of a journal entry; a negative amount is posted as its magnitude on the other side.
+
+    A transaction is only on a ledger with a financial account type, where one is created if none is given.
+    """
+
+    ledger_id: str
+    debit_credit: str
+    amount: Decimal
+    description: str = ""
+    transaction: NewTransaction | None = None
+    tags: tuple[NewTag, ...] = ()
+    id: str | None = None
+
+
+class NewJournalEntry(msgspec.Struct, frozen=True, gc=False):
+    """A journal entry at an aware instant: at least two lines, whose debits equal their credits."""
+
+    datetime: dt.datetime
+    description: str
+    lines: tuple[NewLine, ...]
+    id: str | None = None
 
 
 def moved_cash_ledger(lines: Iterable[tuple[StoredLedger, int]]) -> StoredLedger | None:
-    """Cash ledger with the largest absolute movement in an entry; ties by sort code, then id.
-
-    Parameters
-    ----------
-    lines : iterable of (ledger, signed units)
-        Every line of the entry.
-
-    Returns
-    -------
-    StoredLedger or None
-        None if no line is on a ledger that reports cash flow.
-    """
+    """Cash ledger that an entry moves most, ties by sort code and id; None if no line is on a cash ledger."""
     movements: defaultdict[str, int] = defaultdict(int)
     ledgers = {}
     for ledger, units in lines:
@@ -69,8 +100,8 @@ def moved_cash_ledger(lines: Iterable[tuple[StoredLedger, int]]) -> StoredLedger
     )
 
 
-POSTED_STATUSES = frozenset({"posted"})
-REVIEW_STATUSES = frozenset({"reviewed", "unreviewed"})
+REVIEW_STATUSES = ("reviewed", "unreviewed")
+_POSTED_STATUS = "posted"
 AS_POSTED = "as_posted"
 """Categorization method of a transaction with the categories of its journal entry."""
 
@@ -85,11 +116,7 @@ _LAST = dt.datetime(9999, 12, 29, tzinfo=dt.UTC)
 def post_entries(store: Store, instance_id: str, entries: Iterable[NewJournalEntry]) -> list[str]:
     """Post journal entries, all of them or none, and return their ids in the order given.
 
-    Raises
-    ------
-    PostingRefusedError
-        An entry does not balance, names an unknown ledger, has an amount that does not fit, or an id is taken;
-        ``entry_index`` is its position. Nothing was posted.
+    The error about one that cannot be posted has its position as ``entry_index``.
     """
     with store.writing() as connection:
         instance = read_instance(connection, instance_id)
@@ -107,17 +134,7 @@ class _CheckedLine(NamedTuple):
 
 
 class PostedJournal:
-    """The journal of an instance, to which entries are posted.
-
-    Parameters
-    ----------
-    connection : Connection
-        Connection in a write transaction.
-    instance : Instance
-        The instance.
-    ledgers : mapping of id to StoredLedger
-        All ledgers of the instance.
-    """
+    """The journal of an instance, to which entries are posted; the connection is in a write transaction."""
 
     def __init__(self, connection: Connection, instance: Instance, ledgers: Mapping[str, StoredLedger]) -> None:
         self._connection = connection
@@ -139,22 +156,7 @@ class PostedJournal:
         operation: str = POST_ENTRIES,
         source: Mapping[str, str] = MappingProxyType({}),
     ) -> list[str]:
-        """Write entries with one audit row, and return their ids.
-
-        Parameters
-        ----------
-        entries : iterable of NewJournalEntry
-            The entries.
-        operation : str
-            Operation of the audit row.
-        source : mapping of str to str
-            Where they come from, for the audit row.
-
-        Raises
-        ------
-        PostingRefusedError
-            An entry is not valid; the message and ``entry_index`` say which.
-        """
+        """Write entries with one audit row, which says where they come from, and return their ids."""
         numbered = iter(enumerate(entries))
         ids: list[str] = []
         digest, first_key = 0, self._next_key
@@ -178,11 +180,11 @@ class PostedJournal:
                 self._add(entry)
             except (PostingRefusedError, AmountError) as error:
                 name = f" {entry.id!r}" if entry.id else ""
-                msg = f"journal entry {number + 1}{name}: {error}; nothing was posted"
-                raise PostingRefusedError(msg, entry_index=number) from error
+                raise PostingRefusedError(
+                    f"journal entry {number + 1}{name}: {error}; nothing was posted", entry_index=number
+                ) from error
         self._write()
         entries = self._rows[tables.journal_entries]
-        self._check_balanced(first=entries[0][_KEY])
         self._next_key += len(entries)
         return entries
 
@@ -190,8 +192,7 @@ class PostedJournal:
         moment = self._check_instant(entry.datetime)
         lines = list(map(self._check_line, entry.lines))
         if len(lines) < _MIN_LINES:
-            msg = f"an entry has at least {_MIN_LINES} lines, not {len(lines)}"
-            raise PostingRefusedError(msg)
+            raise PostingRefusedError(f"an entry has at least {_MIN_LINES} lines, not {len(lines)}")
         amounts = [line.units for line in lines]
         if sum(amounts):
             raise PostingRefusedError(self._describe_imbalance(amounts))
@@ -228,18 +229,18 @@ class PostedJournal:
     def _add_transaction(self, line_key: int, line: NewLine, ledger: StoredLedger) -> Sequence[Any]:
         """Add the transaction of a line, and return what of it is in the digest of its entry."""
         if ledger.financial_account_type is None:
-            msg = f"ledger {ledger.id!r} has no financial account type, so its lines have no transaction"
-            raise PostingRefusedError(msg)
+            raise PostingRefusedError(
+                f"ledger {ledger.id!r} has no financial account type, so its lines have no transaction"
+            )
         transaction = line.transaction or NewTransaction(description=line.description)
-        if transaction.posted_status not in POSTED_STATUSES or transaction.review_status not in REVIEW_STATUSES:
-            msg = f"unknown status {transaction.posted_status!r}/{transaction.review_status!r} of a transaction"
-            raise PostingRefusedError(msg)
+        if transaction.review_status not in REVIEW_STATUSES:
+            raise PostingRefusedError(f"unknown status {transaction.review_status!r} of a transaction")
         source = transaction.source_account_id
         proven = (
             self._choose_id(tables.transactions, transaction.id, "txn"),
             check_text(transaction.description, "transaction description"),
             bool(transaction.personal),
-            transaction.posted_status,
+            _POSTED_STATUS,
             transaction.review_status,
             None if source is None else check_text(source, "source_account_id"),
         )
@@ -269,33 +270,26 @@ class PostedJournal:
 
     def _check_instant(self, moment: dt.datetime) -> int:
         if not isinstance(moment, dt.datetime) or moment.tzinfo is None:
-            msg = f"datetime {moment} has no time zone; give an aware datetime"
-            raise PostingRefusedError(msg)
-        try:
-            is_in_range = _FIRST <= moment < _LAST
-        except OverflowError:
-            is_in_range = False
-        if not is_in_range:
-            msg = f"datetime {moment} is too close to the end of the calendar"
-            raise PostingRefusedError(msg)
+            raise PostingRefusedError(f"datetime {moment} has no time zone; give an aware datetime")
+        if not _FIRST <= moment < _LAST:
+            raise PostingRefusedError(f"datetime {moment} is too close to the end of the calendar")
         start = self._instance.entries_start
         if start is not None and moment.astimezone(self._zone).date() < start:
-            msg = f"datetime {moment} is before {start}, the first day of the books of the instance"
-            raise PostingRefusedError(msg)
+            raise PostingRefusedError(
+                f"datetime {moment} is before {start}, the first day of the books of the instance"
+            )
         return microseconds(moment)
 
     def _find_ledger(self, ledger_id: str) -> StoredLedger:
         if ledger_id not in self._ledgers:
-            msg = f"there is no ledger {ledger_id!r} in instance {self._instance.id!r}"
-            raise PostingRefusedError(msg)
+            raise PostingRefusedError(f"there is no ledger {ledger_id!r} in instance {self._instance.id!r}")
         return self._ledgers[ledger_id]
 
     def _check_line(self, line: NewLine) -> _CheckedLine:
         """Check ledger, side and amount of a line; a negative amount is on the other side."""
         ledger = self._find_ledger(line.ledger_id)
         if line.debit_credit not in _OTHER_SIDE:
-            msg = f"debit_credit must be 'debit' or 'credit', not {line.debit_credit!r}"
-            raise PostingRefusedError(msg)
+            raise PostingRefusedError(f"debit_credit must be 'debit' or 'credit', not {line.debit_credit!r}")
         units = to_units(line.amount, self._instance.scale)
         side = line.debit_credit if units >= 0 else _OTHER_SIDE[line.debit_credit]
         return _CheckedLine(line, ledger, abs(units) if side == DebitCredit.DEBIT else -abs(units), side)
@@ -311,8 +305,7 @@ class PostedJournal:
         if given is None:
             return next(self._new_ids[prefix])
         if given in self._given_ids[table]:
-            msg = f"{_ROW_NAMES[table]} id {given!r} is used twice"
-            raise PostingRefusedError(msg)
+            raise PostingRefusedError(f"{_ROW_NAMES[table]} id {given!r} is used twice")
         self._given_ids[table].add(check_id(given, _ROW_NAMES[table]))
         return given
 
@@ -323,23 +316,9 @@ class PostedJournal:
                     select(table.c.id).where(table.c.instance_pk == self._instance.pk, table.c.id.in_(chunk)).limit(1)
                 ).scalar()
                 if duplicate is not None:
-                    msg = f"{_ROW_NAMES[table]} id {duplicate!r} is already in the books; nothing was posted"
-                    raise PostingRefusedError(msg)
-
-    def _check_balanced(self, first: int) -> None:
-        """Check the balance of every new entry again in the database, before the transaction ends."""
-        lines = tables.line_entries.c
-        high, low = (cast(func.sum(part), BigInteger) for part in (lines.high, lines.low))
-        unbalanced = self._connection.execute(
-            select(lines.journal_entry_pk)
-            .where(lines.journal_entry_pk >= first)
-            .group_by(lines.journal_entry_pk)
-            .having((low % BASE != 0) | (high + low // BASE != 0))
-            .limit(1)
-        ).first()
-        if unbalanced is not None:
-            msg = "the database has an unbalanced entry; nothing was posted"
-            raise PostingRefusedError(msg)
+                    raise PostingRefusedError(
+                        f"{_ROW_NAMES[table]} id {duplicate!r} is already in the books; nothing was posted"
+                    )
 
     def _tag_key(self, tag: NewTag) -> int:
         if tag not in self._tags:
@@ -353,8 +332,7 @@ class PostedJournal:
     ) -> int:
         """Key of the row with this name, which is created if there is none."""
         if not check_text(name, "tag name", most=_MAX_TAG_LENGTH):
-            msg = "a tag and its group need a name"
-            raise PostingRefusedError(msg)
+            raise PostingRefusedError("a tag and its group need a name")
         key = self._connection.execute(select(table.c.pk).filter_by(name=name, **within)).scalar()
         if key is None:
             written = insert(table).values(id=new_id(prefix), name=name, **within, **(row or {}))
@@ -366,7 +344,7 @@ _OTHER_SIDE = {
     DebitCredit.DEBIT.value: DebitCredit.CREDIT.value,
     DebitCredit.CREDIT.value: DebitCredit.DEBIT.value,
 }
-_KEY, _ID, _DIGEST = 0, 2, -1
+_ID, _DIGEST = 2, -1
 _ROW_NAMES = {
     tables.journal_entries: "journal entry",
     tables.line_entries: "line",

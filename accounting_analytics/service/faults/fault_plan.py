@@ -42,8 +42,7 @@ class FaultSetting:
         except ValueError:
             value = float("nan")
         if not self.least <= value <= self.most:
-            msg = f"fault {name}={text!r} must be {self.allowed}"
-            raise ConfigurationError(msg)
+            raise ConfigurationError(f"fault {name}={text!r} must be {self.allowed}")
         return value
 
 
@@ -60,20 +59,9 @@ _WHEN = {
 
 @dataclass(frozen=True)
 class FaultKind:
-    """The operations and settings of a fault.
+    """The operations that a fault can be injected into, its own settings, and those that decide when.
 
-    Attributes
-    ----------
-    operations : frozenset of str
-        Operations it can be injected into.
-    settings : mapping
-        Its own settings.
-    required : tuple of str
-        Those of them that are required.
-    when : mapping
-        Settings that decide when it is injected.
-    has_operation : bool
-        Whether ``on=`` can limit it to one of its operations.
+    `has_operation` says whether ``on=`` can limit it to one of its operations.
     """
 
     operations: frozenset[str] = OPERATIONS
@@ -113,17 +101,7 @@ FAULT_KINDS: Mapping[str, FaultKind] = {
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault of a plan.
-
-    Attributes
-    ----------
-    name : str
-        One of :data:`FAULT_KINDS`.
-    operations : frozenset of str
-        Operations it is injected into.
-    settings : mapping of str to float
-        Settings as written.
-    """
+    """A fault of a plan, the operations that it is injected into, and its settings as written."""
 
     name: str
     operations: frozenset[str]
@@ -135,26 +113,9 @@ class Fault:
 
 
 class FaultPlan:
-    """Faults to inject, and the counts that decide when.
+    """Faults to inject, as they are written in a text; `injected` counts them by name.
 
-    Parameters
-    ----------
-    text : str
-        The plan as it is written, see above.
-    seed : int
-        The same seed and requests give the same faults.
-
-    Attributes
-    ----------
-    faults : list of Fault
-        The faults of the plan.
-    injected : Counter
-        How often each fault was injected, by name.
-
-    Raises
-    ------
-    ConfigurationError
-        An unknown fault or setting, or a wrong value; the message names it.
+    The same seed and requests give the same faults.
     """
 
     def __init__(self, text: str, seed: int = 1) -> None:
@@ -175,17 +136,7 @@ class FaultPlan:
         return min(limits, default=None)
 
     def next_faults(self, operation: str, token: bytes, *, names: Iterable[str]) -> list[Fault]:
-        """Faults to inject into the next request of an operation, among `names`, in the order of the plan.
-
-        Parameters
-        ----------
-        operation : str
-            Operation of the request.
-        token : bytes
-            The access token of the request, or a hash of it.
-        names : iterable of str
-            Faults that can be injected into this request.
-        """
+        """Faults to inject into the next request of an operation, among `names`, in the order of the plan."""
         possible = set(names)
         return [
             fault
@@ -219,8 +170,7 @@ def _parse_fault(text: str) -> Fault:
     name, *settings = [part.strip() for part in text.split(":")]
     kind = FAULT_KINDS.get(name)
     if kind is None:
-        msg = f"unknown fault {name!r}; the faults are: {', '.join(FAULT_KINDS)}"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"unknown fault {name!r}; the faults are: {', '.join(FAULT_KINDS)}")
     known = {**kind.when, **kind.settings}
     values: dict[str, float] = {}
     operations = kind.operations
@@ -231,14 +181,12 @@ def _parse_fault(text: str) -> Fault:
         elif not equals or key not in known or key in values:
             on = [f"on={'|'.join(sorted(kind.operations))}"] if kind.has_operation else []
             settings_of_fault = ", ".join([*known, *on])
-            msg = (
+            raise ConfigurationError(
                 f"fault {name}: {setting!r} is not one of its settings, or is given twice; it has: {settings_of_fault}"
             )
-            raise ConfigurationError(msg)
         else:
             values[key] = known[key].parse(f"{name}:{key}", value)
     missing = [key for key in kind.required if key not in values]
     if missing:
-        msg = f"fault {name} needs {missing[0]}: write {name}:{missing[0]}=..."
-        raise ConfigurationError(msg)
+        raise ConfigurationError(f"fault {name} needs {missing[0]}: write {name}:{missing[0]}=...")
     return Fault(name, operations, values)

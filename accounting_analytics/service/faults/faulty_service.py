@@ -17,15 +17,12 @@ from starlette.requests import Request
 from starlette.routing import Match, Route
 
 from accounting_analytics.errors import InputError, OperationRefusedError
-from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine
-from accounting_analytics.service.bookkeeping.post_entries import post_entries
-from accounting_analytics.service.faults.fault_plan import FAULT_KINDS
-from accounting_analytics.service.operations.list_line_entries import page_tokens
-from accounting_analytics.service.wire.page_tokens import Cursor
+from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, post_entries
+from accounting_analytics.service.faults.fault_plan import FAULT_KINDS, Fault, FaultPlan
+from accounting_analytics.service.operations.list_line_entries import Cursor, PageTokens, page_tokens
 from accounting_analytics.service.wire.requests import ListLineEntriesQuery, parse_query
-from accounting_analytics.service.wire.response_models import Error
-from accounting_analytics.service.wire.responses import error_response, json_response, unauthorized
-from accounting_analytics.service.wire.stored_values import microseconds
+from accounting_analytics.service.wire.response_models import Error, error_response, json_response, unauthorized
+from accounting_analytics.service.wire.stored_values import Instance, microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -34,10 +31,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import Message, Receive, Scope, Send
 
-    from accounting_analytics.service.faults.fault_plan import Fault, FaultPlan
     from accounting_analytics.service.storage.store import Store
-    from accounting_analytics.service.wire.page_tokens import PageTokens
-    from accounting_analytics.service.wire.stored_values import Instance
 
 
 class _FaultyPage(msgspec.Struct):
@@ -56,19 +50,7 @@ class _LinePosition(msgspec.Struct):
 
 
 def inject_page_fault(fault: Fault, body: bytes, tokens: PageTokens, token: str | None) -> bytes | None:
-    """Page with a fault; None if the fault is impossible on this page.
-
-    Parameters
-    ----------
-    fault : Fault
-        One of :data:`PAGE_FAULTS`.
-    body : bytes
-        The correct page.
-    tokens : PageTokens
-        Page tokens of the query.
-    token : str or None
-        Page token of the request.
-    """
+    """Page with one of :data:`PAGE_FAULTS`; None if the fault is impossible on this page."""
     page = msgspec.json.decode(body, type=_FaultyPage)
     if not page.records or (token is not None and tokens.read(token).backward):
         return None
@@ -151,11 +133,12 @@ class _BufferedResponse:
 
 
 class _RequestFaults:
-    """Faults of one request, and those that were injected."""
+    """Faults of one request; those that were injected are named in a header of its response."""
 
-    def __init__(self, plan: FaultPlan, faults: list[Fault]) -> None:
+    def __init__(self, plan: FaultPlan, faults: list[Fault], headers: dict[str, str]) -> None:
         self._plan = plan
         self.faults = faults
+        self._headers = headers
         self._injected: list[str] = []
 
     def inject(self, *names: str) -> Iterator[Fault]:
@@ -168,31 +151,11 @@ class _RequestFaults:
     def count(self, fault: Fault) -> None:
         self._plan.count(fault)
         self._injected.append(fault.name)
-
-    def add_header(self, send: Send) -> Send:
-        """Name the injected faults in a header of the response."""
-
-        async def send_with_header(message: Message) -> None:
-            if message["type"] == "http.response.start" and self._injected:
-                header = (b"x-injected-fault", ",".join(self._injected).encode())
-                message = {**message, "headers": [*message.get("headers", []), header]}
-            await send(message)
-
-        return send_with_header
+        self._headers["x-injected-fault"] = ",".join(self._injected)
 
 
 class FaultyService:
-    """ASGI application that injects faults into the operations of another.
-
-    Parameters
-    ----------
-    app : Starlette
-        The application; its routes have the names of the operations.
-    store : Store
-        Its books: late entries are really posted.
-    plan : FaultPlan
-        Which faults are injected, and when.
-    """
+    """ASGI application that injects faults into the operations of another, whose routes have their names."""
 
     def __init__(self, app: Starlette, store: Store, plan: FaultPlan) -> None:
         self._app = app
@@ -209,7 +172,6 @@ class FaultyService:
             await self._app(scope, receive, send)
             return
         faults = self._next_faults(operation, Request(scope))
-        send = faults.add_header(send)
         if await self._replace_operation(faults, scope, receive, send):
             return
         response = _BufferedResponse()
@@ -231,7 +193,8 @@ class FaultyService:
         if not request.query_params.get("page_token"):
             names -= {"expired_page_token"}
         token = sha256(request.headers.get("authorization", "").encode("latin-1")).digest()
-        return _RequestFaults(self._plan, self._plan.next_faults(operation, token, names=names))
+        faults = self._plan.next_faults(operation, token, names=names)
+        return _RequestFaults(self._plan, faults, request.state.response_headers)
 
     async def _replace_operation(self, faults: _RequestFaults, scope: Scope, receive: Receive, send: Send) -> bool:
         """Inject the faults before an operation; true if the operation is not run."""
@@ -258,7 +221,8 @@ class FaultyService:
     async def _schedule_write(self, scope: Scope, receive: Receive, seconds: float) -> None:
         """Read a request completely, and run its operation some seconds later; its response is discarded."""
         body = await Request(scope, receive).body()
-        task = asyncio.create_task(self._write_late({**scope, "state": dict(scope["state"])}, body, seconds))
+        state = {**scope["state"], "response_headers": {}}
+        task = asyncio.create_task(self._write_late({**scope, "state": state}, body, seconds))
         self._late_writes.add(task)  # the event loop keeps only a weak reference
         task.add_done_callback(self._late_writes.discard)
 

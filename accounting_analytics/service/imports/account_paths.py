@@ -16,12 +16,12 @@ from accounting_analytics.chart_of_accounts import (
     MAX_SORT_CODE_LENGTH,
     DebitCredit,
     FinancialAccountType,
-    Hierarchy,
     LedgerType,
     SubType,
 )
+from accounting_analytics.ledger_names import PATH_SEPARATOR
 from accounting_analytics.messages import join_ids
-from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger
+from accounting_analytics.service.bookkeeping.ledgers import FIRST_DIGIT, NewLedger, names_of_ledgers
 from accounting_analytics.service.wire.identifiers import new_id
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from accounting_analytics.service.imports.table_files import ImportErrors
     from accounting_analytics.service.wire.stored_values import StoredLedger
 
-SEPARATOR = ":"
 _MAX_ACCOUNTS = 30
 
 TYPE_OF_ROOT: Mapping[str, LedgerType] = {
@@ -48,13 +47,6 @@ TYPE_OF_ROOT: Mapping[str, LedgerType] = {
 }
 """Ledger type by the first segment of a path, in lower case."""
 
-_SORT_DIGIT: Mapping[LedgerType, str] = {
-    LedgerType.ASSET: "1",
-    LedgerType.LIABILITY: "2",
-    LedgerType.EQUITY: "3",
-    LedgerType.REVENUE: "4",
-    LedgerType.EXPENSE: "5",
-}
 _NORMAL_SIDE: Mapping[LedgerType, DebitCredit] = {
     LedgerType.ASSET: DebitCredit.DEBIT,
     LedgerType.LIABILITY: DebitCredit.CREDIT,
@@ -92,19 +84,7 @@ _CASH_WORDS = re.compile(
 
 @dataclass(frozen=True)
 class AccountMapping:
-    """Ledgers of the accounts in a file.
-
-    Parameters
-    ----------
-    ledger_ids : dict of str to str
-        Ledger id of every account in the file.
-    new_ledgers : tuple of NewLedger
-        Ledgers to create, parents before children.
-    financial : frozenset of str
-        Accounts (as written in the file) whose lines are transactions.
-    cash : tuple of str
-        Accounts (as written in the file) that report cash flow, sorted.
-    """
+    """Ledgers of the accounts in a file, those to create (parents first), and who has transactions or cash flow."""
 
     ledger_ids: dict[str, str]
     new_ledgers: tuple[NewLedger, ...]
@@ -120,27 +100,9 @@ def map_accounts(
     id_suffix: str = "",
     errors: ImportErrors,
 ) -> AccountMapping:
-    """Map accounts to ledgers: existing ones by id or path, new ones under their path.
+    """Map accounts to ledgers: existing ones by id or path of names, new ones under their path.
 
-    Parameters
-    ----------
-    accounts : Mapping of str to str
-        Every account that has a line in the file, with the location of its first line.
-    cash : sequence of str
-        Glob patterns of the accounts that report cash flow. A pattern must match the whole path, in any case; ``*``
-        matches any characters (also ``:``), ``?`` a single one. Only accounts with lines become cash accounts, never
-        their parents. An asset becomes a bank_account, a liability a credit_card.
-    existing : iterable of StoredLedger
-        Ledgers of the instance. An account that is the id of a ledger, or the path of its names, is that ledger.
-    id_suffix : str
-        Makes the ids of new ledgers different from those of other instances.
-    errors : ImportErrors
-        Collects every account or pattern that cannot be used.
-
-    Returns
-    -------
-    AccountMapping
-        Complete only if there was no error.
+    Only accounts with lines become cash accounts, never their parents.
     """
     existing_ledgers = _ExistingLedgers(existing)
     new_paths = [
@@ -150,7 +112,7 @@ def map_accounts(
     ]
     cash_accounts = _match_cash(cash, accounts, errors)
     new_ledgers = _NewLedgers(existing_ledgers, frozenset(cash_accounts), id_suffix, errors)
-    for path in sorted(new_paths, key=lambda path: path.split(SEPARATOR)):
+    for path in sorted(new_paths, key=lambda path: path.split(PATH_SEPARATOR)):
         new_ledgers.add(path)
     for account in cash_accounts:
         if account in existing_ledgers.found and not existing_ledgers.found[account].report_cash_flow:
@@ -176,10 +138,9 @@ class _ExistingLedgers:
         self.by_id = {ledger.id: ledger for ledger in ledgers}
         self.found: dict[str, StoredLedger] = {}
         self.by_path: dict[str, list[StoredLedger]] = {}
-        hierarchy = Hierarchy({ledger.id: ledger.parent_id for ledger in self.by_id.values()})
+        names = names_of_ledgers(list(self.by_id.values()))
         for ledger in self.by_id.values():
-            names = [self.by_id[ancestor].name for ancestor in hierarchy.ancestors(ledger.id)]
-            self.by_path.setdefault(SEPARATOR.join([*reversed(names), ledger.name]), []).append(ledger)
+            self.by_path.setdefault(names.path(ledger.id), []).append(ledger)
 
     def find(self, account: str, location: str, errors: ImportErrors) -> bool:
         """Whether `account` is an existing ledger; an ambiguous path is an error."""
@@ -212,7 +173,7 @@ class _NewLedgers:
         """Id of the ledger of `path`, which is created with its parents unless it exists."""
         if path in self.ids:
             return self.ids[path]
-        parent, _, name = path.rpartition(SEPARATOR)
+        parent, _, name = path.rpartition(PATH_SEPARATOR)
         existing = self.existing.by_path.get(path)
         if existing:
             ledger_id = self.ids[path] = existing[0].id
@@ -220,7 +181,7 @@ class _NewLedgers:
             self.child_counts[path] = sum(ledger.parent_id == ledger_id for ledger in self.existing.by_id.values())
             return ledger_id
         parent_id = self.add(parent) if parent else None
-        ledger_type = TYPE_OF_ROOT[path.partition(SEPARATOR)[0].lower()]
+        ledger_type = TYPE_OF_ROOT[path.partition(PATH_SEPARATOR)[0].lower()]
         self.ids[path] = self._ledger_id(path)
         self.sort_codes[path] = self._sort_code(parent, ledger_type)
         fields = self._cash_fields(path, ledger_type) if path in self.cash else {"sub_type": guess_sub_type(path)}
@@ -256,7 +217,7 @@ class _NewLedgers:
 
     def _sort_code(self, parent: str, ledger_type: LedgerType) -> str:
         """Parent's code and a number of at least two digits; or the parent's code, if that would be too long."""
-        prefix = self.sort_codes[parent] if parent else _SORT_DIGIT[ledger_type]
+        prefix = self.sort_codes[parent] if parent else FIRST_DIGIT[ledger_type]
         number = self.child_counts.get(parent or prefix, 0) + 1
         self.child_counts[parent or prefix] = number
         code = f"{prefix}{_ordered_number(number)}"
@@ -269,13 +230,13 @@ def likely_cash(accounts: Iterable[str]) -> list[str]:
     return [
         account
         for account in accounts
-        if account.partition(SEPARATOR)[0].lower() in roots and _CASH_WORDS.search(account.lower())
+        if account.partition(PATH_SEPARATOR)[0].lower() in roots and _CASH_WORDS.search(account.lower())
     ]
 
 
 def guess_sub_type(path: str) -> SubType:
     """Sub_type of an account: that of a word in its path, or the default of its type."""
-    root, _, below = path.lower().partition(SEPARATOR)
+    root, _, below = path.lower().partition(PATH_SEPARATOR)
     ledger_type = TYPE_OF_ROOT[root]
     for word_type, sub_type, words in _SUB_TYPE_WORDS:
         if word_type == ledger_type and words.search(below):
@@ -293,7 +254,7 @@ def _ordered_number(number: int) -> str:
 
 
 def _is_valid_path(account: str, location: str, errors: ImportErrors) -> bool:
-    segments = account.split(SEPARATOR)
+    segments = account.split(PATH_SEPARATOR)
     if any(not segment or segment != segment.strip() for segment in segments):
         errors.add(location, f"account {account!r} has an empty segment or one with spaces around it")
     elif segments[0].lower() not in TYPE_OF_ROOT:

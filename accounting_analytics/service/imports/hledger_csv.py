@@ -15,21 +15,20 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from accounting_analytics.errors import AmountError
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
+from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
 from accounting_analytics.service.imports.parsed_books import FileLine, ImportOptions, ParsedBooks, build_books
 from accounting_analytics.service.imports.table_files import (
     AmountParser,
     ImportErrors,
     InstantParser,
     TableRows,
-    csv_rows,
 )
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
 COLUMNS = (
     "txnidx",
@@ -51,36 +50,22 @@ _NOT_PARSED = Decimal(0)
 
 
 class _Posting(NamedTuple):
-    location: str
-    txnidx: str
-    instant: dt.datetime
-    description: str
-    account: str
-    amount: Decimal
+    """A posting as a line, whose entry id is its txnidx, and what the id of its entry is a digest of."""
+
+    line: FileLine
     commodity: str
-    note: str
-    cleared: bool
     content: str
 
 
-def read_hledger_csv(path: Path, options: ImportOptions = ImportOptions()) -> ParsedBooks:  # noqa: B008 (immutable)
-    """Read the CSV of ``hledger print -O csv`` into ledgers and balanced entries.
+def read_hledger_csv(table: TableRows, options: ImportOptions, errors: ImportErrors) -> ParsedBooks:
+    """Read the rows of the CSV of ``hledger print -O csv`` into ledgers and balanced entries.
 
     Entry ids are digests of the entry's content, so that a second export of the same journal is recognized even if
     entries were inserted before it.
-
-    Raises
-    ------
-    ImportRefusedError
-        A line is malformed, an entry does not balance, or the file has several commodities; the message names file,
-        line and problem.
     """
-    errors = ImportErrors(path)
-    table = csv_rows(path, errors)
     missing = [name for name in COLUMNS if name not in table.columns]
     if missing:
-        problem = f"these columns are missing: {', '.join(missing)}"
-        raise errors.fatal(problem, "line 1")
+        errors.fail(f"these columns are missing: {', '.join(missing)}", "line 1")
     notes: list[str] = []
     rows = TableRows(table.columns, _skip_virtual(table, notes))
     instants, amounts, commodity = InstantParser(options.time_zone), AmountParser(options.scale), options.commodity
@@ -88,12 +73,12 @@ def read_hledger_csv(path: Path, options: ImportOptions = ImportOptions()) -> Pa
     selected = _select_commodity(postings, commodity, errors)
     ids = _entry_ids(postings)
     if len(selected) < len(postings):
-        left_out = len(ids) - len({posting.txnidx for posting in selected})
+        left_out = len(ids) - len({posting.line.entry_id for posting in selected})
         notes.append(
             f"{len(postings) - len(selected)} lines in other commodities than {commodity} were left out, "
             f"among them {left_out} complete entries"
         )
-    lines = (_line(posting, ids[posting.txnidx]) for posting in selected)
+    lines = (msgspec.structs.replace(posting.line, entry_id=ids[posting.line.entry_id]) for posting in selected)
     return replace(build_books(lines, options, errors, notes), local_count=instants.local_count)
 
 
@@ -125,23 +110,23 @@ def _parse_postings(
         except (ValueError, AmountError) as error:
             errors.add(location, _add_hint(str(error), amount))
             continue
-        yield _Posting(
+        review_status = "reviewed" if _CLEARED in (status, own_status) else "unreviewed"
+        line = FileLine(
             location=location,
-            txnidx=txnidx,
+            entry_id=txnidx,
             instant=instant,
-            description=description,
+            entry_description=description,
             account=account,
-            amount=exact,
-            commodity=unit,
-            note=own_comment or comment,
-            cleared=_CLEARED in (status, own_status),
-            content=f"{date}\x1f{description}\x1f{account}\x1f{amount}\x1f{unit}",
+            signed=exact,
+            description=own_comment or comment,
+            transaction=NewTransaction(description, review_status=review_status),
         )
+        yield _Posting(line, unit, f"{date}\x1f{description}\x1f{account}\x1f{amount}\x1f{unit}")
 
 
 def _select_commodity(postings: list[_Posting], commodity: str | None, errors: ImportErrors) -> list[_Posting]:
     """Return the postings in the selected commodity, or all if there is only one; a bare zero belongs to any."""
-    commodities = sorted({posting.commodity for posting in postings if posting.commodity or posting.amount})
+    commodities = sorted({posting.commodity for posting in postings if posting.commodity or posting.line.signed})
     named = ", ".join(name or "(no commodity)" for name in commodities)
     if commodity is None:
         if len(commodities) > 1:
@@ -150,12 +135,12 @@ def _select_commodity(postings: list[_Posting], commodity: str | None, errors: I
     if commodity not in commodities:
         errors.add("", f"it has no amounts in commodity {commodity!r}; it has {named}")
         return []
-    entries = {posting.txnidx for posting in postings if posting.commodity == commodity}
+    entries = {posting.line.entry_id for posting in postings if posting.commodity == commodity}
     return [
         posting
         for posting in postings
         if posting.commodity == commodity
-        or (not posting.commodity and not posting.amount and posting.txnidx in entries)
+        or (not posting.commodity and not posting.line.signed and posting.line.entry_id in entries)
     ]
 
 
@@ -163,7 +148,7 @@ def _entry_ids(postings: Iterable[_Posting]) -> dict[str, str]:
     """Id of each entry by its txnidx: a digest of its content, with a number if entries are equal."""
     contents: dict[str, list[str]] = {}
     for posting in postings:
-        contents.setdefault(posting.txnidx, []).append(posting.content)
+        contents.setdefault(posting.line.entry_id, []).append(posting.content)
     equal_count: Counter[str] = Counter()
     ids = {}
     for index, content in contents.items():
@@ -171,19 +156,6 @@ def _entry_ids(postings: Iterable[_Posting]) -> dict[str, str]:
         equal_count[digest] += 1
         ids[index] = f"hl_{digest}" + (f"_{equal_count[digest]}" if equal_count[digest] > 1 else "")
     return ids
-
-
-def _line(posting: _Posting, entry_id: str) -> FileLine:
-    return FileLine(
-        location=posting.location,
-        entry_id=entry_id,
-        instant=posting.instant,
-        entry_description=posting.description,
-        account=posting.account,
-        signed=posting.amount,
-        description=posting.note,
-        transaction=NewTransaction(posting.description, review_status="reviewed" if posting.cleared else "unreviewed"),
-    )
 
 
 def _add_hint(problem: str, amount: str) -> str:

@@ -6,58 +6,40 @@ import hashlib
 import shlex
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pandas as pd
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
-from accounting_analytics.errors import ImportRefusedError, PostingRefusedError
+from accounting_analytics.errors import PostingRefusedError
 from accounting_analytics.messages import join_ids
 from accounting_analytics.periods import local_date, zone
-from accounting_analytics.service.bookkeeping.new_ledgers import add_ledgers
+from accounting_analytics.service.bookkeeping.ledgers import add_ledgers
 from accounting_analytics.service.bookkeeping.post_entries import PostedJournal
 from accounting_analytics.service.imports import hledger_csv, line_table
 from accounting_analytics.service.imports.account_paths import likely_cash
 from accounting_analytics.service.imports.hledger_csv import read_hledger_csv
 from accounting_analytics.service.imports.line_table import read_line_table
-from accounting_analytics.service.imports.parsed_books import ImportOptions
-from accounting_analytics.service.imports.table_files import ImportErrors, csv_columns, is_parquet
+from accounting_analytics.service.imports.parsed_books import ImportOptions, ParsedBooks
+from accounting_analytics.service.imports.table_files import ImportErrors, csv_rows, is_parquet, parquet_rows
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.database import id_batches
-from accounting_analytics.service.storage.store import read_instance, read_ledgers
+from accounting_analytics.service.storage.store import Store, read_instance, read_ledgers
 from accounting_analytics.service.wire.identifiers import instance_suffix
-from accounting_analytics.service.wire.stored_values import IMPORT_BOOKS
+from accounting_analytics.service.wire.stored_values import IMPORT_BOOKS, Instance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection
-
-    from accounting_analytics.service.imports.parsed_books import ParsedBooks
-    from accounting_analytics.service.storage.store import Store
-    from accounting_analytics.service.wire.stored_values import Instance
 
 _MAX_NAMED = 4
 
 
 @dataclass(frozen=True)
 class ImportSummary:
-    """What an import created.
+    """What an import created, the accounts that report cash flow, and notes on what was left out.
 
-    Attributes
-    ----------
-    file : str
-        Name of the file.
-    instance_id : str
-        Instance that it was imported into.
-    entries, lines, ledgers : int
-        Journal entries and line entries posted, ledgers created.
-    cash : tuple of str
-        Accounts of the file that report cash flow.
-    start_date, end_date : str
-        Days of the first and the last entry in the given time zone.
-    notes : tuple of str
-        What was left out, and why.
+    The days of the first and the last entry are those of the time zone that was given.
     """
 
     file: str
@@ -129,10 +111,10 @@ def import_books(
         instance = read_instance(connection, instance_id)
         existing = read_ledgers(connection, instance)
 
-    options = ImportOptions(time_zone or "UTC", cash, commodity, instance.scale, existing, instance_suffix(instance.id))
-    books = read_books(file, options)
     errors = ImportErrors(file)
     source = {"file": file.name, "sha256": _digest(file, errors)}
+    options = ImportOptions(time_zone or "UTC", cash, commodity, instance.scale, existing, instance_suffix(instance.id))
+    books = read_books(file, options)
     with store.writing() as connection:
         current = read_ledgers(connection, instance)
         if current != existing:  # ledgers were created meanwhile, which the file may refer to
@@ -141,7 +123,7 @@ def import_books(
             ledger.report_cash_flow for ledger in current
         ]
         if require_cash and not any(reports):
-            raise _without_cash(books, errors)
+            _refuse_without_cash(books, errors)
         _check_not_imported(connection, instance, books, errors)
         _post(connection, instance, books, source, errors)
     instants, local = [entry.datetime for entry in books.entries], zone(time_zone or "UTC")
@@ -162,17 +144,22 @@ def import_books(
     )
 
 
-def read_books(path: Path, options: ImportOptions) -> ParsedBooks:
-    """Parse a file of books; its layout is recognized by its columns, and nothing is posted.
-
-    Raises
-    ------
-    ImportRefusedError
-        It has neither layout, or has errors.
-    """
+def read_books(path: Path, options: ImportOptions = ImportOptions()) -> ParsedBooks:  # noqa: B008 (immutable)
+    """Parse a file of books; its layout is recognized by its columns, and nothing is posted."""
     errors = ImportErrors(path)
-    read = read_line_table if is_parquet(path, errors) else _choose_reader(csv_columns(path, errors), errors)
-    return read(path, options)
+    if is_parquet(path, errors):
+        return read_line_table(parquet_rows(path, errors), options, errors)
+    table = csv_rows(path, errors)
+    if {"txnidx", "account"} <= set(table.columns):
+        return read_hledger_csv(table, options, errors)
+    if {"entry_id", "ledger"}.isdisjoint(table.columns):
+        errors.fail(
+            f"its columns ({', '.join(table.columns)[:120]}) are neither those of a line table "
+            f"({', '.join(line_table.REQUIRED_COLUMNS)}) nor those of `hledger print -O csv` "
+            f"({', '.join(hledger_csv.COLUMNS)}); columns are separated by commas",
+            "line 1",
+        )
+    return read_line_table(table, options, errors)
 
 
 def _digest(path: Path, errors: ImportErrors) -> str:
@@ -180,33 +167,18 @@ def _digest(path: Path, errors: ImportErrors) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        problem = f"it cannot be read ({error.strerror})"
-        raise errors.fatal(problem) from error
+        errors.fail(f"it cannot be read ({error.strerror})")
 
 
-def _without_cash(books: ParsedBooks, errors: ImportErrors) -> ImportRefusedError:
-    """Error about books without any account that reports cash flow, with the accounts that look like one."""
+def _refuse_without_cash(books: ParsedBooks, errors: ImportErrors) -> NoReturn:
+    """Refuse books without any account that reports cash flow, with the accounts that look like one."""
     likely = likely_cash(books.accounts)
     named = f"likely: {join_ids(likely, limit=_MAX_NAMED)}" if likely else "none of them looks like one"
     patterns = " ".join(f"--cash {shlex.quote(account)}" for account in likely[:_MAX_NAMED]) or "--cash PATTERN"
-    problem = (
+    errors.fail(
         f"no account reports cash flow, so every cash flow report would be empty; {named}: give {patterns}, or "
         "--no-cash if there is none"
     )
-    return errors.fatal(problem)
-
-
-def _choose_reader(columns: Sequence[str], errors: ImportErrors) -> Callable[..., ParsedBooks]:
-    if {"txnidx", "account"} <= set(columns):
-        return read_hledger_csv
-    if {"entry_id", "ledger"} & set(columns):
-        return read_line_table
-    problem = (
-        f"its columns ({', '.join(columns)[:120]}) are neither those of a line table "
-        f"({', '.join(line_table.REQUIRED_COLUMNS)}) nor those of `hledger print -O csv` "
-        f"({', '.join(hledger_csv.COLUMNS)}); columns are separated by commas"
-    )
-    raise errors.fatal(problem, "line 1")
 
 
 def _post(
@@ -219,7 +191,7 @@ def _post(
     except PostingRefusedError as error:
         index = error.entry_index
         location = "" if index is None else list(books.locations.values())[index]
-        raise errors.fatal(str(error), location) from error
+        errors.fail(str(error), location)
 
 
 def _check_not_imported(connection: Connection, instance: Instance, books: ParsedBooks, errors: ImportErrors) -> None:
@@ -228,11 +200,11 @@ def _check_not_imported(connection: Connection, instance: Instance, books: Parse
     file_ids = {possible: entry_id for entry_id in books.locations for possible in (entry_id, f"{entry_id}{suffix}")}
     found = _find_existing(connection, instance, list(file_ids))
     if known := list(dict.fromkeys(file_ids[entry_id] for entry_id in found)):
-        problem = (
+        errors.fail(
             f"entry {known[0]!r} is already in the books, as are {len(known)} of the file's {len(books.entries)} "
-            "entries: the file or a part of it was imported before"
+            "entries: the file or a part of it was imported before",
+            books.locations[known[0]],
         )
-        raise errors.fatal(problem, books.locations[known[0]])
 
 
 def _find_existing(connection: Connection, instance: Instance, entry_ids: list[str]) -> Iterator[str]:

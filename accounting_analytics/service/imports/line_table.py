@@ -16,56 +16,40 @@ review_status (reviewed or unreviewed), source_account_id; tags (``group=name``,
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTag, NewTransaction
+from accounting_analytics.service.bookkeeping.post_entries import REVIEW_STATUSES, NewTag, NewTransaction
 from accounting_analytics.service.imports.parsed_books import FileLine, ImportOptions, ParsedBooks, build_books
 from accounting_analytics.service.imports.table_files import (
     AmountParser,
     ImportErrors,
     InstantParser,
     TableRows,
-    csv_rows,
-    is_parquet,
-    parquet_rows,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from decimal import Decimal
-    from pathlib import Path
 
 REQUIRED_COLUMNS = ("entry_id", "datetime", "entry_description", "ledger", "debit_credit", "amount")
 TRANSACTION_COLUMNS = ("transaction_id", "transaction_description", "personal", "review_status", "source_account_id")
 OPTIONAL_COLUMNS = ("description", *TRANSACTION_COLUMNS, "tags")
 _PERSONAL = {"": False, "false": False, "true": True}
-_REVIEW_STATUS = ("reviewed", "unreviewed")
 _EMPTY = frozenset({None, ""})
 _BATCH_ROWS = 10_000
 
 
-def read_line_table(path: Path, options: ImportOptions = ImportOptions()) -> ParsedBooks:  # noqa: B008 (immutable)
-    """Read a line table (CSV or Parquet, recognized by content) into ledgers and balanced entries.
-
-    Raises
-    ------
-    ImportRefusedError
-        A line is malformed, an entry does not balance, or a commodity is selected, of which a line table has one; the
-        message names file, line and problem.
-    """
-    errors = ImportErrors(path)
+def read_line_table(table: TableRows, options: ImportOptions, errors: ImportErrors) -> ParsedBooks:
+    """Read the rows of a line table into ledgers and balanced entries."""
     if options.commodity is not None:
-        problem = "a line table has no commodity column, so no commodity can be selected"
-        raise errors.fatal(problem)
-    table = parquet_rows(path, errors) if is_parquet(path, errors) else csv_rows(path, errors)
+        errors.fail("a line table has no commodity column, so no commodity can be selected")
     _check_columns(table, errors)
     instants = InstantParser(options.time_zone)
-    parser = _LineParser(table.columns, instants, AmountParser(options.scale), errors)
-    books = build_books(_parse_lines(table, parser), options, errors)
+    books = build_books(_parse_lines(table, instants, AmountParser(options.scale), errors), options, errors)
     return replace(books, local_count=instants.local_count)
 
 
@@ -82,30 +66,21 @@ def _check_columns(table: TableRows, errors: ImportErrors) -> None:
     errors.raise_if_any()
 
 
-class _LineParser:
-    """Parses batches of rows column by column; a row with a value that is not valid becomes an error."""
-
-    def __init__(
-        self, columns: Sequence[str], instants: InstantParser, amounts: AmountParser, errors: ImportErrors
-    ) -> None:
-        self._columns = columns
-        self._instants = instants
-        self._amounts = amounts
-        self._tags = _TagParser()
-        self._errors = errors
-
-    def parse(self, rows: Sequence[tuple[str, Sequence[Any]]]) -> Iterator[FileLine]:
-        """Lines of a batch of rows; what is wrong with a row is added to the errors."""
+def _parse_lines(
+    table: TableRows, instants: InstantParser, amounts: AmountParser, errors: ImportErrors
+) -> Iterator[FileLine]:
+    """Lines of the rows, parsed column by column in batches; what is wrong with a row is added to the errors."""
+    while rows := list(islice(table.rows, _BATCH_ROWS)):
         batch = _Batch([location for location, _ in rows])
-        values = dict(zip(self._columns, zip(*(row for _, row in rows), strict=True), strict=True))
+        values = dict(zip(table.columns, zip(*(row for _, row in rows), strict=True), strict=True))
         ids = batch.convert(partial(_required_text, name="entry_id"), values["entry_id"])
         entry_descriptions = batch.convert(partial(_text, name="entry_description"), values["entry_description"])
         accounts = batch.convert(partial(_required_text, name="ledger"), values["ledger"])
-        moments = batch.convert(self._instants.parse, values["datetime"])
-        signed = batch.convert(_signed, batch.convert(self._amounts.parse, values["amount"]), values["debit_credit"])
+        moments = batch.convert(instants.parse, values["datetime"])
+        signed = batch.convert(_signed, batch.convert(amounts.parse, values["amount"]), values["debit_credit"])
         missing = (None,) * len(rows)
         descriptions = batch.convert(partial(_text, name="description"), values.get("description", missing))
-        tags = batch.convert(self._tags.parse, values.get("tags", missing))
+        tags = batch.convert(_tags, values.get("tags", missing))
         given = [values.get(name, missing) for name in TRANSACTION_COLUMNS]
         if all(set(column) <= _EMPTY for column in given):
             transactions: Sequence[Any] = missing
@@ -125,7 +100,7 @@ class _LineParser:
         is_transaction = [transaction is not None for transaction in transactions]
         for row, line in enumerate(zip(*columns, is_transaction, strict=True)):
             if row in batch.problems:
-                self._errors.add(batch.locations[row], batch.problems[row])
+                errors.add(batch.locations[row], batch.problems[row])
             else:
                 yield FileLine(*line)
 
@@ -156,25 +131,18 @@ class _Batch:
             return None
 
 
-def _parse_lines(table: TableRows, parser: _LineParser) -> Iterator[FileLine]:
-    while rows := list(islice(table.rows, _BATCH_ROWS)):
-        yield from parser.parse(rows)
-
-
 def _text(value: Any, name: str) -> str:  # noqa: ANN401 (any value of a Parquet cell)
     if value is None:
         return ""
     if not isinstance(value, str):
-        msg = f"{name} {value!r} is not text"
-        raise ValueError(msg)  # noqa: TRY004 (one exception type for every invalid value)
+        raise ValueError(f"{name} {value!r} is not text")  # noqa: TRY004 (one exception type for every invalid value)
     return value
 
 
 def _required_text(value: Any, name: str) -> str:  # noqa: ANN401 (any value of a Parquet cell)
     text = _text(value, name)
     if not text.strip():
-        msg = f"{name} is empty"
-        raise ValueError(msg)
+        raise ValueError(f"{name} is empty")
     return text
 
 
@@ -183,8 +151,7 @@ def _signed(amount: Decimal, side: object) -> Decimal:
         return amount
     if side == DebitCredit.CREDIT:
         return amount.copy_negate()  # unary minus would round to the context precision
-    msg = f"debit_credit must be 'debit' or 'credit', not {side!r}"
-    raise ValueError(msg)
+    raise ValueError(f"debit_credit must be 'debit' or 'credit', not {side!r}")
 
 
 def _transaction(description: str, entry_description: str, *values: Any) -> NewTransaction | None:  # noqa: ANN401 (any value of a Parquet cell)
@@ -193,9 +160,8 @@ def _transaction(description: str, entry_description: str, *values: Any) -> NewT
     if not given:
         return None
     status = _text(given.get("review_status"), "review_status") or "unreviewed"
-    if status not in _REVIEW_STATUS:
-        msg = f"review_status must be 'reviewed' or 'unreviewed', not {status!r}"
-        raise ValueError(msg)
+    if status not in REVIEW_STATUSES:
+        raise ValueError(f"review_status must be 'reviewed' or 'unreviewed', not {status!r}")
     return NewTransaction(
         description=_text(given.get("transaction_description"), "transaction_description")
         or description
@@ -212,26 +178,18 @@ def _personal(value: object) -> bool:
         return value
     if isinstance(value, str) and value.lower() in _PERSONAL:
         return _PERSONAL[value.lower()]
-    msg = f"personal must be true or false, not {value!r}"
-    raise ValueError(msg)
+    raise ValueError(f"personal must be true or false, not {value!r}")
 
 
-class _TagParser:
-    """Parses ``group=name;group=name``, each distinct text once."""
-
-    def __init__(self) -> None:
-        self._parsed: dict[object, tuple[NewTag, ...]] = {None: (), "": ()}
-
-    def parse(self, value: object) -> tuple[NewTag, ...]:
-        tags = self._parsed.get(value)
-        if tags is None:
-            tags = self._parsed[value] = tuple(map(_parse_tag, _text(value, "tags").split(";")))
-        return tags
+@lru_cache(maxsize=4096)
+def _tags(value: object) -> tuple[NewTag, ...]:
+    """Tags of ``group=name;group=name``."""
+    text = _text(value, "tags")
+    return tuple(map(_parse_tag, text.split(";"))) if text else ()
 
 
 def _parse_tag(text: str) -> NewTag:
     group, equals, name = (part.strip() for part in text.partition("="))
     if not (group and equals and name):
-        msg = f"tag {text!r} is not group=name (several are separated by ';')"
-        raise ValueError(msg)
+        raise ValueError(f"tag {text!r} is not group=name (several are separated by ';')")
     return NewTag(group, name)

@@ -14,14 +14,14 @@ from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import PostingRefusedError
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import DEFAULT_SCALE, EXACT, format_amount
-from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTag, NewTransaction
+from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTag, NewTransaction
 from accounting_analytics.service.imports.account_paths import AccountMapping, map_accounts
 from accounting_analytics.service.wire.identifiers import check_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger
+    from accounting_analytics.service.bookkeeping.ledgers import NewLedger
     from accounting_analytics.service.imports.table_files import ImportErrors
     from accounting_analytics.service.wire.stored_values import StoredLedger
 
@@ -45,24 +45,10 @@ class FileLine(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True)
 class ParsedBooks:
-    """Ledgers and journal entries of a file, not posted yet.
+    """Ledgers to create, parents first, and balanced entries of a file in its order, not posted yet.
 
-    Parameters
-    ----------
-    ledgers : tuple of NewLedger
-        Ledgers to create, parents before children.
-    entries : tuple of NewJournalEntry
-        Balanced entries, in the order of the file.
-    locations : dict of str to str
-        First line of each entry in the file, by its id there, in the order of `entries`.
-    cash : tuple of str
-        Accounts that report cash flow.
-    notes : tuple of str
-        What was left out, and why.
-    accounts : tuple of str
-        Every account that has a line.
-    local_count : int
-        How many different dates or times had no zone of their own.
+    `locations` has the first line of each entry by its id in the file; `local_count` says how many different dates or
+    times had no zone of their own.
     """
 
     ledgers: tuple[NewLedger, ...]
@@ -80,23 +66,9 @@ class ParsedBooks:
 
 
 class ImportOptions(NamedTuple):
-    """How a file of books is read.
+    """How a file of books is read; :func:`.import_books.import_books` describes zone, cash and commodity.
 
-    Attributes
-    ----------
-    time_zone : str
-        Zone of bare dates (that local day at noon) and of times without an offset.
-    cash : sequence of str
-        Glob patterns of the accounts that report cash flow; they must match the whole path, in any case.
-    commodity : str, optional
-        Import only the lines in this commodity; every entry must balance in it. Without it, a file with several
-        commodities is refused.
-    scale : int
-        Fraction digits of the instance's currency.
-    existing : sequence of StoredLedger
-        Ledgers of the instance.
-    id_suffix : str
-        Ends the ids of what is created, so that they differ between instances.
+    The suffix ends the ids of what is created, so that they differ between instances.
     """
 
     time_zone: str = "UTC"
@@ -110,18 +82,11 @@ class ImportOptions(NamedTuple):
 def build_books(
     lines: Iterable[FileLine], options: ImportOptions, errors: ImportErrors, notes: Sequence[str] = ()
 ) -> ParsedBooks:
-    """Build entries from lines and ledgers from accounts.
-
-    Raises
-    ------
-    ImportRefusedError
-        There is any error in the file.
-    """
+    """Build entries from lines and ledgers from accounts; refuse a file with any error."""
     entries, accounts, starts = _group_by_entry(lines)
     errors.raise_if_any()  # before balances are checked: an entry without an invalid line would not balance
     if not entries:
-        problem = "it has no lines to import"
-        raise errors.fatal(problem)
+        errors.fail("it has no lines to import")
     for entry_id, entry_lines in entries.items():
         _check_entry(entry_id, entry_lines, errors)
     for entry_id, entry_starts in starts.items():

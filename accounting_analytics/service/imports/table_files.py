@@ -6,7 +6,7 @@ import csv
 import datetime as dt
 import re
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,18 +25,7 @@ _DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z
 
 
 class InstantParser:
-    """Parses dates and times, each distinct value once.
-
-    Parameters
-    ----------
-    time_zone : str
-        Zone of bare dates (that local day at noon) and of times without an offset.
-
-    Attributes
-    ----------
-    local_count : int
-        How many different values had no offset so far.
-    """
+    """Parses dates and times, each distinct value once; `local_count` of them had no offset and got the time zone."""
 
     def __init__(self, time_zone: str) -> None:
         self._zone = zone(time_zone)
@@ -45,13 +34,7 @@ class InstantParser:
         self.local_count = 0
 
     def parse(self, value: object) -> dt.datetime:
-        """UTC instant of ISO 8601 text, a date or a datetime.
-
-        Raises
-        ------
-        ValueError
-            It is neither, or a local time that does not exist or occurs twice; the message says which.
-        """
+        """UTC instant of ISO 8601 text, a date or a datetime; refuse a local time that is not exactly one instant."""
         if isinstance(value, dt.datetime) and value.tzinfo is dt.UTC:
             return value
         instant = self._parsed.get(value)
@@ -67,8 +50,7 @@ class InstantParser:
         try:
             return as_utc(moment)
         except OverflowError:
-            msg = f"datetime {str(value)!r} is outside the calendar"
-            raise ValueError(msg) from None
+            raise ValueError(f"datetime {str(value)!r} is outside the calendar") from None
 
     def _moment(self, value: object) -> dt.datetime:
         if isinstance(value, dt.datetime):
@@ -83,8 +65,9 @@ class InstantParser:
                 return dt.datetime.fromisoformat(text)
         except ValueError:
             pass
-        msg = f"datetime {text!r} is not a date or time; write it like 2025-01-31 or 2025-01-31T18:30:00-05:00"
-        raise ValueError(msg)
+        raise ValueError(
+            f"datetime {text!r} is not a date or time; write it like 2025-01-31 or 2025-01-31T18:30:00-05:00"
+        )
 
     def _local(self, moment: dt.datetime, value: object) -> dt.datetime:
         first, second = (moment.replace(tzinfo=self._zone, fold=fold) for fold in (0, 1))
@@ -93,8 +76,7 @@ class InstantParser:
         # the two folds differ if the clock changed: forward past this time, or back so that it occurs twice
         exists = as_utc(first).astimezone(self._zone).replace(tzinfo=None) == moment
         problem = "occurs twice" if exists else "does not exist"
-        msg = f"datetime {str(value)!r} {problem} in {self._name}; write it with its offset from UTC"
-        raise ValueError(msg)
+        raise ValueError(f"datetime {str(value)!r} {problem} in {self._name}; write it with its offset from UTC")
 
 
 class AmountParser:
@@ -107,21 +89,14 @@ class AmountParser:
         self._parsed: dict[object, Decimal] = {}
 
     def parse(self, value: object) -> Decimal:
-        """Exact amount of a value.
-
-        Raises
-        ------
-        AmountError
-            It is not an exact amount at the scale; float rounding noise is refused too: files contain decimal text.
-        """
+        """Exact amount of a value; float rounding noise is refused too: files contain decimal text."""
         if isinstance(value, Decimal) and value.same_quantum(self._quantum) and value.adjusted() < self._digits:
             return value or abs(value)  # minus zero becomes zero
         amount = self._parsed.get(value)
         if amount is None:
             parsed = parse_amount(value, self._scale)
             if parsed.rounding_noise_removed:
-                msg = f"amount {value} does not fit {self._scale} fraction digits"
-                raise AmountError(msg)
+                raise AmountError(f"amount {value} does not fit {self._scale} fraction digits")
             amount = self._parsed[value] = parsed.amount
         return amount
 
@@ -130,13 +105,7 @@ _MAX_NAMED = 5
 
 
 class ImportErrors:
-    """Collects the errors in a file; the first few are named in the message, the others counted.
-
-    Parameters
-    ----------
-    path : Path
-        The file, named in the message.
-    """
+    """Collects the errors in a file; the first few are named in the message, the others counted."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -149,21 +118,20 @@ class ImportErrors:
         if len(self._named) < _MAX_NAMED:
             self._named.append(f"{location}: {problem}" if location else problem)
 
-    def fatal(self, problem: str, location: str = "") -> ImportRefusedError:
-        """Return the exception for a file that cannot be read any further."""
+    def fail(self, problem: str, location: str = "") -> NoReturn:
+        """Refuse a file that cannot be read any further."""
         self.add(location, problem)
-        return self.to_exception()
-
-    def to_exception(self) -> ImportRefusedError:
-        """Return the exception that names the collected problems."""
-        more = self._count - len(self._named)
-        problems = "; ".join(self._named) + (f"; and {more} more" if more else "")
-        return ImportRefusedError(f"{self._path.name}: nothing was imported: {problems}")
+        raise self._exception()
 
     def raise_if_any(self) -> None:
         """Raise the exception if there is a problem."""
         if self._count:
-            raise self.to_exception()
+            raise self._exception()
+
+    def _exception(self) -> ImportRefusedError:
+        more = self._count - len(self._named)
+        problems = "; ".join(self._named) + (f"; and {more} more" if more else "")
+        return ImportRefusedError(f"{self._path.name}: nothing was imported: {problems}")
 
 
 _PARQUET_MAGIC = b"PAR1"
@@ -182,15 +150,7 @@ def is_parquet(path: Path, errors: ImportErrors) -> bool:
         with path.open("rb") as file:
             return file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
     except OSError as error:
-        problem = f"it cannot be read ({error.strerror})"
-        raise errors.fatal(problem) from error
-
-
-def csv_columns(path: Path, errors: ImportErrors) -> tuple[str, ...]:
-    """Column names of a CSV file."""
-    rows = csv_rows(path, errors)
-    rows.rows.close()  # type: ignore[attr-defined] # a generator; closes the file
-    return rows.columns
+        errors.fail(f"it cannot be read ({error.strerror})")
 
 
 def csv_rows(path: Path, errors: ImportErrors) -> TableRows:
@@ -198,8 +158,7 @@ def csv_rows(path: Path, errors: ImportErrors) -> TableRows:
     lines = _read_csv(path, errors)
     first = next(lines, None)
     if first is None:
-        problem = "it is empty"
-        raise errors.fatal(problem)
+        errors.fail("it is empty")
     columns = tuple(name.strip() for name in first[1])
     _check_columns(columns, errors)
     return TableRows(columns, _check_widths(len(columns), lines, errors))
@@ -211,13 +170,11 @@ def parquet_rows(path: Path, errors: ImportErrors) -> TableRows:
         table = pq.read_table(path)
         table = table.cast(pa.schema([_microsecond_field(column) for column in table.schema]))
     except (OSError, pa.ArrowException) as error:
-        problem = f"it cannot be read as Parquet ({str(error).splitlines()[0]})"
-        raise errors.fatal(problem) from error
+        errors.fail(f"it cannot be read as Parquet ({str(error).splitlines()[0]})")
     columns = tuple(table.column_names)
     nested = [column.name for column in table.schema if pa.types.is_nested(column.type)]
     if nested:
-        problem = f"these columns contain lists or structures, not values: {', '.join(nested)}"
-        raise errors.fatal(problem)
+        errors.fail(f"these columns contain lists or structures, not values: {', '.join(nested)}")
     _check_columns(columns, errors)
     return TableRows(columns, _read_table(table))
 
@@ -233,14 +190,11 @@ def _read_csv(path: Path, errors: ImportErrors) -> Iterator[tuple[str, Sequence[
                     yield f"line {line}", fields
                 line = reader.line_num + 1
     except OSError as error:
-        problem = f"it cannot be read ({error.strerror})"
-        raise errors.fatal(problem) from error
+        errors.fail(f"it cannot be read ({error.strerror})")
     except UnicodeDecodeError as error:
-        problem = f"it is not UTF-8 text (byte {error.start})"
-        raise errors.fatal(problem) from error
+        errors.fail(f"it is not UTF-8 text (byte {error.start})")
     except csv.Error as error:
-        problem = f"it is not valid CSV ({error})"
-        raise errors.fatal(problem, f"line {reader.line_num}") from error
+        errors.fail(f"it is not valid CSV ({error})", f"line {reader.line_num}")
 
 
 def _check_widths(
@@ -288,5 +242,4 @@ def _microsecond_field(column: pa.Field) -> pa.Field:
 def _check_columns(columns: tuple[str, ...], errors: ImportErrors) -> None:
     duplicates = sorted({name for name in columns if columns.count(name) > 1})
     if duplicates:
-        problem = f"these columns occur more than once: {', '.join(duplicates)}"
-        raise errors.fatal(problem)
+        errors.fail(f"these columns occur more than once: {', '.join(duplicates)}")

@@ -6,22 +6,25 @@ one text per column, for some thousand lines at a time, and Arrow splits those t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from sqlalchemy import ColumnElement, Connection, String, bindparam, cast, func, select
+from sqlalchemy import ColumnElement, Connection, Select, String, bindparam, cast, func, select
 
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.database import plain_rows
-from accounting_analytics.service.wire import json_values
-from accounting_analytics.service.wire.response_models import CashFlowLine
+from accounting_analytics.service.wire.response_models import CashFlowLine, Number, encode
+from accounting_analytics.service.wire.stored_values import BASE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import Select
+    Numbers: TypeAlias = Sequence[int] | pa.Array
+    Texts: TypeAlias = Sequence[str] | pa.Array
 
 _LINES = tables.line_entries.c
 _ENTRIES = tables.journal_entries.c
@@ -39,17 +42,7 @@ BATCH_SIZE = 40_000
 
 
 class CashFlowLineFilter(NamedTuple):
-    """Which lines of cash entries are read.
-
-    Attributes
-    ----------
-    ledger_keys : Select
-        Their ledgers.
-    in_period : callable
-        Condition on the instant of a line, as a column.
-    conditions : sequence of conditions
-        Further conditions on the line.
-    """
+    """Which lines of cash entries are read: of which ledgers, with a condition on their instant, and further ones."""
 
     ledger_keys: Select[int]
     in_period: Callable[[ColumnElement[int]], ColumnElement[bool]]
@@ -57,17 +50,7 @@ class CashFlowLineFilter(NamedTuple):
 
 
 class LedgerLines(NamedTuple):
-    """Some lines of one ledger, in (datetime, id) order.
-
-    Attributes
-    ----------
-    ledger_key : int
-        The ledger.
-    units : int
-        Sum of the lines in minor units, positive into cash.
-    rendered : Buffer
-        The lines as JSON, separated by commas.
-    """
+    """Some lines of one ledger in (datetime, id) order as JSON, and their sum in minor units, positive into cash."""
 
     ledger_key: int
     units: int
@@ -95,21 +78,7 @@ def read_cash_flow_lines(
     *,
     batch_size: int = BATCH_SIZE,
 ) -> Iterator[LedgerLines]:
-    """Lines of journal entries that touch a cash ledger; those of a ledger may come in several parts, in order.
-
-    Parameters
-    ----------
-    connection : Connection
-        A snapshot of the database.
-    line_filter : CashFlowLineFilter
-        Which lines.
-    cash_names : mapping of int to str
-        Names of the cash ledgers, by key.
-    scale : int
-        Fraction digits of amounts.
-    batch_size : int
-        About how many lines to read at a time.
-    """
+    """Lines of journal entries that touch a cash ledger; those of a ledger may come in several parts, in order."""
     of_ledgers = _LINES.ledger_pk.in_(line_filter.ledger_keys)
     # the index serves the bounds of the batch: those of the period may be several, so 0 is added to hide them from it
     lines = (
@@ -130,16 +99,16 @@ def _time_slices(connection: Connection, selected: ColumnElement[bool], batch_si
     """Equal slices of time that would have `batch_size` lines each if the lines were spread evenly."""
     statistics = (func.count(), func.min(_LINES.datetime), func.max(_LINES.datetime))
     count, first, last = connection.execute(select(*statistics).where(selected)).one()
-    slices = -(-count // batch_size)
-    for number in range(slices):
-        width = (last - first) // slices + 1
+    parts = -(-count // batch_size)
+    for number in range(parts):
+        width = (last - first) // parts + 1
         yield {"since": first + number * width, "until": first + (number + 1) * width}
 
 
 def _read(connection: Connection, lines: Select[Any], bounds: Mapping[str, int]) -> LineColumns | None:
     """Read the lines of a slice of time; None if there are none."""
-    texts = [func.aggregate_strings(cast(column, String), _SEPARATOR) for column in _COLUMNS]
-    grouped = connection.execute(lines.add_columns(func.count(), *texts).group_by(_LINES.ledger_pk), bounds).all()
+    joined = [func.aggregate_strings(cast(column, String), _SEPARATOR) for column in _COLUMNS]
+    grouped = connection.execute(lines.add_columns(func.count(), *joined).group_by(_LINES.ledger_pk), bounds).all()
     if not grouped:
         return None
     keys, counts, *columns = zip(*grouped, strict=True)
@@ -162,19 +131,87 @@ def sorted_lines(lines: LineColumns) -> LineColumns:
 
 def _rendered(lines: LineColumns, cash_names: Mapping[int, str], scale: int) -> Iterator[LedgerLines]:
     line_ids, highs, lows, instants, cash_keys, entry_ids, descriptions = lines.columns
-    units = pc.negate(json_values.units(highs.cast(pa.int64()), lows.cast(pa.int64())))
+    movements = pc.negate(units(highs.cast(pa.int64()), lows.cast(pa.int64())))
     cash = cash_keys.dictionary_encode()
-    names = json_values.texts([cash_names[int(key)] for key in cash.dictionary.to_pylist()])
+    names = texts([cash_names[int(key)] for key in cash.dictionary.to_pylist()])
     columns = {
-        "line_id": json_values.texts(line_ids),
-        "amount": json_values.numbers(units, scale),
-        "datetime": json_values.timestamps(instants.cast(pa.int64())),
+        "line_id": texts(line_ids),
+        "amount": numbers(movements, scale),
+        "datetime": timestamps(instants.cast(pa.int64())),
         "cash_flow_ledger_name": names.take(cash.indices),
-        "journal_entry_id": json_values.texts(entry_ids),
-        "journal_entry_description": json_values.texts(descriptions),
+        "journal_entry_id": texts(entry_ids),
+        "journal_entry_description": texts(descriptions),
     }
-    rendered = json_values.slices(json_values.objects(CashFlowLine, columns), lines.counts)
-    sums = pa.table({"ledger": lines.ledgers, "units": units}).group_by("ledger", use_threads=False)
+    rendered = slices(objects(CashFlowLine, columns), lines.counts)
+    sums = pa.table({"ledger": lines.ledgers, "units": movements}).group_by("ledger", use_threads=False)
     nets = sums.aggregate([("units", "sum")])["units_sum"].to_pylist()
     for key, net, part in zip(lines.keys, nets, rendered, strict=True):
         yield LedgerLines(key, int(net), part)
+
+
+_QUOTE, _BACKSLASH, _FIRST_UNESCAPED = 0x22, 0x5C, 0x20
+_INTEGER = pa.decimal128(19, 0)  # any of 64 bits
+_ZERO = pa.scalar(0, pa.decimal128(1, 0))
+_DAY_END, _SECONDS_END = len("2025-01-31"), len("2025-01-31 23:59:59")
+
+
+def units(highs: Numbers, lows: Numbers) -> pa.Array:
+    """Signed units of stored parts, as whole decimals."""
+    high, low = (pa.array(parts, pa.int64()).cast(_INTEGER) for parts in (highs, lows))
+    return pc.add(pc.multiply(high, pa.scalar(BASE, pa.decimal128(11, 0))), low)
+
+
+def numbers(amounts: pa.Array, scale: int) -> pa.Array:
+    """Exact JSON numbers of units, without exponent."""
+    digits = pc.ascii_lpad(pc.abs(amounts).cast(pa.string()), scale + 1, "0")
+    if scale:
+        digits = pc.binary_replace_slice(digits, start=-scale, stop=-scale, replacement=".")
+    return concatenate(pc.if_else(pc.less(amounts, _ZERO), "-", ""), digits)
+
+
+def timestamps(instants: Numbers) -> pa.Array:
+    """ISO 8601 texts, in UTC, of stored microseconds; with a fraction only if it is not zero."""
+    exact = pa.array(instants, pa.timestamp("us"))
+    text = pc.binary_replace_slice(exact.cast(pa.string()), start=_DAY_END, stop=_DAY_END + 1, replacement="T")
+    seconds = pc.binary_slice(text.cast(pa.binary()), 0, _SECONDS_END).cast(pa.string())
+    is_whole = pc.equal(exact, exact.cast(pa.timestamp("s"), safe=False))
+    return concatenate(pc.if_else(is_whole, seconds, text), "Z")
+
+
+def texts(values: Texts) -> pa.Array:
+    """Texts escaped as JSON strings, without their quotes."""
+    column = pa.array(values, pa.string())
+    characters = np.frombuffer(column.buffers()[2] or b"", np.uint8)
+    if ((characters < _FIRST_UNESCAPED) | (characters == _QUOTE) | (characters == _BACKSLASH)).any():
+        return pa.array([encode(text)[1:-1].decode() for text in column.to_pylist()], pa.string())
+    return column
+
+
+def objects(model: type[msgspec.Struct], columns: Mapping[str, pa.Array]) -> pa.Array:
+    """JSON objects of a struct, each followed by a comma: :func:`numbers` of amounts, and texts to be quoted."""
+    fields = msgspec.structs.fields(model)
+    # Everything between two values of a row is the same in every row: the closing quote of one value, a comma, the
+    # next name and its opening quote. So a row is its columns joined by these constants, '{"a":"' 1 '","b":' 2 '},',
+    # and Arrow joins all rows in one call.
+    parts, between = [], "{"
+    for field in fields:
+        quote = "" if field.type == Number else '"'
+        parts += [f'{between}"{field.name}":{quote}', columns[field.name]]
+        between = f"{quote},"
+    return concatenate(*parts, f"{between.removesuffix(',')}}},")
+
+
+def concatenate(*parts: pa.Array | str) -> pa.Array:
+    """Texts concatenated row by row."""
+    return pc.binary_join_element_wise(*parts, "")
+
+
+def slices(rows: pa.Array, counts: Sequence[int]) -> Iterator[pa.Buffer]:
+    """Consecutive rows, as many to a slice as each count says, without the comma at the end of each slice.
+
+    The rows are adjacent in memory: nothing is copied.
+    """
+    _, offsets, values = rows.buffers()
+    bounds = np.frombuffer(offsets, np.int32)[rows.offset + np.cumsum([0, *counts])].tolist()
+    for start, end in pairwise(bounds):
+        yield values.slice(start, end - start - len(","))

@@ -6,25 +6,21 @@ import re
 import threading
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import Connection, and_, delete, insert, select
 
 from accounting_analytics.errors import OperationRefusedError
-from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, add_ledgers
+from accounting_analytics.service.bookkeeping.ledgers import NewLedger, add_ledgers
 from accounting_analytics.service.operations.resource_lookup import expand_parent
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.wire.json_values import encode
-from accounting_analytics.service.wire.response_models import Ledger
-from accounting_analytics.service.wire.stored_values import MICROSECONDS_PER_DAY, now
+from accounting_analytics.service.wire.requests import CreateLedgerBody, CreateLedgerQuery, refuse_value
+from accounting_analytics.service.wire.response_models import Ledger, encode
+from accounting_analytics.service.wire.stored_values import MICROSECONDS_PER_DAY, Instance, now
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import Connection
-
-    from accounting_analytics.service.wire.requests import CreateLedgerBody, CreateLedgerQuery
-    from accounting_analytics.service.wire.stored_values import Instance
 
 IDEMPOTENCY_HEADER = "idempotency-key"
 MAX_KEY_LENGTH = 200
@@ -32,18 +28,6 @@ KEY_PATTERN = rf"^[!-~]{{1,{MAX_KEY_LENGTH}}}$"
 
 _KEY = re.compile(KEY_PATTERN)
 _KEYS = tables.idempotency_keys.c
-
-
-class KeyedRequest(NamedTuple):
-    """A key and the SHA-256 of the request that was sent with it."""
-
-    key: str
-    request_hash: bytes
-
-    @classmethod
-    def from_request(cls, key: str, request: str) -> KeyedRequest:
-        """Key of a request, which is given as text."""
-        return cls(key, sha256(request.encode("utf-8", "surrogatepass")).digest())
 
 
 class RunningKeys:
@@ -55,20 +39,18 @@ class RunningKeys:
 
     @contextmanager
     def hold(self, instance_pk: int, key: str | None) -> Iterator[None]:
-        """Refuse other requests with the key during the block; without a key none.
-
-        Raises
-        ------
-        OperationRefusedError
-            409: a request with the key is running.
-        """
+        """Refuse other requests with the key during the block with 409; without a key none."""
         if key is None:
             yield
             return
         held = (instance_pk, key)
         with self._lock:
             if held in self._running:
-                raise _still_running()
+                raise OperationRefusedError(
+                    "a request with this idempotency key is still running; send it again when that one has ended",
+                    status=409,
+                    error_code="idempotency_key_in_use",
+                )
             self._running.add(held)
         try:
             yield
@@ -77,59 +59,16 @@ class RunningKeys:
 
 
 def parse_key(values: Sequence[str]) -> str | None:
-    """Key of the values of its header; None without the header.
-
-    Raises
-    ------
-    OperationRefusedError
-        422: it was sent more than once, or it is not 1 to 200 printable ASCII characters without spaces.
-    """
+    """Key of the values of its header, None without the header; 422 if it was sent twice or has other characters."""
     if not values:
         return None
-    if len(values) == 1 and _KEY.fullmatch(values[0]):
-        return values[0]
-    msg = f"{IDEMPOTENCY_HEADER} is sent once and has 1 to {MAX_KEY_LENGTH} printable ASCII characters without spaces"
-    detail = [{"loc": ["header", IDEMPOTENCY_HEADER], "msg": msg, "type": "value_error"}]
-    raise OperationRefusedError(msg, status=422, error_code="validation_error", detail=detail)
-
-
-def respond_once(
-    connection: Connection, instance: Instance, request: KeyedRequest, respond: Callable[[], bytes]
-) -> bytes:
-    """Response that was stored with a key; for a new key the one of `respond`, stored in the same transaction.
-
-    Keys are kept for 24 hours. A refused request stores nothing, so its key may be used again.
-
-    Raises
-    ------
-    OperationRefusedError
-        422: the key was used for another request.
-    """
-    connection.execute(
-        delete(tables.idempotency_keys).where(
-            _KEYS.instance_pk == instance.pk, _KEYS.created_at <= now() - MICROSECONDS_PER_DAY
+    if len(values) > 1 or not _KEY.fullmatch(values[0]):
+        refuse_value(
+            ["header", IDEMPOTENCY_HEADER],
+            f"{IDEMPOTENCY_HEADER} is sent once and has 1 to {MAX_KEY_LENGTH} printable ASCII characters "
+            "without spaces",
         )
-    )
-    query = select(_KEYS.request_hash, _KEYS.response).where(_KEYS.instance_pk == instance.pk, _KEYS.key == request.key)
-    if found := connection.execute(query).first():
-        if bytes(found.request_hash) != request.request_hash:
-            raise _other_request()
-        return bytes(found.response)
-    response = respond()
-    row = {**request._asdict(), "instance_pk": instance.pk, "response": response, "created_at": now()}
-    connection.execute(insert(tables.idempotency_keys), row)
-    return response
-
-
-def _still_running() -> OperationRefusedError:
-    msg = "a request with this idempotency key is still running; send it again when that one has ended"
-    return OperationRefusedError(msg, status=409, error_code="idempotency_key_in_use")
-
-
-def _other_request() -> OperationRefusedError:
-    msg = "this idempotency key was used for another request in the last 24 hours; nothing was changed, use a new key"
-    detail = [{"loc": ["header", IDEMPOTENCY_HEADER], "msg": msg, "type": "idempotency_key_reused"}]
-    return OperationRefusedError(msg, status=422, error_code="idempotency_key_reused", detail=detail)
+    return values[0]
 
 
 def create_ledger(
@@ -141,19 +80,38 @@ def create_ledger(
     actor: str,
     idempotency_key: str | None = None,
 ) -> bytes:
-    """Create a ledger and return it as JSON, with its parent if expanded; with a key that was used, only return it."""
+    """Create a ledger and return it as JSON, with its parent if expanded; with a key that was used, only return it.
 
-    def respond() -> bytes:
-        return encode(_create(connection, instance, query, body, actor))
-
-    if idempotency_key is None:
-        return respond()
-    request = KeyedRequest.from_request(idempotency_key, query.model_dump_json() + body.model_dump_json())
-    return respond_once(connection, instance, request, respond)
-
-
-def _create(
-    connection: Connection, instance: Instance, query: CreateLedgerQuery, body: CreateLedgerBody, actor: str
-) -> Ledger:
+    A refused request stores nothing, so its key may be used again.
+    """
+    request = query.model_dump_json() + body.model_dump_json()
+    request_hash = sha256(request.encode("utf-8", "surrogatepass")).digest()
+    if idempotency_key is not None:
+        stored = _stored_response(connection, instance, idempotency_key, request_hash)
+        if stored is not None:
+            return stored
     ledger = add_ledgers(connection, instance, [NewLedger(**body.model_dump())], actor=actor)[-1]
-    return Ledger.from_stored(ledger, expand_parent(connection, instance, ledger, query.expand))
+    response = encode(Ledger.from_stored(ledger, expand_parent(connection, instance, ledger, query.expand)))
+    if idempotency_key is not None:
+        row = {"instance_pk": instance.pk, "key": idempotency_key, "request_hash": request_hash, "response": response}
+        connection.execute(insert(tables.idempotency_keys), row | {"created_at": now()})
+    return response
+
+
+def _stored_response(connection: Connection, instance: Instance, key: str, request_hash: bytes) -> bytes | None:
+    """Response to the request that was sent with a key in the last 24 hours, if any; 422 if it was another request."""
+    is_old = and_(_KEYS.instance_pk == instance.pk, _KEYS.created_at <= now() - MICROSECONDS_PER_DAY)
+    connection.execute(delete(tables.idempotency_keys).where(is_old))
+    query = select(_KEYS.request_hash, _KEYS.response).where(_KEYS.instance_pk == instance.pk, _KEYS.key == key)
+    found = connection.execute(query).first()
+    if found is None:
+        return None
+    if bytes(found.request_hash) != request_hash:
+        refuse_value(
+            ["header", IDEMPOTENCY_HEADER],
+            "this idempotency key was used for another request in the last 24 hours; nothing was changed, "
+            "use a new key",
+            "idempotency_key_reused",
+            error_code="idempotency_key_reused",
+        )
+    return bytes(found.response)

@@ -5,21 +5,23 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.wire.json_values import number
-from accounting_analytics.service.wire.response_models import JournalEntry, LineEntry, Transaction
-from accounting_analytics.service.wire.stored_values import instant, join_units
+from accounting_analytics.service.wire.response_models import (
+    JournalEntry,
+    LineEntry,
+    NestedLedger,
+    Tag,
+    Transaction,
+    number,
+)
+from accounting_analytics.service.wire.stored_values import StoredLedger, instant, join_units
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from msgspec import UnsetType
-
-    from accounting_analytics.service.wire.response_models import NestedLedger, Tag
-    from accounting_analytics.service.wire.stored_values import StoredLedger
 
 _LINES = tables.line_entries.c
 _TRANSACTIONS = tables.transactions.c
@@ -27,17 +29,7 @@ _SIDES = {side.value: side for side in DebitCredit}
 
 
 class LineEntryRow(Struct, frozen=True, gc=False):
-    """A line and its transaction; without a transaction, the fields of it are None.
-
-    Attributes
-    ----------
-    units : int
-        Signed amount in minor units: debit is positive.
-    datetime : datetime
-        Instant in UTC.
-    texts : dict of str to str
-        Values of the columns :data:`~..tables.LINE_TEXTS`.
-    """
+    """A line and its transaction, the fields of which are None if it has none; `units` are signed, debit positive."""
 
     units: int
     datetime: dt.datetime

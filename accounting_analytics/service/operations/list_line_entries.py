@@ -1,14 +1,17 @@
-"""Listing the line entries of a ledger: pages in (datetime, id) order, found by position and not by number."""
+"""Listing the line entries of a ledger: pages of a consistent order, their signed tokens, filters and expansions."""
 
 from __future__ import annotations
 
+from hashlib import sha256
 from itertools import groupby, starmap
 from operator import attrgetter, ge, gt, itemgetter, le, lt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec import UNSET
-from sqlalchemy import ColumnElement, Connection, Select, literal, select, tuple_
+from itsdangerous import BadData, URLSafeSerializer
+from msgspec import UNSET, UnsetType
+from sqlalchemy import ColumnElement, Connection, Select, Subquery, literal, select, tuple_
 
+from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service.operations.line_entry_records import (
     COLUMNS,
     LineEntryRow,
@@ -24,18 +27,56 @@ from accounting_analytics.service.operations.resource_lookup import (
 )
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.database import plain_rows
-from accounting_analytics.service.wire.page_tokens import Cursor, PageTokens
 from accounting_analytics.service.wire.response_models import LineEntryPage, NestedLedger, Tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from msgspec import UnsetType
-    from sqlalchemy import Subquery
-
     from accounting_analytics.service.storage.local_date_boundaries import Boundary
     from accounting_analytics.service.wire.requests import ListLineEntriesQuery
     from accounting_analytics.service.wire.stored_values import Instance, StoredLedger
+
+_SIGNING = {"digest_method": sha256, "key_derivation": "hmac"}
+
+
+class Cursor(NamedTuple):
+    """A position in the (datetime, id) order of line entries, and the direction to read from there.
+
+    The line at the position may have been moved to another ledger since.
+    """
+
+    backward: bool
+    inclusive: bool
+    datetime: int
+    line_entry_id: str
+
+
+class PageTokens:
+    """Writes and reads the page tokens of one query: its instance, ledger and every parameter except the token."""
+
+    def __init__(self, key: bytes, query: Sequence[str]) -> None:
+        bound = "".join(f"{len(part)}:{part}" for part in ("page-token", *query))
+        self._serializer = URLSafeSerializer(key, salt=bound.encode(), signer_kwargs=_SIGNING)
+
+    def write(self, cursor: Cursor) -> str:
+        """Token of a cursor."""
+        return str(self._serializer.dumps(list(cursor)))
+
+    def read(self, token: str) -> Cursor:
+        """Cursor of a token; 400 for one that was modified, or belongs to another query or instance."""
+        try:
+            cursor = Cursor(*self._serializer.loads(token))
+        except BadData as error:
+            raise _invalid_token() from error
+        if self.write(cursor) != token:  # base64 ignores characters that do not belong to it
+            raise _invalid_token()
+        return cursor
+
+
+def _invalid_token() -> OperationRefusedError:
+    msg = "the page token belongs to another query; repeat every parameter with it, or start without a token"
+    return OperationRefusedError(msg, status=400, error_code="invalid_page_token")
+
 
 _LINES = tables.line_entries.c
 _ENTRIES = tables.journal_entries.c
@@ -45,19 +86,7 @@ _EXCLUSIVE = False
 
 
 class LedgerLineFilter(NamedTuple):
-    """Which lines of a ledger are listed.
-
-    Attributes
-    ----------
-    ledger_key : int
-        The ledger.
-    start, end : Boundary
-        Start of the first day, and of the day after the last one.
-    conditions : list of conditions
-        Further conditions on the line.
-    is_cashflow : bool or None
-        Whether its journal entry must touch a cash ledger, or must not; None for either.
-    """
+    """Which lines of a ledger are listed: from the start of the first day to that of the day after the last one."""
 
     ledger_key: int
     start: Boundary
@@ -83,15 +112,7 @@ class LedgerLineFilter(NamedTuple):
 
 
 class PageLocation(NamedTuple):
-    """The lines of a page, and where its neighbours start.
-
-    Attributes
-    ----------
-    lines : Select
-        Selects `pk` and `journal_entry_pk` of its lines.
-    before, after : Cursor or None
-        Positions of the previous and the next page; None at the ends.
-    """
+    """A query of the `pk` and `journal_entry_pk` of the lines of a page, and where its neighbours start, if any."""
 
     lines: Select[*tuple[Any, ...]]
     before: Cursor | None

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 from sqlalchemy import Connection, bindparam, select, update
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service.operations.line_entry_records import COLUMNS, LineEntryRow, transaction_of_line
-from accounting_analytics.service.operations.resource_lookup import find_ledger, not_found
+from accounting_analytics.service.operations.resource_lookup import find_ledger, refuse_unknown
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.audit_rows import NewAuditRow, record
 from accounting_analytics.service.wire.identifiers import is_valid_id
+from accounting_analytics.service.wire.requests import RecategorizeTransactionBody, refuse_value
 from accounting_analytics.service.wire.response_models import (
     CategorizedTransaction,
     Category,
     NestedLedger,
     RecategorizedTransaction,
 )
-from accounting_analytics.service.wire.stored_values import RECATEGORIZE_TRANSACTION
+from accounting_analytics.service.wire.stored_values import RECATEGORIZE_TRANSACTION, AnyRow, Instance, StoredLedger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from accounting_analytics.service.wire.requests import RecategorizeTransactionBody
-    from accounting_analytics.service.wire.stored_values import AnyRow, Instance, StoredLedger
 
 BY_USER = "user"
 """Categorization method of a transaction that was recategorized."""
@@ -132,8 +131,7 @@ def _own_line(connection: Connection, instance: Instance, ledger: StoredLedger, 
     parameters = {"instance": instance.pk, "transaction": transaction_id, "ledger": ledger.pk}
     row = connection.execute(_OWN_LINE, parameters).first() if is_valid_id(transaction_id) else None
     if row is None:
-        resource = "transaction"
-        raise not_found(resource)
+        refuse_unknown("transaction")
     return LineEntryRow.from_columns(row)
 
 
@@ -150,11 +148,12 @@ def _chosen(opposing: list[AnyRow], category_ledger_id: str | None) -> list[AnyR
     """Opposing lines to move."""
     chosen = [line for line in opposing if category_ledger_id in (None, line.ledger_id)]
     if not chosen and category_ledger_id is not None:
-        msg = "category_ledger_id is not a category of the transaction"
-        raise OperationRefusedError(msg, status=404, error_code="category_not_found")
+        raise OperationRefusedError(
+            "category_ledger_id is not a category of the transaction", status=404, error_code="category_not_found"
+        )
     if any(map(_is_account_side, chosen)):
         which = "category_ledger_id" if category_ledger_id is not None else "updated_category_ledger_id"
-        _refuse(which, "a category that is another financial account cannot be replaced")
+        refuse_value(["body", which], "a category that is another financial account cannot be replaced")
     return chosen
 
 
@@ -166,12 +165,13 @@ def _is_account_side(line: AnyRow) -> bool:
 def _target(connection: Connection, instance: Instance, target_id: str, lines: Sequence[AnyRow]) -> StoredLedger:
     target = find_ledger(connection, instance, target_id)
     if target.report_cash_flow:
-        _refuse(
-            "updated_category_ledger_id",
+        refuse_value(
+            ["body", "updated_category_ledger_id"],
             "a ledger that reports cash flow cannot be a category: its balance would change",
         )
     if any(line.ledger_pk == target.pk and line.transaction_id is not None for line in lines):
-        _refuse("updated_category_ledger_id", "the new category is a financial account of the same journal entry")
+        message = "the new category is a financial account of the same journal entry"
+        refuse_value(["body", "updated_category_ledger_id"], message)
     return target
 
 
@@ -187,8 +187,3 @@ def _categories(opposing: list[AnyRow]) -> list[Category]:
         Category(ledger_id=ledger_id, ledger_name=name, editable=ledger_id not in fixed)
         for ledger_id, name in dict.fromkeys((line.ledger_id, line.ledger_name) for line in opposing)
     ]
-
-
-def _refuse(field: str, message: str) -> NoReturn:
-    detail = [{"loc": ["body", field], "msg": message, "type": "value_error"}]
-    raise OperationRefusedError(message, status=422, error_code="validation_error", detail=detail)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from sqlalchemy import ColumnElement, Connection, bindparam, func, select
 
 from accounting_analytics.errors import OperationRefusedError
@@ -13,24 +13,19 @@ from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.local_date_boundaries import Boundary, boundary, boundary_after
 from accounting_analytics.service.storage.store import SELECT_LEDGERS
 from accounting_analytics.service.wire.identifiers import is_valid_id
+from accounting_analytics.service.wire.requests import PeriodQuery, refuse_value
 from accounting_analytics.service.wire.response_models import NestedLedger
-from accounting_analytics.service.wire.stored_values import StoredLedger
+from accounting_analytics.service.wire.stored_values import Instance, StoredLedger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from msgspec import UnsetType
-
-    from accounting_analytics.service.wire.requests import PeriodQuery
-    from accounting_analytics.service.wire.stored_values import Instance
 
 
 def period_boundaries(instance: Instance, query: PeriodQuery) -> tuple[Boundary, Boundary | None]:
     """Start of the first day of a period, and of the day after the last one; 422 if the books begin later."""
     if instance.entries_start is not None and query.start_date < instance.entries_start:
-        msg = f"the books of this instance begin on {instance.entries_start}; start_date must not be earlier"
-        detail = [{"loc": ["query", "start_date"], "msg": msg, "type": "before_entries_start"}]
-        raise OperationRefusedError(msg, status=422, error_code="validation_error", detail=detail)
+        message = f"the books of this instance begin on {instance.entries_start}; start_date must not be earlier"
+        refuse_value(["query", "start_date"], message, "before_entries_start")
     zone = instance.localtime if query.time_zone == LOCALTIME else query.time_zone
     return boundary(query.start_date, zone), boundary_after(query.end_date, zone)
 
@@ -51,18 +46,18 @@ def _tag_keys(connection: Connection, instance: Instance, tag_ids: Sequence[str]
     keys = connection.execute(select(tags.pk).where(tags.instance_pk == instance.pk, tags.id.in_(valid_ids))).scalars()
     found = list(keys)
     if len(found) < len(set(tag_ids)):
-        resource = "tag"
-        raise not_found(resource)
+        refuse_unknown("tag")
     return found
 
 
 _BY_ID = SELECT_LEDGERS.where(tables.ledgers.c.id == bindparam("ledger"))
 
 
-def not_found(resource: str) -> OperationRefusedError:
-    """Return the 404 for a ledger, transaction or tag that does not exist in the instance."""
-    msg = f"the {resource} does not exist in this instance"
-    return OperationRefusedError(msg, status=404, error_code=f"{resource}_not_found")
+def refuse_unknown(resource: str) -> NoReturn:
+    """Refuse a ledger, transaction or tag that does not exist in the instance with 404."""
+    raise OperationRefusedError(
+        f"the {resource} does not exist in this instance", status=404, error_code=f"{resource}_not_found"
+    )
 
 
 def find_ledger(connection: Connection, instance: Instance, ledger_id: str) -> StoredLedger:
@@ -70,21 +65,14 @@ def find_ledger(connection: Connection, instance: Instance, ledger_id: str) -> S
     parameters = {"instance": instance.pk, "ledger": ledger_id}
     row = connection.execute(_BY_ID, parameters).first() if is_valid_id(ledger_id) else None
     if row is None:
-        resource = "ledger"
-        raise not_found(resource)
+        refuse_unknown("ledger")
     return StoredLedger.from_row(row)
 
 
 def expand_parent(
     connection: Connection, instance: Instance, ledger: StoredLedger, paths: Iterable[str]
 ) -> NestedLedger | UnsetType | None:
-    """Parent of a ledger, with as many ancestors as the longest expand path asks for.
-
-    Parameters
-    ----------
-    paths : iterable of str
-        Expand paths such as ``parent.parent``; each ``parent`` is one level.
-    """
+    """Parent of a ledger, with as many ancestors as the longest of the expand paths, such as ``parent.parent``."""
     levels = max((path.count("parent") for path in paths), default=0)
     return _parent(connection, instance, ledger, levels)
 

@@ -9,25 +9,27 @@ from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
-from sqlalchemy import Connection, func, select, true
+from sqlalchemy import Connection, Select, func, select, true
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service.operations.cash_flow_lines import CashFlowLineFilter, read_cash_flow_lines
 from accounting_analytics.service.operations.resource_lookup import has_all_tags, period_boundaries
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import read_ledgers
-from accounting_analytics.service.wire.json_values import encode, number
-from accounting_analytics.service.wire.response_models import CashFlowLedger, CashFlowReport, CashLedgerBalance
-from accounting_analytics.service.wire.stored_values import MICROSECONDS_PER_DAY, join_units
+from accounting_analytics.service.wire.response_models import (
+    CashFlowLedger,
+    CashFlowReport,
+    CashLedgerBalance,
+    encode,
+    number,
+)
+from accounting_analytics.service.wire.stored_values import MICROSECONDS_PER_DAY, Instance, StoredLedger, join_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import Select
-
     from accounting_analytics.service.storage.local_date_boundaries import Boundary
     from accounting_analytics.service.wire.requests import CashFlowReportQuery
-    from accounting_analytics.service.wire.stored_values import Instance, StoredLedger
 
 TIER_FOR_TAGS = 3
 _LINES = tables.line_entries.c
@@ -51,17 +53,7 @@ class _Ledger(NamedTuple):
 
 
 class StreamedReport(NamedTuple):
-    """A rendered report, its lines in a temporary file: close it after use.
-
-    Attributes
-    ----------
-    length : int
-        Bytes in all.
-    chunks : iterator of bytes
-        The report, in chunks of at most half a megabyte.
-    close : callable
-        Deletes the file.
-    """
+    """A rendered report: its length, its chunks of at most half a megabyte, and what deletes its temporary file."""
 
     length: int
     chunks: Iterator[bytes]
@@ -81,8 +73,11 @@ def retrieve_cash_flow_report(connection: Connection, instance: Instance, query:
         The period and the tags.
     """
     if query.tag_ids and instance.tier < TIER_FOR_TAGS:
-        msg = f"filtering the cash flow report by tags needs a Tier {TIER_FOR_TAGS} subscription"
-        raise OperationRefusedError(msg, status=403, error_code="tier_required")
+        raise OperationRefusedError(
+            f"filtering the cash flow report by tags needs a Tier {TIER_FOR_TAGS} subscription",
+            status=403,
+            error_code="tier_required",
+        )
     start, end = period_boundaries(instance, query)
     line_filter = CashFlowLineFilter(
         _ledger_keys(instance, report_cash_flow=False),
@@ -104,18 +99,15 @@ def retrieve_cash_flow_report(connection: Connection, instance: Instance, query:
             flows = _write_lines(connection, line_filter, ledgers, instance.scale, lines)
             lines.flush()  # otherwise a full disk is noticed when the report is sent
         except OSError as error:
-            raise _no_space() from error
+            msg = (
+                "the report does not fit into a temporary file, because the disk of the service is full; nothing was "
+                "changed, request a shorter period, or try again when there is space"
+            )
+            status = HTTPStatus.INSUFFICIENT_STORAGE
+            raise OperationRefusedError(msg, status=status, error_code="insufficient_storage") from error
         on_error.pop_all()
     pa.default_memory_pool().release_unused()
     return _streamed(encode(report), _flow_ledgers(ledgers, flows, instance.scale), lines)
-
-
-def _no_space() -> OperationRefusedError:
-    msg = (
-        "the report does not fit into a temporary file, because the disk of the service is full; nothing was changed, "
-        "request a shorter period, or try again when there is space"
-    )
-    return OperationRefusedError(msg, status=HTTPStatus.INSUFFICIENT_STORAGE, error_code="insufficient_storage")
 
 
 def _streamed(report: bytes, ledgers: Sequence[_Ledger], lines: SpooledTemporaryFile[bytes]) -> StreamedReport:
@@ -136,20 +128,13 @@ def _chunks(
         for number_of_span, (start, end) in enumerate(ledger.spans):
             chunk += b"," if number_of_span else b""
             lines.seek(start)
-            for size in _pieces(end - start):
-                chunk += lines.read(size)
+            for position in range(start, end, _CHUNK_SIZE):
+                chunk += lines.read(min(_CHUNK_SIZE, end - position))
                 if len(chunk) >= _CHUNK_SIZE:
                     yield bytes(chunk)
                     chunk.clear()
         chunk += ledger.tail
     yield bytes(chunk + tail)
-
-
-def _pieces(size: int) -> Iterator[int]:
-    """Sizes of the pieces in which some bytes are read: a ledger may have megabytes of lines."""
-    whole, rest = divmod(size, _CHUNK_SIZE)
-    yield from [_CHUNK_SIZE] * whole
-    yield rest
 
 
 def _balances(connection: Connection, instance: Instance, until: Boundary | None) -> dict[int, int]:

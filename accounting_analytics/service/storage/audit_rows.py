@@ -14,7 +14,7 @@ import msgspec
 from sqlalchemy import Connection, bindparam, case, insert, select, update
 
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.wire.json_values import encode
+from accounting_analytics.service.wire.response_models import encode
 from accounting_analytics.service.wire.stored_values import RECATEGORIZE_TRANSACTION, now
 
 if TYPE_CHECKING:
@@ -68,20 +68,9 @@ _PROVEN = ("number", "at", "actor", "modified_by", "operation", "transaction_id"
 
 
 class NewAuditRow(NamedTuple):
-    """A change to be recorded.
+    """A change to be recorded: what was there before and after it, and who made it.
 
-    Attributes
-    ----------
-    operation : str
-        What was done.
-    before, after : mapping of str to str
-        What was there before, and after it.
-    actor : str
-        Key of the access token, :data:`LOCAL` or :data:`BEFORE`.
-    transaction_id : str
-        The transaction, if it is one.
-    modified_by : str, optional
-        User, as the client states it.
+    The actor is the key of an access token, :data:`LOCAL` or :data:`BEFORE`; the user is as the client states it.
     """
 
     operation: str
@@ -146,13 +135,8 @@ def row_digest(previous: bytes, row: Mapping[str, Any]) -> bytes:
 def entry_digest(entry_id: str, moment: int, description: str, lines: Iterable[Sequence[Any]]) -> int:
     """Digest of a posted entry, in 64 bits.
 
-    Parameters
-    ----------
-    entry_id, moment, description
-        The stored entry.
-    lines : iterable of sequence
-        Of each line, in the order they were posted: its id, the key of its ledger, both parts of its amount, its texts,
-        and the fields of its transaction, or :data:`NO_TRANSACTION`.
+    Each line, in the order they were posted, has its id, the key of its ledger, both parts of its amount, its texts,
+    and the fields of its transaction or :data:`NO_TRANSACTION`.
     """
     content = encode((entry_id, moment, description, *lines))
     return int.from_bytes(blake2b(content, digest_size=8).digest(), signed=True)

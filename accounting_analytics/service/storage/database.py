@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
@@ -22,21 +23,14 @@ def id_batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
     return (ids[start : start + _IDS_PER_QUERY] for start in range(0, len(ids), _IDS_PER_QUERY))
 
 
-def plain_batches(
-    connection: Connection, query: Select[*tuple[Any, ...]], parameters: Mapping[str, Any] | None = None
-) -> Iterator[list[tuple[Any, ...]]]:
-    """Rows of a query as plain tuples, a few thousand per batch and never all of them in memory.
-
-    Values are as the driver returns them: a Boolean may be 0 or 1.
-    """
-    return database_of(connection).stream_rows(connection, query, parameters)
-
-
 def plain_rows(
     connection: Connection, query: Select[*tuple[Any, ...]], parameters: Mapping[str, Any] | None = None
 ) -> Iterator[tuple[Any, ...]]:
-    """Rows of a query as plain tuples, one by one."""
-    return chain.from_iterable(plain_batches(connection, query, parameters))
+    """Rows of a query as plain tuples, one by one, and never all of them in memory.
+
+    Values are as the driver returns them: a Boolean may be 0 or 1.
+    """
+    return chain.from_iterable(database_of(connection).stream_rows(connection, query, parameters))
 
 
 WRITES = "writes"
@@ -47,19 +41,26 @@ BATCH_ROWS = 2000
 """Rows that are fetched together when a query is streamed."""
 
 
-class Database(Protocol):
-    """A kind of database, and one that is open.
+class Failure(Enum):
+    """Why a database cannot be used now."""
 
-    Attributes
-    ----------
-    name : str
-        Name in messages; never has a password.
-    path : Path or None
-        The file, if the database is one.
-    reader, writer : Engine
-        Connections that see one snapshot each, and connections that hold the only write lock.
-    had_log : bool
-        Whether its last program did not close it, or another has it open: a log was beside the file.
+    BUSY = auto()
+    """Another connection held a lock for too long, or there are too many."""
+    FULL = auto()
+    """A change does not fit on the disk of the database."""
+    UNREACHABLE = auto()
+    """The server cannot be reached, or closed the connection."""
+    DAMAGED = auto()
+    """A file of the database is damaged, or cannot be read."""
+    MOVED = auto()
+    """The files that were opened are no longer in place."""
+
+
+class Database(Protocol):
+    """A kind of database, and one that is open: its name never has a password, its path is None on a server.
+
+    Readers see one snapshot each, writers hold the only write lock. `had_log` says that its last program did not close
+    it, or another has it open.
     """
 
     name: str
@@ -90,10 +91,7 @@ class Database(Protocol):
     def insert_rows(self, connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
         """Insert many rows, their values in the order of the table's columns.
 
-        Raises
-        ------
-        IntegrityError
-            A rule of the table is broken, such as an id that is taken; roll back to the last savepoint.
+        After an IntegrityError, such as an id that is taken, the caller rolls back to its savepoint.
         """
 
     def stream_rows(
@@ -107,20 +105,11 @@ class Database(Protocol):
     def find_dangling_rows(self, connection: Connection, limit: int) -> Iterator[str]:
         """Rows that refer to rows which do not exist, at most `limit`."""
 
-    def is_busy(self, error: DBAPIError) -> bool:
-        """Whether an error only means that another connection held a lock for too long, or that there are too many."""
-
-    def is_full(self, error: DBAPIError) -> bool:
-        """Whether an error means that a change does not fit on the disk of the database."""
-
     def is_in_place(self) -> bool:
         """Whether the files that were opened are still in place."""
 
-    def is_damaged(self, error: DBAPIError) -> bool:
-        """Whether an error means that a file of the database is damaged."""
-
-    def is_unreachable(self, error: DBAPIError) -> bool:
-        """Whether an error means that the database server cannot be reached or closed the connection."""
+    def failure(self, error: DBAPIError) -> Failure | None:
+        """Return what an error of the driver means; None for a defect of this program."""
 
 
 def bind_engines(database: Database, reader: Engine) -> tuple[Engine, Engine]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, Table, bindparam, select, update
 from sqlalchemy.schema import CreateColumn
 
 from accounting_analytics.errors import InputError
@@ -21,11 +21,6 @@ from accounting_analytics.service.storage.audit_rows import (
     sum_digests,
 )
 from accounting_analytics.service.wire.stored_values import MIGRATE_DATABASE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy import Table
 
 _AUDIT = tables.audit.c
 _ENTRIES = tables.journal_entries.c
@@ -92,30 +87,14 @@ Step = Callable[[Connection], None]
 
 
 class Migration(NamedTuple):
-    """A migration that was made.
-
-    Attributes
-    ----------
-    before, after : int
-        Version of the database before and after it; equal if there was nothing to do.
-    backup : str, optional
-        File with the books as they were before.
-    """
+    """Versions of a database before and after its migration, equal if there was nothing to do, and its backup."""
 
     before: int
     after: int
     backup: str | None = None
 
 
-def _index_audit_by_transaction(connection: Connection) -> None:
-    tables.audit_of_transaction.create(connection)
-
-
-def _add_idempotency_keys(connection: Connection) -> None:
-    tables.idempotency_keys.create(connection)
-
-
-STEPS: tuple[Step, ...] = (_index_audit_by_transaction, _add_idempotency_keys, prove_audit)
+STEPS: tuple[Step, ...] = (tables.audit_of_transaction.create, tables.idempotency_keys.create, prove_audit)
 """The step from the oldest version to the next one, and so on; a later change appends one and changes none.
 
 A step changes the tables and, where needed, their rows, so that they are as :mod:`.tables` describes them: a test
@@ -127,26 +106,18 @@ VERSION = OLDEST_VERSION + len(STEPS)
 
 
 def is_current(name: str, version: int, steps: Sequence[Step] = STEPS) -> bool:
-    """Whether a database has the version that is needed; False if it can be migrated.
-
-    Raises
-    ------
-    InputError
-        It is newer than this program, or too old to migrate; the message has both versions.
-    """
+    """Whether a database has the version that is needed; refuse one that is newer, or too old to migrate."""
     needed = OLDEST_VERSION + len(steps)
     if version > needed:
-        msg = (
+        raise InputError(
             f"{name} has version {version} of the database, and this program needs version {needed}: a newer program "
             "has written it; nothing was changed, update this program"
         )
-        raise InputError(msg)
     if version < OLDEST_VERSION:
-        msg = (
+        raise InputError(
             f"{name} has version {version} of the database, and this program needs version {needed} and migrates from "
             f"version {OLDEST_VERSION} on; nothing was changed, import the books again"
         )
-        raise InputError(msg)
     return version == needed
 
 

@@ -6,7 +6,20 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, make_url, select, update
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    Select,
+    Table,
+    create_engine,
+    event,
+    insert,
+    inspect,
+    make_url,
+    select,
+    update,
+)
 from sqlalchemy.exc import (
     ArgumentError,
     DBAPIError,
@@ -18,16 +31,13 @@ from sqlalchemy.exc import (
 
 from accounting_analytics.errors import ConfigurationError, InputError
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.database import BATCH_ROWS, WRITES, bind_engines
-from accounting_analytics.service.storage.migrations import STEPS, VERSION, Migration, apply_steps, is_current
+from accounting_analytics.service.storage.database import BATCH_ROWS, WRITES, Failure, bind_engines
+from accounting_analytics.service.storage.migrations import VERSION, Migration, apply_steps, is_current
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from sqlalchemy import Select, Table
-
-    from accounting_analytics.service.storage.migrations import Step
 
 WRITE_LOCK = 0x4C415331
 """Advisory lock that every writer holds ("LAS1")."""
@@ -38,9 +48,13 @@ _IS_VERSION = tables.settings.c.name == _VERSION
 _LOCK_SECONDS = 10.0
 _HIDDEN = "***"
 _STATEMENT_MILLISECONDS = 60_000
-_BUSY_STATES = frozenset({"40001", "40P01", "53300", "55P03", "57014", "57P03"})
-_DISK_FULL = "53100"
-_DAMAGED_STATES = frozenset({"XX001", "XX002"})
+_FAILURES = {
+    **dict.fromkeys(("40001", "40P01", "53300", "55P03", "57014", "57P03"), Failure.BUSY),
+    "53100": Failure.FULL,
+    **dict.fromkeys(("XX001", "XX002"), Failure.DAMAGED),
+}
+"""What states mean that the server sends with its errors."""
+
 _UNREACHABLE_STATES = ("08", "57P01", "57P02")
 
 _Kind = TypeVar("_Kind", bound="PostgreSQL")
@@ -116,42 +130,28 @@ class PostgreSQL:
         """Return nothing: the server always enforces foreign keys."""
         return iter(())
 
-    def is_busy(self, error: DBAPIError) -> bool:
-        """Whether another transaction was in the way, or the server has too many connections."""
-        return _state(error) in _BUSY_STATES
-
-    def is_full(self, error: DBAPIError) -> bool:
-        """Whether the disk of the server is full."""
-        return _state(error) == _DISK_FULL
-
     def is_in_place(self) -> bool:
         """Return True: the server keeps its files."""
         return True
 
-    def is_damaged(self, error: DBAPIError) -> bool:
-        """Whether the server found a damaged page."""
-        return _state(error) in _DAMAGED_STATES
-
-    def is_unreachable(self, error: DBAPIError) -> bool:
-        """Whether the server cannot be reached or closed the connection."""
-        if error.connection_invalidated:
-            return True
-        if not isinstance(error, OperationalError | InterfaceError):
-            return False
-        state = _state(error)  # an error without a state comes from the connection, not from the server
-        return state is None or state.startswith(_UNREACHABLE_STATES)
-
-
-def _state(error: DBAPIError) -> str | None:
-    return getattr(error.orig, "sqlstate", None)
+    def failure(self, error: DBAPIError) -> Failure | None:
+        """Return what the state of an error means; one without a state comes from the connection."""
+        state = getattr(error.orig, "sqlstate", None)
+        is_of_connection = isinstance(error, OperationalError | InterfaceError)
+        if state in _FAILURES:
+            return _FAILURES[state]
+        if error.connection_invalidated or (is_of_connection and (not state or state.startswith(_UNREACHABLE_STATES))):
+            return Failure.UNREACHABLE
+        return None
 
 
 def _parse(address: str) -> URL:
     try:
         return make_url(address).set(drivername="postgresql+psycopg")
     except (ArgumentError, ValueError):
-        msg = "the address of a PostgreSQL database is written postgresql://user@host:port/name"
-        raise ConfigurationError(msg) from None
+        raise ConfigurationError(
+            "the address of a PostgreSQL database is written postgresql://user@host:port/name"
+        ) from None
 
 
 def _reason(error: DBAPIError, url: URL) -> str:
@@ -179,8 +179,9 @@ def _opening(kind: type[_Kind], address: str, lock_seconds: float) -> Iterator[_
             url, hide_parameters=True, pool_size=8, max_overflow=24, pool_timeout=60, pool_pre_ping=True
         )
     except (ImportError, NoSuchModuleError) as error:
-        msg = "PostgreSQL needs its driver: pip install 'accounting-analytics[postgresql]'"
-        raise ConfigurationError(msg) from error
+        raise ConfigurationError(
+            "PostgreSQL needs its driver: pip install 'accounting-analytics[postgresql]'"
+        ) from error
     event.listen(engine, "begin", partial(_begin, lock_seconds))
     # the query of an address may have a password too, so it is not shown
     database = kind(url.set(drivername="postgresql", query={}).render_as_string(hide_password=True), engine)
@@ -188,8 +189,7 @@ def _opening(kind: type[_Kind], address: str, lock_seconds: float) -> Iterator[_
         yield database
     except (OperationalError, ProgrammingError) as error:
         database.close()
-        msg = f"the database {database.name} cannot be used: {_reason(error, url)}"
-        raise ConfigurationError(msg) from None
+        raise ConfigurationError(f"the database {database.name} cannot be used: {_reason(error, url)}") from None
     except BaseException:  # also when interrupted: no connection stays open
         database.close()
         raise
@@ -203,8 +203,7 @@ def _ensure_tables(database: PostgreSQL, *, create: bool) -> None:
     name = database.name
     with database.reader.begin() as connection:
         if connection.exec_driver_sql("SHOW server_encoding").scalar() != "UTF8":
-            msg = f"the database {name} does not store its text in UTF-8; create one with ENCODING 'UTF8'"
-            raise InputError(msg)
+            raise InputError(f"the database {name} does not store its text in UTF-8; create one with ENCODING 'UTF8'")
         version = _version(connection, name)
     if version is None:
         _create_tables(database, create=create)
@@ -221,18 +220,18 @@ def _create_tables(database: PostgreSQL, *, create: bool) -> None:
             connection.execute(insert(tables.settings), {"name": _VERSION, "value": _as_text(VERSION)})
 
 
-def _migrate(database: PostgreSQL, *, backup_made: bool, steps: Sequence[Step] = STEPS) -> Migration:
+def _migrate(database: PostgreSQL, *, backup_made: bool) -> Migration:
     """Apply the steps that a database does not have, in one transaction."""
     name = database.name
     with database.writer.begin() as connection:
         before = _version(connection, name)
         if before is None:
             raise _empty(name)
-        if is_current(f"the database {name}", before, steps):
+        if is_current(f"the database {name}", before):
             return Migration(before, before)
         if not backup_made:
             raise _backup_needed(name, before)
-        after = apply_steps(connection, before, steps)
+        after = apply_steps(connection, before)
         connection.execute(update(tables.settings).where(_IS_VERSION).values(value=_as_text(after)))
     return Migration(before, after)
 
@@ -257,11 +256,10 @@ def _version(connection: Connection, name: str) -> int | None:
     if tables.settings.name in existing:
         version = connection.execute(select(tables.settings.c.value).where(_IS_VERSION)).scalar()
     if version is None or not bytes(version).isdigit():
-        msg = (
+        raise InputError(
             f"the database {name} contains something other than the books of the service; nothing was changed, "
             "give an empty database"
         )
-        raise InputError(msg)
     return int(bytes(version))
 
 

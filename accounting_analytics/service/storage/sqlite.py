@@ -1,4 +1,4 @@
-"""Books in an SQLite file: opening it, transactions, durability."""
+"""Books in an SQLite file: opening it, transactions, durability, its version and its migration after a backup."""
 
 from __future__ import annotations
 
@@ -10,35 +10,39 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy import URL, Connection, Engine, Select, Table, create_engine, event
+from sqlalchemy.exc import DatabaseError, DBAPIError
+from sqlalchemy.pool import StaticPool
 
-from accounting_analytics.errors import InputError
-from accounting_analytics.service.storage.database import BATCH_ROWS, WRITES, bind_engines
-from accounting_analytics.service.storage.migrations import VERSION, Migration, is_current
+from accounting_analytics.errors import AccountingAnalyticsError, ConfigurationError, InputError
+from accounting_analytics.service.storage.database import BATCH_ROWS, WRITES, Failure, bind_engines
+from accounting_analytics.service.storage.migrations import STEPS, VERSION, Migration, Step, apply_steps, is_current
 from accounting_analytics.service.storage.sqlite_files import (
     BUSY_CODES,
     FilesInUse,
     check_access,
+    check_log_belongs,
+    exclusive_access,
+    in_use,
     is_full,
     is_unused,
     journal_path,
     primary_code,
+    read_only,
     read_only_mode,
+    roll_back_unfinished,
+    save_copy,
     shm_path,
     size_of,
     token_path,
+    unused_name,
     wal_path,
 )
-from accounting_analytics.service.storage.sqlite_log import check_log_belongs
-from accounting_analytics.service.storage.sqlite_versions import migrate_file, state_version, unusable, version_of_file
 from accounting_analytics.service.storage.tables import metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sqlalchemy import Select, Table
-    from sqlalchemy.exc import DBAPIError
 
 _PRAGMAS = (
     "PRAGMA foreign_keys = ON",
@@ -50,8 +54,12 @@ _POOL: dict[str, Any] = {"hide_parameters": True, "pool_size": 16, "max_overflow
 _READ_LOCK_SECONDS = 10.0
 _EMPTY_SIZE = 4096
 """Size of a file with a header and no tables."""
-_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR})
-"""Primary codes of a damaged file, also of one that was truncated or that the disk cannot read."""
+_FAILURES = {
+    **dict.fromkeys(BUSY_CODES, Failure.BUSY),
+    # a file that was truncated, or that the disk cannot read, is damaged too
+    **dict.fromkeys((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR), Failure.DAMAGED),
+}
+"""What the primary codes of errors mean."""
 
 
 class SQLite:
@@ -85,7 +93,7 @@ class SQLite:
             check_access(path)
         elif not is_current(str(path), version):
             migrate_file(path)
-        database = cls(path, _connect(path, lock_seconds))
+        database = cls(path, _connect(address, lock_seconds))
         database.had_log = had_log
         with ExitStack() as on_error, database._closed_on_errors():
             if is_new:
@@ -101,13 +109,12 @@ class SQLite:
     def open_read_only(cls, address: str) -> Self:
         """Open the file at a path, which is not changed; no file is created beside it."""
         path = Path(address)
-        if not path.exists():
-            raise _nothing_to_open(path)
         _check_files(path, writable=False)
         with ExitStack() as resources:
             readable = resources.enter_context(_readable(path))
             _check_current(path, version_of_file(readable, name=str(path), read_ends=False))
-            database = cls(path, _connect_read_only(readable))
+            query = read_only_mode(readable) | {"uri": "true"}
+            database = cls(path, _connect(readable.absolute().as_uri(), _READ_LOCK_SECONDS, query))
             with database._closed_on_errors():
                 database._watch(readable, unchanged=is_unused(readable))
             database._on_close.push(resources.pop_all())
@@ -132,10 +139,6 @@ class SQLite:
     def is_in_place(self) -> bool:
         """Whether the file and its write-ahead log are still those that were opened."""
         return self._files is None or self._files.are_in_place()
-
-    def is_damaged(self, error: DBAPIError) -> bool:
-        """Whether an error means that the file is damaged."""
-        return primary_code(error.orig) in _DAMAGED
 
     def _watch(self, path: Path, *, unchanged: bool = False) -> None:
         """Remember the files once a connection, which stays open, has created those beside the database."""
@@ -183,17 +186,11 @@ class SQLite:
         for table, key, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(limit):
             yield f"row {key} of {table} refers to a row of {parent} that does not exist"
 
-    def is_busy(self, error: DBAPIError) -> bool:
-        """Whether another connection held the lock for too long."""
-        return primary_code(error.orig) in BUSY_CODES
-
-    def is_full(self, error: DBAPIError) -> bool:
-        """Whether the disk is full, or the file or the write-ahead log beside it cannot grow."""
-        return is_full(error.orig)
-
-    def is_unreachable(self, error: DBAPIError) -> bool:  # noqa: ARG002 (of the protocol)
-        """Return False: a file has no server."""
-        return False
+    def failure(self, error: DBAPIError) -> Failure | None:
+        """Return what the code of an error means."""
+        if is_full(error.orig):
+            return Failure.FULL
+        return _FAILURES.get(primary_code(error.orig))
 
 
 def _check_files(path: Path, *, writable: bool = True) -> None:
@@ -209,11 +206,10 @@ def _check_current(path: Path, version: int | None) -> None:
     if version is None:
         raise _nothing_to_open(path)
     if not is_current(str(path), version):
-        msg = (
+        raise InputError(
             f"{path} has version {version}, and this program needs version {VERSION}; nothing was changed: "
             f"accounting-analytics migrate --database {path} migrates it after a backup"
         )
-        raise InputError(msg)
 
 
 @contextmanager
@@ -232,23 +228,16 @@ def _readable(path: Path) -> Iterator[Path]:
 
 
 def _check_new(path: Path, *, create: bool) -> None:
-    """Refuse to create books where they are not wanted, or where books were lost.
-
-    Raises
-    ------
-    InputError
-        The file must exist, or its token file shows that it had books.
-    """
+    """Refuse to create books where they are not wanted, or where a token file or a log shows that books were lost."""
     if not create:
         raise _nothing_to_open(path)
     beside = [token_path(path)] if size_of(path) else [token_path(path), wal_path(path)]
     left = next(filter(size_of, beside), None)
     if left is not None:
-        msg = (
+        raise InputError(
             f"{path} {'is empty' if path.exists() else 'does not exist'}, but {left} belongs to books that were in it; "
             f"nothing was changed: restore a backup of them, or move {left.name} away to begin new books"
         )
-        raise InputError(msg)
 
 
 def _nothing_to_open(path: Path) -> InputError:
@@ -257,17 +246,9 @@ def _nothing_to_open(path: Path) -> InputError:
     return InputError(f"database {path} does not exist; create it with: accounting-analytics instances create")
 
 
-def _connect(path: Path, lock_seconds: float) -> Engine:
-    engine = create_engine(URL.create("sqlite+pysqlite", database=str(path)), **_POOL)
+def _connect(database: str, lock_seconds: float, query: Mapping[str, str] | None = None) -> Engine:
+    engine = create_engine(URL.create("sqlite+pysqlite", database=database, query=query or {}), **_POOL)
     event.listen(engine, "connect", partial(_configure, lock_seconds))
-    event.listen(engine, "begin", _begin)
-    return engine
-
-
-def _connect_read_only(path: Path) -> Engine:
-    query = read_only_mode(path) | {"uri": "true"}
-    engine = create_engine(URL.create("sqlite+pysqlite", database=path.absolute().as_uri(), query=query), **_POOL)
-    event.listen(engine, "connect", partial(_configure, _READ_LOCK_SECONDS))
     event.listen(engine, "begin", _begin)
     return engine
 
@@ -304,3 +285,95 @@ def _create_tables(database: SQLite) -> None:
         if not connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar():
             metadata.create_all(connection)
             state_version(connection, VERSION)
+
+
+APPLICATION_ID = 0x4C415331
+"""Identifies an SQLite file as a database of this service ("LAS1")."""
+
+
+def version_of_file(path: Path, *, name: str | None = None, read_ends: bool = True) -> int | None:
+    """Version that a file states, None if it is missing or empty; refuse one that is damaged or of another program.
+
+    The header, the list of tables, and, unless a check of the whole file follows, the first and last row of each are
+    read, which takes the same time for any size. An unfinished transaction of a killed program is undone before.
+    """
+    if not size_of(path):
+        return None
+    try:
+        roll_back_unfinished(path)
+        with read_only(path) as connection:
+            version = _version(connection, name or str(path))
+            if read_ends:
+                _read_ends(connection)
+    except sqlite3.DatabaseError as error:
+        if primary_code(error) in BUSY_CODES:  # another program migrates or restores it
+            raise in_use(path) from error
+        raise unusable(name or str(path), error) from error
+    return version
+
+
+def unusable(name: str, error: BaseException) -> AccountingAnalyticsError:
+    """Error about a file that SQLite cannot use, because its disk is full, it is damaged, or not a database."""
+    if is_full(error):
+        return ConfigurationError(
+            f"database {name} cannot be opened, because its disk is full: {error}; nothing was changed, make space on "
+            "that disk and try again"
+        )
+    return InputError(
+        f"{name} cannot be used as a database of the service: {error}; nothing was changed, give another file, or "
+        "replace this one by a backup of it (accounting-analytics restore)"
+    )
+
+
+def state_version(connection: Connection, version: int) -> None:
+    """Write into a file that it is a database of the service, and its version."""
+    connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.exec_driver_sql(f"PRAGMA user_version = {version}")
+
+
+def migrate_file(path: Path, steps: Sequence[Step] = STEPS, *, backup: bool = True) -> Migration:
+    """Migrate a file in one transaction, after a backup beside it whose name has the version.
+
+    A copy that was made to be migrated needs none.
+    """
+    with exclusive_access(path) as connection:
+        before = _version(connection, str(path)) or 0
+        if is_current(str(path), before, steps):  # another program migrated it meanwhile
+            return Migration(before, before)
+        saved = str(_save_backup(connection, path, before)) if backup else None
+        engine = create_engine("sqlite+pysqlite://", creator=lambda: connection, poolclass=StaticPool)
+        event.listen(engine, "begin", _begin)
+        with engine.execution_options(**{WRITES: True}).begin() as transaction:
+            after = apply_steps(transaction, before, steps)
+            state_version(transaction, after)
+        return Migration(before, after, saved)
+
+
+def _version(connection: sqlite3.Connection, name: str) -> int | None:
+    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
+    if application_id == APPLICATION_ID:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        return int(version)
+    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
+        return None
+    raise InputError(f"{name} is a database of another program; nothing was changed, give another file")
+
+
+def _read_ends(connection: sqlite3.Connection) -> None:
+    """Read the first and the last row of each table; damage there is an error of SQLite."""
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    for (name,) in tables:
+        for order in ("ASC", "DESC"):
+            connection.execute(f'SELECT * FROM "{name}" ORDER BY rowid {order} LIMIT 1').fetchall()  # noqa: S608 (its own name)
+
+
+def _save_backup(connection: sqlite3.Connection, path: Path, version: int) -> Path:
+    """Copy the file to a new name; one of an earlier migration stays."""
+    backup = unused_name(path, f"version-{version}")
+    try:
+        save_copy(connection, backup)
+    except (OSError, sqlite3.OperationalError) as error:
+        raise InputError(
+            f"{path} was not migrated, because its backup {backup} cannot be written: {error}; nothing was changed"
+        ) from error
+    return backup

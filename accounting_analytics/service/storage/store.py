@@ -10,7 +10,6 @@ import secrets
 import threading
 from contextlib import contextmanager
 from dataclasses import fields
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Self
 
 from sqlalchemy import Connection, bindparam, insert, select
@@ -19,6 +18,7 @@ from sqlalchemy.exc import TimeoutError as TooManyConnectionsError
 
 from accounting_analytics.errors import ConfigurationError, InputError, OperationRefusedError
 from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.database import Database, Failure
 from accounting_analytics.service.storage.postgresql import PostgreSQL
 from accounting_analytics.service.storage.sqlite import SQLite
 from accounting_analytics.service.wire.stored_values import AuditRow, Instance, StoredLedger
@@ -27,54 +27,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from accounting_analytics.service.storage.database import Database
     from accounting_analytics.service.storage.migrations import Migration
 
 _KINDS: tuple[type[Database], ...] = (PostgreSQL, SQLite)
 
 
-def open_database(address: str, lock_seconds: float, *, create: bool) -> Database:
-    """Open the database at an address: that of a server, or the path of a file.
-
-    Raises
-    ------
-    InputError
-        It contains something else; nothing was changed.
-    ConfigurationError
-        It cannot be opened or reached.
-    """
-    return _kind(address).open(address, lock_seconds, create=create)
-
-
-def open_read_only(address: str) -> Database:
-    """Open the database at an address with the tables of this version; nothing is changed.
-
-    Raises
-    ------
-    InputError
-        It has no books, or those of another version.
-    ConfigurationError
-        It cannot be opened or reached.
-    """
-    return _kind(address).open_read_only(address)
-
-
 def migrate_database(address: str, *, backup_made: bool = False) -> Migration:
     """Migrate the database at an address to the version that this program needs, in one transaction.
 
-    Parameters
-    ----------
-    address : str
-        The path of a file, of which a backup is made first, or the address of a server.
-    backup_made : bool
-        Whether a backup was made; a database on a server is not migrated without.
-
-    Raises
-    ------
-    InputError
-        It has no books, it is newer than this program, or a backup is needed; nothing was changed.
-    ConfigurationError
-        It cannot be opened or reached.
+    A backup of a file is made here; a database on a server is not migrated unless the caller says that one was made.
     """
     return _kind(address).migrate(address, backup_made=backup_made)
 
@@ -84,8 +45,9 @@ def _kind(address: str) -> type[Database]:
         if kind.accepts(address):
             return kind
     scheme = address.partition("://")[0]
-    msg = f"a database is a file or an address postgresql://user@host/name; {scheme[:20]!r} is not known"
-    raise ConfigurationError(msg)
+    raise ConfigurationError(
+        f"a database is a file or an address postgresql://user@host/name; {scheme[:20]!r} is not known"
+    )
 
 
 LOCK_SECONDS = 10.0
@@ -141,38 +103,16 @@ class Store:
     def open(cls, database: str | Path, *, lock_seconds: float = LOCK_SECONDS, create: bool = True) -> Self:
         """Open a database: an SQLite file, created if it does not exist, or an address ``postgresql://...``.
 
-        Parameters
-        ----------
-        database : str or Path
-            The file or the address.
-        lock_seconds : float
-            How long a writer waits for another one, in this process or elsewhere, before it is refused.
-        create : bool
-            Whether to create the tables in a new or empty database; otherwise it is refused.
-
-        Raises
-        ------
-        InputError
-            It contains something else; nothing was changed.
-        ConfigurationError
-            It cannot be opened or reached.
+        A writer waits at most `lock_seconds` for another one. Without `create`, an empty database is refused.
         """
-        store = cls(open_database(str(database), lock_seconds, create=create), lock_seconds)
+        store = cls(_kind(str(database)).open(str(database), lock_seconds, create=create), lock_seconds)
         store._ensure_page_token_key()
         return store
 
     @classmethod
     def open_read_only(cls, database: str | Path) -> Self:
-        """Open a database for reading; nothing is changed, and no file is created beside it.
-
-        Raises
-        ------
-        InputError
-            It has no books, or those of another version.
-        ConfigurationError
-            It cannot be opened or reached.
-        """
-        return cls(open_read_only(str(database)), LOCK_SECONDS)
+        """Open a database with the tables of this version for reading; no file is created beside it."""
+        return cls(_kind(str(database)).open_read_only(str(database)), LOCK_SECONDS)
 
     def close(self) -> None:
         """Close every connection to the database."""
@@ -186,13 +126,7 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Give a connection that sees one snapshot of the database until the block ends.
-
-        Raises
-        ------
-        OperationRefusedError
-            503: the database is busy or cannot be reached, or its file was removed, replaced or damaged.
-        """
+        """Give a connection that sees one snapshot until the block ends; 503 if the database cannot be read."""
         self._check_in_place(_NOTHING_CHANGED)
         with self._refusals(_NOTHING_CHANGED), self._database.reader.connect() as connection:
             connection.begin()  # ended by closing: there is nothing to commit
@@ -202,14 +136,10 @@ class Store:
     def writing(self) -> Iterator[Connection]:
         """Give a connection that holds the write lock; committed when the block ends, rolled back when it raises.
 
-        Raises
-        ------
-        OperationRefusedError
-            503: another writer held the lock for too long and nothing was changed, the database cannot be reached, or
-            its file was removed, replaced or damaged; 507: the disk is full and nothing was changed.
+        503 if another writer held the lock for too long or the file is gone or damaged, 507 if the disk is full.
         """
         if not self._writer.acquire(timeout=self._lock_seconds):
-            raise _busy()
+            raise _refusal(Failure.BUSY)
         try:
             self._check_in_place(_NOTHING_CHANGED)
             with self._refusals(_MAY_HAVE_CHANGED), self._database.writer.begin() as connection:
@@ -230,13 +160,7 @@ class Store:
             return [Instance(**row) for row in rows.mappings()]
 
     def instance(self, instance_id: str) -> Instance:
-        """Instance with an id.
-
-        Raises
-        ------
-        InputError
-            There is no such instance.
-        """
+        """Instance with an id; refuse an id that there is not."""
         with self.reading() as connection:
             return read_instance(connection, instance_id)
 
@@ -256,7 +180,7 @@ class Store:
 
     def _check_in_place(self, state: str) -> None:
         if not self._database.is_in_place():
-            raise _moved(state)
+            raise _refusal(Failure.MOVED, state)
 
     @contextmanager
     def _refusals(self, state: str) -> Iterator[None]:
@@ -264,17 +188,12 @@ class Store:
         try:
             yield
         except TooManyConnectionsError as error:
-            raise _busy() from error
+            raise _refusal(Failure.BUSY) from error
         except DBAPIError as error:
-            if self._database.is_busy(error):
-                raise _busy() from error
-            if self._database.is_full(error):
-                raise _full() from error
-            if self._database.is_unreachable(error):
-                raise _unreachable(state) from error
-            if self._database.is_damaged(error):
-                raise _damaged() from error
-            raise
+            failure = self._database.failure(error)
+            if failure is None:
+                raise
+            raise _refusal(failure, state) from error
 
     def _ensure_page_token_key(self) -> None:
         with self.reading() as connection:
@@ -293,17 +212,10 @@ def find_instance(connection: Connection, instance_id: str) -> Instance | None:
 
 
 def read_instance(connection: Connection, instance_id: str) -> Instance:
-    """Instance with an id.
-
-    Raises
-    ------
-    InputError
-        There is no such instance.
-    """
+    """Instance with an id; refuse an id that there is not."""
     instance = find_instance(connection, instance_id)
     if instance is None:
-        msg = f"there is no instance {instance_id!r} in this database; nothing was changed"
-        raise InputError(msg)
+        raise InputError(f"there is no instance {instance_id!r} in this database; nothing was changed")
     return instance
 
 
@@ -312,32 +224,43 @@ def read_ledgers(connection: Connection, instance: Instance) -> list[StoredLedge
     return [StoredLedger.from_row(row) for row in connection.execute(_SORTED_LEDGERS, {"instance": instance.pk})]
 
 
-def _busy() -> OperationRefusedError:
-    msg = "the books are busy; nothing was changed, try again in a moment"
-    return OperationRefusedError(msg, status=503, error_code="busy", headers=_RETRY)
+_REFUSALS = {
+    Failure.BUSY: (503, "busy", _RETRY, "the books are busy; nothing was changed, try again in a moment"),
+    Failure.FULL: (
+        507,
+        "insufficient_storage",
+        {},
+        "the disk of the database is full; nothing was changed, try again when there is space on it",
+    ),
+    Failure.UNREACHABLE: (
+        503,
+        "database_unreachable",
+        _RETRY,
+        "the database of the service cannot be reached; {state}, then try again",
+    ),
+    Failure.DAMAGED: (
+        503,
+        "database_damaged",
+        {},
+        (
+            "the database file of the service is damaged; nothing was changed. The operator must stop the service and "
+            "restore a backup"
+        ),
+    ),
+    Failure.MOVED: (
+        503,
+        FILE_REMOVED,
+        {},
+        (
+            "the database file of the service, or its write-ahead log, was removed or replaced; {state}. The operator "
+            "must stop the service, put the file back or restore a backup, and start the service again"
+        ),
+    ),
+}
+"""Status, error code, headers and message of the refusal for each failure."""
 
 
-def _full() -> OperationRefusedError:
-    msg = "the disk of the database is full; nothing was changed, try again when there is space on it"
-    return OperationRefusedError(msg, status=HTTPStatus.INSUFFICIENT_STORAGE, error_code="insufficient_storage")
-
-
-def _unreachable(state: str) -> OperationRefusedError:
-    msg = f"the database of the service cannot be reached; {state}, then try again"
-    return OperationRefusedError(msg, status=503, error_code="database_unreachable", headers=_RETRY)
-
-
-def _moved(state: str) -> OperationRefusedError:
-    msg = (
-        f"the database file of the service, or its write-ahead log, was removed or replaced; {state}. The operator "
-        "must stop the service, put the file back or restore a backup, and start the service again"
-    )
-    return OperationRefusedError(msg, status=503, error_code=FILE_REMOVED)
-
-
-def _damaged() -> OperationRefusedError:
-    msg = (
-        "the database file of the service is damaged; nothing was changed. The operator must stop the service and "
-        "restore a backup"
-    )
-    return OperationRefusedError(msg, status=503, error_code="database_damaged")
+def _refusal(failure: Failure, state: str = _NOTHING_CHANGED) -> OperationRefusedError:
+    """Error about a database that cannot be used, with what an operation may have changed before."""
+    status, error_code, headers, message = _REFUSALS[failure]
+    return OperationRefusedError(message.format(state=state), status=status, error_code=error_code, headers=headers)

@@ -123,8 +123,9 @@ journal_entries = Table(
 LINE_TEXTS = ("description",)
 """Text columns of a line that are posted, stored and returned unchanged.
 
-Each is also a field of :class:`~..entries_to_post.NewLine` and of
-:class:`~..response_models.LineEntry`, with the same name.
+Each is also a field of :class:`~..post_entries.NewLine` and of :class:`~..response_models.LineEntry`, with the same
+name. The digests of posted entries contain them: a further text is left out of a digest where it is empty, so that
+the digests of older entries stay valid, and the steps of older migrations read the texts of their own version.
 """
 
 line_entries = Table(

@@ -1,7 +1,8 @@
-"""The application: routes, authentication, and one endpoint for each operation."""
+"""The application: routes, authentication, one endpoint for each operation, and one response for each kind of error."""
 
 from __future__ import annotations
 
+import logging
 from contextlib import ExitStack
 from dataclasses import replace
 from http import HTTPStatus
@@ -9,21 +10,27 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service import operations
-from accounting_analytics.service.auth.access_tokens import check_lifetime, instance_of_token, token_key
-from accounting_analytics.service.auth.oauth_clients import are_valid_credentials, issue_client_token
+from accounting_analytics.service.auth import (
+    check_lifetime,
+    instance_of_client,
+    instance_of_token,
+    issue_client_token,
+    token_key,
+)
 from accounting_analytics.service.faults.faulty_service import FaultyService
 from accounting_analytics.service.operations.create_ledger import IDEMPOTENCY_HEADER, RunningKeys, parse_key
+from accounting_analytics.service.storage.store import FILE_REMOVED, Store
 from accounting_analytics.service.web import token_request_form
-from accounting_analytics.service.web.concurrency_limits import ConcurrencyLimits
-from accounting_analytics.service.web.error_handlers import ERROR_HANDLERS
 from accounting_analytics.service.web.openapi import INSTANCE_HEADER, openapi_document
-from accounting_analytics.service.web.rate_limits import RateLimits
-from accounting_analytics.service.web.request_guard import RequestGuard, check_json, read_body
+from accounting_analytics.service.web.request_guard import AllowedHosts, RequestGuard, check_json, read_body
+from accounting_analytics.service.web.request_limits import ConcurrencyLimits, RateLimits
 from accounting_analytics.service.web.service_options import ServiceOptions
 from accounting_analytics.service.wire.requests import (
     MODIFIED_BY,
@@ -36,32 +43,30 @@ from accounting_analytics.service.wire.requests import (
     parse_body,
     parse_modified_by,
     parse_query,
+    refuse_value,
 )
-from accounting_analytics.service.wire.response_models import Health, TokenResponse
-from accounting_analytics.service.wire.responses import JSON, json_response, unauthorized
+from accounting_analytics.service.wire.response_models import (
+    JSON,
+    Error,
+    Health,
+    TokenResponse,
+    error_response,
+    json_response,
+    unauthorized,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
-    from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from accounting_analytics.service.faults.fault_plan import FaultPlan
     from accounting_analytics.service.operations.retrieve_cash_flow_report import StreamedReport
-    from accounting_analytics.service.storage.store import Store
     from accounting_analytics.service.wire.stored_values import Instance
 
 
 class ReportResponse(StreamingResponse):
-    """Response that closes its report and releases its slot when it was sent or sending failed.
-
-    Parameters
-    ----------
-    report : StreamedReport
-        The report.
-    release : callable
-        Frees the place of the report among those in flight.
-    """
+    """Response that closes its report and releases its place in flight when it was sent or sending failed."""
 
     def __init__(self, report: StreamedReport, release: Callable[[], object]) -> None:
         super().__init__(report.chunks, headers={"content-length": str(report.length)}, media_type=JSON)
@@ -79,17 +84,7 @@ _DEFAULTS = ServiceOptions()
 
 
 class LedgerService:
-    """The operations over a store: each parses its request, calls the function of its name, and responds.
-
-    Parameters
-    ----------
-    store : Store
-        The books.
-    options : ServiceOptions
-        Time zone and token lifetime.
-    rate_limits : RateLimits, optional
-        Limits the requests of each instance.
-    """
+    """The operations over a store: each parses its request, calls the function of its name, and responds."""
 
     def __init__(self, store: Store, options: ServiceOptions, rate_limits: RateLimits | None) -> None:
         self._store = store
@@ -103,7 +98,7 @@ class LedgerService:
         """Create a ledger."""
         key = parse_key(request.headers.getlist(IDEMPOTENCY_HEADER))
         if key is not None:
-            request.state.response_headers = {**_response_headers(request), IDEMPOTENCY_HEADER: key}
+            request.state.response_headers[IDEMPOTENCY_HEADER] = key
         query = parse_query(CreateLedgerQuery, request.query_params.multi_items())
         new = parse_body(CreateLedgerBody, body)
         with self._running_keys.hold(instance.pk, key), self._store.writing() as connection:
@@ -147,8 +142,8 @@ class LedgerService:
         """Client credentials of a token request; 400 or 401 if they are not valid. Waits for no writer."""
         login = token_request_form.parse_token_request(body, request.headers.getlist("authorization"))
         with self._store.reading() as connection:
-            known = are_valid_credentials(connection, login.client_id, login.client_secret)
-        if not known:
+            instance = instance_of_client(connection, login.client_id, login.client_secret)
+        if instance is None:
             raise token_request_form.unknown_client(login)
         return login
 
@@ -158,7 +153,7 @@ class LedgerService:
             token = issue_client_token(connection, login.client_id, login.client_secret, lifetime=self._token_lifetime)
         if token is None:  # revoked since the check
             raise token_request_form.unknown_client(login)
-        issued = TokenResponse.from_token(token, self._token_lifetime)
+        issued = TokenResponse(access_token=token, token_type="Bearer", expires_in=int(self._token_lifetime))  # noqa: S106 (a type)
         return json_response(issued, headers={"pragma": "no-cache"})
 
     def is_available(self) -> bool:
@@ -175,18 +170,22 @@ class LedgerService:
         request.state.instance = instance
         if self._rate_limits is not None:
             status = self._rate_limits.acquire(instance.pk)
-            request.state.response_headers = status.headers()
+            request.state.response_headers.update(status.headers())
             if not status.allowed:
-                msg = f"more than {status.limit} requests per minute; nothing was changed, retry in {status.reset} s"
-                raise OperationRefusedError(msg, status=429, error_code="too_many_requests")
+                raise OperationRefusedError(
+                    f"more than {status.limit} requests per minute; nothing was changed, retry in {status.reset} s",
+                    status=429,
+                    error_code="too_many_requests",
+                )
         named = request.headers.getlist(INSTANCE_HEADER)
         if len(named) != 1:
-            msg = f"the header {INSTANCE_HEADER} is required, once"
-            detail = [{"loc": ["header", INSTANCE_HEADER], "msg": msg, "type": "missing"}]
-            raise OperationRefusedError(msg, status=422, error_code="validation_error", detail=detail)
+            refuse_value(["header", INSTANCE_HEADER], f"the header {INSTANCE_HEADER} is required, once", "missing")
         if named[0] != instance.id:
-            msg = "the instance does not exist, or the access token belongs to another instance"
-            raise OperationRefusedError(msg, status=404, error_code="instance_not_found")
+            raise OperationRefusedError(
+                "the instance does not exist, or the access token belongs to another instance",
+                status=404,
+                error_code="instance_not_found",
+            )
         return replace(instance, localtime=self._localtime) if self._localtime else instance
 
     def _authenticated(self, request: Request) -> Instance:
@@ -249,29 +248,15 @@ class _Endpoints:
         return json_response(Health(status="unavailable"), HTTPStatus.SERVICE_UNAVAILABLE)
 
 
-def _response_headers(request: Request) -> dict[str, str]:
-    """Headers of the response that were set so far."""
-    return getattr(request.state, "response_headers", {})
-
-
 def create_app(store: Store, options: ServiceOptions = _DEFAULTS, faults: FaultPlan | None = None) -> ASGIApp:
-    """ASGI application that serves the books of a store.
-
-    Parameters
-    ----------
-    store : Store
-        The books.
-    options : ServiceOptions
-        How to run the service.
-    faults : FaultPlan, optional
-        Faults to inject: those of the options.
-    """
+    """ASGI application that serves the books of a store, with the faults of its options if there are any."""
     limits = [options.requests_per_minute, faults.requests_per_minute if faults else None]
     lowest = min((limit for limit in limits if limit is not None), default=None)
     service = LedgerService(store, options, None if lowest is None else RateLimits(lowest))
-    app = Starlette(routes=_routes(service), exception_handlers=ERROR_HANDLERS)
+    app = Starlette(routes=_routes(service), exception_handlers=_ERROR_HANDLERS)
     app.router.redirect_slashes = False
-    return RequestGuard(FaultyService(app, store, faults) if faults else app, options.allowed_hosts())
+    hosts = AllowedHosts(options.public_hosts, any_address=options.is_remote)
+    return RequestGuard(FaultyService(app, store, faults) if faults else app, hosts)
 
 
 def _routes(service: LedgerService) -> list[Route]:
@@ -294,3 +279,38 @@ def _routes(service: LedgerService) -> list[Route]:
 
 async def _openapi(_: Request) -> Response:
     return Response(openapi_document(), media_type=JSON)
+
+
+_log = logging.getLogger(__name__)
+
+
+async def _refused(request: Request, error: OperationRefusedError) -> Response:
+    if isinstance(error.__cause__, SQLAlchemyError | OSError) or error.error_code == FILE_REMOVED:
+        _log.warning("request %s: %s", request.state.request_id, error)
+    return error_response(error)
+
+
+async def _http_error(_: Request, error: HTTPException) -> Response:
+    code = str(error.detail).lower().replace(" ", "_")
+    headers = dict(error.headers) if error.headers else None
+    return json_response(Error.from_message(str(error.detail), code), error.status_code, headers)
+
+
+async def _client_disconnected(_: Request, __: Exception) -> Response:
+    """Return a response that nothing reads: a client that disconnects during its request is not a failure."""
+    return Response(status_code=HTTPStatus.BAD_REQUEST)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """Hide the cause of an unexpected failure from the client; the log has it."""
+    _log.error("request %s failed: %s", request.state.request_id, type(error).__name__)
+    msg = "the service failed; a change may or may not have been made"
+    return json_response(Error.from_message(msg, "internal_error"), HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+_ERROR_HANDLERS: dict[Any, Callable[[Request, Any], Awaitable[Response]]] = {
+    OperationRefusedError: _refused,
+    HTTPException: _http_error,
+    ClientDisconnect: _client_disconnected,
+    Exception: _failed,
+}

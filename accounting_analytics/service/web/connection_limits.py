@@ -12,8 +12,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from accounting_analytics.service.web.request_guard import SECURITY_HEADERS
-from accounting_analytics.service.wire.json_values import encode
-from accounting_analytics.service.wire.response_models import Error
+from accounting_analytics.service.wire.response_models import Error, encode
 
 if TYPE_CHECKING:
     import asyncio

@@ -11,7 +11,7 @@ from pydantic.json_schema import models_json_schema
 from accounting_analytics.service.operations.create_ledger import IDEMPOTENCY_HEADER, KEY_PATTERN
 from accounting_analytics.service.web.token_request_form import FORM, TOKEN_PATH
 from accounting_analytics.service.wire import requests, response_models
-from accounting_analytics.service.wire.json_values import encode
+from accounting_analytics.service.wire.response_models import encode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,12 +38,24 @@ _REFUSALS = {
 }
 _ALWAYS = (400, 401, 404, 414, 429, 431, 503)
 _WITH_BODY = (408, 413, 415, 507)
+_COUNT = {"type": "integer", "minimum": 0}
 _RATE_LIMIT_HEADERS = {
-    "x-ratelimit-limit": "Requests per minute that the instance may make; absent if there is no limit.",
-    "x-ratelimit-remaining": "Requests that are left in this minute.",
-    "x-ratelimit-reset": "Seconds until the next minute begins.",
+    "x-ratelimit-limit": {
+        "description": "Requests per minute that the instance may make; absent if there is no limit.",
+        "schema": _COUNT,
+    },
+    "x-ratelimit-remaining": {"description": "Requests that are left in this minute.", "schema": _COUNT},
+    "x-ratelimit-reset": {"description": "Seconds until the next minute begins.", "schema": _COUNT},
 }
-
+_IDEMPOTENCY_HEADER = {
+    "name": IDEMPOTENCY_HEADER,
+    "in": "header",
+    "required": False,
+    "description": (
+        "Key of the request, kept for 24 hours: sent again, the request gets the first response and creates nothing."
+    ),
+    "schema": {"type": "string", "pattern": KEY_PATTERN},
+}
 _SECURITY_SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer"},
     "client_credentials": {
@@ -126,7 +138,7 @@ def _paths() -> dict[str, Any]:
             "post": _operation(
                 "create_ledger",
                 "Create a ledger",
-                headers=[_idempotency_header()],
+                headers=[_IDEMPOTENCY_HEADER],
                 query=requests.CreateLedgerQuery,
                 body=requests.CreateLedgerBody,
                 response=(201, response_models.Ledger),
@@ -222,7 +234,7 @@ def _operation(
             str(status): {
                 "description": "Done.",
                 "content": _content(model),
-                "headers": _rate_limit_headers(),
+                "headers": _RATE_LIMIT_HEADERS,
                 "links": links or {},
             },
             **{
@@ -235,20 +247,9 @@ def _operation(
     return operation | ({"requestBody": {"required": True, "content": _content(body)}} if body else {})
 
 
-def _rate_limit_headers() -> dict[str, Any]:
-    integer = {"type": "integer", "minimum": 0}
-    return {name: {"description": text, "schema": integer} for name, text in _RATE_LIMIT_HEADERS.items()}
-
-
 def _header(name: str, description: str, *, required: bool) -> dict[str, Any]:
     schema = {"type": "string"}
     return {"name": name, "in": "header", "required": required, "description": description, "schema": schema}
-
-
-def _idempotency_header() -> dict[str, Any]:
-    text = "Key of the request, kept for 24 hours: sent again, the request gets the first response and creates nothing."
-    described = _header(IDEMPOTENCY_HEADER, text, required=False)
-    return described | {"schema": {"type": "string", "pattern": KEY_PATTERN}}
 
 
 def _query_parameters(model: type[BaseModel]) -> list[dict[str, Any]]:

@@ -14,8 +14,7 @@ from urllib.parse import unquote
 import anyio
 
 from accounting_analytics.errors import ConfigurationError, OperationRefusedError
-from accounting_analytics.service.wire.response_models import Error
-from accounting_analytics.service.wire.responses import JSON, has_media_type, json_response
+from accounting_analytics.service.wire.response_models import JSON, Error, has_media_type, json_response
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,8 +33,7 @@ BODY_DEADLINE = 20
 def check_json(request: Request) -> None:
     """Refuse a body that is not sent as JSON with 415."""
     if not has_media_type(request.headers.get("content-type", ""), JSON):
-        msg = f"the body must be sent as {JSON}"
-        raise OperationRefusedError(msg, status=415, error_code="unsupported_media_type")
+        raise OperationRefusedError(f"the body must be sent as {JSON}", status=415, error_code="unsupported_media_type")
 
 
 async def read_body(request: Request) -> bytes:
@@ -45,11 +43,15 @@ async def read_body(request: Request) -> bytes:
         async for chunk in request.stream():
             body += chunk
             if len(body) > MAX_BODY:
-                msg = f"the body is larger than {MAX_BODY} bytes"
-                raise OperationRefusedError(msg, status=413, error_code="body_too_large")
+                raise OperationRefusedError(
+                    f"the body is larger than {MAX_BODY} bytes", status=413, error_code="body_too_large"
+                )
         return bytes(body)
-    msg = f"the body did not arrive within {BODY_DEADLINE} s; nothing was changed"
-    raise OperationRefusedError(msg, status=408, error_code="request_timeout")
+    raise OperationRefusedError(
+        f"the body did not arrive within {BODY_DEADLINE} s; nothing was changed",
+        status=408,
+        error_code="request_timeout",
+    )
 
 
 MAX_HEADERS = 64
@@ -66,7 +68,6 @@ SECURITY_HEADERS = (
     (b"x-frame-options", b"DENY"),
 )
 
-_LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST = re.compile(r"(?:\[(?P<literal>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::[0-9]{1,5})?")
 _ABSOLUTE_FORM = re.compile(rb"(?i:https?)://(?P<authority>[^/]*)(?P<path>.*)", re.DOTALL)
 _HOST_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
@@ -84,16 +85,11 @@ def show_access_log() -> None:
 class AllowedHosts:
     """Host names that requests may use; they keep out a web page that rebinds its own name to this address.
 
-    Parameters
-    ----------
-    public : iterable of str
-        Host names that a proxy or a name server directs to this service, besides the names of loopback.
-    any_address : bool
-        Whether any IP address is allowed too: an address cannot be rebound.
+    Any IP address may be allowed too: an address cannot be rebound.
     """
 
     def __init__(self, public: Iterable[str] = (), *, any_address: bool = False) -> None:
-        self._names = _LOOPBACK_NAMES | {_check_host_name(name) for name in public}
+        self._names = {"localhost"} | {_check_host_name(name) for name in public}
         self._any_address = any_address
 
     def allows(self, host: str) -> bool:
@@ -110,13 +106,6 @@ class RequestGuard:
 
     The log line has the method, the route as a template, the status, milliseconds, the request id and the instance;
     never an id of the books, a query or a token.
-
-    Parameters
-    ----------
-    app : ASGIApp
-        The application that it guards.
-    hosts : AllowedHosts
-        Hosts that requests may name.
     """
 
     def __init__(self, app: ASGIApp, hosts: AllowedHosts) -> None:
@@ -125,11 +114,9 @@ class RequestGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond to one request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         state = scope.setdefault("state", {})
         state["request_id"] = secrets.token_hex(8)
+        state["response_headers"] = {}
         response = _LoggedResponse(scope, send)
         try:
             await (self._refused(scope) or self._app)(scope, receive, response.send)
@@ -188,7 +175,7 @@ class _LoggedResponse:
         if message["type"] == "http.response.start":
             self._status = message["status"]
             state: dict[str, Any] = self._scope["state"]
-            added = [(name.encode(), value.encode()) for name, value in state.get("response_headers", {}).items()]
+            added = [(name.encode(), value.encode()) for name, value in state["response_headers"].items()]
             added.append((b"x-request-id", state["request_id"].encode()))
             headers = message.get("headers", [])
             present = {name.lower() for name, _ in headers}
@@ -219,8 +206,9 @@ def _refuse(status: int, message: str) -> Response:
 def _check_host_name(name: str) -> str:
     lowered = name.lower().removesuffix(".")
     if not (_HOST_NAME.fullmatch(lowered) or _is_address(lowered)):
-        msg = f"public host {name!r} must be a bare host name such as 'books.example.org', without scheme, port or path"
-        raise ConfigurationError(msg)
+        raise ConfigurationError(
+            f"public host {name!r} must be a bare host name such as 'books.example.org', without scheme, port or path"
+        )
     return lowered
 
 

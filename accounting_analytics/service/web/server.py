@@ -41,15 +41,7 @@ _PLAIN_HTTP = (
 
 
 class RunningService:
-    """A service that runs in a thread of this process.
-
-    Attributes
-    ----------
-    base_url : str
-        Its URL; paths such as ``/v0/ledgers`` follow it.
-    faults : FaultPlan or None
-        Faults that it injects; ``faults.injected`` counts them.
-    """
+    """A service that runs in a thread of this process, its URL, and the faults that it injects."""
 
     def __init__(self, app: ASGIApp, options: ServiceOptions = _DEFAULTS, faults: FaultPlan | None = None) -> None:
         self.faults = faults
@@ -69,20 +61,7 @@ class RunningService:
 
 @contextmanager
 def running(database: str | Path, options: ServiceOptions = _DEFAULTS) -> Iterator[RunningService]:
-    """Serve the books of a database in the background while the block runs.
-
-    Parameters
-    ----------
-    database : str or Path
-        SQLite file, created if missing; or the address of a PostgreSQL database.
-    options : ServiceOptions
-        How to run the service.
-
-    Yields
-    ------
-    RunningService
-        With ``base_url``, ``stop()`` and ``faults``. It accepts requests when the block starts.
-    """
+    """Serve the books of a database in the background while the block runs; an SQLite file is created if missing."""
     faults = options.fault_plan()
     with Store.open(database) as store:
         service = RunningService(create_app(store, options, faults), options, faults)
@@ -93,19 +72,10 @@ def running(database: str | Path, options: ServiceOptions = _DEFAULTS) -> Iterat
 
 
 def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Callable[[str], object] = print) -> None:
-    """Serve the books of a database until interrupted.
+    """Serve the books of a database until interrupted; lines for people, never with a token, go to `echo`.
 
     A database without an instance gets one, and a token in a file beside it that only its owner can read; not if other
     machines can reach the service.
-
-    Parameters
-    ----------
-    database : str or Path
-        SQLite file, created if missing; or the address of a PostgreSQL database.
-    options : ServiceOptions
-        How to run the service.
-    echo : callable
-        Prints a line: the URL of the service and how to use it; never a token.
     """
     faults = options.fault_plan()
     with Store.open(database) as store:
@@ -113,11 +83,10 @@ def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Ca
             _check_after_crash(store)
         created = None if options.is_remote else create_first_instance(store, localtime=options.localtime or "UTC")
         if not store.instances():
-            msg = (
+            raise ConfigurationError(
                 f"{store.name} has no instance, and none is created while other machines can reach the service: create "
                 "one first with 'accounting-analytics instances create', or import books into it"
             )
-            raise ConfigurationError(msg)
         app = create_app(store, options, faults)
         with _listen(options) as listener, suppress(KeyboardInterrupt):
             _announce(store, _url(listener), new=created is not None, echo=echo)
@@ -133,8 +102,7 @@ def _check_after_crash(store: Store) -> None:
     _log.warning("%s was not closed, or another program has it open: its books are checked first", store.name)
     findings = check_books(store).findings
     if any(not finding.instance_id for finding in findings):
-        msg = f"{store.name} is damaged: {findings[0].problem}; it was not served, restore a backup"
-        raise BooksDoNotTieError(msg)
+        raise BooksDoNotTieError(f"{store.name} is damaged: {findings[0].problem}; it was not served, restore a backup")
     if findings:
         command = f"accounting-analytics serve --check --database {shlex.quote(store.name)}"
         _log.warning("%d finding(s) in the books; to list them: %s", len(findings), command)
@@ -198,8 +166,7 @@ def _listen(options: ServiceOptions) -> socket.socket:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
     except OSError as error:
-        msg = f"host {host!r} cannot be used: {error.strerror}"
-        raise ConfigurationError(msg) from error
+        raise ConfigurationError(f"host {host!r} cannot be used: {error.strerror}") from error
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)  # of every connection it accepts
@@ -207,8 +174,9 @@ def _listen(options: ServiceOptions) -> socket.socket:
         listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
-        msg = f"cannot listen on {host} port {port}: {error.strerror}; use another port, or 0 for any free one"
-        raise ConfigurationError(msg) from error
+        raise ConfigurationError(
+            f"cannot listen on {host} port {port}: {error.strerror}; use another port, or 0 for any free one"
+        ) from error
     return listener
 
 

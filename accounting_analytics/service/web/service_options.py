@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.periods import zone
 from accounting_analytics.service.faults.fault_plan import FaultPlan
-from accounting_analytics.service.web.request_guard import AllowedHosts
 from accounting_analytics.service.web.token_request_form import DEFAULT_LIFETIME
 
 if TYPE_CHECKING:
@@ -66,17 +65,18 @@ class ServiceOptions:
 
     def __post_init__(self) -> None:
         if self.is_remote and not self.allow_remote:
-            msg = (
+            raise ConfigurationError(
                 f"host {self.host!r} can be reached by other machines, and this service uses plain HTTP: "
                 f"use {LOOPBACK}, or allow it with allow_remote (--allow-remote)"
             )
-            raise ConfigurationError(msg)
         if self.is_remote and self.faults is not None:
-            msg = f"faults are injected on loopback only, not on {self.host!r}, which other machines can reach"
-            raise ConfigurationError(msg)
+            raise ConfigurationError(
+                f"faults are injected on loopback only, not on {self.host!r}, which other machines can reach"
+            )
         if not 0 <= self.port <= _MAX_PORT:
-            msg = f"port {self.port} does not exist; use a port from 0 (any free one) to {_MAX_PORT}"
-            raise ConfigurationError(msg)
+            raise ConfigurationError(
+                f"port {self.port} does not exist; use a port from 0 (any free one) to {_MAX_PORT}"
+            )
         if self.localtime is not None:
             zone(self.localtime)
 
@@ -87,10 +87,6 @@ class ServiceOptions:
             return self.host != "localhost" and not ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return True
-
-    def allowed_hosts(self) -> AllowedHosts:
-        """Hosts that requests may name."""
-        return AllowedHosts(self.public_hosts, any_address=self.is_remote)
 
     def fault_plan(self) -> FaultPlan | None:
         """Faults to inject, if any; the log announces them."""

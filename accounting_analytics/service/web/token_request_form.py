@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from urllib.parse import parse_qsl, unquote_plus
 
 from accounting_analytics.errors import TokenRefusedError
-from accounting_analytics.service.wire.responses import REALM, has_media_type
+from accounting_analytics.service.wire.response_models import REALM, has_media_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,41 +32,24 @@ class ClientLogin(NamedTuple):
 
 
 def parse_token_request(body: bytes, authorization: Sequence[str]) -> ClientLogin:
-    """Client credentials of a token request.
-
-    Parameters
-    ----------
-    body : bytes
-        The form.
-    authorization : sequence of str
-        Every Authorization header of the request.
-
-    Raises
-    ------
-    TokenRefusedError
-        The body is not a form, requests something else, or has no credentials, or has them twice.
-    """
+    """Client credentials of a form and of every Authorization header; refuse another grant, none, or both."""
     form = _form(body)
     basic = _basic(authorization)
     in_body = "client_id" in form or "client_secret" in form
     if basic is not None and "client_secret" in form:
-        msg = "client credentials were sent twice: in the Authorization header and in the body"
-        raise _invalid_request(msg)
+        _refuse("client credentials were sent twice: in the Authorization header and in the body")
     if basic is None and not in_body:
-        msg = "no client credentials were sent"
-        raise invalid_client(msg, by_header=False)
+        raise invalid_client("no client credentials were sent", by_header=False)
     if basic is not None and form.get("client_id", basic.client_id) != basic.client_id:
-        msg = "client_id in the body differs from the one in the Authorization header"
-        raise _invalid_request(msg)
+        _refuse("client_id in the body differs from the one in the Authorization header")
     if "grant_type" not in form:
-        msg = "grant_type is missing"
-        raise _invalid_request(msg)
+        _refuse("grant_type is missing")
     if form["grant_type"] != _GRANT:
-        msg = f"grant_type must be {_GRANT}"
-        raise TokenRefusedError(msg, status=400, error_code="unsupported_grant_type")
+        _refuse(f"grant_type must be {_GRANT}", "unsupported_grant_type")
     if form.get("scope"):
-        msg = "scopes are not supported: a token is valid for the instance of its client; omit scope"
-        raise TokenRefusedError(msg, status=400, error_code="invalid_scope")
+        _refuse(
+            "scopes are not supported: a token is valid for the instance of its client; omit scope", "invalid_scope"
+        )
     return basic or ClientLogin(form.get("client_id", ""), form.get("client_secret", ""), by_header=False)
 
 
@@ -83,16 +66,9 @@ def invalid_client(message: str, *, by_header: bool) -> TokenRefusedError:
 
 
 def check_form(content_type: str) -> None:
-    """Refuse a body that is not sent as a form, with the error of RFC 6749.
-
-    Raises
-    ------
-    TokenRefusedError
-        It has another media type.
-    """
+    """Refuse a body that is not sent as a form, with the error of RFC 6749."""
     if not has_media_type(content_type, FORM):
-        msg = f"the body must be sent as {FORM}"
-        raise _invalid_request(msg)
+        _refuse(f"the body must be sent as {FORM}")
 
 
 def _form(body: bytes) -> dict[str, str]:
@@ -101,14 +77,12 @@ def _form(body: bytes) -> dict[str, str]:
             body.decode("ascii"), keep_blank_values=True, strict_parsing=bool(body), errors="strict",
             max_num_fields=_MAX_FIELDS,
         )  # fmt: skip
-    except ValueError as error:
-        msg = f"the body must be a form ({FORM}) of at most {_MAX_FIELDS} fields"
-        raise _invalid_request(msg) from error
+    except ValueError:
+        _refuse(f"the body must be a form ({FORM}) of at most {_MAX_FIELDS} fields")
     names = [name for name, _ in pairs]
     for name in _MUST_NOT_REPEAT:
         if names.count(name) > 1:
-            msg = f"{name} was sent more than once"
-            raise _invalid_request(msg)
+            _refuse(f"{name} was sent more than once")
     # RFC 6749, 3.2: a parameter without a value is treated as omitted
     return {name: value for name, value in pairs if value}
 
@@ -118,20 +92,19 @@ def _basic(authorization: Sequence[str]) -> ClientLogin | None:
     if not authorization:
         return None
     if len(authorization) > 1:
-        msg = "the Authorization header was sent more than once"
-        raise _invalid_request(msg)
+        _refuse("the Authorization header was sent more than once")
     scheme, _, encoded = authorization[0].partition(" ")
-    problem = "the Authorization header must be Basic, with client_id:client_secret in base64"
-    if scheme.lower() != "basic":
-        raise invalid_client(problem, by_header=True)
     try:
-        name, colon, secret = base64.b64decode(encoded.strip(), validate=True).decode("utf-8").partition(":")
-    except (binascii.Error, ValueError) as error:
-        raise invalid_client(problem, by_header=True) from error
-    if not colon:
-        raise invalid_client(problem, by_header=True)
+        credentials = base64.b64decode(encoded.strip(), validate=True).decode("utf-8")
+    except (binascii.Error, ValueError):
+        credentials = ""
+    name, colon, secret = credentials.partition(":")
+    if scheme.lower() != "basic" or not colon:
+        raise invalid_client(
+            "the Authorization header must be Basic, with client_id:client_secret in base64", by_header=True
+        )
     return ClientLogin(unquote_plus(name), unquote_plus(secret), by_header=True)
 
 
-def _invalid_request(message: str) -> TokenRefusedError:
-    return TokenRefusedError(message, status=400, error_code="invalid_request")
+def _refuse(message: str, error_code: str = "invalid_request") -> NoReturn:
+    raise TokenRefusedError(message, status=400, error_code=error_code)

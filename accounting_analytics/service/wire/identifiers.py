@@ -43,30 +43,28 @@ def is_valid_id(identifier: str) -> bool:
 def check_id(identifier: str, what: str) -> str:
     """Return an id; refuse one that cannot be used in a URL path."""
     if not is_valid_id(identifier):
-        msg = (
+        raise PostingRefusedError(
             f"{what} id {str(identifier)[:60]!r} cannot be used: "
             f"an id has 1 to {MAX_LENGTH} printable characters, no '/', and is not '.' or '..'"
         )
-        raise PostingRefusedError(msg)
     return identifier
 
 
 def check_header_id(identifier: str, what: str) -> str:
     """Return an id; refuse one that cannot be used in a header: ASCII without spaces at its ends."""
     if not check_id(identifier, what).isascii() or identifier != identifier.strip():
-        msg = f"{what} id {identifier[:60]!r} cannot be sent in a header: it must be ASCII, without spaces at its ends"
-        raise PostingRefusedError(msg)
+        raise PostingRefusedError(
+            f"{what} id {identifier[:60]!r} cannot be sent in a header: it must be ASCII, without spaces at its ends"
+        )
     return identifier
 
 
 def check_text(value: str, what: str, *, most: int | None = None) -> str:
     """Return a text; refuse NUL and lone surrogates, which no database keeps, and a text that is too long."""
     if not isinstance(value, str) or "\0" in value or not _is_unicode(value):
-        msg = f"{what} must be Unicode text without NUL characters"
-        raise PostingRefusedError(msg)
+        raise PostingRefusedError(f"{what} must be Unicode text without NUL characters")
     if most is not None and len(value) > most:
-        msg = f"{what} has {len(value)} characters, more than {most}"
-        raise PostingRefusedError(msg)
+        raise PostingRefusedError(f"{what} has {len(value)} characters, more than {most}")
     return value
 
 

@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, LiteralString, NoReturn, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -14,6 +14,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    ValidationInfo,
     WithJsonSchema,
     field_validator,
     model_validator,
@@ -35,7 +36,6 @@ from accounting_analytics.periods import parse_date, time_zone_names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pydantic import ValidationInfo
 
 MAX_LIMIT = 1000
 MAX_DEPTH = 32
@@ -59,33 +59,33 @@ LineEntryPath = Literal[
 ]
 
 
+def _reject(kind: str, message: LiteralString) -> NoReturn:
+    raise PydanticCustomError(kind, message)
+
+
 def _parse_date(text: str) -> dt.date:
     try:
         return parse_date(text)
-    except PeriodError as error:
-        kind, message = "date_parsing", "must be a calendar date like 2025-01-31"
-        raise PydanticCustomError(kind, message) from error
+    except PeriodError:
+        _reject("date_parsing", "must be a calendar date like 2025-01-31")
 
 
 def _parse_boolean(text: str) -> bool:
     value = _BOOLEANS.get(text.lower())
     if value is None:
-        kind, message = "bool_parsing", "must be true or false"
-        raise PydanticCustomError(kind, message)
+        _reject("bool_parsing", "must be true or false")
     return value
 
 
 def _parse_integer(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
-        kind, message = "int_parsing", "must be a whole number"
-        raise PydanticCustomError(kind, message)
+        _reject("int_parsing", "must be a whole number")
     return int(text)
 
 
 def _check_time_zone(text: str) -> str:
     if text not in time_zone_names():
-        kind, message = "enum", "must be a time zone name of the interface, such as America/New_York, UTC or localtime"
-        raise PydanticCustomError(kind, message)
+        _reject("enum", "must be a time zone name of the interface, such as America/New_York, UTC or localtime")
     return text
 
 
@@ -143,8 +143,7 @@ class PeriodQuery(Query):
     def _check_order(cls, end: dt.date, fields: ValidationInfo) -> dt.date:
         start = fields.data.get("start_date")
         if start is not None and end < start:
-            kind, message = "value_error", "end_date is before start_date"
-            raise PydanticCustomError(kind, message)
+            _reject("value_error", "end_date is before start_date")
         return end
 
 
@@ -241,7 +240,7 @@ def parse_query(model: type[AnyQuery], parameters: Iterable[tuple[str, str]]) ->
     values: dict[str, str] = {}
     for name, value in parameters:
         if name in values:
-            _refuse([{"loc": ["query", name], "msg": "given more than once", "type": "repeated"}])
+            refuse_value(["query", name], "given more than once", "repeated")
         values[name] = value
     try:
         return model.model_validate(values)
@@ -252,7 +251,7 @@ def parse_query(model: type[AnyQuery], parameters: Iterable[tuple[str, str]]) ->
 def parse_body(model: type[AnyBody], body: bytes) -> AnyBody:
     """Body of JSON; 422 if it is not JSON or nested too deeply, and for a missing, unknown, wrong or repeated field."""
     if _is_too_deep(body):
-        _refuse([{"loc": ["body"], "msg": f"nested deeper than {MAX_DEPTH}", "type": "json_too_deep"}])
+        refuse_value(["body"], f"nested deeper than {MAX_DEPTH}", "json_too_deep")
     try:
         parsed = model.model_validate_json(body)
     except ValidationError as error:
@@ -264,15 +263,19 @@ def parse_body(model: type[AnyBody], body: bytes) -> AnyBody:
 def parse_modified_by(values: Sequence[bytes]) -> str | None:
     """User of the header modified-by, None if it is missing or empty; 422 if it is repeated or not UTF-8."""
     if len(values) > 1:
-        _refuse_modified_by("given more than once", "repeated")
+        refuse_value(["header", MODIFIED_BY], "given more than once", "repeated")
     try:
         return b"".join(values).decode() or None
     except UnicodeDecodeError:
-        _refuse_modified_by("must be UTF-8 text", "unicode_error")
+        refuse_value(["header", MODIFIED_BY], "must be UTF-8 text", "unicode_error")
 
 
-def _refuse_modified_by(message: str, kind: str) -> NoReturn:
-    _refuse([{"loc": ["header", MODIFIED_BY], "msg": message, "type": kind}])
+def refuse_value(
+    loc: Sequence[str], message: str, kind: str = "value_error", *, error_code: str = "validation_error"
+) -> NoReturn:
+    """Refuse a value at a location in the request with 422."""
+    detail = [{"loc": list(loc), "msg": message, "type": kind}]
+    raise OperationRefusedError(message, status=422, error_code=error_code, detail=detail)
 
 
 def _refuse_repeated_fields(fields: list[tuple[str, Any]]) -> None:
@@ -302,5 +305,9 @@ def _bad_values(part: str, error: ValidationError) -> list[dict[str, Any]]:
 
 
 def _refuse(detail: list[dict[str, Any]], error: Exception | None = None) -> NoReturn:
-    msg = "; ".join(f"{'.'.join(map(str, value['loc']))}: {value['msg']}" for value in detail)
-    raise OperationRefusedError(msg, status=422, error_code="validation_error", detail=detail) from error
+    raise OperationRefusedError(
+        "; ".join(f"{'.'.join(map(str, value['loc']))}: {value['msg']}" for value in detail),
+        status=422,
+        error_code="validation_error",
+        detail=detail,
+    ) from error

@@ -1,6 +1,6 @@
 """Bodies of the responses: one struct per resource, which is encoded as JSON and defines its OpenAPI schema.
 
-A field that a response may omit is ``UNSET`` there. Amounts are :func:`~..json_values.number`, never floats.
+A field that a response may omit is ``UNSET`` there. Amounts are :func:`number`, never floats.
 """
 
 from __future__ import annotations
@@ -8,7 +8,9 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
+import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+from starlette.responses import Response
 
 from accounting_analytics.chart_of_accounts import (
     MAX_SORT_CODE_LENGTH,
@@ -17,9 +19,12 @@ from accounting_analytics.chart_of_accounts import (
     LedgerType,
     SubType,
 )
+from accounting_analytics.errors import OperationRefusedError, TokenRefusedError
+from accounting_analytics.service.wire.stored_values import StoredLedger, number_text
 
 if TYPE_CHECKING:
-    from accounting_analytics.service.wire.stored_values import StoredLedger
+    from collections.abc import Mapping
+
 
 _EXACT = "Exact decimal number; read it as a decimal."
 Number: TypeAlias = Annotated[Raw, Meta(description=_EXACT, extra_json_schema={"type": "number"})]
@@ -244,14 +249,53 @@ class TokenResponse(Resource, kw_only=True):
     token_type: Literal["Bearer"]
     expires_in: Annotated[int, Meta(ge=0, description="Seconds until it expires.")]
 
-    @classmethod
-    def from_token(cls, token: str, lifetime: float) -> TokenResponse:
-        """Token with its lifetime in whole seconds, rounded down."""
-        return cls(access_token=token, token_type="Bearer", expires_in=int(lifetime))  # noqa: S106 (a type)
-
 
 class TokenError(Resource, kw_only=True):
     """Why no access token was issued (RFC 6749, 5.2)."""
 
     error: Literal["invalid_request", "invalid_client", "unsupported_grant_type", "invalid_scope"]
     error_description: str
+
+
+encode = msgspec.json.Encoder().encode
+"""JSON of a struct or a plain value."""
+
+
+def number(units: int, scale: int) -> msgspec.Raw:
+    """Exact JSON number of minor units."""
+    return msgspec.Raw(number_text(units, scale))
+
+
+JSON = "application/json"
+REALM = 'realm="accounting-analytics"'
+"""Protection space of a challenge (RFC 6750, 3; RFC 7617, 2)."""
+
+
+def has_media_type(content_type: str, media_type: str) -> bool:
+    """Whether a Content-Type names a media type, with parameters or without."""
+    return content_type.partition(";")[0].strip().lower() == media_type
+
+
+def json_response(body: msgspec.Struct, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Response with a struct as its JSON body."""
+    return Response(encode(body), status, headers, media_type=JSON)
+
+
+def error_response(error: OperationRefusedError) -> Response:
+    """Response to an operation that was refused."""
+    return json_response(_error_body(error), error.status, error.headers)
+
+
+def _error_body(error: OperationRefusedError) -> msgspec.Struct:
+    if isinstance(error, TokenRefusedError):
+        return msgspec.convert({"error": error.error_code, "error_description": str(error)}, TokenError)
+    if error.detail:
+        return msgspec.convert({"detail": error.detail}, ValidationError)
+    return Error.from_message(str(error), error.error_code)
+
+
+def unauthorized(*, with_token: bool) -> OperationRefusedError:
+    """Return the 401 for a request with a bearer token or without (RFC 6750, 3.1), whatever is wrong with the token."""
+    msg = "a valid access token is required: Authorization: Bearer <token>"
+    challenge = f"Bearer {REALM}" + (', error="invalid_token"' if with_token else "")
+    return OperationRefusedError(msg, status=401, error_code="unauthorized", headers={"www-authenticate": challenge})

@@ -28,17 +28,14 @@ MAX_DIGITS = 20
 def to_units(amount: Decimal, scale: int) -> int:
     """Minor units of an amount; refuse a fraction of a unit, and more than 20 digits in all."""
     if not isinstance(amount, Decimal):
-        msg = f"an amount is a Decimal, not {amount!r}"
-        raise AmountError(msg)
+        raise AmountError(f"an amount is a Decimal, not {amount!r}")
     if not amount.is_finite():
-        msg = f"amount {amount} is not a finite amount"
-        raise AmountError(msg)
+        raise AmountError(f"amount {amount} is not a finite amount")
     if amount and amount.adjusted() >= MAX_DIGITS - scale:
-        msg = (
+        raise AmountError(
             f"amount with {amount.adjusted() + 1} digits before the point is too large: "
             f"at scale {scale} this service keeps {MAX_DIGITS - scale}"
         )
-        raise AmountError(msg)
     return to_minor_units(amount, scale)
 
 
@@ -85,20 +82,9 @@ _MICROSECOND = dt.timedelta(microseconds=1)
 
 @dataclass(frozen=True)
 class Instance:
-    """One set of books in the database.
+    """One set of books in the database, with the fraction digits of its one currency and its subscription tier.
 
-    Attributes
-    ----------
-    id, name : str
-        Identifier (the instance header of a request) and a name for people.
-    tier : int
-        Subscription tier; filtering the cash flow report by tags needs 3.
-    scale : int
-        Fraction digits of its one currency.
-    localtime : str
-        Time zone that ``localtime`` means.
-    entries_start : date or None
-        First day of the books, in that zone; earlier periods are refused. None if there is no first day.
+    `localtime` is the zone that ``localtime`` means, and of `entries_start`, before which no period begins.
     """
 
     pk: int
@@ -137,26 +123,11 @@ class StoredLedger:
 
 @dataclass(frozen=True)
 class AuditRow:
-    """One row of the audit log.
+    """One row of the audit log; its time is never before that of the row above.
 
-    Attributes
-    ----------
-    at : datetime
-        Time of the change; never before that of the row above.
-    modified_by : str or None
-        User, as in the header of the request.
-    operation : str
-        :data:`RECATEGORIZE_TRANSACTION` or another of the operations above.
-    transaction_id : str or None
-        The transaction of a recategorization.
-    before, after : dict of str to str
-        Ledger of every moved line, by line entry id; or the name of the renamed or created ledgers, by their ids; or
-        what was posted.
-    number : int
-        Position in the log of the instance, from 1.
-    actor : str
-        Key of the access token that acted; ``local``: a program with access to the database; ``before``: not known,
-        because the row is older than version 5 of the database.
+    Before and after are the ledger of every moved line by its id, the names of renamed or created ledgers by their ids,
+    or what was posted. The actor is the key of the access token; ``local``: a program with access to the database;
+    ``before``: not known, because the row is older than version 5 of the database.
     """
 
     at: dt.datetime

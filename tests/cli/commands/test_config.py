@@ -1,15 +1,18 @@
 """The configuration in effect on the command line."""
 
+import re
+
 
 def test_profile_file(run, tmp_path):
     """`config show` prints which file profiles are read from, and whether it exists."""
     assert run("config", "show").stderr.endswith("config.toml, which does not exist\n")
     file = tmp_path / "config" / "accounting-analytics" / "config.toml"
     file.parent.mkdir(parents=True)
-    file.write_text('[sandbox]\nbase_url = "http://127.0.0.1:8080"\n')
+    file.write_text('[sandbox]\nbase_url = "http://127.0.0.1:8080"\nfiscal_year_start_month = 7\n')
     finished = run("config", "show", "--profile", "sandbox")
     assert f"profile 'sandbox' of {file}\n" in finished.stderr
     assert "http://127.0.0.1:8080" in finished.stdout
+    assert re.search(r"fiscal_year_start_month +7 +profile 'sandbox'", finished.stdout)
 
 
 def test_a_password_in_an_address_is_masked(run, assert_refused):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.chart_of_accounts import TYPE_OF_SUB_TYPE, DebitCredit, LedgerType, SubType
-from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger
+from accounting_analytics.service.bookkeeping.ledgers import NewLedger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.money import from_minor_units
 from accounting_analytics.periods import as_utc, zone
-from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTag, NewTransaction
+from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTag, NewTransaction
 from harbor_lane.accounts import ACCOUNTS, ledger_id
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from harbor_lane.scheduled_entries import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry
+    from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry
 
 SEED = 20250101
 

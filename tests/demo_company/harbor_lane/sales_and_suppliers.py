@@ -6,7 +6,7 @@ import datetime as dt
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTag
+from accounting_analytics.service.bookkeeping.post_entries import NewTag
 from harbor_lane.calendar import END_DATE, is_month_end, is_weekday, next_weekday, sales_percent
 from harbor_lane.daybook import Posting, local_time
 

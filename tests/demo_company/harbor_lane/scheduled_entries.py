@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTag
+from accounting_analytics.service.bookkeeping.post_entries import NewTag
 from harbor_lane.accounts import OPENING_BALANCE
 from harbor_lane.calendar import START_DATE, month_ends, monthly
 from harbor_lane.daybook import Posting, local_time

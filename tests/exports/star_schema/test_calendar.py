@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from accounting_analytics.exports.star_schema import date_dimension
+from accounting_analytics.exports.star_schema.build import date_dimension
 from accounting_analytics.periods import Period
 
 

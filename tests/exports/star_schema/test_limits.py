@@ -11,7 +11,7 @@ import accounting_analytics as aa
 from accounting_analytics.errors import FrameError, InputError
 from accounting_analytics.exports import verify_export
 from accounting_analytics.exports.books import ExportedBooks
-from accounting_analytics.exports.star_schema import StarSchema
+from accounting_analytics.exports.star_schema.build import StarSchema
 from accounting_analytics.schemas import Ledgers, LineEntries
 
 DAYS = ("2025-01-01", "2025-01-31")

@@ -11,8 +11,8 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.errors import FrameError
 from accounting_analytics.exports.books import ExportedBooks
-from accounting_analytics.exports.star_schema import StarSchema
-from accounting_analytics.exports.star_schema.tables import AMOUNT, KEYS, STAR_SCHEMA, StarTable
+from accounting_analytics.exports.star_schema.build import StarSchema
+from accounting_analytics.exports.star_schema.table_definitions import AMOUNT, KEYS, STAR_SCHEMA, StarTable
 from accounting_analytics.money import pandas_dtype
 
 TABLES = {table.name: table for table in STAR_SCHEMA}
@@ -47,17 +47,17 @@ def test_keys_are_unique_and_references_complete(table, database):
 
 def test_no_query_has_doubles(frames, monkeypatch):
     """Amounts leave every query as decimals and no number as a double, in which sums of integers would be inexact."""
-    types, from_columns = {}, StarTable.from_columns
+    types, from_rows = {}, StarTable.from_rows
 
-    def recorded(table, columns, scale):
-        types[table.name] = {name: getattr(values, "type", None) for name, values in columns.items()}
-        return from_columns(table, columns, scale)
+    def recorded(table, rows, scale):
+        types[table.name] = {field.name: field.type for field in rows.schema}
+        return from_rows(table, rows, scale)
 
-    monkeypatch.setattr(StarTable, "from_columns", recorded)
+    monkeypatch.setattr(StarTable, "from_rows", recorded)
     StarSchema.from_books(ExportedBooks.from_frames(**frames), verdict="agrees").tables()
     assert types.keys() == TABLES.keys()
     for name, columns in types.items():
-        assert not [column for column, dtype in columns.items() if dtype is not None and pa.types.is_floating(dtype)]
+        assert not [column for column, dtype in columns.items() if pa.types.is_floating(dtype)]
         amounts = [column for column, dtype in TABLES[name].columns.items() if dtype == AMOUNT]
         assert all(pa.types.is_decimal(columns[column]) for column in amounts), (name, columns)
 

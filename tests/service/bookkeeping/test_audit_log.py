@@ -7,8 +7,8 @@ from sqlalchemy import update
 
 from accounting_analytics.errors import PeriodError
 from accounting_analytics.service.bookkeeping.audit_log import ChangeFilter, list_changes
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
-from accounting_analytics.service.bookkeeping.ledger_administration import rename_ledger
+from accounting_analytics.service.bookkeeping.ledgers import rename_ledger
+from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.wire.stored_values import CHANGES, microseconds
 

@@ -8,9 +8,7 @@ import pytest
 from sqlalchemy import func, select
 
 from accounting_analytics.errors import AmountError, InputError, PeriodError, PostingRefusedError
-from accounting_analytics.service.auth.access_tokens import instance_of_token
-from accounting_analytics.service.auth.oauth_clients import issue_client
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTag, NewTransaction
+from accounting_analytics.service.auth import instance_of_token, issue_client
 from accounting_analytics.service.bookkeeping.instances import (
     NewInstance,
     count_entries,
@@ -19,6 +17,7 @@ from accounting_analytics.service.bookkeeping.instances import (
     delete_instance,
     set_tier,
 )
+from accounting_analytics.service.bookkeeping.post_entries import NewTag, NewTransaction
 from accounting_analytics.service.check import check_books
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.sqlite_files import token_path

@@ -3,8 +3,8 @@
 import pytest
 
 from accounting_analytics.errors import InputError, PostingRefusedError
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
-from accounting_analytics.service.bookkeeping.ledger_administration import list_ledgers, rename_ledger
+from accounting_analytics.service.bookkeeping.ledgers import list_ledgers, rename_ledger
+from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
 from accounting_analytics.service.check import check_books
 
 

@@ -6,9 +6,14 @@ from decimal import Decimal
 import pytest
 
 from accounting_analytics.errors import InputError, OperationRefusedError, PostingRefusedError
-from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine, NewTag, NewTransaction
-from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
-from accounting_analytics.service.bookkeeping.post_entries import post_entries
+from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.post_entries import (
+    NewJournalEntry,
+    NewLine,
+    NewTag,
+    NewTransaction,
+    post_entries,
+)
 
 NOON = dt.datetime(2025, 3, 1, 12, tzinfo=dt.UTC)
 

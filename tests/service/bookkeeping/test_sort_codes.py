@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting_analytics.service.bookkeeping.sort_codes import next_sort_code, sort_code_after
+from accounting_analytics.service.bookkeeping.ledgers import next_sort_code, sort_code_after
 from accounting_analytics.service.imports.import_books import import_books
 
 SAMPLE = Path(__file__).parents[3] / "data" / "sample_hledger.csv"

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from accounting_analytics.errors import ConfigurationError
-from accounting_analytics.service.auth.oauth_clients import issue_client
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
+from accounting_analytics.service.auth import issue_client
+from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
 from accounting_analytics.service.faults.fault_plan import FAULT_KINDS, FaultPlan
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running, serve

@@ -8,7 +8,8 @@ from decimal import Decimal
 import pytest
 
 from accounting_analytics.errors import ImportRefusedError
-from accounting_analytics.service.imports.hledger_csv import COLUMNS, read_hledger_csv
+from accounting_analytics.service.imports.hledger_csv import COLUMNS
+from accounting_analytics.service.imports.import_books import read_books
 from accounting_analytics.service.imports.parsed_books import ImportOptions
 
 HEADER = (*COLUMNS, "date2", "code", "credit", "debit")
@@ -40,7 +41,7 @@ def test_an_entry_with_all_its_fields(write):
         comment="with: tag, more",
         status="*",
     )
-    books = read_hledger_csv(path, ImportOptions(cash=["assets:bank"], time_zone="Asia/Tokyo"))
+    books = read_books(path, ImportOptions(cash=["assets:bank"], time_zone="Asia/Tokyo"))
     (entry,) = books.entries
     bank, food = entry.lines
     assert entry.datetime == dt.datetime(2025, 1, 2, 3, tzinfo=dt.UTC)
@@ -55,7 +56,7 @@ def test_an_entry_with_all_its_fields(write):
 def test_status(write, status, reviewed):
     """Only a cleared entry is reviewed."""
     path = write(("1", "assets:bank", "-1", "$"), ("1", "expenses:food", "1", "$"), status=status)
-    (entry,) = read_hledger_csv(path, ImportOptions(cash=["assets:bank"])).entries
+    (entry,) = read_books(path, ImportOptions(cash=["assets:bank"])).entries
     assert entry.lines[0].transaction.review_status == reviewed
 
 
@@ -70,12 +71,12 @@ def test_several_commodities_are_refused_by_name(write):
         ("3", "income:other", "-5", ""),
     )
     with pytest.raises(ImportRefusedError, match=r"several commodities: \(no commodity\), \$, VACHR; select one"):
-        read_hledger_csv(path)
-    books = read_hledger_csv(path, ImportOptions(commodity="$"))
+        read_books(path)
+    books = read_books(path, ImportOptions(commodity="$"))
     assert len(books.entries) == 1
     assert books.notes == ("4 lines in other commodities than $ were left out, among them 2 complete entries",)
     with pytest.raises(ImportRefusedError, match=r"no amounts in commodity 'EUR'; it has \(no commodity\), \$, VACHR"):
-        read_hledger_csv(path, ImportOptions(commodity="EUR"))
+        read_books(path, ImportOptions(commodity="EUR"))
 
 
 def test_lines_in_the_selected_commodity_are_imported_from_mixed_entries(write):
@@ -87,7 +88,7 @@ def test_lines_in_the_selected_commodity_are_imported_from_mixed_entries(write):
         ("1", "income:vacation", "-4.62", "VACHR"),
         ("1", "expenses:none", "0", ""),
     )
-    books = read_hledger_csv(path, ImportOptions(commodity="USD"))
+    books = read_books(path, ImportOptions(commodity="USD"))
     assert [len(entry.lines) for entry in books.entries] == [3]
     assert "assets:vacation" not in {ledger.name for ledger in books.ledgers}
 
@@ -104,14 +105,14 @@ def test_a_selected_commodity_must_balance(write):
     with pytest.raises(
         ImportRefusedError, match=r"line 5: entry .* does not balance: debits exceed credits by -995.05"
     ):
-        read_hledger_csv(path, ImportOptions(commodity="USD"))
+        read_books(path, ImportOptions(commodity="USD"))
 
 
 def test_one_commodity_needs_no_choice(write):
     """A file with one commodity or none is imported without a selection; a bare zero is not another commodity."""
-    assert len(read_hledger_csv(write(("1", "assets:a", "1", ""), ("1", "equity:b", "-1", ""))).entries) == 1
+    assert len(read_books(write(("1", "assets:a", "1", ""), ("1", "equity:b", "-1", ""))).entries) == 1
     path = write(("1", "assets:a", "1", "€"), ("1", "equity:b", "-1", "€"), ("1", "expenses:c", "0", ""))
-    assert len(read_hledger_csv(path).entries[0].lines) == 3
+    assert len(read_books(path).entries[0].lines) == 3
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,7 @@ def test_one_commodity_needs_no_choice(write):
 def test_invalid_postings(write, posting, message):
     """Decimal commas, too many digits and unknown account types are refused with the line and advice."""
     with pytest.raises(ImportRefusedError, match=message):
-        read_hledger_csv(write(posting, ("1", "equity:x", "-1", posting[3])))
+        read_books(write(posting, ("1", "equity:x", "-1", posting[3])))
 
 
 def test_columns_are_required(tmp_path):
@@ -133,7 +134,7 @@ def test_columns_are_required(tmp_path):
     header = ",".join(name for name in COLUMNS if name != "commodity")
     (tmp_path / "printed.csv").write_text(f"{header}\n", encoding="utf-8")
     with pytest.raises(ImportRefusedError, match="line 1: these columns are missing: commodity"):
-        read_hledger_csv(tmp_path / "printed.csv")
+        read_books(tmp_path / "printed.csv")
 
 
 @pytest.mark.hledger
@@ -157,7 +158,7 @@ def test_the_output_of_hledger_itself(tmp_path):
     arguments = ["hledger", "-f", str(journal), "print", "-O", "csv"]
     printed = subprocess.run(arguments, capture_output=True, check=True)  # noqa: S603 (our own test)
     path.write_bytes(printed.stdout)
-    books = read_hledger_csv(path, ImportOptions(cash=["assets:bank"]))
+    books = read_books(path, ImportOptions(cash=["assets:bank"]))
     coffee, two = books.entries
     assert books.notes == ("3 virtual postings, to accounts in (parentheses) or [brackets], were left out",)
     assert coffee.description == 'Coffee "x" | note'

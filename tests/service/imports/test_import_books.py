@@ -12,10 +12,9 @@ import pytest
 from sqlalchemy import update
 
 from accounting_analytics.errors import ImportRefusedError, InputError
-from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
-from accounting_analytics.service.bookkeeping.new_ledgers import NewLedger, create_ledger
-from accounting_analytics.service.bookkeeping.post_entries import post_entries
+from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, post_entries
 from accounting_analytics.service.imports.hledger_csv import COLUMNS
 from accounting_analytics.service.imports.import_books import import_books, read_books
 from accounting_analytics.service.imports.parsed_books import ImportOptions

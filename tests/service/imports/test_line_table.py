@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from accounting_analytics.errors import ImportRefusedError, PeriodError
 from accounting_analytics.money import from_minor_units, signed_amount
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTag
-from accounting_analytics.service.imports.line_table import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, read_line_table
+from accounting_analytics.service.bookkeeping.post_entries import NewTag
+from accounting_analytics.service.imports.import_books import read_books
+from accounting_analytics.service.imports.line_table import OPTIONAL_COLUMNS, REQUIRED_COLUMNS
 from accounting_analytics.service.imports.parsed_books import ImportOptions
 
 COLUMNS = (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
@@ -57,7 +58,7 @@ def write(request, tmp_path):
 
 def lines(path, **options):
     """Lines of all entries of a file."""
-    return [line for entry in read_line_table(path, ImportOptions(**options)).entries for line in entry.lines]
+    return [line for entry in read_books(path, ImportOptions(**options)).entries for line in entry.lines]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def lines(path, **options):
 )
 def test_instants(write, written, time_zone, instant):
     """A bare date is noon of that local day, a time without offset is local, an offset is used."""
-    (entry,) = read_line_table(write(pair(datetime=written)), ImportOptions(time_zone=time_zone)).entries
+    (entry,) = read_books(write(pair(datetime=written)), ImportOptions(time_zone=time_zone)).entries
     assert entry.datetime == dt.datetime.fromisoformat(instant)
 
 
@@ -99,20 +100,20 @@ def test_instants(write, written, time_zone, instant):
 def test_invalid_instants(write, written, message):
     """An invalid or ambiguous time is refused with its line."""
     with pytest.raises(ImportRefusedError, match=rf"(line 2|row 1): datetime .*{message}"):
-        read_line_table(write(pair(datetime=written)), ImportOptions(time_zone="America/New_York"))
+        read_books(write(pair(datetime=written)), ImportOptions(time_zone="America/New_York"))
 
 
 def test_a_skipped_day_is_refused(write):
     """30 December 2011 does not exist in Apia."""
     with pytest.raises(ImportRefusedError, match="does not exist in Pacific/Apia"):
-        read_line_table(write(pair(datetime="2011-12-30")), ImportOptions(time_zone="Pacific/Apia"))
+        read_books(write(pair(datetime="2011-12-30")), ImportOptions(time_zone="Pacific/Apia"))
 
 
 def test_invalid_time_zones(write):
     """An unknown zone or ``localtime`` is refused."""
     for name in ("Mars/Olympus", "localtime"):
         with pytest.raises(PeriodError, match=name):
-            read_line_table(write(pair()), ImportOptions(time_zone=name))
+            read_books(write(pair()), ImportOptions(time_zone=name))
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_amounts(write, side, amount, expected):
 def test_invalid_amounts(write, amount):
     """A value that is not an exact amount at the scale is refused with its line, never rounded."""
     with pytest.raises(ImportRefusedError, match=r"(line 2|row 1): .*; (line 3|row 2): "):
-        read_line_table(write(pair(amount=amount)))
+        read_books(write(pair(amount=amount)))
 
 
 @pytest.mark.parametrize(
@@ -163,7 +164,7 @@ def test_invalid_amounts(write, amount):
 def test_invalid_fields(write, fields, message):
     """Vocabularies and required fields are checked on every line."""
     with pytest.raises(ImportRefusedError, match=rf"(line 2|row 1): .*{message}"):
-        read_line_table(write(pair(**fields)), ImportOptions(cash=["assets:bank"]))
+        read_books(write(pair(**fields)), ImportOptions(cash=["assets:bank"]))
 
 
 @pytest.mark.parametrize("column", ["datetime", "entry_description"])
@@ -171,13 +172,13 @@ def test_an_entry_has_one_datetime_and_description(write, column):
     """Rows of one entry with different datetimes or entry descriptions are refused."""
     first, second = pair()
     with pytest.raises(ImportRefusedError, match=rf"(line 3|row 2): entry 'e1' has a different {column} than on"):
-        read_line_table(write([first, second | {column: "2025-01-03"}]))
+        read_books(write([first, second | {column: "2025-01-03"}]))
 
 
 def test_entries_are_in_order_of_their_first_row(write):
     """Rows with one entry_id are one entry, at the position of its first row."""
     first, second = pair(entry_id="e1"), pair(entry_id="e2")
-    books = read_line_table(write([first[0], second[0], first[1], second[1]]))
+    books = read_books(write([first[0], second[0], first[1], second[1]]))
     assert [(entry.id, len(entry.lines)) for entry in books.entries] == [("e1", 2), ("e2", 2)]
 
 
@@ -206,13 +207,13 @@ def test_transactions_of_cash_accounts(write):
 def test_transactions_outside_cash_accounts_are_refused(write):
     """Transaction columns on a line of any other account are refused, not ignored."""
     with pytest.raises(ImportRefusedError, match=r"(line 2|row 1): account 'assets:bank' is not a cash account"):
-        read_line_table(write(pair(transaction_id="t1")))
+        read_books(write(pair(transaction_id="t1")))
 
 
 def test_no_commodity_can_be_selected(write):
     """A line table has one commodity."""
     with pytest.raises(ImportRefusedError, match="no commodity column"):
-        read_line_table(write(pair()), ImportOptions(commodity="USD"))
+        read_books(write(pair()), ImportOptions(commodity="USD"))
 
 
 def test_a_quoted_line_break_does_not_shift_line_numbers(tmp_path):
@@ -228,7 +229,7 @@ def test_a_quoted_line_break_does_not_shift_line_numbers(tmp_path):
     )
     path.write_text(f"\ufeff{content}", encoding="utf-8", newline="")
     with pytest.raises(ImportRefusedError, match="line 7: 'oops' is not an amount"):
-        read_line_table(path)
+        read_books(path)
 
 
 def test_parquet_types(tmp_path):
@@ -245,16 +246,14 @@ def test_parquet_types(tmp_path):
         }
     )
     pq.write_table(table, tmp_path / "lines.parquet")
-    (entry,) = read_line_table(tmp_path / "lines.parquet", ImportOptions(cash=["assets:*"])).entries
+    (entry,) = read_books(tmp_path / "lines.parquet", ImportOptions(cash=["assets:*"])).entries
     assert entry.datetime == dt.datetime(2025, 1, 2, 5, tzinfo=dt.UTC)
     assert str(entry.lines[0].amount) == "12.50"
     assert entry.lines[0].transaction.personal
     dates = table.set_column(1, "datetime", pa.array([dt.date(2025, 1, 2)] * 2))
     whole = dates.set_column(5, "amount", pa.array([12, 12]))
     pq.write_table(whole, tmp_path / "lines.parquet")
-    (entry,) = read_line_table(
-        tmp_path / "lines.parquet", ImportOptions(cash=["assets:*"], time_zone="Asia/Tokyo")
-    ).entries
+    (entry,) = read_books(tmp_path / "lines.parquet", ImportOptions(cash=["assets:*"], time_zone="Asia/Tokyo")).entries
     assert entry.datetime == dt.datetime(2025, 1, 2, 3, tzinfo=dt.UTC)
     assert str(entry.lines[0].amount) == "12.00"
 
@@ -274,7 +273,7 @@ def test_invalid_parquet_types(tmp_path, column, values, message):
     table = table.set_column(REQUIRED_COLUMNS.index(column), column, values)
     pq.write_table(table, tmp_path / "lines.parquet")
     with pytest.raises(ImportRefusedError, match=message):
-        read_line_table(tmp_path / "lines.parquet")
+        read_books(tmp_path / "lines.parquet")
 
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=12)
@@ -310,7 +309,7 @@ def test_round_trip(entries, tmp_path_factory):
         table.writerows(rows)
     pq.write_table(pa.Table.from_pylist(rows), folder / "lines.parquet")
     for name in ("lines.csv", "lines.parquet"):
-        books = read_line_table(folder / name)
+        books = read_books(folder / name)
         read.append(
             [
                 (entry.datetime, entry.description, signed_amount(line.amount, line.debit_credit), text)
@@ -348,7 +347,7 @@ def test_batches_are_parsed_like_single_rows(tmp_path_factory, plain):
             table = csv.DictWriter(file, COLUMNS)
             table.writeheader()
             table.writerows(written)
-    alone, beside = (read_line_table(path, ImportOptions(cash=["assets:bank"])) for path in paths)
+    alone, beside = (read_books(path, ImportOptions(cash=["assets:bank"])) for path in paths)
     assert alone.entries == beside.entries[:-1]
     assert alone.locations == {key: location for key, location in beside.locations.items() if key != "other"}
 
@@ -359,25 +358,25 @@ def test_personal_false_is_a_transaction(tmp_path):
     table = table.append_column("personal", pa.array([False, None]))
     pq.write_table(table, tmp_path / "lines.parquet")
     with pytest.raises(ImportRefusedError, match="row 1: account 'assets:bank' is not a cash account"):
-        read_line_table(tmp_path / "lines.parquet")
+        read_books(tmp_path / "lines.parquet")
 
 
 def test_a_file_concatenated_with_itself_is_refused(write):
     """An entry whose lines are repeated would have twice the amount; the message has both lines."""
     rows = [*pair(entry_id="a"), *pair(entry_id="b")]
     with pytest.raises(ImportRefusedError, match=r"(line 6|row 5): entry 'a' is already in the file.* (line 2|row 1)"):
-        read_line_table(write([*rows, *rows]))
+        read_books(write([*rows, *rows]))
 
 
 def test_separated_lines_of_an_entry_are_joined(write):
     """Lines of an entry in several parts of the file are one entry, with a note."""
     (debit, credit), between = pair(entry_id="a"), pair(entry_id="b")
     for rows in ([debit, *between, credit], [debit, credit, *between, debit, credit | {"ledger": "equity:more"}]):
-        books = read_line_table(write(rows))
+        books = read_books(write(rows))
         assert [entry.id for entry in books.entries] == ["a", "b"]
         assert len(books.entries[0].lines) == len(rows) - 2
         assert books.notes == ("entries with lines in several parts of the file were joined (1): a",)
-    assert not read_line_table(write([debit, credit, *between])).notes
+    assert not read_books(write([debit, credit, *between])).notes
 
 
 def test_an_account_that_is_not_cash_is_reported_once(write):
@@ -386,5 +385,5 @@ def test_an_account_that_is_not_cash_is_reported_once(write):
     with pytest.raises(
         ImportRefusedError, match=r"account 'assets:bank' is not a cash account, so its lines \(9\)"
     ) as refused:
-        read_line_table(write(rows))
+        read_books(write(rows))
     assert str(refused.value).count("assets:bank") == 1

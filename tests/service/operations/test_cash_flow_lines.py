@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 from sqlalchemy import select
 
-from accounting_analytics.service.bookkeeping.entries_to_post import NewJournalEntry, NewLine
-from accounting_analytics.service.bookkeeping.post_entries import post_entries
+from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, post_entries
 from accounting_analytics.service.operations.cash_flow_lines import (
     CashFlowLineFilter,
     LineColumns,

@@ -1,6 +1,6 @@
 """Rows of line entries and the records made of them."""
 
-from accounting_analytics.service.bookkeeping.entries_to_post import NewLine
+from accounting_analytics.service.bookkeeping.post_entries import NewLine
 from accounting_analytics.service.storage.tables import LINE_TEXTS, line_entries
 from accounting_analytics.service.wire.response_models import LineEntry
 

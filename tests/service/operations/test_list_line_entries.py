@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTag, NewTransaction
+from accounting_analytics.service.bookkeeping.post_entries import NewTag, NewTransaction
 
 PLAIN = {
     "id", "amount", "debit_credit", "description", "datetime", "editable", "ledger_id", "ledger_name",

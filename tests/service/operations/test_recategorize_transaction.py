@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
+from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
 
 NOON = "2025-03-01T12:00:00Z"
 

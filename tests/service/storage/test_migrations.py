@@ -16,7 +16,7 @@ from sqlalchemy import create_engine, inspect
 from accounting_analytics.errors import InputError
 from accounting_analytics.service.check import check_books
 from accounting_analytics.service.storage.migrations import OLDEST_VERSION, VERSION
-from accounting_analytics.service.storage.sqlite_versions import migrate_file, version_of_file
+from accounting_analytics.service.storage.sqlite import migrate_file, version_of_file
 from accounting_analytics.service.storage.store import Store, migrate_database
 
 OLD = Path(__file__).parent / "versions"
@@ -215,7 +215,7 @@ MIGRATING = """
 import sys
 from pathlib import Path
 from accounting_analytics.service.storage.migrations import OLDEST_VERSION
-from accounting_analytics.service.storage.sqlite_versions import migrate_file, version_of_file
+from accounting_analytics.service.storage.sqlite import migrate_file, version_of_file
 
 def write_rows(connection):
     connection.exec_driver_sql("CREATE TABLE IF NOT EXISTS added (x INTEGER, y TEXT)")

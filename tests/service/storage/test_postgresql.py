@@ -7,8 +7,8 @@ import psycopg
 import pytest
 
 from accounting_analytics.errors import ConfigurationError, InputError
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTag
 from accounting_analytics.service.bookkeeping.instances import create_first_instance, create_instance
+from accounting_analytics.service.bookkeeping.post_entries import NewTag
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 

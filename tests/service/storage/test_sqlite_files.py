@@ -9,8 +9,8 @@ import pytest
 import uvicorn
 
 from accounting_analytics.errors import BooksDoNotTieError, InputError, OperationRefusedError
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
+from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
 from accounting_analytics.service.storage import sqlite
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running, serve

@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from accounting_analytics.errors import ConfigurationError
-from accounting_analytics.service.auth.access_tokens import issue_token
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTag, NewTransaction
+from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
+from accounting_analytics.service.bookkeeping.post_entries import NewTag, NewTransaction
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.request_guard import MAX_BODY
 from accounting_analytics.service.web.server import running

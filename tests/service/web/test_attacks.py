@@ -7,8 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from accounting_analytics.service.auth.oauth_clients import issue_client
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTag, NewTransaction
+from accounting_analytics.service.auth import issue_client
+from accounting_analytics.service.bookkeeping.post_entries import NewTag, NewTransaction
 
 DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
 LEDGER = {"name": "x", "editable": True, "financial_account_type": "loan"}

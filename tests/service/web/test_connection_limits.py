@@ -10,7 +10,7 @@ from threading import Thread
 import httpx
 import pytest
 
-from accounting_analytics.service.auth.access_tokens import issue_token
+from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web import connection_limits, request_guard

@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from accounting_analytics.service.web.concurrency_limits import FairLimiter
+from accounting_analytics.service.web.request_limits import FairLimiter
 
 
 async def take(limiter, holder, count):

@@ -9,8 +9,8 @@ import requests
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 
-from accounting_analytics.service.auth.oauth_clients import issue_client
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTag, NewTransaction
+from accounting_analytics.service.auth import issue_client
+from accounting_analytics.service.bookkeeping.post_entries import NewTag, NewTransaction
 from accounting_analytics.service.web.openapi import INSTANCE_HEADER, openapi_document
 
 OPERATIONS = {

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from accounting_analytics.service import operations
-from accounting_analytics.service.web.concurrency_limits import MAX_REPORTS, ConcurrencyLimits
+from accounting_analytics.service.web.request_limits import MAX_REPORTS, ConcurrencyLimits
 
 MOST_AT_ONCE = 3
 OF_ONE_INSTANCE = MAX_REPORTS * 3 // 4

@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from accounting_analytics.errors import ConfigurationError
-from accounting_analytics.service.auth.access_tokens import issue_token
-from accounting_analytics.service.bookkeeping.entries_to_post import NewTransaction
+from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
+from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.app import create_app
 from accounting_analytics.service.web.request_guard import AllowedHosts

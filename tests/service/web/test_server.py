@@ -16,8 +16,7 @@ import pytest
 import uvicorn
 
 from accounting_analytics.errors import ConfigurationError, InputError, PeriodError
-from accounting_analytics.service.auth.access_tokens import issue_token
-from accounting_analytics.service.auth.oauth_clients import issue_client
+from accounting_analytics.service.auth import issue_client, issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running, serve

@@ -1,0 +1,92 @@
+"""Ledgers that can be a category, found by id, unique name or path, and those that hold what has none yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accounting_analytics.chart_of_accounts import RequiredLedger, required_ledger
+from accounting_analytics.errors import InputError
+from accounting_analytics.ledger_names import LedgerNames
+from accounting_analytics.messages import join_ids, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import pandas as pd
+
+
+class Categories:
+    """The ledgers that rules and decisions name, and what each may be used for.
+
+    `uncategorized` are ids of uncategorized ledgers besides those that are detected; `others` are names of further
+    ledgers that exist, by id.
+    """
+
+    def __init__(self, ledgers: pd.DataFrame, uncategorized: set[str], others: Mapping[str, str] | None = None) -> None:
+        hierarchy = LedgerNames.from_frame(ledgers).hierarchy
+        self.names = LedgerNames(
+            {**dict(zip(ledgers["id"], ledgers["name"], strict=True)), **(others or {})}, hierarchy
+        )
+        self._children = {parent: rows["id"].tolist() for parent, rows in ledgers.groupby("parent_id")}
+        self.cash = set(ledgers.loc[ledgers["report_cash_flow"], "id"])
+        self._uncategorized = uncategorized | uncategorized_ledgers(ledgers)
+
+    def find(self, text: object) -> str:
+        """Id of a category: any ledger that does not report cash flow, except the uncategorized ones."""
+        ledger_id = self.names.find(text)
+        if ledger_id in self.cash:
+            raise InputError(f"{text!r} reports cash flow and cannot be a category")
+        if ledger_id in self._uncategorized:
+            raise InputError(f"{text!r} is an uncategorized ledger and cannot be a category")
+        return ledger_id
+
+    def paths(self) -> list[str]:
+        """Paths of all ledgers that can be categories, in alphabetical order."""
+        possible = self.names.ids - self.cash - self._uncategorized
+        return sorted(map(self.names.path, possible))
+
+    def parent_note(self, text: str) -> str:
+        """Sentence about a category that is a parent ledger; empty where there are no ledgers below it."""
+        hint = self.parent_hint(self.find(text))
+        return f"its category {quote(text)} {hint}" if hint else ""
+
+    def parent_hint(self, ledger_id: str) -> str:
+        """End of a sentence about a parent ledger; empty where there are no ledgers below it."""
+        children = [self.names.name(child) for child in self._children.get(ledger_id, [])]
+        listed = join_ids(children, limit=3)
+        return f"is a parent ledger; a ledger below it may be meant: {listed}." if children else ""
+
+    def find_account(self, text: object) -> str:
+        """Id of an account; it must report cash flow, because only such accounts are in the queue."""
+        ledger_id = self.names.find(text)
+        if ledger_id not in self.cash:
+            raise InputError(f"{text!r} does not report cash flow, so none of its transactions is in the queue")
+        return ledger_id
+
+
+def find_named(find: Callable[[str], str], text: str, where: str, error: type[InputError] = InputError) -> str:
+    """Find a ledger that a person named; an error says `where`."""
+    try:
+        return find(text)
+    except InputError as problem:
+        raise error(f"{where}: {problem}") from None
+
+
+def uncategorized_ledgers(
+    ledgers: pd.DataFrame, *, inflow_ledger_id: str | None = None, outflow_ledger_id: str | None = None
+) -> set[str]:
+    """Ids of the uncategorized ledgers; an id that is given replaces the detected ledger of its direction."""
+    given = {
+        RequiredLedger.UNCATEGORIZED_INFLOW: inflow_ledger_id,
+        RequiredLedger.UNCATEGORIZED_OUTFLOW: outflow_ledger_id,
+    }
+    required = ledgers[ledgers["is_required"].fillna(value=False)]
+    roles = {
+        ledger_id: required_ledger(is_required=True, sub_type=sub_type, debit_credit=side)
+        for ledger_id, sub_type, side in zip(
+            required["id"], required["sub_type"], required["debit_credit"], strict=True
+        )
+    }
+    directions_to_detect = {direction for direction, ledger_id in given.items() if ledger_id is None}
+    detected = {ledger_id for ledger_id, role in roles.items() if role in directions_to_detect}
+    return detected | {ledger_id for ledger_id in given.values() if ledger_id is not None}

@@ -1,0 +1,156 @@
+"""The commands ``export`` and ``verify-export``: files of the books for BI tools, and whether they are as written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import accounting_analytics as aa
+from accounting_analytics.cli.day_options import DayOptions
+from accounting_analytics.cli.discover_and_load import LoadOptions, load_books
+from accounting_analytics.cli.options import (
+    AllowPartial,
+    AsJson,
+    Checkpoint,
+    DryRun,
+    EndDate,
+    Parents,
+    PeriodText,
+    Profile,
+    StartDate,
+    TimeZone,
+    UseDemo,
+)
+from accounting_analytics.cli.output import print_message
+from accounting_analytics.cli.service_or_demo import connect_for_days
+from accounting_analytics.errors import BooksError, IncompleteLoadError, InputError
+from accounting_analytics.exports.formats import FORMATS
+
+_OUTPUTS = ", ".join(f"{name} ({output})" for name, output in FORMATS.items())
+
+
+def export(
+    output: Annotated[Path, typer.Option("--output", help="Folder or file to write, as the format needs.")],
+    start_date: StartDate = None,
+    end_date: EndDate = None,
+    period: PeriodText = None,
+    export_format: Annotated[
+        str, typer.Option("--format", help=f"Format, and what --output is then: {_OUTPUTS}.")
+    ] = "parquet",
+    time_zone: TimeZone = None,
+    checkpoint: Checkpoint = None,
+    parents: Parents = None,
+    profile: Profile = None,
+    currency: Annotated[
+        str | None,
+        typer.Option(
+            "--currency",
+            help="Name of the currency, such as USD; the service does not state it.",
+            show_default="that of the export whose months are replaced, or none",
+        ),
+    ] = None,
+    fiscal_year_start_month: Annotated[
+        int | None,
+        typer.Option(
+            "--fiscal-year-start-month",
+            metavar="N",
+            min=1,
+            max=12,
+            help="First month of the fiscal year.",
+            show_default="that of the export whose months are replaced, or 1",
+        ),
+    ] = None,
+    journal: Annotated[
+        Path | None,
+        typer.Option(
+            "--journal", help="Journal of an applied plan: the exported months that it changed are replaced too."
+        ),
+    ] = None,
+    *,
+    replace_months: Annotated[
+        bool, typer.Option("--replace-months", help="Replace only these months of the export, and keep all others.")
+    ] = False,
+    dry_run: DryRun = False,
+    allow_partial: AllowPartial = False,
+    use_demo: UseDemo = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write files for BI tools.
+
+    They are a folder of Parquet or CSV files with a manifest, a DuckDB file, or an Excel workbook.
+
+    Facts are line entries, cash flow lines, transfers between own accounts, and balances of every day and month;
+    dimensions are ledgers, days, transactions, tags and loads. A folder has the export in DIR/current, and is replaced
+    in one step; `verify-export DIR` checks it. With --replace-months (Parquet) only the months of the period are loaded
+    and written; all others stay as they are, and days are counted in the time zone of the export. With --journal the
+    period is extended to every exported month that the applied plan changed.
+    """
+    from accounting_analytics.exports import VersionFolder, check_output
+    from accounting_analytics.exports.manifest import current_manifest, require_currency
+    from accounting_analytics.exports.parquet_files import SUFFIX, extend_to_changes, keep_settings, period_with
+    from accounting_analytics.messages import join_ids
+    from accounting_analytics.recategorization.journal import read_sent_changes
+
+    if journal is not None and not replace_months:
+        raise InputError("--journal names months to replace, so it needs --replace-months; nothing was loaded")
+    check_output(export_format, output)  # before the load, not after it
+    require_currency(currency)
+    replaces = replace_months and export_format == "parquet"
+    earlier = current_manifest(VersionFolder(output), SUFFIX) if replaces else None
+    settings: dict[str, Any] = {"currency": currency, "fiscal_year_start_month": fiscal_year_start_month}
+    if earlier is not None:
+        settings = keep_settings(earlier, settings)
+    zone_of_export = time_zone if earlier is None else time_zone or earlier.time_zone
+    given = DayOptions(start_date, end_date, period)
+    with connect_for_days(given, profile, zone_of_export, use_demo=use_demo) as (client, requested):
+        days = requested
+        if journal is not None and earlier is not None:
+            changes, _, note = read_sent_changes(journal, instance_id=client.instance_id, incomplete=True)
+            if note is not None:
+                print_message(note)
+            days, months = extend_to_changes(earlier, days, [change.datetime for change in changes])
+            loaded = f"{days.start_date} to {days.end_date} are loaded and replaced"
+            print_message(f"{journal} changed {join_ids(months) or 'no exported month'}, so {loaded}")
+        options = LoadOptions(checkpoint, dry_run, as_json, allow_partial, parents)
+        discovered = days if earlier is None else period_with(earlier, days)
+        ledgers, lines = load_books(client, days.start_date, days, options, report_count=1, discovered=discovered)
+        reported = aa.load_cash_flow_report(client, days.start_date, days.end_date, time_zone=days.time_zone)
+    manifest = aa.export(
+        output,
+        format=export_format,
+        line_entries=lines,
+        ledgers=ledgers,
+        report=reported,
+        replace_months=replace_months,
+        currency=settings["currency"],
+        fiscal_year_start_month=settings["fiscal_year_start_month"] or 1,
+    )
+    typer.echo(manifest.to_json() if as_json else manifest.explain())
+    if manifest.partial:
+        raise IncompleteLoadError(
+            f"PARTIAL: lines are missing in {output}, and its manifest says so; run it again to load the rest"
+        )
+
+
+def verify_export(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Folder of an export, or one version of it.", show_default=False)
+    ],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Check the files of an export against its manifest.
+
+    Rows, exact sums and digests are computed again. Files that are missing or not listed, keys that occur twice,
+    foreign keys without a row and months without a row in dim_load are named too. Exit code 3 if anything differs.
+    """
+    from accounting_analytics.exports import verify_export as verify
+
+    verification = verify(folder)
+    typer.echo(verification.to_json() if as_json else verification.explain())
+    if not verification.verified:
+        raise BooksError(
+            f"{verification.folder} is not as it was written; export it again, and verify it before it is read"
+        )

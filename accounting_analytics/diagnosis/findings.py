@@ -1,0 +1,225 @@
+"""Findings of the doctor: one for each check, and all of them together, for people and for programs."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from accounting_analytics.errors import BooksError, ConfigurationError, ServiceError
+from accounting_analytics.messages import fit_terminal, printable
+from accounting_analytics.results import Result, ResultPart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from accounting_analytics.errors import AccountingAnalyticsError
+    from accounting_analytics.periods import Period
+
+_PRECEDENCE = (ConfigurationError.exit_code, ServiceError.exit_code, BooksError.exit_code)
+"""Causes come before their effects."""
+_COLUMNS = ["part", "check", "verdict", "finding", "next step"]
+_MIN_WIDTH = 60
+
+
+class Verdict(StrEnum):
+    """Result of a check."""
+
+    OK = "ok"
+    WARNING = "warning"
+    FAILED = "failed"
+    NOT_CHECKED = "not checked"
+
+
+class Part(StrEnum):
+    """What a check examines, and what is at fault when it fails."""
+
+    MACHINE = "This machine"
+    SERVICE = "The service"
+    BOOKS = "The books"
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of a failed check, that of the corresponding error."""
+        return dict(zip(Part, _PRECEDENCE, strict=True))[self]
+
+
+class CheckOutcome(NamedTuple):
+    """What a check returns: its verdict, what that means, what to do, and the exit code of an error that ended it."""
+
+    verdict: Verdict
+    message: str
+    next_step: str = ""
+    error_code: int | None = None
+
+
+class NotCheckedError(Exception):
+    """What a check needs is not there; the text says why, and begins with because."""
+
+
+def passed(message: str) -> CheckOutcome:
+    """Return the result of a check that passed."""
+    return CheckOutcome(Verdict.OK, message)
+
+
+def warning(message: str, next_step: str) -> CheckOutcome:
+    """Return the result of a check that passed with a reservation."""
+    return CheckOutcome(Verdict.WARNING, message, next_step)
+
+
+def failed(message: str, next_step: str) -> CheckOutcome:
+    """Return the result of a check that failed."""
+    return CheckOutcome(Verdict.FAILED, message, next_step)
+
+
+def failed_by(error: AccountingAnalyticsError, next_step: str) -> CheckOutcome:
+    """Return the result of a check that an error ended; it keeps the error's exit code."""
+    return CheckOutcome(Verdict.FAILED, str(error), next_step, error.exit_code)
+
+
+def not_checked(reason: str) -> CheckOutcome:
+    """Return the result of a check that could not be made; `reason` begins with because."""
+    return CheckOutcome(Verdict.NOT_CHECKED, reason)
+
+
+class Finding(NamedTuple):
+    """Result of one check, and what to do about it.
+
+    Attributes
+    ----------
+    part : Part
+        What was examined.
+    check : str
+        Name of the check.
+    verdict : Verdict
+        Result of the check.
+    message : str
+        What the result means; the reason if nothing was checked.
+    next_step : str
+        What to do; empty if there is nothing to do.
+    error_code : int or None
+        Exit code of the error that ended the check, if one did.
+    """
+
+    part: Part
+    check: str
+    verdict: Verdict
+    message: str
+    next_step: str = ""
+    error_code: int | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """0, or the exit code of a failed check."""
+        if self.verdict is not Verdict.FAILED:
+            return 0
+        return self.part.exit_code if self.error_code is None else self.error_code
+
+
+def run_check(part: Part, name: str, check: Callable[[], CheckOutcome]) -> Finding:
+    """Make a check, and return its finding."""
+    try:
+        return Finding(part, name, *check())
+    except NotCheckedError as reason:
+        return Finding(part, name, *not_checked(str(reason)))
+
+
+@dataclass(frozen=True, repr=False)
+class Diagnosis(Result):
+    """Outcome of :func:`~accounting_analytics.doctor`.
+
+    Parameters
+    ----------
+    subject : str
+        Which service and instance.
+    period : Period or None
+        Days of the books that were checked; None if no books were checked.
+    findings : tuple of Finding
+        One for each check, in order.
+    """
+
+    subject: str
+    period: Period | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def failed(self) -> tuple[Finding, ...]:
+        """Findings of the checks that failed."""
+        return tuple(finding for finding in self.findings if finding.verdict is Verdict.FAILED)
+
+    @property
+    def exit_code(self) -> int:
+        """0 if nothing failed; else 2 configuration, 4 service, 3 books: the first of these that applies."""
+        codes = {finding.exit_code for finding in self.failed}
+        return next((code for code in _PRECEDENCE if code in codes), max(codes, default=0))
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One row for each check: part, check, verdict, finding, next step."""
+        rows = [
+            (str(one.part), one.check, str(one.verdict), printable(one.message), printable(one.next_step))
+            for one in self.findings
+        ]
+        return pd.DataFrame(rows, columns=_COLUMNS, dtype="str")
+
+    def __repr__(self) -> str:
+        failed = [f"- {one.check}: {one.message}" for one in self.failed]
+        return fit_terminal("\n".join(map(printable, [self.summary(), self.subject, *failed])))
+
+    def summary(self) -> str:
+        """One line for people."""
+        counts = Counter(finding.verdict for finding in self.findings)
+        results = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+        if not self.failed:
+            return f"Nothing failed: {results}."
+        return f"{len(self.failed)} check(s) failed: {', '.join(finding.check for finding in self.failed)} ({results})."
+
+    def explain(self, width: int = 80) -> str:
+        """Plain text, at most `width` columns wide: each check with its verdict, what it means and what to do."""
+        return "\n".join(self._lines(max(width, _MIN_WIDTH)))
+
+    def _parts(self) -> Iterator[ResultPart]:
+        """Show the subject, its days and one row for each check, in HTML."""
+        yield ResultPart([self.subject, *([] if self.period is None else [f"Books of {self.period}"])])
+        yield ResultPart(table=self.frame, max_rows=None)
+
+    def _content(self) -> dict[str, Any]:
+        days = dict.fromkeys(("start_date", "end_date", "time_zone"))
+        return {
+            "exit_code": self.exit_code,
+            "subject": self.subject,
+            **(days if self.period is None else asdict(self.period)),
+            "findings": self.frame,
+        }
+
+    __str__ = explain
+
+    def _lines(self, width: int) -> Iterator[str]:
+        yield from textwrap.wrap(printable(self.subject), width)
+        if self.period is not None:
+            yield f"Books of {self.period}"
+        verdicts = max(map(len, Verdict))
+        checks = max((len(finding.check) for finding in self.findings), default=0)
+        indent = " " * (verdicts + checks + 4)
+        printed_steps: set[str] = set()
+        for part, findings in groupby(self.findings, key=lambda finding: finding.part):
+            yield ""
+            yield str(part)
+            for finding in findings:
+                head = f"{finding.verdict:{verdicts}}  {finding.check:{checks}}  "
+                yield from _wrap(finding.message, width, head, indent)
+                if finding.next_step not in printed_steps:  # several checks often fail for the same reason
+                    printed_steps.add(finding.next_step)
+                    yield from _wrap(finding.next_step, width, f"{indent}-> ", f"{indent}   ")
+        yield ""
+        yield from textwrap.wrap(self.summary(), width)
+
+
+def _wrap(text: str, width: int, head: str, indent: str) -> list[str]:
+    """Lines of a text: the first one after a head, the others indented."""
+    return textwrap.wrap(printable(text), width, initial_indent=head, subsequent_indent=indent, break_on_hyphens=False)

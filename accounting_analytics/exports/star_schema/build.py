@@ -1,0 +1,274 @@
+"""The star schema: each table of ``table_definitions.py`` is the query of the same name in this folder, run by DuckDB.
+
+The queries read the books: ``line``, ``report_line``, ``ledger``, ``starting_balance``, ``month`` and ``export``, a row
+with what is the same for all; and tables made before, among them ``account`` and ``cash_movement``, which are not
+exported. Amounts have 38 digits until a table is complete, so that no sum is rounded or too long.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accounting_analytics.categorization.category_ledgers import uncategorized_ledgers
+from accounting_analytics.categorization.merchants import merchants
+from accounting_analytics.errors import FrameError
+from accounting_analytics.exports.books import LINES_OF_A_BATCH, name_of_month, with_dates
+from accounting_analytics.exports.star_schema import table_definitions
+from accounting_analytics.exports.star_schema.table_definitions import DATE, FLAG, INSTANT, NUMBER, TABLES, TEXT
+from accounting_analytics.ledger_names import LedgerNames
+from accounting_analytics.messages import shorten
+from accounting_analytics.periods import Period
+from accounting_analytics.schemas import Ledgers
+from accounting_analytics.version import __version__
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Iterator, Mapping
+
+    from accounting_analytics.exports.books import ExportedBooks
+    from accounting_analytics.exports.star_schema.table_definitions import StarTable
+
+Tables = dict[str, pa.Table]
+_FACTS = ("fact_line_entry", "fact_cash_flow_line", "fact_transfer", "bridge_line_entry_tag")
+_BALANCES = ("fact_daily_balance", "fact_period_balance")
+_DIMENSIONS = ("dim_ledger", "dim_cash_ledger", "dim_date", "dim_tag", "dim_load")
+_OPTIONAL = {
+    **dict.fromkeys(("transaction_review_status", "transaction_posted_status", "source_account_id"), TEXT),
+    **dict.fromkeys(("tag_names", "tag_group_ids"), TEXT),
+    "transaction_personal": FLAG,
+}
+"""Columns of lines that are absent where they were not loaded."""
+WITHOUT_EXTENSIONS: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
+"""Settings of a DuckDB connection that never downloads anything."""
+_CONFIG = WITHOUT_EXTENSIONS | {
+    "temp_directory": "",  # texts of the books are in no file but the export
+    "threads": 1,  # the queries are short: more threads need more memory and as much time
+}
+_CALCULATED_AGAIN = {
+    "dim_load": "*",
+    "dim_ledger": "* replace (row_number() over (order by sort_code, ledger_id) as display_order)",
+    "dim_transaction": "* replace ((select max(end_date) from dim_load) - transaction_date as age_in_days)",
+    "dim_tag": "*",
+}
+"""Columns of dimensions that are merged: positions and ages are those of the whole."""
+
+
+class StarSchema(NamedTuple):
+    """The tables of ``STAR_SCHEMA``; facts are made when they are asked for, a few months at a time."""
+
+    books: ExportedBooks
+    balances: Tables  # those of all months, because each begins where the one before ends
+    dimensions: Tables
+
+    @classmethod
+    def from_books(
+        cls,
+        books: ExportedBooks,
+        *,
+        verdict: str,
+        proven_at: dt.datetime | None = None,
+        currency: str | None = None,
+        fiscal_year_start_month: int = 1,
+    ) -> Self:
+        """Make balances and dimensions; `proven_at` is when the report was read that the lines agree with."""
+        table_definitions.FACT_LINE_ENTRY.require_digits(books.lines.rename_columns({"id": "line_entry_id"}))
+        stated = {
+            "verdict": (verdict, TEXT),
+            "proven_at": (proven_at, INSTANT),
+            "currency": (currency, TEXT),
+            "fiscal_start": (fiscal_year_start_month, NUMBER),
+        }
+        with _Database.of_books(books) as database:
+            database.add(export=_export_row(books, stated), month=_months(books), line=_lines(books))
+            balances = {name: database.make(TABLES[name]) for name in _BALANCES}
+            dimensions = {name: database.make(TABLES[name]) for name in _DIMENSIONS}
+            dimensions["dim_transaction"] = _transactions(database, books)
+        return cls(books, balances, dimensions)
+
+    def facts_by_month(self, least_lines: int = LINES_OF_A_BATCH) -> Iterator[tuple[str, Tables]]:
+        """Yield each month of the period, and the facts and the bridge of that month by name."""
+        with _Database.of_books(self.books) as database:
+            for books in self.books.in_batches(least_lines):
+                report_lines = with_dates(_table(books.report.lines), books.period)
+                database.add(line=_lines(books), report_line=report_lines)
+                database.add(cash_movement=database.rows("cash_movement"))
+                facts = {name: database.make(TABLES[name]) for name in _FACTS} | self.balances
+                for month in map(name_of_month, books.period.months()):
+                    yield month, {name: rows.filter(pc.equal(rows["month"], month)) for name, rows in facts.items()}
+
+    def tables(self) -> Tables:
+        """Tables of all months by name."""
+        months = [facts for _, facts in self.facts_by_month()]
+        return {name: pa.concat_tables(facts[name] for facts in months) for name in months[0]} | self.dimensions
+
+
+class _Database:
+    """An empty database in memory, and the queries of this folder over the tables that were added to it."""
+
+    def __init__(self, scale: int = 0) -> None:
+        self._scale = scale
+        self._connection = duckdb.connect(config=_CONFIG)
+        self._connection.execute("set TimeZone = 'UTC'")
+
+    @classmethod
+    def of_books(cls, books: ExportedBooks) -> Self:
+        """Database with the ledgers of books, and the accounts among them."""
+        database = cls(books.scale)
+        database.add(ledger=_ledgers(books), starting_balance=_table(books.report.starting_balances))
+        database.add(account=database.rows("account"))
+        return database
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._connection.close()
+
+    def add(self, **rows: pa.Table) -> None:
+        """Add tables, or replace them by others."""
+        for name, table in rows.items():
+            self._connection.register(name, table)
+
+    def rows(self, name: str, query: str | None = None) -> pa.Table:
+        """Run a query, that of the file of this name by default; an amount that is too large to sum is refused."""
+        query = query or files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8")
+        try:
+            return self._connection.sql(query).to_arrow_table()
+        except duckdb.Error as error:
+            raise FrameError(f"{name} cannot be calculated ({shorten(str(error))}); nothing was written") from error
+
+    def make(self, table: StarTable, query: str | None = None) -> pa.Table:
+        """Rows of a table, which is added for the queries of others."""
+        rows = table.from_rows(self.rows(table.name, query), self._scale)
+        self.add(**{table.name: rows})
+        return rows
+
+
+def date_dimension(period: Period, fiscal_year_start_month: int) -> pa.Table:
+    """``dim_date``: every day of the calendar and fiscal years that the period touches."""
+    days = {"start_date": (period.start_date, DATE), "end_date": (period.end_date, DATE)}
+    with _Database() as database:
+        database.add(export=_row({**days, "fiscal_start": (fiscal_year_start_month, NUMBER)}))
+        return database.make(table_definitions.DIM_DATE)
+
+
+def merged_dimensions(old: Tables, new: Tables, scale: int, fiscal_year_start_month: int) -> Tables:
+    """Dimensions of an export with the rows of `new`, and those of `old` that they lack."""
+    merged = {}
+    with _Database(scale) as database:
+        for name, columns in _CALCULATED_AGAIN.items():
+            database.add(old=old[name], new=new[name])
+            (key,) = TABLES[name].key
+            rows = f"from new union all by name from old anti join new using ({key})"
+            query = f"select {columns} from ({rows}) order by {key}"  # noqa: S608 (our own names)
+            merged[name] = database.make(TABLES[name], query)
+        merged[table_definitions.DIM_CASH_LEDGER.name] = database.make(table_definitions.DIM_CASH_LEDGER)
+    loads = merged[table_definitions.DIM_LOAD.name]
+    period = Period(loads["start_date"][0].as_py(), loads["end_date"][-1].as_py(), loads["time_zone"][0].as_py())
+    return {**merged, table_definitions.DIM_DATE.name: date_dimension(period, fiscal_year_start_month)}
+
+
+def _transactions(database: _Database, books: ExportedBooks) -> pa.Table:
+    """``dim_transaction`` of all months, made a few months at a time; of several lines of one the first remains."""
+    parts = []
+    for batch in books.in_batches():
+        database.add(line=_lines(batch))
+        rows = database.rows("dim_transaction")
+        found = merchants(rows["description"].to_pandas().fillna(""))
+        rows = rows.append_column("merchant", pa.array(found, TEXT, from_pandas=True))
+        parts.append(table_definitions.DIM_TRANSACTION.from_rows(rows, books.scale))
+    ordered = pa.concat_tables(parts).sort_by("transaction_id")  # stable
+    ids = ordered["transaction_id"]
+    repeated = pa.concat_arrays([pa.array([False] * min(1, len(ids)), FLAG), *pc.equal(ids[1:], ids[:-1]).chunks])
+    return ordered.filter(pc.invert(repeated)) if pc.any(repeated).as_py() else ordered  # a filter copies all columns
+
+
+def _lines(books: ExportedBooks) -> pa.Table:
+    """Lines with all columns that the queries name; what a transaction has no description of is called by its line."""
+    lines = books.lines
+    for name, dtype in _OPTIONAL.items():
+        if name not in lines.column_names:
+            lines = lines.append_column(name, pa.nulls(len(lines), dtype))
+    if "transaction_description" in lines.column_names:
+        return lines
+    return lines.append_column("transaction_description", lines["description"])
+
+
+def _ledgers(books: ExportedBooks) -> pa.Table:
+    """Ledgers with their paths and roles: those of the chart of accounts, of lines and of the report."""
+    ledgers = _all_ledgers(books)
+    names = LedgerNames.from_frame(ledgers)
+    upwards = [[ledger_id, *names.hierarchy.ancestors(ledger_id)] for ledger_id in ledgers["id"]]
+    return _table(
+        ledgers.assign(
+            path=ledgers["id"].map(names.path),
+            level=[len(ids) for ids in upwards],
+            root_name=[names.name(ids[-1]) for ids in upwards],
+            is_cash=ledgers["id"].isin(books.cash_ledger_ids),
+            is_uncategorized=ledgers["id"].isin(uncategorized_ledgers(ledgers)),
+        )
+    )
+
+
+def _all_ledgers(books: ExportedBooks) -> pd.DataFrame:
+    """Ledgers of the chart of accounts, and a row with id and name for each other ledger of a line or the report."""
+    report, lines = books.report, books.lines.select(["ledger_id", "ledger_name"]).group_by(["ledger_id"])
+    in_lines = lines.aggregate([("ledger_name", "min")]).to_pandas()
+    named = {
+        **dict(zip(in_lines["ledger_id"], in_lines["ledger_name_min"], strict=True)),
+        **dict(zip(report.starting_balances["ledger_id"], report.starting_balances["ledger_name"], strict=True)),
+        **dict(zip(report.ledgers["ledger_id"], report.ledgers["name"], strict=True)),
+    }
+    known = set(books.ledgers["id"])
+    others = {ledger_id: name for ledger_id, name in named.items() if ledger_id not in known}
+    if not others:
+        return books.ledgers
+    columns: dict[str, list[object]] = {name: [None] * len(others) for name in books.ledgers.columns}
+    columns |= {"id": list(others), "name": list(others.values()), "sort_code": [""] * len(others)}
+    columns["report_cash_flow"] = [False] * len(others)
+    rows = Ledgers.from_columns({name: columns[name] for name in Ledgers.dtypes() if name in columns})
+    return pd.concat([books.ledgers, rows], ignore_index=True)
+
+
+def _months(books: ExportedBooks) -> pa.Table:
+    """Name and days of each month of the period."""
+    months = list(books.period.months())
+    days = {name: pa.array([getattr(one, name) for one in months], DATE) for name in ("start_date", "end_date")}
+    return pa.table({"month": pa.array(map(name_of_month, months), TEXT), **days})
+
+
+def _export_row(books: ExportedBooks, stated: Mapping[str, tuple[object, pa.DataType]]) -> pa.Table:
+    """Row of what is the same for all rows."""
+    period = books.period
+    return _row(
+        {
+            "start_date": (period.start_date, DATE),
+            "end_date": (period.end_date, DATE),
+            "time_zone": (period.time_zone, TEXT),
+            "scale": (books.scale, NUMBER),
+            "read_at": (books.read_at, INSTANT),
+            "is_partial": (books.is_partial, FLAG),
+            "notes": (" ".join(books.notes) or None, TEXT),
+            "package_version": (__version__, TEXT),
+            **stated,
+        }
+    )
+
+
+def _row(columns: Mapping[str, tuple[object, pa.DataType]]) -> pa.Table:
+    """Table of one row, of values with their types."""
+    return pa.table({name: pa.array([value], dtype) for name, (value, dtype) in columns.items()})
+
+
+def _table(frame: Any) -> pa.Table:  # noqa: ANN401 (a pandas frame)
+    """Arrow table of a frame, without the metadata of pandas."""
+    return pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)

@@ -1,0 +1,14 @@
+"""Tables of figures in HTML: a tree of rows under heads of columns, where a press on a figure unfolds its entries."""
+
+from accounting_analytics.figure_tables.entries import MAX_ENTRIES_BYTES, EntriesData
+from accounting_analytics.figure_tables.table import FigureCell, FigureRow, FigureTable, TableHead, figure_table_html
+
+__all__ = [
+    "MAX_ENTRIES_BYTES",
+    "EntriesData",
+    "FigureCell",
+    "FigureRow",
+    "FigureTable",
+    "TableHead",
+    "figure_table_html",
+]

@@ -1,0 +1,163 @@
+"""A table of figures as HTML: a normal table without scripts, and with them one whose figures unfold."""
+
+from __future__ import annotations
+
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from accounting_analytics.figure_tables.entries import entries_json
+from accounting_analytics.html_tables import NOT_TYPESET, TABLE_STYLE
+from accounting_analytics.messages import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from accounting_analytics.figure_tables.entries import EntriesData
+
+_MARKS = {"zero": "zero", "unknown": "unknown", "favourable": "up", "unfavourable": "down"}
+_ARROWS = {
+    mark: f'<span role="img" aria-label="{mark}" title="{mark}">{arrow}&nbsp;</span>'
+    for mark, arrow in (("favourable", "▲"), ("unfavourable", "▼"))
+}
+_LEGEND = "▲ favourable, ▼ unfavourable"
+_LONG_LABEL = 60  # characters; where a label has more lines than are shown, its title has all
+
+
+class FigureCell(NamedTuple):
+    """A figure as text, the key that a press on it unfolds, and how it is marked.
+
+    `mark` is empty, ``zero``, ``unknown``, ``favourable`` or ``unfavourable``; without a key it cannot be pressed.
+    """
+
+    text: str
+    key: str = ""
+    mark: str = ""
+
+
+class FigureRow(NamedTuple):
+    """A row of figures at a level of the tree, and its kind.
+
+    `kind` is ``heading`` (without figures), ``ledger``, ``own``, ``subtotal``, ``total`` or ``balance``; `title` is
+    shown where the pointer rests on the label.
+    """
+
+    label: str
+    level: int
+    kind: str
+    cells: Sequence[FigureCell]
+    title: str = ""
+
+
+class TableHead(NamedTuple):
+    """The head of a column of figures, and whether it compares other columns."""
+
+    text: str
+    is_comparison: bool
+
+
+class FigureTable(NamedTuple):
+    """A table of figures with what people read around it; `heads` are those of the figures, not of the labels."""
+
+    title: str
+    subtitle: str
+    heads: Sequence[TableHead]
+    rows: Sequence[FigureRow]
+    notes: Sequence[str]
+    entries: EntriesData | None
+
+
+def figure_table_html(table: FigureTable) -> str:
+    """Write a table of figures as HTML that loads nothing, and brings its style, its entries and its script."""
+    comparisons = [" other" if head.is_comparison else "" for head in table.heads]
+    heads = "".join(
+        f'<th scope="col" class="amount{style}">{_text(head.text)}</th>'
+        for head, style in zip(table.heads, comparisons, strict=True)
+    )
+    subtitle = f'<br><span class="subtitle">{_text(table.subtitle)}</span>' if table.subtitle else ""
+    return (
+        f"{TABLE_STYLE}<style>\n{_file('figure_table.css')}</style>\n"
+        f'<div class="accounting-analytics-figures {NOT_TYPESET}">\n'
+        '<div class="scrolled"><table class="accounting-analytics">\n'
+        f"<caption><div><strong>{_text(table.title)}</strong>{subtitle}</div></caption>\n"
+        f"<thead><tr><td></td>{heads}</tr></thead>\n"
+        f"{''.join(_row_groups(table, comparisons))}</table></div>\n"
+        f"{_below(table)}</div>\n"
+        f"<script>\n{_file('figure_table.js')}</script>\n"
+    )
+
+
+def _row_groups(table: FigureTable, comparisons: Sequence[str]) -> Iterator[str]:
+    """Write the rows in groups; a heading begins a group, and a subtotal ends it."""
+    group: list[str] = []
+    for row in table.rows:
+        if row.kind == "heading":
+            yield _row_group(group)
+            group = [_heading(row, len(table.heads) + 1)]
+            continue
+        group.append(_row(row, comparisons))
+        if row.kind == "subtotal":
+            yield _row_group(group)
+            group = []
+    yield _row_group(group)
+
+
+def _row_group(rows: Sequence[str]) -> str:
+    return f"<tbody>\n{''.join(rows)}</tbody>\n" if rows else ""
+
+
+def _heading(row: FigureRow, columns: int) -> str:
+    return (
+        f'<tr class="heading"><th scope="rowgroup" colspan="{columns}"{_indent(row)}>'
+        f"<div{_title(row)}>{_text(row.label)}</div></th></tr>\n"
+    )
+
+
+def _row(row: FigureRow, comparisons: Sequence[str]) -> str:
+    cells = "".join(_cell(cell, style) for cell, style in zip(row.cells, comparisons, strict=True))
+    kind = "" if row.kind == "ledger" else f' class="{escape(row.kind)}"'
+    head = f'<th scope="row"{_indent(row)}><div{_title(row)}>{_text(row.label)}</div></th>'
+    return f"<tr{kind}>{head}{cells}</tr>\n"
+
+
+def _cell(cell: FigureCell, style: str) -> str:
+    """Write a figure; the closing parenthesis of a negative one stands to the right of the digits of the others."""
+    classes = f"amount{style}"
+    if cell.text.endswith(")"):
+        classes += " negative"
+    if cell.mark:
+        classes += f" {_MARKS[cell.mark]}"
+    key = f' data-key="{escape(cell.key)}"' if cell.key else ""
+    return f'<td class="{classes}"{key}>{_ARROWS.get(cell.mark, "")}{_text(cell.text)}</td>'
+
+
+def _below(table: FigureTable) -> str:
+    """Write the notes, the meaning of the marks where there are some, and the entries."""
+    has_arrows = any(cell.mark in _ARROWS for row in table.rows for cell in row.cells)
+    notes = [*table.notes, *([_LEGEND] if has_arrows else [])]
+    lines = "".join(f'<p class="note">{_text(note)}</p>\n' for note in notes)
+    if table.entries is None:
+        return lines
+    return f'{lines}<script type="application/json">{entries_json(table.entries)}</script>\n'
+
+
+def _indent(row: FigureRow) -> str:
+    """Indent a label, also where style elements are dropped, as in notebooks that JupyterLab does not trust."""
+    indent = f";padding-left:{1.2 * row.level:.1f}em;--level:{row.level}" if row.level else ""
+    return f' style="text-align:left{indent}"'
+
+
+def _title(row: FigureRow) -> str:
+    title = row.title or (row.label if len(row.label) > _LONG_LABEL else "")
+    return f' title="{_text(title)}"' if title else ""
+
+
+def _text(text: str) -> str:
+    return escape(text if text.isprintable() else printable(text))
+
+
+@cache
+def _file(name: str) -> str:
+    """Text of a file of this room."""
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")

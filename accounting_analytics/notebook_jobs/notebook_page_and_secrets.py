@@ -1,0 +1,101 @@
+"""What is saved of an executed notebook: its values without tokens and passwords, and one HTML file with its charts.
+
+The standard template of nbconvert silently omits Plotly 7 charts, because it does not know their MIME type. Here every
+chart is converted to HTML, and Plotly is embedded once, so that the page works offline.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nbconvert import HTMLExporter
+from plotly.offline import get_plotlyjs
+
+from accounting_analytics.client.secret import Secret, masked
+from accounting_analytics.notebook_jobs.report_page import WITHOUT_UPLOADS, figure_html
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+PLOTLY_MIME = "application/vnd.plotly.v1+json"
+_TEMPLATES = Path(__file__).parent / "templates"
+TOKEN_VARIABLE = "ACCOUNTING_ANALYTICS_TOKEN"  # noqa: S105 (the name of a variable)
+_VARIABLES = (TOKEN_VARIABLE, "ACCOUNTING_ANALYTICS_CLIENT_SECRET")
+_FORMAT_METADATA = frozenset({"kernelspec", "language_info"})
+_FORMAT_FIELDS = frozenset({"cell_type", "id", "output_type"})
+_BASE64_TYPES = re.compile(r"image/(?!svg)|application/pdf")
+
+
+def notebook_html(notebook: Any, *, title: str) -> str:  # noqa: ANN401 (nbformat's NotebookNode)
+    """HTML page of an executed notebook; it loads nothing from the network."""
+    converted = copy.deepcopy(notebook)
+    charts = 0
+    for bundle in _output_bundles(converted):
+        figure = bundle.pop(PLOTLY_MIME, None)
+        if figure is not None:
+            bundle["text/html"] = figure_html(figure)
+            charts += 1
+    exporter: Any = HTMLExporter(template_name="accounting_analytics", extra_template_basedirs=[str(_TEMPLATES)])
+    resources = {"plotly_js": get_plotlyjs() if charts else "", "metadata": {"name": title}}
+    page, _ = exporter.from_notebook_node(converted, resources=resources)
+    return str(page)
+
+
+def remove_upload_buttons(notebook: Any) -> None:  # noqa: ANN401 (nbformat's NotebookNode)
+    """Remove the button that sends a figure to another service from every chart of a notebook, wherever it is shown."""
+    for bundle in _output_bundles(notebook):
+        if PLOTLY_MIME in bundle:
+            figure = bundle[PLOTLY_MIME]
+            figure["config"] = {**figure.get("config", {}), **WITHOUT_UPLOADS}
+
+
+def _output_bundles(notebook: Any) -> Iterator[Any]:  # noqa: ANN401 (nbformat's NotebookNode)
+    """Contents of each output of a notebook, by MIME type."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            yield output.get("data", {})
+
+
+def known_secrets(environment: Mapping[str, str]) -> list[Secret]:
+    """Return the secrets that the environment contains or whose files it names."""
+    values = {environment.get(name, "") for name in _VARIABLES}
+    for name in _VARIABLES:
+        with suppress(OSError, UnicodeDecodeError):  # a notebook that needs the file fails with its own error
+            values.add(Path(environment.get(f"{name}_FILE", "")).read_text(encoding="utf-8").strip())
+    return [Secret(value) for value in sorted(values - {""})]
+
+
+def mask_notebook(notebook: Any, secrets: list[Secret]) -> None:  # noqa: ANN401 (nbformat's NotebookNode)
+    """Mask secrets in the values of a notebook; names and marks of the file format may be the same words, and stay."""
+    notebook.metadata = _mask_fields(notebook.metadata, secrets, _FORMAT_METADATA)
+    for cell in notebook.cells:
+        outputs = cell.pop("outputs", None)
+        cell.update(_mask_fields(cell, secrets, _FORMAT_FIELDS))
+        if outputs is not None:
+            cell.outputs = [_mask_output(output, secrets) for output in outputs]
+
+
+def _mask_output(output: Any, secrets: list[Secret]) -> Any:  # noqa: ANN401 (nbformat's NotebookNode)
+    is_stream = output.output_type == "stream"  # named stdout or stderr
+    return _mask_fields(output, secrets, _FORMAT_FIELDS | {"name"} if is_stream else _FORMAT_FIELDS)
+
+
+def _mask_fields(fields: Any, secrets: list[Secret], kept: frozenset[str]) -> Any:  # noqa: ANN401 (a node)
+    return type(fields)({name: value if name in kept else _mask(value, secrets) for name, value in fields.items()})
+
+
+def _mask(value: Any, secrets: list[Secret]) -> Any:  # noqa: ANN401 (any JSON)
+    """Mask secrets in the text of a JSON value, not in the names of its fields and not in base64."""
+    if isinstance(value, str):
+        return masked(value, secrets)
+    if isinstance(value, list):
+        return [_mask(one, secrets) for one in value]
+    if isinstance(value, dict):
+        return type(value)(
+            {name: one if _BASE64_TYPES.match(name) else _mask(one, secrets) for name, one in value.items()}
+        )
+    return value

@@ -1,0 +1,159 @@
+"""Read from the books the current categories of transactions, and which new categories exist, and their names."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, NamedTuple
+
+from accounting_analytics.chart_of_accounts import Hierarchy
+from accounting_analytics.client.records import flattened
+from accounting_analytics.client.url_and_header_text import is_id
+from accounting_analytics.errors import InvalidRequestError, NotFoundError, PlanError, ProtocolError
+from accounting_analytics.ledger_names import LedgerNames
+from accounting_analytics.messages import quote
+from accounting_analytics.periods import as_utc
+from accounting_analytics.recategorization.changes_and_outcomes import differently_named
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from accounting_analytics.client import LedgerClient
+    from accounting_analytics.client.records import LineEntry
+    from accounting_analytics.recategorization.changes_and_outcomes import Change
+
+_OPPOSING = ("opposing_ledger_ids",)
+_MAX_GAP = dt.timedelta(days=3)
+"""Days at most this far apart are read in one listing: an extra page costs about as much as a request."""
+_HISTORY = dt.timedelta(days=366)
+"""How long before the plan a line is looked for that shows the name of a category."""
+
+
+class FoundLedgers(NamedTuple):
+    """Names of ledgers, where their lines show them, and the error for each ledger that does not exist."""
+
+    names: dict[str, str]
+    missing: dict[str, str]
+
+
+def read_categories(client: LedgerClient, transactions: Iterable[Change]) -> dict[tuple[str, str], frozenset[str]]:
+    """Read the opposing ledgers of each transaction, by (ledger_id, transaction_id).
+
+    A transaction that does not exist is left out.
+    """
+    lines = read_transactions(client, transactions, expand=_OPPOSING)
+    return {key: frozenset(line.opposing_ledger_ids or ()) for key, line in lines.items()}
+
+
+def read_transactions(
+    client: LedgerClient,
+    transactions: Iterable[Change],
+    *,
+    expand: tuple[str, ...] = (*_OPPOSING, "transaction"),
+) -> dict[tuple[str, str], LineEntry]:
+    """Read the line entry of each transaction, with its opposing ledgers, by (ledger_id, transaction_id).
+
+    A transaction that does not exist is left out.
+    """
+    wanted: dict[str, dict[dt.date, set[str]]] = {}
+    for transaction in transactions:
+        day = as_utc(transaction.datetime).date()
+        wanted.setdefault(transaction.ledger_id, {}).setdefault(day, set()).add(transaction.transaction_id)
+    found: dict[tuple[str, str], LineEntry] = {}
+    for ledger_id, days in wanted.items():
+        ids = set().union(*days.values())
+        for first, last in _group_days(sorted(days)):
+            found |= _read_ledger(client, (ledger_id, first, last), ids, expand)
+    return found
+
+
+def require_no_cash(client: LedgerClient, items: Sequence[Change]) -> None:
+    """Refuse a plan whose old or new category is a ledger that reports cash flow: that would change balances."""
+    if not items:
+        return
+    day = as_utc(items[0].datetime).date()
+    report = client.retrieve_cash_flow_report(day, day, time_zone="UTC")
+    cash = {balance.ledger_id for balance in flattened([*report.starting_balances, *report.ending_balances])}
+    for item in items:
+        for ledger_id in (item.updated_category_ledger_id, item.category_ledger_id):
+            if ledger_id in cash:
+                raise PlanError(
+                    f"transaction {item.transaction_id}: ledger {ledger_id} reports cash flow and cannot be a "
+                    "category; moving a line there would change balances. Nothing was sent: change that row of the plan"
+                )
+
+
+def _read_ledger(
+    client: LedgerClient, ledger_days: tuple[str, dt.date, dt.date], transactions: set[str], expand: tuple[str, ...]
+) -> dict[tuple[str, str], LineEntry]:
+    ledger_id, first, last = ledger_days
+    found: dict[tuple[str, str], LineEntry] = {}
+    if not is_id(ledger_id):
+        return {}
+    try:
+        for line in client.iter_line_entries(ledger_id, first, last, time_zone="UTC", expand=expand):
+            if line.transaction_id is None or line.transaction_id not in transactions or line.ledger_id != ledger_id:
+                continue
+            if line.opposing_ledger_ids is None:
+                raise ProtocolError(
+                    f"list line entries (ledger {ledger_id}): line {line.id} has no opposing_ledger_ids"
+                )
+            found[ledger_id, line.transaction_id] = line
+    except NotFoundError:
+        return {}  # an edited row names a ledger that does not exist; the other rows are still applied
+    return found
+
+
+def _group_days(days: list[dt.date]) -> Iterator[tuple[dt.date, dt.date]]:
+    """Group sorted days that are close together; yields the first and last day of each group."""
+    first = last = days[0]
+    for day in days[1:]:
+        if day - last > _MAX_GAP:
+            yield first, last
+            first = day
+        last = day
+    yield first, last
+
+
+def unusable_categories(client: LedgerClient, items: Sequence[Change]) -> dict[Change, str]:
+    """Items whose new category does not exist in the books, or has another name than in the plan, and the reason.
+
+    The name of a category is not known if the category has no line in the year before the plan.
+    """
+    found = find_ledgers(client, [item.updated_category_ledger_id for item in items], days_of(items))
+    return differently_named(items, LedgerNames(found.names, Hierarchy({}))) | {
+        item: f"the books have no ledger {quote(ledger_id)} ({found.missing[ledger_id]}); write its id, or its name "
+        "and load the plan with ledgers="
+        for item in items
+        if (ledger_id := item.updated_category_ledger_id) in found.missing
+    }
+
+
+def days_of(changes: Iterable[Change]) -> list[dt.date]:
+    """Days of the transactions of changes, in UTC."""
+    return [as_utc(change.datetime).date() for change in changes]
+
+
+def find_ledgers(client: LedgerClient, ledger_ids: Iterable[str], days: Collection[dt.date]) -> FoundLedgers:
+    """Find ledgers in the books; a name is known if the ledger has a line in the days or the year before."""
+    found = FoundLedgers({}, {})
+    first, last = min(days, default=dt.date.min), max(days, default=dt.date.min)
+    for ledger_id in dict.fromkeys(ledger_ids):
+        if not is_id(ledger_id):
+            found.missing[ledger_id] = "it is not an id"
+            continue
+        try:
+            name = _name_in_books(client, ledger_id, first, last)
+        except (NotFoundError, InvalidRequestError) as error:
+            found.missing[ledger_id] = str(error)
+        else:
+            found.names.update({} if name is None else {ledger_id: name})
+    return found
+
+
+def _name_in_books(client: LedgerClient, ledger_id: str, first: dt.date, last: dt.date) -> str | None:
+    """Name of a ledger; None where it has no line in these days and the year before, or its lines do not show it."""
+    try:
+        page = client.list_line_entries(ledger_id, first - _HISTORY, last, time_zone="UTC", expand=("ledger",), limit=1)
+    except InvalidRequestError:  # some deployments refuse days before the start of the books
+        page = client.list_line_entries(ledger_id, first, last, time_zone="UTC", expand=("ledger",), limit=1)
+    return next((line.ledger.name for line in page.records if line.ledger is not None), None)

@@ -1,0 +1,186 @@
+"""Figures of a cash flow report: ledgers, sums, days; each with the lines behind it, or the figures it is made of.
+
+A key is the id of a ledger (its total), ``own:`` and an id (without its descendants), several of these separated by
+``|`` (their sum), the name of a sum (``net_cash_flow``), or a name and days: ``inflow|2026-03``, ``outflow|2026-03``,
+``net_cash_flow|2026-03``, ``cash_balance|2026-03-15``.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from accounting_analytics.chart_of_accounts import Hierarchy
+from accounting_analytics.errors import IncompleteLoadError, InputError
+from accounting_analytics.figures import KEY_SEPARATOR, OWN, Figure, checked_entries, find_row
+from accounting_analytics.ledger_names import LedgerNames
+from accounting_analytics.messages import quote
+from accounting_analytics.money import EXACT, exact_sum, to_float, to_minor_units
+from accounting_analytics.periods import Period, zone
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    import numpy.typing as npt
+
+STARTING, NET, ENDING, UNEXPLAINED = (
+    "starting_cash_balance",
+    "net_cash_flow",
+    "ending_cash_balance",
+    "unexplained_change",
+)
+INFLOW, OUTFLOW, BALANCE = "inflow", "outflow", "cash_balance"
+_SUMS = {
+    STARTING: "Starting cash balance",
+    NET: "Net cash flow",
+    ENDING: "Ending cash balance",
+    UNEXPLAINED: "Not explained by the flows",
+}
+_BELOW = "a report does not say which ledgers are below it: cash_flow_statement(report, ledgers) has them"
+
+
+class ReportFigures(NamedTuple):
+    """The parts of a report that its figures are made of.
+
+    Attributes
+    ----------
+    period : Period
+        The reported days.
+    ledgers : DataFrame
+        Its ledgers, with exact amounts.
+    lines : DataFrame
+        Its lines as the report has them.
+    amounts : Series
+        Their exact amounts.
+    starting, ending : Decimal
+        Its cash balances.
+    scale : int
+        Fraction digits of the amounts.
+    as_decimals : bool
+        Whether single amounts are Decimals.
+    totals_only : bool
+        Whether the report was recomputed without its lines.
+    """
+
+    period: Period
+    ledgers: pd.DataFrame
+    lines: pd.DataFrame
+    amounts: pd.Series[Any]
+    starting: Decimal
+    ending: Decimal
+    scale: int
+    as_decimals: bool
+    totals_only: bool
+
+    def figure(self, name: str, *, own: bool = False) -> Figure:
+        """Figure of a key, or of the name of a ledger or a sum."""
+        ledgers = dict(zip(self.ledgers["ledger_id"], self.ledgers["name"], strict=True))
+        names = LedgerNames({**_SUMS, **ledgers}, Hierarchy({}))
+        if isinstance(name, str) and name not in names:
+            parts = name.split(KEY_SEPARATOR)
+            ids = [part.removeprefix(OWN) for part in parts if part.startswith(OWN)]
+            if len(ids) == len(parts) and set(ids) <= ledgers.keys():
+                return self._own(ids)
+            if len(parts) == 2 and parts[0] in {INFLOW, OUTFLOW, NET, BALANCE}:  # noqa: PLR2004 (a name and days)
+                return self._of_days(*parts)
+        key = find_row(names, name)
+        if key in _SUMS and key not in ledgers:
+            return self._sum(key)
+        return self._own([key]) if own else self._total(key)
+
+    def _total(self, ledger_id: str) -> Figure:
+        """Total of a ledger, whose lines are known where it is the amount of the ledger itself."""
+        row = self.ledgers.set_index("ledger_id").loc[ledger_id]
+        stated: Decimal | None = None if pd.isna(row["total_net_cash_flow"]) else row["total_net_cash_flow"]
+        label = f"{row['name']}, {self.period}"
+        if stated == row["net_cash_flow"]:
+            return self._of_lines(ledger_id, label, self._of_ledgers([ledger_id]), stated)
+        return self._made(ledger_id, label, stated, _BELOW, [self._own([ledger_id])])
+
+    def _own(self, ledger_ids: Sequence[str]) -> Figure:
+        """Sum of ledgers without their descendants."""
+        rows = self.ledgers[self.ledgers["ledger_id"].isin(ledger_ids)]
+        name = f"{rows['name'].iloc[0]} (own)" if len(rows) == 1 else f"{len(rows)} other ledgers"
+        key = KEY_SEPARATOR.join(f"{OWN}{one}" for one in ledger_ids)
+        amount = exact_sum(rows["net_cash_flow"])
+        return self._of_lines(key, f"{name}, {self.period}", self._of_ledgers(ledger_ids), amount)
+
+    def _sum(self, key: str) -> Figure:
+        """One of the sums of the report."""
+        label, net = f"{_SUMS[key]}, {self.period}", exact_sum(self.ledgers["net_cash_flow"])
+        with localcontext(EXACT):
+            gap = self.ending - self.starting - net
+        if key == NET:
+            return self._of_lines(key, label, np.ones(len(self.lines), dtype=bool), net)
+        if key == STARTING:
+            stated = "a report states it without its lines; the line entries before the period have them"
+            return self._made(key, label, self.starting, stated)
+        if key == UNEXPLAINED:
+            made_of = "the ending less the starting cash balance, less the net cash flow"
+            return self._made(key, label, gap, made_of, [self._sum(one) for one in (ENDING, STARTING, NET)])
+        if gap:
+            return self._made(key, label, self.ending, "a report states it, and its flows do not lead to it")
+        made_of = "the starting cash balance and the net cash flow"
+        return self._made(key, label, self.ending, made_of, [self._sum(STARTING), self._sum(NET)])
+
+    def _of_days(self, name: str, days: str) -> Figure:
+        """Flows of some days of the report, or the cash balance at the end of the last of them."""
+        period = Period.parse(days, time_zone=self.period.time_zone)
+        first, last = max(period.start_date, self.period.start_date), min(period.end_date, self.period.end_date)
+        if last < first:
+            raise InputError(f"{quote(days)} is not within the report's period, {self.period}")
+        key, label = f"{name}{KEY_SEPARATOR}{days}", f"{name.replace('_', ' ').capitalize()}, {days}"
+        if name == BALANCE:
+            flows = self._of_days(NET, f"{self.period.start_date}/{last}")
+            made_of = "the starting cash balance and the net cash flow since"
+            balance = exact_sum([self.starting, flows.exact() or Decimal(0)])
+            return self._made(key, label, balance, made_of, [self._sum(STARTING), flows])
+        dates = self.lines["datetime"].dt.tz_convert(zone(self.period.time_zone)).dt.date.to_numpy()
+        chosen, amounts = (dates >= first) & (dates <= last), self.amounts.to_numpy(dtype=object)
+        if name != NET:
+            chosen &= amounts > 0 if name == INFLOW else amounts < 0
+        return self._of_lines(key, label, chosen, exact_sum(amounts[chosen]))
+
+    def _of_lines(self, key: str, label: str, chosen: npt.NDArray[np.bool_], exact: Decimal) -> Figure:
+        """Figure of some of the lines."""
+        return Figure(
+            key,
+            label,
+            self._amount(exact),
+            "the sum of the report's lines",
+            _exact=exact,
+            _load_entries=partial(self._entries, chosen, exact),
+        )
+
+    def entries_of(self, ledger_ids: Collection[str], exact: Decimal) -> pd.DataFrame:
+        """Lines of some ledgers, which sum to an amount."""
+        return self._entries(self._of_ledgers(ledger_ids), exact)
+
+    def _entries(self, chosen: npt.NDArray[np.bool_], exact: Decimal) -> pd.DataFrame:
+        """Return some of the lines, if they sum to an amount."""
+        if self.totals_only and exact:
+            raise IncompleteLoadError(
+                "the report was recomputed without its lines (lines=False), so no figure has entries; recompute it "
+                "with lines=True"
+            )
+        lines = self.lines[chosen].reset_index(drop=True)
+        entries = lines.assign(figure_amount=lines["amount"])
+        return checked_entries(entries, to_minor_units(exact, self.scale), self.scale)
+
+    def _of_ledgers(self, ledger_ids: Collection[str]) -> npt.NDArray[np.bool_]:
+        """Whether each line is of one of some ledgers."""
+        return self.lines["ledger_id"].isin(ledger_ids).to_numpy(dtype=bool)
+
+    def _made(
+        self, key: str, label: str, exact: Decimal | None, calculation: str, terms: Collection[Figure] = ()
+    ) -> Figure:
+        """Figure that is stated, or made of others."""
+        return Figure(key, label, self._amount(exact), calculation, tuple(terms), _exact=exact)
+
+    def _amount(self, exact: Decimal | None) -> float | Decimal | None:
+        """Amount in the form that the frames of the report have."""
+        return exact if exact is None or self.as_decimals else to_float(exact, self.scale)

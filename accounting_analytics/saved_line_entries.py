@@ -1,0 +1,211 @@
+"""Line entries from files: CSV, Excel and Parquet, with ids as text and amounts exact."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as pq
+
+from accounting_analytics.arguments import to_path
+from accounting_analytics.column_conversion import (
+    BOOLEAN,
+    LOCAL_DATE,
+    ExactColumn,
+    decimal_scale,
+    exact_amounts,
+    find_scale,
+    in_floats,
+    parse_amounts,
+)
+from accounting_analytics.errors import FrameError, InputError, with_context
+from accounting_analytics.load_metadata import noise_notes, stated_attrs, stated_scales
+from accounting_analytics.messages import join_ids, shorten
+from accounting_analytics.periods import choose_zone, zone
+from accounting_analytics.schemas import LineEntries
+from accounting_analytics.sheets.cells import cell_text
+from accounting_analytics.sheets.table import ERRORS, read_workbook
+
+if TYPE_CHECKING:
+    from accounting_analytics.periods import ZoneLike
+
+_BOOLEANS = {"true": True, "false": False}
+
+
+def read_line_entries(
+    path: str | Path,
+    *,
+    scale: int | None = None,
+    time_zone: ZoneLike | None = None,
+    expected_rows: int | None = None,
+) -> pd.DataFrame:
+    """Read line entries from a CSV, Excel or Parquet file, such as one that was saved from a frame.
+
+    Ids and other text stay text: ``00123`` keeps its zeros. Amounts that are text are read digit by digit, never as
+    floats. An instant without a zone is in UTC. An empty cell is null; in CSV, ``""`` is empty text.
+
+    A CSV file that was cut after a row reads like a whole one, unlike an Excel or Parquet file. Pass the number of rows
+    that were saved as `expected_rows`; without it a note says that the file is not known to be whole.
+
+    Parameters
+    ----------
+    path : str or Path
+        A ``.csv``, ``.xlsx`` or ``.parquet`` file with the columns of
+        :class:`~accounting_analytics.schemas.LineEntries`. Excel files need the extra ``excel``; the sheet
+        with these columns is read.
+    scale : int, optional
+        Fraction digits of the amounts; by default those that a Parquet file states, else 2.
+    time_zone : str or ZoneInfo, optional
+        Zone of the column ``local_date``; by default that column is as in the file.
+    expected_rows : int, optional
+        Number of line entries that the file must have, such as ``len(lines)`` when it was saved.
+
+    Returns
+    -------
+    DataFrame
+        :class:`~accounting_analytics.schemas.LineEntries` with float64 amounts. ``attrs["load"]`` holds the metadata of
+        the load, if a Parquet file has them; ``attrs["notes"]`` what was assumed or normalized.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or has another number of rows than `expected_rows`.
+    FrameError
+        A column is missing, unknown, or breaks a rule.
+    AmountError
+        An amount is not a whole number of minor units, or too large for float64.
+    """
+    file = to_path(path, "path")
+    read = _READERS.get(file.suffix.lower())
+    if read is None:
+        raise InputError(f"{file}: line entries are read from {', '.join(_READERS)} files; save them as one of these")
+    try:
+        frame = _in_floats(_counted(read(file), file, expected_rows), scale)
+        return LineEntries.checked(frame if time_zone is None else _with_local_dates(frame, time_zone))
+    except OSError as error:
+        raise InputError(f"{file} cannot be read ({error.strerror or error})") from None
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise InputError(f"{file} is damaged or another kind of file ({shorten(str(error))})") from None
+    except InputError as error:
+        raise with_context(error, f"file {file}") from None
+
+
+def _counted(frame: pd.DataFrame, file: Path, expected_rows: int | None) -> pd.DataFrame:
+    """Frame with the expected number of rows, and a note where a CSV file is not known to be whole."""
+    if expected_rows is not None and len(frame) != expected_rows:
+        raise InputError(
+            f"it has {len(frame):,} row(s), and expected_rows is {expected_rows:,}: it was cut or is another file"
+        )
+    if file.suffix.lower() == ".csv" and (why := _may_be_cut(file, expected_rows)):
+        frame.attrs["notes"] = (*frame.attrs.get("notes", ()), f"{file.name} is not known to be whole: {why}.")
+    return frame
+
+
+def _may_be_cut(file: Path, expected_rows: int | None) -> str:
+    """Why lines, or the end of the last one, may be missing in a CSV file; empty where they are not."""
+    if expected_rows is None:
+        return "a CSV file that was cut after a row reads like a whole one; pass expected_rows="
+    with file.open("rb") as opened:
+        opened.seek(-1, os.SEEK_END)
+        is_ended = opened.read() in {b"\n", b"\r"}
+    return "" if is_ended else "its last row has no line break, so its last cell may be cut"
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    """Read every cell as text; an empty cell is null unless it is quoted."""
+    options = arrow_csv.ConvertOptions(
+        column_types=dict.fromkeys(LineEntries.dtypes(), pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    lines = arrow_csv.ParseOptions(newlines_in_values=True)
+    table = arrow_csv.read_csv(path, convert_options=options, parse_options=lines)
+    return _parse_cells(_to_pandas(table))
+
+
+def _read_excel(path: Path) -> pd.DataFrame:
+    """Read the cells of the sheet that has the columns: text, exact numbers, dates; null where empty or an error."""
+    sheet = read_workbook(path.read_bytes(), Path(path.name), LineEntries.dtypes(), read_only=True)
+    cells = pd.DataFrame([row.cells for row in sheet.rows], dtype=object)
+    cells = cells.mask(cells.isin(["", *ERRORS]), None).dropna(axis="columns", how="all")  # such as formatted cells
+    header = ["" if name is None else cell_text(name) for name in cells.iloc[0]] if len(cells) else []
+    if "" in header:
+        raise FrameError(f"column {header.index('') + 1} has cells, but no name in the first row; name it or clear it")
+    _require_each_once(header)
+    return _parse_cells(cells[1:].set_axis(header, axis="columns").dropna(how="all").reset_index(drop=True))
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    """Read a file of this package's loads, or of a frame, with what it states about the load."""
+    with path.open("rb") as file:
+        table = pq.read_table(file)
+    attrs = dict(stated_attrs(table))
+    frame = _to_pandas(table).reset_index(drop=True)
+    frame.attrs = attrs | {"notes": tuple(attrs.get("load", {}).get("notes", attrs.get("notes", ())))}
+    return frame
+
+
+_READERS = {".csv": _read_csv, ".xlsx": _read_excel, ".parquet": _read_parquet}
+
+
+def _to_pandas(table: pa.Table) -> pd.DataFrame:
+    """Pandas frame of a table, in which decimals stay Arrow decimals."""
+    _require_each_once(table.column_names)
+    frame: pd.DataFrame = table.to_pandas(
+        types_mapper=lambda kind: pd.ArrowDtype(kind) if pa.types.is_decimal(kind) else None
+    )
+    return frame
+
+
+def _require_each_once(names: list[str]) -> None:
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise FrameError(f"column occurs more than once: {join_ids(repeated)}")
+
+
+def _parse_cells(frame: pd.DataFrame) -> pd.DataFrame:
+    """Frame whose booleans are no longer text; other cells stay as they are."""
+    booleans = [name for name, dtype in LineEntries.dtypes().items() if name in frame and dtype == BOOLEAN]
+    texts = [name for name in booleans if pd.api.types.infer_dtype(frame[name], skipna=True) == "string"]
+    return frame.assign(**{name: _parse_booleans(frame[name]) for name in texts})
+
+
+def _parse_booleans(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Booleans of the words true and false, in any case; other words stay, and are refused with the column."""
+    words = column.str.lower()
+    known = words.isna() | words.isin(list(_BOOLEANS))
+    return words.map(_BOOLEANS).astype(BOOLEAN) if known.all() else column
+
+
+def _in_floats(frame: pd.DataFrame, scale: int | None) -> pd.DataFrame:
+    """Frame with amounts of one scale as floats; text is parsed digit by digit, not as a float."""
+    names = [name for name in LineEntries.amount_columns() if name in frame]
+    stated = [scale, *stated_scales(frame), *(decimal_scale(frame[name]) for name in names)]
+    found = find_scale(stated)
+    ids = frame["id"] if "id" in frame else frame.index.to_series(name="row")
+    exact = {name: _exact(frame[name], found.scale, ids) for name in names}
+    noise = noise_notes(sum(one.noise_removed for one in exact.values()))
+    floats = frame.assign(**{name: in_floats(one.column) for name, one in exact.items()})
+    floats.attrs = frame.attrs | {"scale": found.scale, "notes": (*frame.attrs.get("notes", ()), *found.notes, *noise)}
+    return floats
+
+
+def _exact(column: pd.Series[Any], scale: int, ids: pd.Series[Any]) -> ExactColumn:
+    """Exact amounts of a column of text, or of numbers of any kind."""
+    is_text = pd.api.types.infer_dtype(column, skipna=True) == "string"
+    return (parse_amounts if is_text else exact_amounts)(column, scale, ids)
+
+
+def _with_local_dates(frame: pd.DataFrame, time_zone: ZoneLike) -> pd.DataFrame:
+    """Frame with the local date of each line in a zone."""
+    chosen = choose_zone(time_zone)
+    lines = LineEntries.checked(frame.drop(columns="local_date", errors="ignore"))
+    local = lines["datetime"].dt.tz_convert(zone(chosen.name)).dt.tz_localize(None)
+    lines["local_date"] = local.dt.normalize().astype(LOCAL_DATE)
+    lines.attrs["notes"] = (*lines.attrs["notes"], *chosen.notes)
+    return lines

@@ -1,1 +1,0 @@
-"""Access tokens, OAuth clients, and the private files that hold their secrets."""

@@ -1,0 +1,481 @@
+"""The statements: which rows, columns and days each has, summed from line entries or taken from a cash flow report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from accounting_analytics.cash_flow_report import CashFlowReport
+from accounting_analytics.chart_of_accounts import LedgerType
+from accounting_analytics.errors import FrameError, IncompleteLoadError, InputError
+from accounting_analytics.exact_sums import collect, require_columns, wrap
+from accounting_analytics.ledger_names import LedgerNames
+from accounting_analytics.ledger_tree import LedgerTree
+from accounting_analytics.load_metadata import count_notes, read_load_metadata
+from accounting_analytics.messages import join_ids
+from accounting_analytics.money import from_minor_units
+from accounting_analytics.periods import Period, choose_zone, parse_date
+from accounting_analytics.starting_balances import read_balances
+from accounting_analytics.statements.cells import Cells
+from accounting_analytics.statements.columns import (
+    Columns,
+    check_comparisons,
+    day_label,
+    label,
+    split_period,
+    with_comparisons,
+)
+from accounting_analytics.statements.line_sums import LineSource, ReportSource, Span, SpanRules
+from accounting_analytics.statements.rows import (
+    CASH_FLOW_SECTIONS,
+    CashRows,
+    Chart,
+    Layout,
+    LayoutBuilder,
+    balance_rows,
+    cash_flow_rows,
+    income_rows,
+    trial_rows,
+)
+from accounting_analytics.statements.statement import Statement
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable, Iterable, Mapping
+    from decimal import Decimal
+
+    import pandas as pd
+
+    from accounting_analytics.periods import DateLike, ZoneLike
+    from accounting_analytics.statements.columns import Comparison, Unit
+    from accounting_analytics.statements.line_sums import Source
+    from accounting_analytics.statements.rows import Measure
+
+_COLUMNS = ("id", "type", "sub_type", "debit_credit", "financial_account_type", "is_required")
+
+
+class _Request(NamedTuple):
+    """What a statement was asked for, besides its lines and ledgers."""
+
+    start_date: DateLike | None
+    end_date: DateLike | None
+    columns: Unit | Iterable[object] | None
+    compare: str | Iterable[str]
+    depth: int | None
+    time_zone: ZoneLike | None
+    starting_balances: pd.DataFrame | Mapping[str, Decimal] | None
+    books_start: DateLike | None
+    fiscal_year_start_month: int
+    currency: str | None
+    company: str | None
+    scale: int | None
+
+
+class _Kind(NamedTuple):
+    """What sets one statement apart: its measures, the ledgers it needs, and its rows."""
+
+    measures: tuple[Measure, ...]
+    of_balances: bool
+    needed: Callable[[Chart], Iterable[str]]
+    rows: Callable[[LayoutBuilder, CashRows | None], Layout]
+    moved_title: str = ""
+
+
+def cash_flow_statement(
+    source: Any,  # noqa: ANN401 (a report, or any frame narwhals knows)
+    ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
+    start_date: DateLike | None = None,
+    end_date: DateLike | None = None,
+    *,
+    columns: Unit | Iterable[object] | None = None,
+    compare: Comparison | Iterable[Comparison] = (),
+    depth: int | None = None,
+    time_zone: ZoneLike | None = None,
+    sections: Mapping[str, str] | None = None,
+    starting_balances: pd.DataFrame | Mapping[str, Decimal] | None = None,
+    books_start: DateLike | None = None,
+    fiscal_year_start_month: int = 1,
+    currency: str | None = None,
+    company: str | None = None,
+    scale: int | None = None,
+) -> Statement:
+    """Cash flow statement: what moved cash, by category in sections, between cash at the start and at the end.
+
+    Parameters
+    ----------
+    source : frame or CashFlowReport
+        Line entries of any engine (as :func:`~accounting_analytics.recompute_cash_flow` takes them), or a report,
+        whose period is then the only column. A load with ``is_cashflow=True`` suffices, one with ``tag_ids`` too has
+        no cash balances.
+    ledgers : frame
+        The chart of accounts, as :func:`~accounting_analytics.discover_ledgers` returns it.
+    start_date, end_date : date-like, optional
+        First and last day, both inclusive, local to `time_zone`; by default the days of the load.
+    columns : {"month", "quarter", "year"} or list of periods, optional
+        What a column is: month by default, cut at the first and last day. A period of a list is a
+        :class:`~accounting_analytics.Period`, a pair of dates, or a text such as ``2026-Q1``.
+    compare : str or list of str
+        Columns to add. After the others: ``total`` and ``average`` (of the whole columns). Beside each: ``prior`` (the
+        same dates one column earlier), ``prior_year``, ``change`` and ``change_pct`` (from the prior year if that is
+        asked for, else from the prior period), ``share`` (percent of total inflows).
+    depth : int, optional
+        Levels of ledgers that are shown; all by default.
+    time_zone : str or ZoneInfo, optional
+        Zone that days are counted in; by default that of the load, else UTC.
+    sections : mapping of str to str, optional
+        Section by ledger (id, unique name or path), ``financial_account_type`` or ``sub_type``, instead of
+        ``accounting_analytics.statements.CASH_FLOW_SECTIONS``; what it does not name is operating.
+    starting_balances : DataFrame or mapping, optional
+        Balances of the cash ledgers at `start_date`, to roll forward, debits positive.
+    books_start : date-like, optional
+        First day of the books. Balances are sums from there; without it, or if the load begins later, the statement
+        shows the movement since the first day of the load, and says so.
+    fiscal_year_start_month : int
+        Month that years and quarters are counted from.
+    currency, company : str, optional
+        Shown in the heading.
+    scale : int, optional
+        Fraction digits of the amounts, where nothing states them.
+
+    Returns
+    -------
+    Statement
+        Amounts are positive where cash comes in. A column that was not loaded is not known.
+
+    Raises
+    ------
+    IncompleteLoadError
+        No column was loaded, the load lacks ledgers, or entries do not balance.
+    InputError
+        An option is wrong; FrameError, HierarchyError, AmountError as of
+        :func:`~accounting_analytics.recompute_cash_flow`.
+    """
+    table = CASH_FLOW_SECTIONS if sections is None else sections
+    if isinstance(source, CashFlowReport):
+        if start_date is not None or end_date is not None or columns is not None:
+            raise InputError("a cash flow report has its own period: pass no dates and no columns with it")
+        if compare:
+            raise InputError("a cash flow report has one period to show: pass line entries to compare periods")
+        start_date, end_date = source.period.start_date, source.period.end_date
+        columns, time_zone = [source.period], source.period.time_zone
+    request = _Request(
+        start_date, end_date, columns, compare, depth, time_zone, starting_balances, books_start,
+        fiscal_year_start_month, currency, company, scale,
+    )  # fmt: skip
+    kind = _Kind(
+        ("flow", "opening", "balance"),
+        of_balances=False,
+        needed=lambda chart: chart.tree.cash,
+        rows=lambda build, cash: cash_flow_rows(build, table, cash),
+    )
+    return _make(source, ledgers, request, kind)
+
+
+def income_statement(
+    source: Any,  # noqa: ANN401 (any frame narwhals knows)
+    ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
+    start_date: DateLike | None = None,
+    end_date: DateLike | None = None,
+    *,
+    columns: Unit | Iterable[object] | None = None,
+    compare: Comparison | Iterable[Comparison] = (),
+    depth: int | None = None,
+    time_zone: ZoneLike | None = None,
+    fiscal_year_start_month: int = 1,
+    currency: str | None = None,
+    company: str | None = None,
+    scale: int | None = None,
+) -> Statement:
+    """Income statement: revenues less expenses, with gross profit, operating income and net income.
+
+    Parameters
+    ----------
+    source, ledgers, start_date, end_date, columns, compare, depth, time_zone, fiscal_year_start_month, currency, company, scale
+        As of :func:`cash_flow_statement`, from line entries only; ``share`` is percent of operating revenues. The load
+        must have all ledgers of revenues and expenses.
+
+    Returns
+    -------
+    Statement
+        Revenues and expenses are positive on their normal side. The two uncategorized ledgers are below net income.
+
+    Raises
+    ------
+    IncompleteLoadError, InputError
+        As of :func:`cash_flow_statement`.
+    """  # noqa: E501 (one line of parameters)
+    request = _Request(
+        start_date, end_date, columns, compare, depth, time_zone, None, None,
+        fiscal_year_start_month, currency, company, scale,
+    )  # fmt: skip
+    return _make(
+        source,
+        ledgers,
+        request,
+        _Kind(("movement",), of_balances=False, needed=_earning, rows=lambda build, _: income_rows(build)),
+    )
+
+
+def balance_sheet(
+    source: Any,  # noqa: ANN401 (any frame narwhals knows)
+    ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
+    start_date: DateLike | None = None,
+    end_date: DateLike | None = None,
+    *,
+    columns: Unit | Iterable[object] | None = None,
+    compare: Comparison | Iterable[Comparison] = (),
+    depth: int | None = None,
+    time_zone: ZoneLike | None = None,
+    starting_balances: pd.DataFrame | Mapping[str, Decimal] | None = None,
+    books_start: DateLike | None = None,
+    fiscal_year_start_month: int = 1,
+    currency: str | None = None,
+    company: str | None = None,
+    scale: int | None = None,
+) -> Statement:
+    """Balance sheet at the end of each column's days: assets, liabilities, equity and earnings.
+
+    Parameters
+    ----------
+    source, ledgers, start_date, end_date, columns, compare, depth, time_zone, books_start, currency, company, scale
+        As of :func:`cash_flow_statement`, from line entries of all ledgers; ``share`` is percent of total assets.
+    starting_balances : DataFrame or mapping, optional
+        Balances of all ledgers at `start_date`, debits positive, to roll forward.
+    fiscal_year_start_month : int
+        Month from which earnings are those of the period.
+
+    Returns
+    -------
+    Statement
+        Amounts are positive on the normal side. Where the lines do not reach back to the beginning of the books, it is
+        the movement since the first day of the load, and its title, columns and notes say so.
+
+    Raises
+    ------
+    IncompleteLoadError, InputError
+        As of :func:`cash_flow_statement`.
+    """
+    request = _Request(
+        start_date, end_date, columns, compare, depth, time_zone, starting_balances, books_start,
+        fiscal_year_start_month, currency, company, scale,
+    )  # fmt: skip
+    kind = _Kind(
+        ("balance", "earlier_years", "this_year"),
+        of_balances=True,
+        needed=lambda chart: chart.tree.names,
+        rows=lambda build, _: balance_rows(build),
+        moved_title="Movement of assets, liabilities and equity",
+    )
+    return _make(source, ledgers, request, kind)
+
+
+def trial_balance(
+    source: Any,  # noqa: ANN401 (any frame narwhals knows)
+    ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
+    start_date: DateLike | None = None,
+    end_date: DateLike | None = None,
+    *,
+    columns: Unit | Iterable[object] | None = None,
+    time_zone: ZoneLike | None = None,
+    starting_balances: pd.DataFrame | Mapping[str, Decimal] | None = None,
+    books_start: DateLike | None = None,
+    fiscal_year_start_month: int = 1,
+    currency: str | None = None,
+    company: str | None = None,
+    scale: int | None = None,
+) -> Statement:
+    """Trial balance at the end of each column's days: every ledger in its debit or its credit column.
+
+    Parameters
+    ----------
+    source, ledgers, start_date, end_date, columns, time_zone, starting_balances, books_start, fiscal_year_start_month, currency, company, scale
+        As of :func:`balance_sheet`.
+
+    Returns
+    -------
+    Statement
+        Two columns a period, ``2026-03 debit`` and ``2026-03 credit``, which sum to the same.
+
+    Raises
+    ------
+    IncompleteLoadError, InputError
+        As of :func:`balance_sheet`.
+    """  # noqa: E501 (one line of parameters)
+    request = _Request(
+        start_date, end_date, columns, (), None, time_zone, starting_balances, books_start,
+        fiscal_year_start_month, currency, company, scale,
+    )  # fmt: skip
+    kind = _Kind(
+        ("balance",),
+        of_balances=True,
+        needed=lambda chart: chart.tree.names,
+        rows=lambda build, _: trial_rows(build),
+        moved_title="Movement of ledgers",
+    )
+    return _make(source, ledgers, request, kind)
+
+
+def _earning(chart: Chart) -> list[str]:
+    """Ledgers of an income statement."""
+    return [*chart.of_types(LedgerType.REVENUE, LedgerType.EXPENSE), *chart.of_unknown_type(), *chart.uncategorized()]
+
+
+def _make(source: Any, ledgers: Any, request: _Request, kind: _Kind) -> Statement:  # noqa: ANN401 (any frame)
+    """Make a statement from a report or from line entries."""
+    chart = _read_chart(ledgers)
+    day_zone = choose_zone(request.time_zone, (read_load_metadata(source) or {}).get("time_zone"))
+    lines: Source
+    asked = None
+    if request.start_date is not None and request.end_date is not None:
+        asked = Period(request.start_date, request.end_date, day_zone.name)
+    if isinstance(source, CashFlowReport):
+        lines = ReportSource(source)
+        chart.tree.require(lines.flows)
+        lines.require_same_cash(chart.tree.cash)
+    else:
+        needed = set(kind.needed(chart))
+        lines = LineSource(source, chart.tree.cash, needed, day_zone.name, scale=request.scale, asked=asked)
+        if "flow" not in kind.measures:
+            lines.require_all_entries()
+    period = asked or Period(
+        request.start_date or lines.loaded.start_date, request.end_date or lines.loaded.end_date, day_zone.name
+    )
+    history = _History.of_request(request, kind, lines, period, chart)
+    columns = _columns(request, kind, period, history)
+    loaded_from = history.since or lines.loaded.start_date
+    rules = SpanRules(
+        history.since, request.fiscal_year_start_month, kind.of_balances, loaded_from, is_movement=history.is_movement
+    )
+    measures = [one for one in kind.measures if one == "flow" or not lines.is_tagged]
+    spans = {
+        one: {rules.span(one, days) for column in columns.by_key.values() for _, days in column.periods}
+        for one in measures
+    }
+    unknown = {span: why for one in spans.values() for span in one if (why := lines.missing(span))}
+    _require_a_known_column(columns, unknown, rules, measures)
+    sums = lines.sums({span for one in spans.values() for span in one if span not in unknown})
+    for span, of_ledgers in sums.items():
+        chart.tree.require(of_ledgers)
+        if kind.of_balances and (gap := sum(of_ledgers.values(), 0)):
+            raise IncompleteLoadError(
+                f"the lines up to {span.last} do not balance: debits less credits are "
+                f"{from_minor_units(gap, lines.scale)}, so lines are missing; load all ledgers"
+            )
+
+    def moved(measure: Measure, ledger_id: str) -> bool:
+        supplied = history.starting is not None and measure == "balance" and bool(history.starting.get(ledger_id))
+        of_spans = [sums[span] for span in spans[measure] if span in sums]
+        if measure in {"flow", "movement"}:  # lines that cancel each other are a movement too
+            return any(ledger_id in one for one in of_spans)
+        return supplied or any(one.get(ledger_id) for one in of_spans)
+
+    own = [sums[span] for one in measures for span in spans[one] if span in sums]
+    trees = chart.tree.trees(*own)
+    build = LayoutBuilder(chart, moved, trees.unknown, request.depth)
+    since = history.since if history.is_movement else None
+    is_explained = not (isinstance(lines, ReportSource) and lines.gap)
+    cash_rows = CashRows(since, lines.is_report, is_explained)
+    layout = kind.rows(build, None if lines.is_tagged else cash_rows)
+    title = f"{kind.moved_title} since {since}" if since and kind.moved_title else layout.title
+    left_out = [f"{layout.left_out} ledger(s) without amounts are left out."] if layout.left_out else []
+    notes = (*history.notes, *left_out, *layout.notes, *chart.tree.notes(trees), *lines.notes, *day_zone.notes)
+    labels = {key: row.label for key, row in layout.by_key.items() if row.kind not in {"ledger", "own"}}
+    return Statement(
+        title,
+        columns.shown,
+        tuple(layout.shown),
+        lines.scale,
+        request.company,
+        request.currency,
+        day_zone.name,
+        since,
+        notes,
+        Cells(columns, layout, lines, sums, unknown, rules, chart.names, history.starting),
+        LedgerNames(chart.tree.names | labels, chart.tree.hierarchy),
+    )
+
+
+def _read_chart(ledgers: Any) -> Chart:  # noqa: ANN401 (any frame)
+    """Read the chart of accounts, with the fields that sections are made of."""
+    frame = wrap(ledgers, "ledgers", _COLUMNS)
+    require_columns(frame.collect_schema(), _COLUMNS, "ledgers")
+    return Chart(collect(frame.select(*_COLUMNS)).to_pylist(), LedgerTree.from_frame(ledgers))
+
+
+class _History(NamedTuple):
+    """From when balances are summed, what is added to them, and whether they are movements only."""
+
+    since: dt.date | None
+    starting: Mapping[str, int] | None
+    is_movement: bool
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of_request(cls, request: _Request, kind: _Kind, lines: Source, period: Period, chart: Chart) -> _History:
+        """Decide from what was asked for and loaded."""
+        if lines.is_report or lines.is_tagged or kind.measures == ("movement",):
+            return cls(None, None, is_movement=False, notes=())
+        loaded = lines.loaded.start_date
+        if request.starting_balances is not None:
+            supplied = read_balances(request.starting_balances, chart.tree, lines.scale)
+            if others := sorted(supplied.units.keys() - chart.tree.names.keys()):
+                raise FrameError(f"starting_balances: {len(others)} ledger(s) are not in ledgers: {join_ids(others)}")
+            if kind.of_balances and (gap := sum(supplied.units.values(), 0)):
+                raise InputError(
+                    "starting_balances do not balance: debits less credits are "
+                    f"{from_minor_units(gap, lines.scale)}; give those of all ledgers"
+                )
+            note = f"Balances are the supplied ones at the start of {period.start_date}, and the movement since."
+            absent = set() if kind.of_balances else set(chart.tree.cash) - supplied.units.keys()
+            at_zero = f"have no supplied balance and start at zero: {join_ids(sorted(absent))}"
+            more = count_notes((len(absent), f"cash ledger(s) {at_zero}"))
+            return cls(period.start_date, supplied.units, is_movement=False, notes=(note, *more, *supplied.notes))
+        first = None if request.books_start is None else parse_date(request.books_start, "books_start")
+        if first is not None and (loaded <= first or not lines.states_days):
+            note = f"Balances are sums since {first}, the first day of the books."
+            if loaded < first:
+                note = f"Balances are sums since {loaded}: the lines begin before the given books_start, {first}."
+            return cls(None, None, is_movement=False, notes=(note,))
+        why = f"the books begin on {first}" if first else "books_start, the first day of the books, was not given"
+        note = (
+            f"The lines begin on {loaded}, and {why}: amounts up to a day are the movement since {loaded}. Load from "
+            "the beginning of the books and pass books_start for more."
+        )
+        return cls(loaded, None, is_movement=True, notes=(note,))
+
+
+def _columns(request: _Request, kind: _Kind, period: Period, history: _History) -> Columns:
+    """Columns of a statement with their comparisons."""
+    compare = check_comparisons(request.compare, of_flows=not kind.of_balances)
+
+    def heading(days: Period) -> str:
+        since = f", since {history.since}" if history.is_movement else ""
+        return f"{day_label(days.end_date)}{since}" if kind.of_balances else label(days, first_month)
+
+    columns = request.columns if request.columns is None or isinstance(request.columns, str) else list(request.columns)
+    first_month = request.fiscal_year_start_month if columns is None or isinstance(columns, str) else 1
+    base = split_period(period, columns, request.fiscal_year_start_month)
+    if kind.of_balances:
+        base = [one._replace(label=heading(one.periods[0][1])) for one in base]
+    made = with_comparisons(base, compare, columns, heading)
+    if kind.measures != ("balance",):
+        return made
+    sides = [
+        one._replace(key=f"{one.key} {side}", label=f"{side.capitalize()} {one.label}", side=side)
+        for one in made.shown
+        for side in ("debit", "credit")
+    ]
+    return Columns(tuple(sides), {one.key: one for one in sides})
+
+
+def _require_a_known_column(
+    columns: Columns, unknown: Mapping[Span, str], rules: SpanRules, measures: Iterable[Measure]
+) -> None:
+    """Refuse lines from which no column can be made."""
+    reasons = [
+        next((unknown[span] for one in measures if (span := rules.span(one, days)) in unknown), "")
+        for column in columns.shown
+        if column.kind == "period"
+        for _, days in column.periods
+    ]
+    if all(reasons):
+        raise IncompleteLoadError(f"no column is known: {reasons[0]}; load these days with all ledgers")

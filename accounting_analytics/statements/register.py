@@ -1,0 +1,125 @@
+"""The register of a ledger: its entries with their opposing ledgers, and a running total."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import pandas as pd
+
+from accounting_analytics.errors import IncompleteLoadError
+from accounting_analytics.exact_sums import collect
+from accounting_analytics.ledger_names import LedgerNames
+from accounting_analytics.ledger_tree import LedgerTree
+from accounting_analytics.load_metadata import zone_of_frame
+from accounting_analytics.money import from_minor_units
+from accounting_analytics.periods import local_date, zone
+from accounting_analytics.schemas import Register
+from accounting_analytics.statements.line_sums import LineSource, Span
+
+if TYPE_CHECKING:
+    from accounting_analytics.periods import Period
+
+
+def register(
+    lines: Any,  # noqa: ANN401 (any frame narwhals knows)
+    ledger: str,
+    *,
+    ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
+    period: Period | None = None,
+) -> pd.DataFrame:
+    """Entries of one ledger, with their opposing ledgers and a running total.
+
+    Parameters
+    ----------
+    lines : frame
+        Line entries of any engine, as :func:`~accounting_analytics.cash_flow_statement` takes them.
+    ledger : str
+        Id, unique name or path of the ledger; its descendants are not included.
+    ledgers : frame
+        The chart of accounts.
+    period : Period, optional
+        Days that are listed; by default all. The running total counts the lines before them too.
+
+    Returns
+    -------
+    DataFrame
+        :class:`~accounting_analytics.schemas.Register`, by (datetime, id): debits are positive. The running total
+        starts at zero before the first given line, so that it is a balance only if the lines reach back to the
+        beginning of the books; ``attrs["notes"]`` says since when it counts.
+
+    Raises
+    ------
+    InputError
+        No ledger or more than one matches.
+    IncompleteLoadError
+        The ledger or the days were not loaded.
+    """
+    tree = LedgerTree.from_frame(ledgers)
+    ledger_id = LedgerNames(tree.names, tree.hierarchy).find(ledger)
+    day_zone = zone_of_frame(lines, None if period is None else period.time_zone)
+    source = LineSource(lines, tree.cash, {ledger_id}, day_zone.name)
+    if source.is_tagged or ledger_id not in tree.cash:
+        source.require_all_entries()
+    shown = source.loaded if period is None else period
+    if why := source.missing(Span(shown.start_date, shown.end_date)):
+        raise IncompleteLoadError(f"the register of {tree.names[ledger_id]!r} is not known: {why}")
+    rows = _rows(source, ledger_id)
+    days = zone(day_zone.name)
+    columns: dict[str, list[Any]] = {name: [] for name in Register.dtypes()}
+    total = 0
+    for row in rows:
+        total += row["units"]
+        day = local_date(row["datetime"], days)
+        if shown.start_date <= day <= shown.end_date:
+            opposing = [tree.names.get(one, one) for one in row["opposing"]]
+            values = (
+                row["id"],
+                row["datetime"],
+                pd.Timestamp(day),
+                row["journal_entry_id"],
+                row["journal_entry_description"],
+                ", ".join(dict.fromkeys(opposing)),
+                from_minor_units(row["units"], source.scale),
+                from_minor_units(total, source.scale),
+            )
+            for name, value in zip(columns, values, strict=True):
+                columns[name].append(value)
+    frame = Register.from_columns(columns, source.scale, as_decimals=source.as_decimals)
+    since = f"The running total counts the lines since {source.loaded.start_date}."
+    if shown.start_date > source.loaded.start_date and (
+        why := source.missing(Span(source.loaded.start_date, shown.end_date))
+    ):
+        since = f"The running total lacks lines before {shown.start_date}: {why}."
+    frame.attrs["notes"] = (since, *source.notes, *day_zone.notes)
+    return frame
+
+
+def _rows(source: LineSource, ledger_id: str) -> list[dict[str, Any]]:
+    """Lines of a ledger in order, with units, and the ids of the other ledgers of their entries."""
+    exact, entry = source.exact, nw.col("journal_entry_id")
+    own = collect(exact.lines.filter(nw.col("ledger_id") == ledger_id)).to_pylist()
+    own.sort(key=lambda row: (row["datetime"], row["id"]))
+    entries = list({row["journal_entry_id"] for row in own})
+    others = exact.lines.filter(entry.is_in(entries) & (nw.col("ledger_id") != ledger_id)) if entries else None
+    opposing: dict[str, list[str]] = {}
+    for row in [] if others is None else collect(others.select("journal_entry_id", "ledger_id")).to_pylist():
+        opposing.setdefault(row["journal_entry_id"], []).append(row["ledger_id"])
+    stated = _stated_opposing(source.frame, ledger_id)
+    return [
+        row
+        | {
+            "units": exact.to_units(row["units"]),
+            "opposing": opposing.get(row["journal_entry_id"]) or stated.get(row["id"], []),
+        }
+        for row in own
+    ]
+
+
+def _stated_opposing(frame: Any, ledger_id: str) -> dict[str, list[str]]:  # noqa: ANN401 (any frame narwhals knows)
+    """Opposing ledgers that lines name themselves, by line id: those of entries whose other lines were not loaded."""
+    lines = nw.from_native(frame).lazy()
+    if "opposing_ledger_ids" not in lines.collect_schema():
+        return {}
+    own = lines.filter(nw.col("ledger_id") == ledger_id).select("id", "opposing_ledger_ids")
+    return {row["id"]: (row["opposing_ledger_ids"] or "").split("|") for row in collect(own).to_pylist()}

@@ -1,0 +1,278 @@
+"""A statement as an Excel workbook: figures to read, formulas that follow them, and the entries behind each of them."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import io
+import textwrap
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from accounting_analytics.atomic_files import replace_file
+from accounting_analytics.errors import InputError
+from accounting_analytics.messages import printable
+from accounting_analytics.money import fits_float
+from accounting_analytics.sheets.cells import BYTE_ORDER_MARK, FORMULA_START, GUARD
+from accounting_analytics.sheets.writer import (
+    MAX_ROWS,
+    WORKBOOK_SUFFIX,
+    new_workbook,
+    require_xlsxwriter,
+    workbook_text,
+)
+from accounting_analytics.statements.entry_list import EntryList, ListedEntry
+from accounting_analytics.statements.formulas import Formulas, cell_range
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from decimal import Decimal
+    from pathlib import Path
+
+    from accounting_analytics.statements.cells import Cells
+    from accounting_analytics.statements.columns import StatementColumn
+    from accounting_analytics.statements.formulas import Key
+    from accounting_analytics.statements.rows import Row
+
+_ENTRIES = "Entries"
+_MAX_LINKS = 65_530
+"""Links that Excel takes in a sheet."""
+_TOO_LONG = "Amounts of more than 15 digits are text, because Excel would change their digits; no total includes them."
+_MIN_WIDTH, _MAX_WIDTH, _NOTE_WIDTH = 10, 60, 150
+_MARGIN, _INDENT_WIDTH, _MAX_INDENT = 2, 1.5, 15
+_LINE_HEIGHT, _PORTRAIT_COLUMNS = 15, 4
+_ENTRY_COLUMNS = {"date": 12, "description": 48, "ledger": 30, "opposing ledgers": 36, "amount": 16, "id": 24}
+"""Columns of the entries, and their widths."""
+_FIRST_DAY = dt.date(1900, 3, 1)
+"""Earlier days, of which Excel counts one too many, are text."""
+_NOT_IN_NAMES, _MAX_NAME = "[]:*?/\\", 31
+_STYLES: Mapping[str, Mapping[str, object]] = {
+    "heading": {"bold": True},
+    "subtotal": {"bold": True, "top": 1},
+    "total": {"bold": True, "top": 1, "bottom": 6},
+    "balance": {"bold": True},
+}
+"""Formats of rows by their kind; leaf rows and their parents have none."""
+
+
+class Heading(NamedTuple):
+    """What stands above and below the rows: the name of the sheet, lines, notes; and the zone of its days."""
+
+    title: str
+    lines: Sequence[str]
+    notes: Sequence[str]
+    time_zone: str
+
+
+def write_workbook(cells: Cells, heading: Heading, path: Path) -> None:
+    """Write a statement and its entries to a workbook, which is replaced completely or left unchanged."""
+    require_xlsxwriter()
+    if path.suffix.lower() != WORKBOOK_SUFFIX:
+        raise InputError(f"{path}: a workbook needs a name that ends in {WORKBOOK_SUFFIX}; nothing was written")
+    entries = EntryList.from_cells(cells, heading.time_zone)
+    count = len(entries.entries)
+    if 1 + count > MAX_ROWS:
+        raise InputError(
+            f"the sheet {_ENTRIES} would have {1 + count:,} rows, but a sheet of Excel has {MAX_ROWS:,}; make the "
+            "statement of fewer days, or use to_csv; nothing was written"
+        )
+    content = io.BytesIO()
+    with new_workbook(content) as workbook:
+        _StatementSheet(workbook, cells, heading, entries).write()
+        if count:
+            _write_entries(workbook, entries.entries, cells.source.scale)
+    _write_file(path, content.getvalue())
+
+
+def write_csv(cells: Cells, path: Path) -> None:
+    """Write the rows as CSV: amounts with all digits, percentages in percent, nothing where an amount is not known."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(["label", "key", "level", "kind", *(column.key for column in cells.columns.shown)])
+    for row in cells.layout.shown:
+        values = [cells.value(row.key, one.key) if row.kind != "heading" else None for one in cells.columns.shown]
+        amounts = ["" if value is None else f"{value:f}" for value in values]
+        writer.writerow([_guarded(row.label), _guarded(row.key), row.level, row.kind, *amounts])
+    _write_file(path, f"{BYTE_ORDER_MARK}{text.getvalue()}".encode())
+
+
+def _guarded(text: str) -> str:
+    """Text with a leading apostrophe where a spreadsheet would calculate it."""
+    return f"{GUARD}{text}" if text.startswith(tuple(FORMULA_START)) else text
+
+
+def _write_file(path: Path, content: bytes) -> None:
+    try:
+        replace_file(path, lambda file: file.write(content))
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}; the previous content is unchanged") from error
+
+
+class _StatementSheet:
+    """The sheet with the statement as people read it."""
+
+    def __init__(self, workbook: Any, cells: Cells, heading: Heading, entries: EntryList) -> None:  # noqa: ANN401 (untyped package)
+        self._workbook, self._cells, self._heading = workbook, cells, heading
+        self._sheet = workbook.add_worksheet(_sheet_name(heading.title))
+        self._formats: dict[tuple[tuple[str, object], ...], Any] = {}
+        self._head_row = len(heading.lines) + 1
+        self._formulas = Formulas(cells, self._head_row + 1)
+        found = {
+            (row.key, column.key): self._formulas.formula(row, column)
+            for row in cells.layout.shown
+            if row.kind != "heading"
+            for column in cells.columns.shown
+        }
+        self._formula_of = {key: formula for key, formula in found.items() if formula}
+        self._ranges: dict[Key, tuple[int, int] | None] = dict(entries.ranges)
+        self._why_no_entries = entries.missing
+        self._link_count = 0
+        self._has_text_amounts = False
+
+    def write(self) -> None:
+        """Write heads, rows and notes, and set how they are printed."""
+        cells, sheet = self._cells, self._sheet
+        for number, line in enumerate(self._heading.lines):
+            title = self._format(bold=True, font_size=14 if number == 0 else 11)
+            sheet.write_string(number, 0, workbook_text(line), title)
+        sheet.write_blank(self._head_row, 0, None, self._format(bottom=1))
+        head = self._format(bold=True, align="right", valign="bottom", text_wrap=True, bottom=1)
+        for number, column in enumerate(cells.columns.shown, start=1):
+            sheet.write_string(self._head_row, number, workbook_text(column.label), head)
+        for place, row in enumerate(cells.layout.shown, start=self._head_row + 1):
+            self._write_row(place, row)
+        self._write_notes(self._head_row + len(cells.layout.shown) + 2)
+        self._set_widths()
+        self._set_print()
+
+    def _write_row(self, place: int, row: Row) -> None:
+        style = _STYLES.get(row.kind, {})
+        text = workbook_text(printable(row.label, " "))
+        label = self._format(bold=bool(style), indent=min(row.level, _MAX_INDENT), text_wrap=len(text) > _MAX_WIDTH)
+        self._sheet.write_string(place, 0, text, label)
+        if row.kind != "heading":
+            for column in self._cells.columns.shown:
+                self._write_figure(row, column, style)
+
+    def _write_figure(self, row: Row, column: StatementColumn, style: Mapping[str, object]) -> None:
+        key = (row.key, column.key)
+        place, formula = self._formulas.place(key), self._formula_of.get(key)
+        shown = self._format(**style, num_format=_number_format(column, self._cells.source.scale), align="right")
+        value = self._cell_value(column, self._cells.value(*key), self._cells.text(*key))
+        self._link(key, place, shown)
+        if formula:
+            self._sheet.write_formula(*place, formula.text, shown, value)
+        elif not isinstance(value, str):
+            self._sheet.write_number(*place, value, shown)
+        elif value:
+            self._sheet.write_string(*place, value, shown)
+        else:
+            self._sheet.write_blank(*place, None, shown)
+
+    def _cell_value(self, column: StatementColumn, amount: Decimal | None, text: str) -> float | str:
+        """Value of a cell: a percentage as a fraction; text where there is no amount, or one with too many digits."""
+        if amount is None:
+            return text
+        if column.is_percent:
+            return float(amount.scaleb(-2))
+        if fits_float(amount, self._cells.source.scale):
+            return float(amount)
+        self._has_text_amounts = True
+        return f"{amount:,f}"
+
+    def _link(self, key: Key, place: tuple[int, int], shown: Any) -> None:  # noqa: ANN401
+        """Link a figure to its entries; before the cell is written, because the link has a text of its own."""
+        entries = self._range(key)
+        if entries is None or self._link_count == _MAX_LINKS:
+            return
+        self._link_count += 1
+        first, last = (position + 1 for position in entries)  # below the heads
+        target = cell_range((first, 0), (last, len(ListedEntry._fields) - 1))
+        self._sheet.write_url(*place, f"internal:'{_ENTRIES}'!{target}", shown, tip="Go to the entries")
+
+    def _range(self, key: Key) -> tuple[int, int] | None:
+        """First and last entry of a figure; of one that follows from others the first one of these."""
+        if key not in self._ranges:
+            formula = self._formula_of.get(key)
+            found = next(filter(None, map(self._range, formula.parts)), None) if formula else None
+            self._ranges[key] = found and (found[0], found[0])
+        return self._ranges[key]
+
+    def _write_notes(self, place: int) -> None:
+        notes = [*self._heading.notes, *([_TOO_LONG] if self._has_text_amounts else [])]
+        notes += [f"The entries are not in this file: {self._why_no_entries}"] if self._why_no_entries else []
+        lines = [line for note in notes for line in textwrap.wrap(printable(note, " "), _NOTE_WIDTH)]
+        for number, line in enumerate(lines, start=place):
+            self._sheet.write_string(number, 0, workbook_text(line), self._format(italic=True, font_color="#555555"))
+
+    def _set_widths(self) -> None:
+        """Make columns as wide as their figures, and the row of the headings as high as the longest of them."""
+        cells = self._cells
+        labels = [len(row.label) + _INDENT_WIDTH * row.level for row in cells.layout.shown]
+        self._sheet.set_column(0, 0, min(_MAX_WIDTH, max(labels, default=0) + _MARGIN))
+        line_count = 1
+        for number, column in enumerate(cells.columns.shown, start=1):
+            texts = [len(cells.text(row.key, column.key)) for row in cells.layout.shown]
+            width = max(_MIN_WIDTH, *texts, *(len(word) for word in column.label.split())) + _MARGIN
+            self._sheet.set_column(number, number, width + 1)
+            line_count = max(line_count, len(textwrap.wrap(column.label, width - _MARGIN)))
+        self._sheet.set_row(self._head_row, _LINE_HEIGHT * line_count)
+
+    def _set_print(self) -> None:
+        sheet = self._sheet
+        sheet.freeze_panes(self._head_row + 1, 1)
+        sheet.repeat_rows(0, self._head_row)
+        sheet.repeat_columns(0)
+        sheet.fit_to_pages(1, 0)
+        sheet.hide_gridlines(2)
+        if len(self._cells.columns.shown) > _PORTRAIT_COLUMNS:
+            sheet.set_landscape()
+        sheet.set_footer("&L&A&RPage &P of &N")
+
+    def _format(self, **properties: object) -> Any:  # noqa: ANN401 (untyped package)
+        """Format with some properties; a workbook has each once."""
+        key = tuple(sorted(properties.items()))
+        if key not in self._formats:
+            self._formats[key] = self._workbook.add_format(properties)
+        return self._formats[key]
+
+
+def _number_format(column: StatementColumn, scale: int) -> str:
+    """Negative numbers in parentheses, a dash for zero; the signs end below each other."""
+    number = "#,##0.0%" if column.is_percent else f"#,##0{'.' if scale else ''}{'0' * scale}"
+    return f'{number}_);({number});"–"_);@_)'  # noqa: RUF001 (an en dash)
+
+
+def _write_entries(workbook: Any, entries: Sequence[ListedEntry], scale: int) -> None:  # noqa: ANN401 (untyped package)
+    """Write the sheet with the entries, as people filter and print it."""
+    sheet = workbook.add_worksheet(_ENTRIES)
+    head = workbook.add_format({"bold": True, "bottom": 1})
+    head_right = workbook.add_format({"bold": True, "bottom": 1, "align": "right"})
+    date = workbook.add_format({"num_format": "yyyy-mm-dd", "align": "left"})
+    number = f"#,##0{'.' if scale else ''}{'0' * scale}"
+    amount = workbook.add_format({"num_format": f"{number}_);({number});@_)", "align": "right"})
+    for place, (name, width) in enumerate(_ENTRY_COLUMNS.items()):
+        sheet.set_column(place, place, width)
+        sheet.write_string(0, place, name, head_right if name == "amount" else head)
+    for place, entry in enumerate(entries, start=1):
+        if entry.date >= _FIRST_DAY:
+            sheet.write_datetime(place, 0, entry.date, date)
+        else:
+            sheet.write_string(place, 0, entry.date.isoformat())
+        for column, text in ((1, entry.description), (2, entry.ledger), (3, entry.opposing_ledgers), (5, entry.id)):
+            sheet.write_string(place, column, workbook_text(printable(text, " ")))
+        if fits_float(entry.amount, scale):
+            sheet.write_number(place, 4, float(entry.amount), amount)
+        else:
+            sheet.write_string(place, 4, f"{entry.amount:,f}", amount)
+    sheet.freeze_panes(1, 0)
+    sheet.autofilter(0, 0, len(entries), len(_ENTRY_COLUMNS) - 1)
+    sheet.repeat_rows(0)
+    sheet.set_landscape()
+    sheet.fit_to_pages(1, 0)
+    sheet.set_footer("&L&A&RPage &P of &N")
+
+
+def _sheet_name(title: str) -> str:
+    """Title as the name of a sheet: at most 31 characters, without those that Excel refuses."""
+    name = "".join(" " if letter in _NOT_IN_NAMES else letter for letter in printable(title, " "))
+    return name[:_MAX_NAME].strip("' ") or "Statement"

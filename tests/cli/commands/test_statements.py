@@ -1,0 +1,196 @@
+"""Statements and registers on the command line: figures, columns, files, and what is refused."""
+
+import csv
+import json
+import re
+from decimal import Decimal
+
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.cli.commands import statements as commands
+
+MAY = ("--period", "2026-05")
+BOOKS = ("--books-start", "2025-01-01")
+KINDS = {
+    "cash-flow": aa.cash_flow_statement,
+    "income": aa.income_statement,
+    "balance-sheet": aa.balance_sheet,
+    "trial-balance": aa.trial_balance,
+}
+
+
+@pytest.fixture(scope="module")
+def books(demo_company):
+    """Return the chart of accounts and all line entries of the demo company."""
+    days = (demo_company.start_date, demo_company.end_date)
+    ledgers = aa.discover_ledgers(demo_company.client, *days)
+    return ledgers, aa.load_line_entries(demo_company.client, ledgers["id"], *days)
+
+
+def amounts(statement):
+    """Return the amounts of the rows of a statement's JSON that are not zero, by key."""
+    rows = {row["key"]: row["amounts"] for row in statement["rows"] if row["kind"] != "heading"}
+    return {key: row for key, row in rows.items() if any(row.values())}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_statements_are_those_of_python(run, demo_company, books, kind):
+    """The JSON of each statement is that of the function, from only the lines that the command loads."""
+    ledgers, lines = books
+    compared = {} if kind == "trial-balance" else {"compare": ["prior-year", "change"]}
+    since = {} if kind == "income" else {"books_start": "2025-01-01"}
+    options = [word for one in compared.get("compare", ()) for word in ("--compare", one)]
+    finished = run(
+        "statements", kind, *MAY, *options, *(BOOKS if since else ()), "--json", **demo_company.environment()
+    )
+    assert finished.returncode == 0, finished.stderr
+    days = {"start_date": "2026-05-01", "end_date": "2026-05-31", "time_zone": demo_company.time_zone}
+    expected = KINDS[kind](lines, ledgers, **days, **compared, **since)
+    shown = json.loads(finished.stdout)
+    assert amounts(shown) == amounts(json.loads(expected.to_json()))
+    assert [column["key"] for column in shown["columns"]] == [column.key for column in expected.columns]
+
+
+def test_the_text_of_a_statement(run, demo_company):
+    """Heading, columns and rows are on stdout; company, currency and fiscal year are configured."""
+    settings = {"COMPANY": "Café 東京", "CURRENCY": "JPY", "FISCAL_YEAR_START_MONTH": "4"}
+    environment = {f"ACCOUNTING_ANALYTICS_{name}": value for name, value in settings.items()}
+    options = ("--period", "2026-01/2026-06", "--columns", "quarter", "--depth", "1", "--compare", "total")
+    finished = run("statements", "income", *options, **demo_company.environment(), **environment)
+    lines = finished.stdout.splitlines()
+    assert lines[:2] == ["Café 東京", "Income statement"]
+    assert lines[2].endswith("days in America/New_York, JPY")
+    assert re.split(r"  +", lines[4].strip()) == ["Q4 2025/26", "Q1 2026/27", "Total"]
+    assert re.search(r"^Net income +[\d,.]+ +[\d,.]+ +[\d,.]+$", finished.stdout, re.MULTILINE)
+    assert "    Wages" not in finished.stdout
+
+
+def test_balances_without_the_first_day_of_the_books(run, demo_company):
+    """Cash starts at what the service states; a balance sheet is a movement and says so, with what to add."""
+    environment = demo_company.environment()
+    with_history = json.loads(run("statements", "cash-flow", *MAY, *BOOKS, "--json", **environment).stdout)
+    anchored = run("statements", "cash-flow", *MAY, "--json", **environment)
+    assert "cash at the start is that of the service's report" in anchored.stderr
+    assert amounts(json.loads(anchored.stdout)) == amounts(with_history)
+    sheet = run("statements", "balance-sheet", *MAY, **environment)
+    assert "these are movements, not balances: add --books-start DATE" in sheet.stderr
+    assert "since 2026-05-01" in sheet.stdout.splitlines()[0]
+
+
+def test_the_demo_company_is_known(run):
+    """With --demo its name and the first day of its books need no configuration."""
+    finished = run("statements", "balance-sheet", *MAY, "--depth", "1", "--demo")
+    assert finished.stdout.startswith("Harbor Lane Coffee Roasters\nBalance sheet\n")
+    assert "since 2025-01-01, the first day of the books" in finished.stdout
+
+
+def test_columns_fold_in_a_terminal(capsys, monkeypatch, demo_company):
+    """In a terminal the columns fold into blocks of its width; in a pipe they do not."""
+    for name, value in {**demo_company.environment(), "COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "xterm"}.items():
+        monkeypatch.setenv(name, value)
+    commands.statements("income", period="2026", compare=["prior-year"])
+    folded = capsys.readouterr().out
+    assert max(map(len, folded.splitlines())) <= 80
+    assert "(24 columns in 6 blocks, to fit 80 characters)" in folded
+    monkeypatch.delenv("FORCE_COLOR")
+    commands.statements("income", period="2026", compare=["prior-year"])
+    assert "blocks" not in capsys.readouterr().out
+
+
+def test_files(run, tmp_path, demo_company):
+    """A page and a CSV file have the figures that are printed; the workbook is written too."""
+    for name in ("s.html", "s.csv", "s.xlsx"):
+        finished = run("statements", "income", *MAY, "--output", name, **demo_company.environment())
+        assert (finished.returncode, f"written to {name}" in finished.stderr) == (0, True), finished.stderr
+        assert (tmp_path / name).stat().st_size > 1_000
+    net = re.search(r"^Net income +([\d,.]+)$", finished.stdout, re.MULTILINE).group(1)
+    page = (tmp_path / "s.html").read_text(encoding="utf-8")
+    assert page.startswith('<!doctype html>\n<html lang="en">')
+    assert net in page
+    with (tmp_path / "s.csv").open(encoding="utf-8-sig", newline="") as file:
+        assert net.replace(",", "") in {cell for row in csv.reader(file) for cell in row}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("cashflow", *MAY), "'cashflow' is not one of 'cash-flow', 'income', 'balance-sheet', 'trial-balance'"),
+        (("income",), "no days are given: add --period"),
+        (("income", *MAY, "--compare", "last"), "'last' is unknown; choose from total, average, prior"),
+        (("balance-sheet", *MAY, "--compare", "total"), "balances have no total"),
+        (("trial-balance", *MAY, "--depth", "2"), "a trial balance has no --compare and no --depth"),
+        (("income", *MAY, "--output", "s.pdf"), "--output s.pdf must end in .xlsx, .csv or .html; nothing was loaded"),
+        (("income", *MAY, "--output", "no/s.csv"), "does not exist; nothing was loaded"),
+        (("cash-flow", *MAY, "--books-start", "2026-06-01"), "--books-start 2026-06-01 is after 2026-05-01"),
+        (("cash-flow", *MAY, "--books-start", "May"), "--books-start 'May' is not a calendar date"),
+        (("income", *MAY, "--time-zone", "localtime"), "'localtime' is the service's own time zone"),
+    ],
+)
+def test_what_is_refused(run, assert_refused, demo_company, arguments, message):
+    """Bad input is 2, with one line that says what is wrong."""
+    assert_refused(run("statements", *arguments, **demo_company.environment()), 2, message)
+
+
+def test_a_fiscal_year_that_is_not_a_month(run, assert_refused, demo_company):
+    """The message has the variable that was set."""
+    environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_FISCAL_YEAR_START_MONTH": "13"}
+    finished = run("statements", "income", *MAY, **environment)
+    assert_refused(finished, 2, "ACCOUNTING_ANALYTICS_FISCAL_YEAR_START_MONTH", "must be a month from 1 to 12")
+
+
+def test_a_dry_run_and_a_checkpoint(run, tmp_path, demo_company):
+    """A dry run prints the cost of one load; the next command takes its lines from the checkpoint."""
+    arguments = ("statements", "income", *MAY, "--compare", "prior", "--checkpoint", "windows")
+    planned = run(*arguments, "--dry-run", "--json", **demo_company.environment())
+    assert json.loads(planned.stdout)["calls"] > 0
+    assert list(tmp_path.iterdir()) == []
+    first = run(*arguments, **demo_company.environment())
+    assert first.returncode == 0, first.stderr
+    again = run(*arguments, "--dry-run", "--json", **demo_company.environment())
+    assert json.loads(again.stdout)["calls"] == 0
+
+
+def test_the_register_of_an_account(run, demo_company, books):
+    """The last running total is the balance of the trial balance; opposing accounts have their names."""
+    ledgers, lines = books
+    days = {"start_date": "2026-05-01", "end_date": "2026-05-31", "books_start": "2025-01-01"}
+    balance = aa.trial_balance(lines, ledgers, **days)["Operating Account", "2026-05 debit"].exact()
+    arguments = ("register", "operating account", *MAY, *BOOKS)
+    finished = run(*arguments, "--json", **demo_company.environment())
+    entries = json.loads(finished.stdout)
+    assert Decimal(entries[-1]["running_total"]) == balance
+    assert {entry["local_date"][:7] for entry in entries} == {"2026-05"}
+    assert "Card Payments Processor" in {entry["opposing_ledgers"] for entry in entries}
+    text = run(*arguments, **demo_company.environment()).stdout
+    moved = sum(Decimal(entry["amount"]) for entry in entries)
+    heading = "Operating Account, 2026-05-01 to 2026-05-31 (America/New_York)"
+    assert text.startswith(f"{heading}: {len(entries)} entries, debits less credits {moved:,}\n")
+    assert f"{balance:,}" in text.splitlines()[-2]
+    since = run("register", "led_operating", *MAY, **demo_company.environment())
+    assert "since 2026-05-01" in since.stdout.splitlines()[2]
+
+
+def test_an_account_without_entries(run, demo_company):
+    """A register of a parent says that accounts below it are not in it."""
+    finished = run("register", "Assets", *MAY, **demo_company.environment())
+    assert finished.stdout.endswith(": 0 entries, debits less credits 0\n")
+    assert "without those of the accounts below it" in finished.stderr
+
+
+def test_an_account_that_is_misspelt(run, assert_refused, demo_company):
+    """The message has the account that was probably meant."""
+    finished = run("register", "Sofware", *MAY, **demo_company.environment())
+    assert_refused(finished, 2, "'Sofware'", "did you mean 'Software'?")
+
+
+def test_the_report_as_a_statement(run, demo_company):
+    """The service's report is shown in sections; its own columns are shown with --raw."""
+    finished = run("report", *MAY, **demo_company.environment())
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stdout.startswith("Cash flow statement\n")
+    assert re.search(r"^Cash at the end +[\d,.]+$", finished.stdout, re.MULTILINE)
+    raw = run("report", *MAY, "--raw", **demo_company.environment())
+    assert raw.stdout.startswith("Cash flow 2026-05-01 to 2026-05-31")
+    ending = re.search(r"ending cash balance +([\d,.]+)", raw.stdout).group(1)
+    assert f" {ending}\n" in finished.stdout

@@ -1,0 +1,244 @@
+"""Configuration: options over environment over profile over defaults, and masked secrets."""
+
+import base64
+
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.client.connect import load_settings
+from accounting_analytics.errors import ConfigurationError
+
+VARIABLES = ("BASE_URL", "TOKEN", "TOKEN_FILE", "INSTANCE_ID", "INSTANCE_HEADER", "TIME_ZONE", "PROFILE", "AMOUNTS")
+SHOWN = ("COMPANY", "CURRENCY", "FISCAL_YEAR_START_MONTH")
+OAUTH = ("TOKEN_URL", "CLIENT_ID", "CLIENT_SECRET", "CLIENT_SECRET_FILE")
+
+
+@pytest.fixture(autouse=True)
+def profile(tmp_path, monkeypatch):
+    """Return a function that writes the configuration file; nothing else is configured."""
+    for name in (*VARIABLES, *SHOWN, *OAUTH, "REQUESTS_PER_MINUTE"):
+        monkeypatch.delenv(f"ACCOUNTING_ANALYTICS_{name}", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    file = tmp_path / "accounting-analytics" / "config.toml"
+    file.parent.mkdir()
+
+    def write(text, mode=0o600):
+        file.write_text(text, encoding="utf-8")
+        file.chmod(mode)
+
+    return write
+
+
+@pytest.fixture
+def token_file(tmp_path):
+    """Return a token file that only its owner can read."""
+    file = tmp_path / "books.token"
+    file.write_text("canary\n")
+    file.chmod(0o600)
+    return file
+
+
+def test_the_setting_with_the_highest_priority_is_used(profile, monkeypatch):
+    """An option beats the environment, the environment the profile, the profile the default; each has its source."""
+    profile('[default]\nbase_url = "http://profile"\ninstance_id = "profile"\ntime_zone = "Europe/Berlin"\n')
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_BASE_URL", "http://environment")
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_INSTANCE_ID", "environment")
+    settings = load_settings(base_url="http://option")
+    frame = settings.frame.set_index("setting")
+    assert settings["base_url"] == "http://option"
+    assert settings["instance_id"] == "environment"
+    assert settings["time_zone"] == "Europe/Berlin"
+    assert settings["instance_header"] == "service-instance-id"
+    assert (
+        frame["source"].to_dict() | {"base_url": "option", "time_zone": "profile 'default'"}
+        == frame["source"].to_dict()
+    )
+
+
+def test_connects_from_the_environment(monkeypatch, token_file):
+    """Base URL, instance and token file are enough; the token is not printed."""
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_BASE_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_INSTANCE_ID", "ins")
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_TOKEN_FILE", str(token_file))
+    with aa.connect() as client:
+        assert client.instance_id == "ins"
+        assert "canary" not in repr(client) + repr(load_settings())
+
+
+@pytest.mark.parametrize("configured", [None, "Europe/Berlin"])
+def test_the_configured_zone_is_the_clients(monkeypatch, configured):
+    """The client takes its zone from the setting, and has none where it is not set."""
+    if configured:
+        monkeypatch.setenv("ACCOUNTING_ANALYTICS_TIME_ZONE", configured)
+    with aa.connect(base_url="http://127.0.0.1:1", instance_id="i", token="canary") as client:
+        assert client.time_zone == configured
+    with aa.connect(base_url="http://127.0.0.1:1", instance_id="i", token="canary", time_zone="UTC") as client:
+        assert client.time_zone == "UTC"
+
+
+def test_the_configured_form_of_amounts_is_the_clients(profile, monkeypatch):
+    """Floats by default; the profile, the environment and an option set decimals, each over the one before."""
+
+    def amounts(**options):
+        with aa.connect(base_url="http://127.0.0.1:1", instance_id="i", token="canary", **options) as client:
+            return client.amounts
+
+    assert amounts() == "float64"
+    profile('[default]\namounts = "decimal"\n')
+    assert amounts() == "decimal"
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_AMOUNTS", "float64")
+    assert amounts() == "float64"
+    assert amounts(amounts="decimal") == "decimal"
+
+
+@pytest.mark.parametrize("wrong", ["float32", "decimals", "FLOAT64", "pennies"])
+def test_another_form_of_amounts_is_refused(monkeypatch, wrong):
+    """Whatever sets it, a value other than the two is refused with both."""
+    options = {"base_url": "http://127.0.0.1:1", "instance_id": "i", "token": "canary"}
+    with pytest.raises(ConfigurationError, match=f"amounts must be one of float64, decimal, not .{wrong}"):
+        aa.connect(**options, amounts=wrong)
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_AMOUNTS", wrong)
+    with pytest.raises(ConfigurationError, match=f"not .{wrong}"):
+        aa.connect(**options)
+
+
+def test_settings_of_statements(profile, monkeypatch):
+    """Company, currency and fiscal year have the same order of sources; a client has none of them."""
+    assert load_settings().presentation() == (None, None, 1)
+    profile('[default]\ncompany = "Café 東京"\ncurrency = "JPY"\nfiscal_year_start_month = 4\n')
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_CURRENCY", "USD")
+    assert load_settings().presentation() == ("Café 東京", "USD", 4)
+    assert load_settings(currency="EUR", fiscal_year_start_month="12").presentation() == ("Café 東京", "EUR", 12)
+    sources = load_settings().frame.set_index("setting")["source"]
+    assert sources["company"] == sources["fiscal_year_start_month"] == "profile 'default'"
+    assert sources["currency"] == "environment ACCOUNTING_ANALYTICS_CURRENCY"
+    with pytest.raises(TypeError, match="company"):
+        aa.connect(base_url="http://127.0.0.1:1", instance_id="i", token="canary", company="x")
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "expected"),
+    [
+        ("fiscal_year_start_month", "13", "a month from 1 to 12"),
+        ("fiscal_year_start_month", "0", "a month from 1 to 12"),
+        ("fiscal_year_start_month", "07", "a month from 1 to 12"),
+        ("fiscal_year_start_month", "April", "a month from 1 to 12"),
+        ("company", "   ", "1 to 200 printable characters"),
+        ("company", "x" * 201, "1 to 200 printable characters"),
+        ("currency", r"U\nD", "1 to 200 printable characters"),
+    ],
+)
+def test_a_setting_of_statements_that_cannot_be_used(profile, monkeypatch, name, wrong, expected):
+    """The message has the setting, its value, its source and what it must be; other commands do not need it."""
+    profile(f'[work]\n{name} = "{wrong}"\n')
+    settings = load_settings("work")
+    where = rf"\(profile 'work' of .*config\.toml\); it must be {expected}"
+    with pytest.raises(ConfigurationError, match=f"{name} is '.*{where}"):
+        settings.presentation()
+    monkeypatch.setenv(f"ACCOUNTING_ANALYTICS_{name.upper()}", wrong.replace(r"\n", "\n"))
+    with pytest.raises(ConfigurationError, match=rf"\(environment ACCOUNTING_ANALYTICS_{name.upper()}\)"):
+        load_settings("work").presentation()
+
+
+def test_secrets_are_masked_when_printed(monkeypatch):
+    """A token in the environment is printed as stars."""
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_TOKEN", "canary")
+    settings = load_settings()
+    assert "canary" not in repr(settings) + settings.frame.to_string()
+    assert "***" in repr(settings)
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o666])
+def test_tokens_that_others_can_read_are_refused(token_file, profile, mode):
+    """A token file or a profile with a token must be readable by its owner only; the message says how."""
+    token_file.chmod(mode)
+    with pytest.raises(ConfigurationError, match="chmod 600"):
+        aa.connect(base_url="http://x", instance_id="i", token_file=str(token_file))
+    profile('[default]\ntoken = "canary"\n', mode)
+    with pytest.raises(ConfigurationError, match="chmod 600"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "message"),
+    [
+        ("[default", None, "cannot be read"),
+        ("[default]\nurl = 'x'", None, "unknown setting 'url'; the settings are base_url, "),
+        ("base_url = 'x'", None, r"'base_url' in .* is not in a profile; write it below a line such as \[default\]"),
+        ("", "work", "no profile 'work'"),
+    ],
+)
+def test_bad_configuration_is_refused(profile, text, name, message):
+    """A broken file, an unknown setting and an unknown profile are named."""
+    profile(text)
+    with pytest.raises(ConfigurationError, match=message):
+        load_settings(name)
+
+
+def test_nothing_configured_helps():
+    """Without configuration the message says what to set and how to try the demo."""
+    with pytest.raises(ConfigurationError, match=r"ACCOUNTING_ANALYTICS_BASE_URL.*demo"):
+        aa.connect()
+
+
+def test_empty_and_missing_token_files(token_file):
+    """An empty or missing token file is named."""
+    token_file.write_text("\n")
+    for file, message in ((token_file, "empty"), (token_file.with_name("none"), "cannot be read")):
+        with pytest.raises(ConfigurationError, match=message):
+            aa.connect(base_url="http://x", instance_id="i", token_file=str(file))
+
+
+def test_connects_with_client_credentials(monkeypatch, token_file):
+    """Token URL, client id and a secret file are enough; the secret is never printed."""
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_TOKEN_URL", "http://127.0.0.1:1/oauth/token")
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_CLIENT_ID", "me")
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_CLIENT_SECRET_FILE", str(token_file))
+    with aa.connect(base_url="http://127.0.0.1:1", instance_id="ins") as client:
+        credentials = client._client._credentials
+        assert base64.b64decode(credentials._basic_credentials.reveal()) == b"me:canary"
+        assert "canary" not in repr(credentials)
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_CLIENT_SECRET", "canary")
+    assert "canary" not in repr(load_settings()).replace(str(token_file), "")
+
+
+@pytest.mark.parametrize(
+    ("set_where", "expected"),
+    [
+        (({"token": "o"}, {"TOKEN_FILE": "FILE"}, ""), "token"),
+        (({"token_file": "FILE"}, {"TOKEN": "e"}, ""), "token_file"),
+        (({}, {"TOKEN": "e"}, 'token_file = "FILE"'), "token"),
+        (({}, {"TOKEN_FILE": "FILE"}, 'token = "p"'), "token_file"),
+        (({"token_url": "http://x/t"}, {"TOKEN": "e"}, ""), "token_url"),
+        (({}, {"TOKEN": "e", "TOKEN_FILE": "FILE", "TOKEN_URL": "http://x/t"}, ""), "token"),
+    ],
+)
+def test_the_token_source_with_the_highest_priority_is_used(profile, monkeypatch, token_file, set_where, expected):
+    """Of token, file and token URL the one with the highest priority is used."""
+    option, variable, stored = set_where
+    profile(f"[default]\n{stored}".replace("FILE", str(token_file)))
+    for name, value in variable.items():
+        monkeypatch.setenv(f"ACCOUNTING_ANALYTICS_{name}", value.replace("FILE", str(token_file)))
+    settings = load_settings(**{name: value.replace("FILE", str(token_file)) for name, value in option.items()})
+    assert settings.first_set(("token", "token_file", "token_url")) == expected
+
+
+@pytest.mark.parametrize("given", [{}, {"client_id": "me"}, {"client_secret": "s"}])
+def test_incomplete_client_credentials_are_refused(given):
+    """A token URL without id or secret says what to set."""
+    with pytest.raises(ConfigurationError, match="CLIENT_SECRET_FILE"):
+        aa.connect(base_url="http://x", instance_id="i", token_url="http://x/t", **given)
+
+
+def test_a_profile_with_a_client_secret_must_be_private(profile):
+    """A profile with a client secret must be readable by its owner only."""
+    profile('[default]\nclient_secret = "canary"\n', 0o644)
+    with pytest.raises(ConfigurationError, match="chmod 600"):
+        load_settings()
+
+
+def test_credentials_may_be_given_to_connect():
+    """``token`` may be a credentials object."""
+    credentials = aa.client.ClientCredentials("http://127.0.0.1:1/t", "me", "canary")
+    with aa.connect(base_url="http://127.0.0.1:1", instance_id="i", token=credentials) as client:
+        assert client._client._credentials is credentials

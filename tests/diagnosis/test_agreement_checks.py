@@ -1,0 +1,244 @@
+"""Distorted reports and line entries fail the right check, which names the first counterexample."""
+
+from decimal import Decimal
+
+import pytest
+
+from accounting_analytics.periods import Period
+
+CENT = Decimal("0.01")
+
+
+def test_a_wrong_ending_balance(diagnose_books, failed_checks, distortion, books, finding_of):
+    """An extra cent at the end of each report fails sum and chain; both amounts are named."""
+
+    def change_response(path, _params, body):
+        if path.endswith("/cash-flow"):
+            for one in body["ending_balances"]:
+                one["cash_balance"] += CENT * (one["ledger_id"] == books.bank)
+
+    diagnosis = diagnose_books(distortion(response=change_response))
+    assert failed_checks(diagnosis) == ["identity", "balances chain"]
+    message = finding_of(diagnosis, "balances chain").message
+    assert f"Bank (ledger {books.bank}) ends 2025-01-01 to 2025-01-31 (UTC) with -618.79" in message
+    assert "starts 2025-02-01 to 2025-02-10 (UTC) with -618.80" in message
+    assert "ending_cash_balance is" in finding_of(diagnosis, "identity").message
+    assert diagnosis.exit_code == 3
+
+
+def test_flows_that_are_not_the_change_of_cash(diagnose_books, distortion, books, finding_of):
+    """A flow that is a cent too large in every report fails the identity."""
+
+    def change_response(path, _params, body):
+        if path.endswith("/cash-flow") and (rent := books.flow_of(body, books.rent)):
+            rent["net_cash_flow"] -= CENT
+
+    finding = finding_of(diagnose_books(distortion(response=change_response)), "identity")
+    assert finding.verdict == "failed"
+    assert "cash changed by" in finding.message
+
+
+@pytest.mark.parametrize(
+    "moved", [("2025-02-01/2025-02-10", "days add up"), ("2025-01-01/2025-02-10", "months add up")]
+)
+def test_a_flow_moved_to_another_ledger_in_one_report(diagnose_books, distortion, books, finding_of, moved):
+    """A flow that one report has on another category passes the identity, and fails the sum of its parts."""
+    days, check = moved
+
+    def change_response(path, params, body):
+        if (
+            path.endswith("/cash-flow")
+            and f"{params['start_date']}/{params['end_date']}" == days
+            and "tag_ids" not in params
+        ):
+            books.flow_of(body, books.rent)["net_cash_flow"] -= CENT
+            books.flow_of(body, books.meals)["net_cash_flow"] += CENT
+
+    diagnosis = diagnose_books(distortion(response=change_response))
+    assert finding_of(diagnosis, "identity").verdict == "ok"
+    finding = finding_of(diagnosis, check)
+    assert finding.verdict == "failed"
+    assert f"(ledger {books.rent})" in finding.message or f"(ledger {books.meals})" in finding.message
+    assert "sum to" in finding.message
+    assert diagnosis.exit_code == 3
+
+
+@pytest.mark.parametrize(("start", "end"), [("2025-02-01", "2025-02-10"), ("2025-02-05", "2025-02-05")])
+def test_short_periods(diagnose_books, finding_of, start, end):
+    """A month is split in two; one day cannot be split, and is not checked."""
+    diagnosis = diagnose_books(period=Period.of(start, end))
+    assert diagnosis.failed == ()
+    assert finding_of(diagnosis, "months add up").verdict == ("ok" if start != end else "not checked")
+
+
+def test_a_period_without_entries(diagnose_books, finding_of):
+    """Without cash flow, checks of flows are not made, and say so."""
+    diagnosis = diagnose_books(period=Period.of("2024-01-01", "2024-02-29"))
+    assert diagnosis.failed == ()
+    for check in ("months add up", "days add up", "lines = report", "cash filter", "page size"):
+        assert finding_of(diagnosis, check).verdict == "not checked"
+        assert finding_of(diagnosis, check).message.startswith("because")
+
+
+def test_a_flow_on_the_wrong_ledger_everywhere(diagnose_books, failed_checks, distortion, books, finding_of):
+    """Reports that all have rent on meals add up; the comparison with line entries fails."""
+
+    def change_response(path, _params, body):
+        if path.endswith("/cash-flow") and (rent := books.flow_of(body, books.rent)):
+            meals = books.flow_of(body, books.meals)
+            if meals is None:
+                rent["ledger_id"] = books.meals
+                return
+            meals["lines"] += rent["lines"]
+            meals["net_cash_flow"] += rent["net_cash_flow"]
+            body["cash_flow_ledgers"].remove(rent)
+
+    diagnosis = diagnose_books(distortion(response=change_response))
+    assert failed_checks(diagnosis)[0] == "lines = report"
+    message = finding_of(diagnosis, "lines = report").message
+    assert f"Meals (ledger {books.meals}), entry" in message
+    assert "the report has -100.00, but its line entries with is_cashflow=true sum to -40.00" in message
+
+
+def test_a_missing_line(diagnose_books, failed_checks, distortion, books, finding_of):
+    """A line that is on no page fails the comparison with the report and the balance of its entry."""
+
+    def change_response(path, _params, body):
+        if books.rent in path:
+            body["records"] = [line for line in body["records"] if line["amount"] != Decimal("1250.00")]
+
+    diagnosis = diagnose_books(distortion(response=change_response))
+    assert failed_checks(diagnosis) == ["lines = report", "whole entries"]
+    message = finding_of(diagnosis, "lines = report").message
+    assert f"Rent (ledger {books.rent})" in message
+    assert "the report has -1,250.00, but its line entries with is_cashflow=true sum to 0" in message
+
+
+def test_is_cashflow_ignored(diagnose_books, distortion, finding_of):
+    """A service that ignores is_cashflow returns the same lines for true and false."""
+
+    def change_request(_path, params):
+        return {name: value for name, value in params.items() if name != "is_cashflow"}
+
+    finding = finding_of(diagnose_books(distortion(request=change_request)), "cash filter")
+    assert finding.verdict == "failed"
+    assert "is_cashflow does not filter" in finding.message
+
+
+def test_lines_lost_by_the_cash_filter(diagnose_books, distortion, books, finding_of):
+    """A line that comes only without is_cashflow is named."""
+
+    def change_response(path, params, body):
+        if books.sales in path and params.get("is_cashflow") == "false":
+            body["records"] = []
+
+    finding = finding_of(diagnose_books(distortion(response=change_response)), "cash filter")
+    assert finding.verdict == "failed"
+    assert "is among all only" in finding.message
+
+
+def test_limit_ignored(diagnose_books, failed_checks, distortion, finding_of):
+    """A page larger than the limit is named with both numbers."""
+
+    def change_request(_path, params):
+        return params | {"limit": "1000"} if "limit" in params else params
+
+    diagnosis = diagnose_books(distortion(request=change_request))
+    assert failed_checks(diagnosis) == ["page size"]
+    assert "limit=2 was requested, and page 1 has" in finding_of(diagnosis, "page size").message
+
+
+def test_a_line_lost_between_small_pages(diagnose_books, distortion, finding_of):
+    """A line that is missing on small pages only is named."""
+
+    def change_response(_path, params, body):
+        if params.get("limit") == "2" and "page_token" in params:
+            del body["records"][0]
+
+    finding = finding_of(diagnose_books(distortion(response=change_response)), "page size")
+    assert finding.verdict == "failed"
+    assert "comes 0 time(s) in pages of 2, and once in one of 1,000" in finding.message
+
+
+def test_wrong_opposing_ledgers(diagnose_books, distortion, books, finding_of):
+    """A line with an opposing ledger outside its entry is named, with the ledgers of the entry."""
+
+    def change_response(path, _params, body):
+        for line in body.get("records", ()):
+            if "opposing_ledger_ids" in line and books.rent in path:
+                line["opposing_ledger_ids"] = [books.sales]
+
+    finding = finding_of(diagnose_books(distortion(response=change_response)), "opposing ledgers")
+    assert finding.verdict == "failed"
+    assert books.sales in finding.message
+    assert books.bank in finding.message
+
+
+def test_expand_ignored(diagnose_books, failed_checks, distortion, finding_of):
+    """A service that ignores expand fails that check; checks that need expansions are skipped."""
+
+    def change_request(_path, params):
+        return {name: value for name, value in params.items() if name != "expand"}
+
+    diagnosis = diagnose_books(distortion(request=change_request))
+    assert failed_checks(diagnosis) == ["expand"]
+    assert "ledger was requested" in finding_of(diagnosis, "expand").message
+    assert finding_of(diagnosis, "opposing ledgers").verdict == "not checked"
+
+
+def test_parents_refused(diagnose_books, distortion, finding_of):
+    """A deployment may refuse ledger.parent; the finding says how to pass the hierarchy."""
+
+    def status(_path, params):
+        return 422 if "ledger.parent" in params.get("expand", "") else None
+
+    finding = finding_of(diagnose_books(distortion(status=status)), "expand")
+    assert finding.verdict == "ok"
+    assert "parents=" in finding.message
+
+
+def test_tag_filter_ignored(diagnose_books, failed_checks, distortion, finding_of):
+    """A report by tag that is the whole report fails the check."""
+
+    def change_request(_path, params):
+        return {name: value for name, value in params.items() if name != "tag_ids"}
+
+    diagnosis = diagnose_books(distortion(request=change_request))
+    assert failed_checks(diagnosis) == ["tagged report"]
+    assert "in the report of tag" in finding_of(diagnosis, "tagged report").message
+
+
+def test_larger_amounts_in_the_tagged_report(diagnose_books, distortion, finding_of):
+    """A line with a larger amount in the report by tag is named with both amounts."""
+
+    def change_response(path, params, body):
+        if path.endswith("/cash-flow") and "tag_ids" in params:
+            for ledger in body["cash_flow_ledgers"]:
+                for line in ledger["lines"]:
+                    line["amount"] -= 1
+
+    finding = finding_of(diagnose_books(distortion(response=change_response)), "tagged report")
+    assert finding.verdict == "failed"
+    assert "-1,251.00 in the report of tag" in finding.message
+    assert "-1,250.00 in the whole report" in finding.message
+
+
+def test_reports_without_lines(diagnose_books, distortion):
+    """Reports without lines are compared by ledger."""
+
+    def change_response(_path, _params, body):
+        for ledger in body.get("cash_flow_ledgers", ()):
+            ledger["lines"] = []
+
+    assert diagnose_books(distortion(response=change_response)).failed == ()
+
+
+def test_line_ids_of_the_cash_side(diagnose_books, distortion, finding_of):
+    """Reports with line ids of the cash side are compared by journal entry."""
+
+    def change_response(_path, _params, body):
+        for ledger in body.get("cash_flow_ledgers", ()):
+            for line in ledger["lines"]:
+                line["line_id"] = f"cash-{line['line_id']}"
+
+    assert finding_of(diagnose_books(distortion(response=change_response)), "lines = report").verdict == "ok"

@@ -1,0 +1,234 @@
+"""Tables of figures in Chromium and JupyterLab: a press on a figure unfolds its entries, and nothing is loaded."""
+
+import nbformat
+import pandas as pd
+import pytest
+from nbconvert import HTMLExporter
+from nbformat import v4
+
+import accounting_analytics as aa
+from accounting_analytics.figure_tables import (
+    EntriesData,
+    FigureCell,
+    FigureRow,
+    FigureTable,
+    TableHead,
+    figure_table_html,
+)
+from accounting_analytics.notebook_jobs.notebook_page_and_secrets import notebook_html
+
+pytestmark = pytest.mark.browser
+HOSTILE = "<img src=x onerror=document.title='owned'>$5$"
+FIGURE = "[...document.querySelectorAll('td[data-key=\"{key}\"] > button')].at({number})"
+UNFOLDED = "[...document.querySelectorAll('tr.entries')].map(row => row.innerText.split(/[\\t\\n]+/))"
+FOREIGN = "performance.getEntriesByType('resource').map(one => one.name).filter(name => !/^(data|blob):/.test(name) \
+&& new URL(name).hostname !== '127.0.0.1')"
+CELL = "document.querySelector('.jp-CodeCell')"
+HUGE = 123_456_789_012_345_678
+CODE = """import pandas as pd
+import accounting_analytics as aa
+lines, ledgers = pd.read_pickle("books.pickle")
+aa.cash_flow_statement(lines, ledgers, "2026-04-01", "2026-05-31", compare="change")"""
+CELL = "document.querySelector('.jp-CodeCell')"
+HUGE = 123_456_789_012_345_678
+FROM_FILE = """class Table:
+    def _repr_html_(self):
+        with open("table.html", encoding="utf-8") as file:
+            return file.read()
+Table()"""
+
+
+def make_table(*, more=0):
+    """Return rent and wages of April and May and their change; with `more` lines of wages."""
+    days = {"2026-04": ("2026-04-01", "2026-04-30"), "2026-05": ("2026-05-01", "2026-05-31")}
+    spans = {month: [(1, *span)] for month, span in days.items()}
+    spans["2026-05 change"] = [(1, *days["2026-05"]), (-1, *days["2026-04"])]
+    lines = [
+        (0, "2026-05-01", 1, HOSTILE, "Operating Account", 790_000),
+        (0, "2026-05-31", 1, "Refund", "Operating Account, Savings", -10_000),
+        (0, "2026-04-01", 1, "Rent of April", "Operating Account", 760_000),
+        (0, "2026-04-01", 0, "Not paid in cash", "Supplier Payables", 55),
+        (1, "2026-05-15", 1, "Payroll", "Operating Account", HUGE),
+        *((1, "2026-04-15", 1, f"Payroll {number}", "Operating Account", 100) for number in range(more)),
+    ]
+    rows = {"5010": (-1, "flow", [0]), "5020": (-1, "flow", [1]), "net": (-1, "flow", [0, 1])}
+    terms = {"5010|%": [("+", "Rent, change", "(200.00)"), ("/", "Rent, Apr 2026", "(7,600.00)")]}
+    call = "statement[{row!r}, {column!r}].entries"
+    april = f"({more:,}.00)" if more else "\N{EN DASH}"
+    texts = {
+        "5010": ("(7,600.00)", "(7,800.00)", "(200.00)", "(2.6%)"),
+        "5020": (april, "(1,234,567,890,123,456.78)", "\N{EN DASH}", "\N{EN DASH}"),
+        "net": ("(7,600.00)", "(1,234,567,890,131,256.78)", "\N{EN DASH}", "\N{EN DASH}"),
+    }
+    columns = ("2026-04", "2026-05", "2026-05 change", "%")
+    cells = {
+        row: [FigureCell(text, f"{row}|{column}") for text, column in zip(texts[row], columns, strict=True)]
+        for row in texts
+    }
+    heads = [TableHead(text, is_comparison=text in {"Change", "%"}) for text in ("Apr 2026", "May 2026", "Change", "%")]
+    return FigureTable(
+        "Cash flow statement",
+        "US dollars",
+        heads,
+        [
+            FigureRow("Operating", 0, "heading", ()),
+            FigureRow("Rent", 0, "ledger", cells["5010"]),
+            FigureRow("Wages", 0, "ledger", cells["5020"]),
+            FigureRow("Net cash flow", 0, "subtotal", cells["net"]),
+        ],
+        ("A note.",),
+        EntriesData(2, ("Rent", "Wages"), lines, rows, {"flow": spans}, terms, call),
+    )
+
+
+@pytest.fixture
+def shown(browser, tmp_path):
+    """Return a function that opens a page with an HTML text."""
+
+    def shown(html, **size):
+        (tmp_path / "page.html").write_text(f"<!doctype html><meta charset=utf-8>{html}", encoding="utf-8")
+        browser.open((tmp_path / "page.html").as_uri(), **size)
+
+    return shown
+
+
+@pytest.fixture
+def unfolded(browser):
+    """Return a function that presses a figure with the mouse or a key, and returns the texts of what is unfolded."""
+
+    def unfolded(key, press="mouse", number=0):
+        figure = FIGURE.format(key=key, number=number)
+        browser.wait_until(figure)
+        if press == "mouse":
+            browser.click(figure)
+        else:
+            browser.evaluate(f"{figure}.focus()")
+            browser.press(press)
+        return browser.evaluate(UNFOLDED)
+
+    return unfolded
+
+
+def test_a_press_unfolds_the_entries(browser, shown, unfolded):
+    """A click, Enter and Space open and close the entries; with their sign they sum to the figure, to the last cent."""
+    shown(figure_table_html(make_table()))
+    browser.wait_until(
+        "document.querySelector('caption').innerText.endsWith('Press a figure to see what it is made of.')"
+    )
+    opened = unfolded("5010|2026-05")
+    assert opened == [
+        [
+            *("Rent, May 2026", "Date", "Description", "Opposing ledgers", "Amount"),
+            *("2026-05-01", HOSTILE, "Operating Account", "(7,900.00)"),
+            *("2026-05-31", "Refund", "Operating Account, Savings", "100.00"),
+            *("2 entries", "(7,800.00)"),
+        ]
+    ]
+    expanded = f"{FIGURE.format(key='5010|2026-05', number=0)}.getAttribute('aria-expanded')"
+    assert browser.evaluate(expanded) == "true"
+    assert unfolded("5010|2026-05", "Enter") == []
+    assert browser.evaluate(expanded) == "false"
+    assert unfolded("5010|2026-05", "Enter") == opened
+    assert unfolded("5010|2026-05", "Space") == []
+    assert [text for (*_, text) in unfolded("net|2026-05", "Space")] == ["(1,234,567,890,131,256.78)"]
+    assert browser.evaluate("document.title") != "owned"
+    assert browser.evaluate(FOREIGN) == []
+
+
+def test_what_figures_unfold(shown, unfolded):
+    """A change negates the entries of the earlier month, a derived figure has terms, several ledgers are named."""
+    shown(figure_table_html(make_table()))
+    (change,) = unfolded("5010|2026-05 change")
+    assert change[5:] == [
+        *("2026-04-01", "Rent of April", "Operating Account", "7,600.00"),
+        *("2026-05-01", HOSTILE, "Operating Account", "(7,900.00)"),
+        *("2026-05-31", "Refund", "Operating Account, Savings", "100.00"),
+        *("3 entries", "(200.00)"),
+    ]
+    (percent,) = unfolded("5010|%")  # instead of the other figure of its row
+    assert percent == [
+        *("Rent, %", "+", "Rent, change", "(200.00)", "\u00f7", "Rent, Apr 2026", "(7,600.00)"),
+        *("=", "(2.6%)"),
+    ]
+    _, net = unfolded("net|2026-05 change")
+    assert net[:5] == ["Net cash flow, Change", "Date", "Description", "Ledger", "Opposing ledgers"]
+    assert unfolded("5020|2026-05 change")[1][0] == "Wages, Change"  # rows unfold each on its own
+
+
+def test_a_figure_of_many_entries(shown, unfolded):
+    """The first 200 entries are shown, with the count and the sum of all and the call that gives them."""
+    shown(figure_table_html(make_table(more=1234)))
+    (opened,) = unfolded("5020|2026-04")
+    assert opened.count("2026-04-15") == 200
+    call = 'All entries: statement["5020", "2026-04"].entries'
+    assert opened[-3:] == ["1,234 entries, the first 200 shown", "(1,234.00)", call]
+
+
+def test_entries_that_are_too_large_for_a_page(shown, unfolded):
+    """The call that gives the entries is shown instead, and terms as always."""
+    shown(figure_table_html(make_table(more=15_000)))
+    assert unfolded("5010|2026-05") == [['All entries: statement["5010", "2026-05"].entries']]
+    assert unfolded("5010|%")[0][0] == "Rent, %"
+
+
+def test_a_table_without_entries_has_no_buttons(browser, shown):
+    """Where nothing is loaded no figure can be pressed, and the table does not ask for it."""
+    shown(figure_table_html(make_table()._replace(entries=None)))
+    browser.wait_until("document.querySelector('.accounting-analytics-figures.ready')")
+    assert browser.evaluate("document.querySelectorAll('button, .hint').length") == 0
+
+
+def test_two_tables_of_one_page_and_a_phone(browser, shown, unfolded):
+    """Both copies of a table unfold, each on its own, and a wide table scrolls in its own box."""
+    shown(2 * figure_table_html(make_table()), width=390)
+    assert len(unfolded("5010|2026-05", number=0)) == 1
+    assert len(unfolded("5010|2026-05", number=1)) == 2
+    assert len(unfolded("5010|2026-05", number=0)) == 1
+    assert browser.evaluate("document.documentElement.scrollWidth") <= 390
+    boxes = "[...document.querySelectorAll('.scrolled')]"
+    assert browser.evaluate(f"{boxes}.every(box => box.scrollWidth > box.clientWidth)")
+
+
+@pytest.fixture
+def notebook(demo_company, tmp_path):
+    """Return a notebook of one cell, which shows a statement of the demo company, and the statement."""
+    ledgers = aa.discover_ledgers(demo_company.client, "2026-03-01", "2026-05-31")
+    lines = aa.load_line_entries(demo_company.client, ledgers["id"], "2026-03-01", "2026-05-31")
+    pd.to_pickle((lines, ledgers), tmp_path / "books.pickle")
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    cells = [v4.new_code_cell(CODE)]
+    nbformat.write(v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), tmp_path / "statement.ipynb")
+    return tmp_path / "statement.ipynb", aa.cash_flow_statement(lines, ledgers, "2026-04-01", "2026-05-31")
+
+
+def test_a_press_in_jupyterlab(browser, lab, unfolded, notebook):
+    """The figures of a statement unfold where its cell ran, and after the notebook was saved and opened again."""
+    path, statement = notebook
+    figure = statement["Wages", "2026-05"]
+    address = lab(path)
+    browser.open(address)
+    browser.wait_until(f"{CELL} && !document.querySelector('#jupyterlab-splash')")
+    browser.wait_until("document.querySelector('#jp-main-statusbar').innerText.includes('(ipykernel) | Idle')")
+    browser.wait_until(f"({CELL}.querySelector('.cm-content')?.focus(), {CELL}.querySelector('.cm-focused'))")
+    browser.press("Shift+Enter")
+    opened = unfolded(figure.key)
+    assert opened[0][-2:] == [f"{len(figure.entries)} entries", statement.text(*figure.key.split("|"))]
+    assert unfolded(figure.key, "Enter") == []
+    browser.press("Control+s")
+    browser.wait_until("!document.querySelector('.jp-mod-dirty')")
+    assert figure.key in path.read_text(encoding="utf-8")
+    browser.open(address)
+    assert unfolded(figure.key, "Space") == opened
+    assert browser.evaluate(FOREIGN) == []
+
+
+@pytest.mark.parametrize("exporter", ["ours", "nbconvert"])
+def test_a_press_in_an_exported_notebook(browser, shown, unfolded, exporter):
+    """Figures unfold in our pages of notebooks, which load nothing, and in those of nbconvert."""
+    outputs = [v4.new_output("display_data", {"text/html": figure_table_html(make_table())})]
+    notebook = v4.new_notebook(cells=[v4.new_code_cell("statement", outputs=outputs)])
+    is_ours = exporter == "ours"
+    shown(notebook_html(notebook, title="page") if is_ours else HTMLExporter().from_notebook_node(notebook)[0])
+    assert unfolded("5010|2026-05")[0][-2:] == ["2 entries", "(7,800.00)"]
+    assert browser.evaluate("document.title") != "owned"
+    assert not is_ours or browser.evaluate(FOREIGN) == []

@@ -1,0 +1,39 @@
+"""The books of the demo company."""
+
+from typing import NamedTuple
+
+import pandas as pd
+import pytest
+from books_strategy import naive_books
+from naive_statements import NaiveBooks
+
+import accounting_analytics as aa
+
+
+@pytest.fixture(scope="session")
+def books():
+    """Load the demo company's chart of accounts and all its line entries."""
+    with aa.demo() as demo:
+        ledgers = aa.discover_ledgers(demo.client, "2025-01-01", "2026-05-31")
+        lines = aa.load_line_entries(demo.client, ledgers["id"], "2025-01-01", "2026-05-31")
+        report = aa.load_cash_flow_report(demo.client, "2026-05-01", "2026-05-31")
+    return lines, ledgers, report
+
+
+class DemoBooks(NamedTuple):
+    """All lines of the demo company, its chart, and the naive books of both."""
+
+    client: aa.LedgerClient
+    days: tuple[str, str]
+    ledgers: pd.DataFrame
+    lines: pd.DataFrame
+    naive: NaiveBooks
+
+
+@pytest.fixture(scope="session")
+def demo_books(demo_company):
+    """Return the demo books, loaded from their first day to their last."""
+    client, days = demo_company.client, (str(demo_company.start_date), str(demo_company.end_date))
+    ledgers = aa.discover_ledgers(client, *days, progress=False)
+    lines = aa.load_line_entries(client, ledgers["id"], *days, progress=False)
+    return DemoBooks(client, days, ledgers, lines, naive_books(ledgers, lines, demo_company.time_zone))

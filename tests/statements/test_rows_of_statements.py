@@ -1,0 +1,188 @@
+"""Rows of a statement: how they are found, what a parent is, sections, depth, and what is stated below."""
+
+import datetime as dt
+from decimal import Decimal
+
+import pytest
+from books_strategy import INFLOW, OPENING, OUTFLOW, TRANSFERS, books, ledger_frame, line_table, requests
+from hypothesis import given, settings
+from naive_statements import BALANCE, CASH, INCOME, Days, NaiveBooks, NaiveLedger, NaiveLine, units
+from statement_checks import row_key, row_units, shown_keys, statement_of
+
+import accounting_analytics as aa
+from accounting_analytics.errors import InputError
+
+LEDGERS = (
+    *(TRANSFERS, OPENING, INFLOW, OUTFLOW),
+    NaiveLedger("bank", "Bank", "asset", "current_assets", is_cash=True, account="bank_account"),
+    NaiveLedger("x", "Expenses", "expense", "operating_expenses"),
+    NaiveLedger("home", "Home", "expense", "operating_expenses", parent="x"),
+    NaiveLedger("rent1", "Rent", "expense", "operating_expenses", parent="home"),
+    NaiveLedger("office", "Office", "expense", "operating_expenses", parent="x"),
+    NaiveLedger("rent2", "Rent", "expense", "operating_expenses", parent="office"),
+    NaiveLedger("rent3", "Rent", "expense", "other_expenses"),
+    NaiveLedger("memo", "Memo", "memorandum", "memorandum"),
+)
+
+
+def small(*pairs, ledgers=LEDGERS):
+    """Books of entries (ledger, units) paid by the bank in January 2025."""
+    instant = dt.datetime(2025, 1, 15, 12, tzinfo=dt.UTC)
+    lines = []
+    for entry, (ledger, amount) in enumerate(pairs):
+        lines.append(NaiveLine(f"le{entry}a", ledger, f"je{entry}", instant, amount))
+        lines.append(NaiveLine(f"le{entry}b", "bank", f"je{entry}", instant, -amount))
+    return NaiveBooks(ledgers, lines, "UTC")
+
+
+def of_january(function, naive):
+    """Statement of January 2025."""
+    frames = line_table(naive).to_pandas(), ledger_frame(naive)
+    options = {} if function is aa.income_statement else {"books_start": "2025-01-01"}
+    return function(*frames, "2025-01-01", "2025-01-31", time_zone="UTC", **options)
+
+
+def test_rows_are_found_by_id_path_or_unique_name():
+    """A name of two rows is refused with their paths and ids, an unknown one suggests the similar one."""
+    statement = of_january(aa.income_statement, small(("rent1", 100), ("rent2", 200), ("home", 50), ("x", 7)))
+    assert statement["rent1", "2025-01"].exact() == 1
+    assert statement["Expenses:Office:Rent"].exact() == 2
+    with pytest.raises(InputError) as ambiguous:
+        statement["Rent"]
+    for text in ("Expenses:Home:Rent", "Expenses:Office:Rent", "rent1", "rent2"):
+        assert text in str(ambiguous.value)
+    with pytest.raises(InputError, match="Office"):
+        statement["Ofice"]
+    with pytest.raises(InputError, match="2025-01"):
+        statement["Office", "2025-1"]
+    one = of_january(aa.income_statement, small(("rent1", 100)))
+    assert one["Rent"].exact() == 1  # unique in this statement
+
+
+def test_a_parent_is_its_total_and_its_own_amount_is_asked_for():
+    """A parent's name means its total; own=True its own lines."""
+    statement = of_january(aa.income_statement, small(("rent1", 100), ("rent2", 200), ("home", 50), ("x", 7)))
+    assert statement["Expenses"].exact() == Decimal("3.57")
+    assert statement.row("Expenses", own=True)["2025-01"].exact() == Decimal("0.07")
+    assert statement.row("Home", own=True)["2025-01"].exact() == Decimal("0.50")
+    assert statement.row("Expenses:Home")["2025-01"].exact() == Decimal("1.50")
+
+
+@pytest.mark.parametrize("index", [1, 2], ids=["one", "both"])
+def test_suspense_is_stated_under_the_income_statement(index):
+    """The two uncategorized ledgers are not in net income, and their sum is stated."""
+    statement = of_january(aa.income_statement, small(("rent1", 100), *[("outflow", 1234), ("inflow", -5000)][:index]))
+    assert statement.value("net_income", "2025-01") == Decimal(-1)
+    keys = [row.key for row in statement.rows]
+    below = keys[keys.index("net_income") + 1 :]
+    assert [one for one in below if one in {"inflow", "outflow"}] == ["inflow", "outflow"][-index:]
+    assert row_units(statement, below[-1]) == [1234 if index == 1 else -3766]
+    assert "suspense" in next(row.label for row in statement.rows if row.key == below[-1])
+
+
+def test_an_unknown_type_makes_totals_not_known():
+    """A ledger of an unknown type may be a part of any total, except of the trial balance."""
+    naive = small(("rent1", 100), ("memo", 500))
+    income, balance = of_january(aa.income_statement, naive), of_january(aa.balance_sheet, naive)
+    assert income.value("net_income", "2025-01") is None
+    assert balance.value("total_assets", "2025-01") is None
+    assert income["Rent"].exact() == 1
+    assert of_january(aa.cash_flow_statement, naive)["Memo"].exact() == -5
+
+
+def test_rows_without_movement_are_left_out_and_counted():
+    """Ledgers without a line are not shown, and the notes say how many."""
+    statement = of_january(aa.income_statement, small(("rent1", 100)))
+    assert {row.key for row in statement.rows if row.kind == "ledger"} == {"rent1"}  # and those that are its section
+    assert "6 ledger(s) without amounts are left out." in statement.notes  # suspense, memo, office, two rents
+
+
+def test_an_unknown_sub_type_is_a_section_of_its_type():
+    """It is in net income, in no identity before, and counted in a note."""
+    ledgers = (*LEDGERS, NaiveLedger("tax", "Tax", "expense", "income_taxes"))
+    naive = small(("rent1", 100), ("tax", 250), ledgers=ledgers)
+    statement = of_january(aa.income_statement, naive)
+    assert row_units(statement, "operating_income") == [-100]
+    assert row_units(statement, "net_income") == [-350]
+    (row,) = [row for row in statement.rows if row.key == row_key(statement, "tax")]
+    assert row.section not in {one.section for one in statement.rows if "rent1" in one.ledger_ids}
+    assert any(note.startswith("1 unknown sub_type(s) of expense") for note in statement.notes)
+
+
+def test_a_child_of_another_section_is_at_the_top_of_its_own():
+    """The parent's total does not include it."""
+    ledgers = (*LEDGERS, NaiveLedger("fees", "Fees", "expense", "other_expenses", parent="home"))
+    naive = small(("rent1", 100), ("fees", 250), ledgers=ledgers)
+    statement = of_january(aa.income_statement, naive)
+    assert [statement[one].exact() for one in ("Expenses", "Home", "Fees")] == [1, 1, Decimal("2.50")]
+    subtotals = {row.ledger_ids: row.key for row in statement.rows if row.kind == "subtotal"}
+    assert row_units(statement, subtotals["rent3", "fees"]) == [250]
+
+
+@pytest.mark.parametrize("kind", [INCOME, BALANCE, CASH])
+@settings(max_examples=10)
+@given(naive=books(), request=requests())
+def test_depth_hides_rows_but_not_amounts(kind, naive, request):
+    """With a depth of one no ledger below the top is shown; all that is has the same amounts."""
+    whole, top = statement_of(kind, naive, request), statement_of(kind, naive, request, depth=1)
+    for key in shown_keys(top):
+        assert row_units(top, key) == row_units(whole, key)
+    levels = {(row.section, row.level) for row in top.rows if row.kind == "ledger"}
+    assert len(levels) == len({section for section, _ in levels})
+    assert not [row for row in top.rows if row.kind == "own"]
+    others = [{row.key for row in one.rows if row.kind not in {"ledger", "own"}} for one in (whole, top)]
+    assert others[0] == others[1]
+
+
+@settings(max_examples=10)
+@given(naive=books(), request=requests())
+def test_favourable_is_more_of_cash_income_and_assets(naive, request):
+    """More cash, revenue, assets and equity is favourable, less expense and liabilities, whatever the ledger's side."""
+    income, sheet, cash = (statement_of(kind, naive, request) for kind in (INCOME, BALANCE, CASH))
+    signs = {"revenue": 1, "expense": -1, "asset": 1, "equity": 1, "liability": -1}
+    for statement in (income, sheet):
+        for row in [one for one in statement.rows if one.kind in {"ledger", "own"}]:
+            ledger = naive.ledgers[row.ledger_ids[0]]
+            if not ledger.is_required:
+                assert row.favourable == signs[ledger.type]
+    assert {row.favourable for row in cash.rows if row.kind == "ledger"} <= {1}
+
+
+def test_given_periods_are_columns_and_prior_is_the_same_dates():
+    """The 1st to the 11th is compared with the 1st to the 11th; a last day with the last day."""
+    at = lambda day: dt.datetime.combine(day, dt.time(12), dt.UTC)  # noqa: E731 (short)
+    days = [
+        dt.date(2025, 1, 31),
+        dt.date(2025, 2, 11),
+        dt.date(2025, 2, 12),
+        dt.date(2025, 2, 28),
+        dt.date(2025, 3, 11),
+    ]
+    lines = []
+    for number, day in enumerate(days):
+        lines.append(NaiveLine(f"le{number}a", "rent1", f"je{number}", at(day), 10**number))
+        lines.append(NaiveLine(f"le{number}b", "bank", f"je{number}", at(day), -(10**number)))
+    naive = NaiveBooks(LEDGERS, lines, "UTC")
+    frames = line_table(naive).to_pandas(), ledger_frame(naive)
+    month = aa.income_statement(*frames, "2025-03-01", "2025-03-11", compare=["prior"], time_zone="UTC")
+    assert [month.value("rent1", column.key) for column in month.columns] == [Decimal(100), Decimal("0.10")]
+    options = {"compare": ["prior"], "time_zone": "UTC", "books_start": "2024-01-01"}
+    sheet = aa.balance_sheet(*frames, "2025-02-01", "2025-02-28", **options)
+    assert [sheet.value("bank", column.key) for column in sheet.columns] == [Decimal("-11.11"), Decimal("-0.01")]
+    given = [aa.Period("2025-01-31", "2025-02-11"), aa.Period("2025-02-12", "2025-02-12")]
+    two = aa.income_statement(*frames, columns=given, compare=["total"], time_zone="UTC")
+    assert [two.value("rent1", column.key) for column in two.columns] == [Decimal("0.11"), Decimal(1), Decimal("1.11")]
+
+
+def test_sections_of_the_cash_flow_can_be_replaced():
+    """A table of sections moves ledgers, and the statement names it."""
+    naive = small(("rent1", 100), ("rent3", 200), ("opening", -700))
+    usual = of_january(aa.cash_flow_statement, naive)
+    found = {
+        one: next(row.section for row in usual.rows if row.key == row_key(usual, one)) for one in ("rent1", "opening")
+    }
+    assert found["rent1"] != found["opening"]
+    assert units(naive.section_total(CASH, "financing", Days(dt.date(2025, 1, 1), dt.date(2025, 1, 31)))) == 700
+    subtotals = {row.section: row.key for row in usual.rows if row.kind == "subtotal"}
+    assert row_units(usual, subtotals[found["opening"]]) == [700]
+    assert row_units(usual, subtotals[found["rent1"]]) == [-300]

@@ -1,0 +1,320 @@
+"""Statements of the demo books: figures, their entries and terms, rows by name, tables."""
+
+from decimal import Decimal
+
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import IncompleteLoadError, InputError
+
+
+def test_a_figure_is_a_key_to_its_entries(books):
+    """A figure is found by name, path, id and its own key, and its entries sum to it."""
+    lines, ledgers, _ = books
+    statement = aa.income_statement(lines, ledgers, "2026-01-01", "2026-05-31")
+    figure = statement["Rent", "2026-03"]
+    assert figure.exact() == Decimal("7900.00")
+    assert figure.entries["figure_amount"].sum() == figure.amount
+    for row in ("led_rent", "Expenses:Premises:Rent", "rent"):
+        assert statement[row, "2026-03"] == figure
+    assert statement[figure.key] == figure
+    assert "debits less credits" in figure.explain()
+
+
+def test_derived_figures_have_terms(books):
+    """A figure made of others names them, and raises instead of having entries."""
+    lines, ledgers, _ = books
+    statement = aa.income_statement(lines, ledgers, "2026-03-01", "2026-03-31", compare=["prior", "change_pct"])
+    net = statement["Net income", "2026-03"]
+    assert [term.label for term in net.terms] == [
+        "Operating income, Mar 2026",
+        "Total other income, Mar 2026",
+        "Total other expenses, Mar 2026",
+    ]
+    with pytest.raises(InputError, match=r"Net income, Mar 2026 has no line entries of its own.*Total other income"):
+        net.entries  # noqa: B018 (it raises)
+    change = statement["Rent", "2026-03 change_pct"]
+    assert [term.key for term in change.terms] == ["led_rent|2026-03", "led_rent|2026-03 prior"]
+
+
+def test_rows_are_never_guessed(books):
+    """A misspelt row is refused with a suggestion, a column that is absent with the columns that there are."""
+    lines, ledgers, _ = books
+    statement = aa.income_statement(lines, ledgers, "2026-03-01", "2026-04-30")
+    with pytest.raises(InputError, match="did you mean 'Rent'"):
+        statement["Rnt", "2026-03"]
+    with pytest.raises(InputError, match="'2026-03', '2026-04'"):
+        statement["Rent", "2026-05"]
+    with pytest.raises(InputError, match="needs a column too"):
+        statement["Rent"]
+
+
+def test_a_report_is_a_source(books):
+    """The statement of a loaded report has the report's sums, and its lines behind them."""
+    _, ledgers, report = books
+    statement = aa.cash_flow_statement(report, ledgers)
+    sums = report.exact_sums()
+    assert statement["Net change in cash"].exact() == sums.net_cash_flow
+    assert statement["Cash at the end"].exact() == sums.ending_cash_balance
+    assert len(statement["net_cash_flow"].entries) == len(report.lines)
+    with pytest.raises(InputError, match="only reported"):
+        statement["Cash at the start"].entries  # noqa: B018 (it raises)
+
+
+def test_balances_that_do_not_reach_back_are_movements(books):
+    """Without the beginning of the books the title, columns and notes say since when; nothing is called a balance."""
+    lines, ledgers, _ = books
+    statement = aa.balance_sheet(lines, ledgers, "2026-05-01", "2026-05-31")
+    assert statement.title == "Movement of assets, liabilities and equity since 2025-01-01"
+    assert "since 2025-01-01" in statement.columns[0].label
+    assert any("movement since 2025-01-01" in note for note in statement.notes)
+    assert "balance" not in " ".join([statement.heading(), statement.columns[0].label, *statement.notes]).lower()
+
+
+def test_a_total_leads_from_the_first_balance_to_the_last(books):
+    """In the total of a cash flow statement, cash at the start is that of the first column, at the end of the last."""
+    lines, ledgers, report = books
+    for options in ({"books_start": "2025-01-01"}, {"starting_balances": report.starting_balances}):
+        statement = aa.cash_flow_statement(lines, ledgers, "2026-04-01", "2026-05-31", compare="total", **options)
+        start, net, end = (
+            statement[f"{row}|total"] for row in ("starting_cash_balance", "net_cash_flow", "ending_cash_balance")
+        )
+        assert start.exact() == statement["starting_cash_balance|2026-04"].exact()
+        assert end.exact() == statement["ending_cash_balance|2026-05"].exact() == start.exact() + net.exact()
+        for figure in (start, end):
+            parts = (figure,) if figure.is_additive else figure.terms
+            assert sum(part.exact() for part in parts) == figure.exact()
+
+
+def test_supplied_balances_are_on_their_side_of_a_trial_balance(books):
+    """A trial balance that is rolled forward is the one that is summed since the beginning of the books."""
+    lines, ledgers, _ = books
+    april, summed = (
+        aa.trial_balance(lines, ledgers, f"2026-{month}-01", f"2026-{month}-{last}", books_start="2025-01-01")
+        for month, last in (("04", 30), ("05", 31))
+    )
+    sides = {row.key: [april.value(row.key, one.key) for one in april.columns] for row in april.rows[:-1]}
+    supplied = {ledger_id: debit - credit for ledger_id, (debit, credit) in sides.items()}
+    rolled = aa.trial_balance(lines, ledgers, "2026-05-01", "2026-05-31", starting_balances=supplied)
+    for row in summed.rows:
+        for column in summed.columns:
+            assert rolled.value(row.key, column.key) == summed.value(row.key, column.key)
+
+
+def test_unloaded_days_are_not_known(books):
+    """A column before the load is not known, and neither is a change from it; if no column is known it is refused."""
+    lines, ledgers, _ = books
+    statement = aa.income_statement(lines, ledgers, "2025-01-01", "2025-01-31", compare=["prior", "change"])
+    assert statement.text("led_rent", "2025-01 prior") == "not known"
+    assert statement["Rent", "2025-01 change"].amount is None
+    with pytest.raises(IncompleteLoadError, match="no column is known"):
+        aa.income_statement(lines, ledgers, "2024-01-01", "2024-02-29")
+
+
+def test_supplied_balances_are_terms(books):
+    """A balance that is rolled forward is made of the supplied one and the movement since."""
+    lines, ledgers, report = books
+    statement = aa.cash_flow_statement(
+        lines, ledgers, "2026-05-01", "2026-05-31", starting_balances=report.starting_balances
+    )
+    end = statement["Cash at the end"]
+    assert end.exact() == report.exact_sums().ending_cash_balance
+    assert sum(term.exact() for term in end.terms) == end.exact()
+    assert end.terms[1].entries["figure_amount"].sum() == pytest.approx(float(end.terms[1].exact()), abs=1e-6)
+
+
+def test_terms_in_a_page_give_the_figure(books):
+    """Calculated with their signs from top to bottom, the terms that a page shows of a figure are the figure."""
+    lines, ledgers, _ = books
+    compare = ["prior", "change", "change_pct", "share", "average"]
+    statement = aa.income_statement(lines, ledgers, "2026-04-01", "2026-05-31", compare=compare)
+    checked = set()
+    for key, terms in statement._cells.page_terms().items():
+        figure = statement[key]
+        column = next(one for one in statement.columns if one.key == key.rpartition("|")[2])
+        value = Decimal(0)
+        for sign, _, text in terms:
+            amount = Decimal(
+                0 if text in {"\N{EN DASH}", "not known"} else text.replace(",", "").replace("(", "-").rstrip(")")
+            )
+            value = value / amount if sign == "/" and amount else value - amount if sign == "-" else value + amount
+        if figure.exact() is not None:
+            unit = Decimal("0.1") if column.is_percent else Decimal("0.01")
+            assert abs(value * (100 if column.is_percent else 1) - figure.exact()) <= unit / 2, key
+            checked.add(column.kind)
+    assert checked == {"period", "prior", "change", "change_pct", "share", "average"}
+
+
+def test_the_register_runs_to_the_balance(books):
+    """The running total of a register ends at the balance of its ledger."""
+    lines, ledgers, report = books
+    register = aa.register(lines, "Operating Account", ledgers=ledgers)
+    balances = report.ending_balances.set_index("ledger_id")["cash_balance"]
+    assert register["running_total"].iloc[-1] == balances["led_operating"]
+    assert register["opposing_ledgers"].str.len().gt(0).all()
+    may = aa.register(lines, "Operating Account", ledgers=ledgers, period=aa.Period("2026-05-01", "2026-05-31"))
+    assert may["running_total"].iloc[-1] == balances["led_operating"]
+    assert len(may) < len(register)
+    own = lines[lines["ledger_id"] == "led_operating"].copy()
+    own.attrs.clear()  # a load of this ledger alone
+    alone = aa.register(own, "led_operating", ledgers=ledgers)
+    names = [register["opposing_ledgers"].str.split(", ").map(set), alone["opposing_ledgers"].str.split(", ").map(set)]
+    assert all(stated <= loaded for loaded, stated in zip(*names, strict=True))  # those on the other side
+    assert names[1].map(len).min() > 0
+
+
+def test_a_report_has_figures(books):
+    """A ledger of a report is a key to its lines; a parent's total names the statement that has its entries."""
+    _, _, report = books
+    rent = report["Rent"]
+    assert rent.exact() == Decimal("-7900.00")
+    assert rent.entries["figure_amount"].tolist() == [-7900.0]
+    assert report[rent.key] == rent
+    assert len(report["Net cash flow"].entries) == len(report.lines)
+    ending = report["Ending cash balance"]
+    assert sum(term.exact() for term in ending.terms) == ending.exact()
+    assert report["Sales"].exact() == Decimal("73272.53")
+    with pytest.raises(InputError, match="cash_flow_statement"):
+        report["Sales"].entries  # noqa: B018 (it raises)
+    (own,) = report.row("Sales", own=True).values()
+    assert own.exact() == 0
+    assert own.entries.empty
+
+
+def test_cash_has_a_total_but_no_average(books):
+    """In the column of totals cash starts with the first column and ends with the last; it has no average or share."""
+    lines, ledgers, _ = books
+    compare = ["total", "average", "share"]
+    columns = ["2026-03", "2026-04"]
+    statement = aa.cash_flow_statement(lines, ledgers, columns=columns, compare=compare, books_start="2025-01-01")
+    for row, column in (("starting_cash_balance", "2026-03"), ("ending_cash_balance", "2026-04")):
+        assert statement[row, "total"].exact() == statement[row, column].exact()
+    start, net, end = (
+        statement[row, "total"].exact() for row in ("starting_cash_balance", "net_cash_flow", "ending_cash_balance")
+    )
+    assert start + net == end
+    assert [statement.text("ending_cash_balance", column) for column in ("average", "2026-03 share")] == ["", ""]
+    assert statement["ending_cash_balance", "average"].amount is None
+    apart = aa.cash_flow_statement(
+        lines, ledgers, columns=["2026-01", "2026-04"], compare="total", books_start="2025-01-01"
+    )
+    assert not apart.text("ending_cash_balance", "total")
+
+
+def test_supplied_balances_of_all_ledgers(books):
+    """A trial balance and a balance sheet rolled forward from supplied balances are those summed from history."""
+    lines, ledgers, _ = books
+    whole = aa.trial_balance(lines, ledgers, "2025-12-01", "2025-12-31", books_start="2025-01-01")
+    supplied = {
+        row.key: (whole.value(row.key, "2025-12 debit") or Decimal(0)) - (whole.value(row.key, "2025-12 credit") or 0)
+        for row in whole.rows
+        if row.kind == "ledger"
+    }
+    expected = aa.trial_balance(lines, ledgers, "2026-03-01", "2026-03-31", books_start="2025-01-01")
+    rolled = aa.trial_balance(
+        lines, ledgers, "2026-01-01", "2026-03-31", columns=["2026-03"], starting_balances=supplied
+    )
+    for row in expected.rows:
+        assert rolled.row(row.key)["2026-03 debit"].exact() == expected.row(row.key)["2026-03 debit"].exact()
+    sheet = aa.balance_sheet(lines, ledgers, "2026-01-01", "2026-03-31", starting_balances=supplied, compare=["change"])
+    summed = aa.balance_sheet(lines, ledgers, "2026-01-01", "2026-03-31", books_start="2025-01-01")
+    total = sheet["Total assets", "2026-03"]
+    assert total.exact() == summed["Total assets", "2026-03"].exact()
+    assert sum(term.exact() for term in total.terms) == total.exact()
+    change = sheet["Operating Account", "2026-03 change"]
+    assert change.entries["figure_amount"].sum() == pytest.approx(float(change.exact()), abs=1e-6)
+
+
+def test_periods_are_named_as_they_were_asked_for(books):
+    """Quarters and their prior quarters have names, also of fiscal years; the text of a list is its key."""
+    lines, ledgers, _ = books
+    days = ("2026-01-01", "2026-03-31")
+    calendar = aa.income_statement(lines, ledgers, *days, columns="quarter", compare=["prior", "change"])
+    assert [one.label for one in calendar.columns] == ["Q1 2026", "Q4 2025", "Change from Q4 2025"]
+    fiscal = aa.income_statement(lines, ledgers, *days, columns="quarter", compare="prior", fiscal_year_start_month=4)
+    assert [one.label for one in fiscal.columns] == ["Q4 2025/26", "Q3 2025/26"]
+    listed = aa.income_statement(lines, ledgers, columns=["2026-Q1", ("2026-04-01", "2026-04-15")])
+    assert [one.key for one in listed.columns] == ["2026-Q1", "2026-04-01/2026-04-15"]
+    assert [one.label for one in listed.columns] == ["Q1 2026", "1 to 15 Apr 2026"]
+
+
+def test_sections_name_what_exists(books):
+    """A table of sections may name ledgers; a misspelt one is refused."""
+    lines, ledgers, _ = books
+    options = {"columns": ["2026-05"], "books_start": "2025-01-01"}
+    statement = aa.cash_flow_statement(lines, ledgers, sections={"Rent": "premises", "loan": "financing"}, **options)
+    assert statement["premises"].exact() == statement["Rent"].exact() != 0
+    with pytest.raises(InputError, match=r"sections: .*did you mean 'Rent'"):
+        aa.cash_flow_statement(lines, ledgers, sections={"Rnt": "premises"}, **options)
+
+
+def test_books_that_begin_within_a_fiscal_year(demo_company):
+    """Earnings of the period are those since the books began, and those of earlier periods zero."""
+    days = ("2025-03-15", "2025-05-31")
+    ledgers = aa.discover_ledgers(demo_company.client, *days)
+    lines = aa.load_line_entries(demo_company.client, ledgers["id"], *days)
+    sheet = aa.balance_sheet(lines, ledgers, "2025-05-01", "2025-05-31", books_start="2025-03-15")
+    income = aa.income_statement(lines, ledgers, columns=[days])
+    assert sheet.value("earnings_of_earlier_periods", "2025-05") == 0
+    (column,) = income.columns
+    assert sheet.value("earnings_of_the_period", "2025-05") == income.value("net_income", column.key) != 0
+
+
+def test_a_change_of_balances_has_the_lines_between(books):
+    """The entries of a change of balances are those after the earlier day, each once."""
+    lines, ledgers, _ = books
+    statement = aa.balance_sheet(
+        lines, ledgers, columns=["2026-05"], compare=["prior", "change"], books_start="2025-01-01"
+    )
+    change = statement["Operating Account", "2026-05 change"]
+    assert change.entries["id"].is_unique
+    assert change.entries["local_date"].between("2026-05-01", "2026-05-31").all()
+    assert change.exact() == (
+        statement["Operating Account", "2026-05"].exact() - statement["Operating Account", "2026-05 prior"].exact()
+    )
+
+
+def test_a_zero_of_some_lines_unfolds(books):
+    """A figure whose lines cancel is zero, and can be pressed; one without lines cannot."""
+    lines, ledgers, _ = books
+    statement = aa.balance_sheet(lines, ledgers, columns=["2025-03", "2025-04"], books_start="2025-01-01")
+    page = statement._repr_html_()
+    zeros = [
+        figure
+        for row in statement.rows
+        if row.kind == "ledger"
+        for figure in statement.row(row.key).values()
+        if figure.exact() == 0
+    ]
+    assert any(not figure.entries.empty for figure in zeros)
+    for figure in zeros:
+        assert (f'data-key="{figure.key}"' in page) == (not figure.entries.empty)
+
+
+def test_the_entries_of_a_total_are_read_once(books):
+    """Months that follow each other are read as one range of days; those that do not stay apart."""
+    lines, ledgers, _ = books
+    statement = aa.income_statement(lines, ledgers, "2025-01-01", "2026-05-31", compare="total")
+    rent = statement["Rent", "total"].entries
+    assert (
+        rent["id"].tolist()
+        == [one for month in statement.row("Rent").values() for one in month.entries["id"]][: len(rent)]
+    )
+    apart = aa.income_statement(lines, ledgers, columns=["2025-01", "2025-03", "2025-04"], compare="total")
+    assert set(apart["Rent", "total"].entries["local_date"].dt.month) == {1, 3, 4}
+
+
+def test_no_days_have_no_entries(books):
+    """Cash at the start of the first loaded day is the sum of no lines."""
+    lines, ledgers, _ = books
+    statement = aa.cash_flow_statement(lines, ledgers, columns=["2025-01"])
+    assert statement["starting_cash_balance"].exact() == 0
+    assert statement["starting_cash_balance"].entries.empty
+
+
+def test_a_ledger_of_another_statement_is_refused(books):
+    """An id of the chart that the statement has no row for is never taken for a name."""
+    lines, ledgers, _ = books
+    statement = aa.income_statement(lines, ledgers, columns=["2026-05"])
+    with pytest.raises(InputError, match=r"Assets:.*Operating Account \(id led_operating\) is not in this statement"):
+        statement["led_operating"]

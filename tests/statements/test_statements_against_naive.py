@@ -1,0 +1,251 @@
+"""Every figure of every statement against the naive ones, on random books and on any frame."""
+
+from collections import Counter
+from fractions import Fraction
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from books_strategy import books, line_table, requests
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_statements import BALANCE, CASH, INCOME, TRIAL, columns, percent, shifted_days, units
+from statement_checks import (
+    FUNCTIONS,
+    LEDGER_ROWS,
+    MONTHS,
+    assert_law,
+    days_of,
+    entry_units,
+    periods,
+    row_key,
+    row_units,
+    shown_keys,
+    statement_of,
+    whole_units,
+)
+
+ROWS_OF_TREES = (INCOME, BALANCE, CASH)
+DECIMALS = pa.decimal128(18, 2)
+FRAMES = {
+    "pandas": lambda table: table.to_pandas(types_mapper={DECIMALS: pd.ArrowDtype(DECIMALS)}.get),
+    "pyarrow": lambda table: table,
+    "polars": pl.from_arrow,
+    "polars lazy": lambda table: pl.from_arrow(table).lazy(),
+    "duckdb": duckdb.from_arrow,
+}
+
+
+@pytest.mark.parametrize("kind", ROWS_OF_TREES)
+@settings(max_examples=25)
+@given(naive=books(), request=requests())
+def test_ledgers_and_sections(kind, naive, request):
+    """Each ledger with its tree, each ledger's own row and each section has the naive sum in every column."""
+    naive.first_month = request.first_month
+    statement, days = statement_of(kind, naive, request), days_of(request)
+    subtotals = [row for row in statement.rows if row.kind == "subtotal"]
+    sections = {frozenset(row.ledger_ids): row for row in subtotals}
+    rows = {row.key: row for row in statement.rows if row.kind == "ledger"}
+    assert len({row.section for row in subtotals}) == len(sections) == len(subtotals)
+    for section in naive.sections(kind):
+        whole = [naive.section_total(kind, section, one) for one in days]
+        if any(map(units, whole)):
+            subtotal = sections[frozenset(naive.in_section(kind, section))]
+            assert row_units(statement, subtotal.key) == list(map(units, whole))
+    for ledger_id in naive.ledgers:
+        section, key = naive.section(kind, ledger_id), row_key(statement, ledger_id)
+        assert (key is None) == (section is None)
+        if key is None:
+            continue
+        total = [naive.total(kind, ledger_id, one) for one in days]
+        own = [units(naive.own(kind, ledger_id, one)) for one in days]
+        assert row_units(statement, key) == list(map(units, total))
+        assert row_units(statement, row_key(statement, ledger_id, own=True)) == own
+        if key in rows:
+            assert any(total)
+            assert rows[key].section == sections[frozenset(naive.in_section(kind, section))].section
+        elif any(map(units, total)):  # the row of its section shows it
+            assert total == [naive.section_total(kind, section, one) for one in days]
+            assert not any(own)
+
+
+@settings(max_examples=25)
+@given(naive=books(), request=requests())
+def test_lines_of_the_income_statement(naive, request):
+    """Gross profit, operating income and net income."""
+    statement = statement_of(INCOME, naive, request)
+    found = [naive.income(days) for days in days_of(request)]
+    for key in ("gross_profit", "operating_income", "net_income"):
+        assert row_units(statement, key) == [one[key] for one in found]
+
+
+@settings(max_examples=25)
+@given(naive=books(), request=requests())
+def test_the_balance_sheet_balances(naive, request):
+    """Assets equal liabilities, equity and earnings, which are those of the fiscal year and of earlier ones."""
+    naive.first_month = request.first_month
+    statement = statement_of(BALANCE, naive, request)
+    found = [{name: units(lines) for name, lines in naive.balance_sheet(one.last).items()} for one in days_of(request)]
+    for key in ("total_assets", "total_liabilities", "earnings_of_earlier_periods", "earnings_of_the_period"):
+        assert row_units(statement, key) == [one[key] for one in found]
+    both = row_units(statement, "total_liabilities_and_equity")
+    assert both == [one["total_assets"] for one in found]
+
+
+@settings(max_examples=25)
+@given(naive=books(), request=requests())
+def test_starting_cash_and_flows_are_ending_cash(naive, request):
+    """Starting cash, net change and ending cash are the naive ones, and add up."""
+    statement = statement_of(CASH, naive, request)
+    found = [naive.cash(days) for days in days_of(request)]
+    for key in ("starting_cash_balance", "net_cash_flow", "ending_cash_balance"):
+        assert row_units(statement, key) == [one[key] for one in found]
+    assert all(one["starting_cash_balance"] + one["net_cash_flow"] == one["ending_cash_balance"] for one in found)
+
+
+@settings(max_examples=25)
+@given(naive=books(), request=requests())
+def test_both_sides_of_the_trial_balance_are_the_same(naive, request):
+    """A positive balance is a debit, a negative one a credit; both sides sum to the same."""
+    statement = statement_of(TRIAL, naive, request)
+    debit_columns, credit_columns = periods(statement)[::2], periods(statement)[1::2]
+    for days, debit, credit in zip(days_of(request), debit_columns, credit_columns, strict=True):
+        expected = naive.trial(days.last)
+        for ledger_id, sides in expected.items():
+            found = [whole_units(statement.value(ledger_id, column.key)) for column in (debit, credit)]
+            assert found == list(sides)
+        for column, side in ((debit, 0), (credit, 1)):
+            assert whole_units(statement.value("total", column.key)) == sum(one[side] for one in expected.values())
+        assert statement.value("total", debit.key) == statement.value("total", credit.key)
+
+
+@settings(max_examples=15)
+@given(naive=books(), request=requests(), data=st.data())
+@pytest.mark.parametrize("kind", FUNCTIONS)
+def test_entries_sum_to_additive_figures(kind, naive, request, data):
+    """Entries of any additive figure sum to it, and are the naive lines; other figures have terms."""
+    names = ["prior", "prior_year", "change", "change_pct", "share", *([] if kind == BALANCE else ["total", "average"])]
+    options = {} if kind == TRIAL else {"compare": data.draw(st.lists(st.sampled_from(names), unique=True))}
+    statement, days = statement_of(kind, naive, request, **options), days_of(request)
+    rows = [row for row in statement.rows if row.kind != "heading"]
+    for _ in range(8 if rows else 0):
+        row, column = data.draw(st.sampled_from(rows)), data.draw(st.sampled_from(statement.columns))
+        figure = assert_law(statement, row, column)
+        if figure is not None and column.kind == "period" and row.kind in LEDGER_ROWS and kind != TRIAL:
+            place = periods(statement).index(column)
+            sums = naive.own if row.kind == "own" else naive.total
+            assert entry_units(figure) == sums(kind, row.ledger_ids[0], days[place])
+
+
+@pytest.mark.parametrize("kind", ROWS_OF_TREES)
+@settings(max_examples=10)
+@given(naive=books(), request=requests(), data=st.data())
+def test_siblings_and_disjoint_columns_share_no_entry(kind, naive, request, data):
+    """A total's entries are those of its parts, of which no two share one; nor do two columns of flows."""
+    statement = statement_of(kind, naive, request)
+    rows = {row.key: row for row in statement.rows if row.kind != "heading"}
+    used = Counter()
+    for column in data.draw(st.lists(st.sampled_from(periods(statement)), max_size=3, unique_by=lambda one: one.key)):
+        entries = {
+            key: entry_units(statement[f"{key}|{column.key}"]) for key in rows if statement.is_additive(key, column.key)
+        }
+        for key, row in rows.items():
+            if row.children and key in entries and row.kind != "balance":
+                assert set(row.children) <= entries.keys()
+                parts = [line for child in row.children for line in entries[child]]
+                assert len(parts) == len(set(parts))
+                assert set(parts) <= entries[key].keys()
+                assert_cancel(naive, entries[key].keys() - parts, kind)
+        roots = [row.key for row in rows.values() if row.kind == "subtotal" and row.key in entries]
+        lines = [line for key in roots for line in entries[key]]
+        assert len(lines) == len(set(lines))
+        used.update(lines)
+    if kind != BALANCE:
+        assert set(used.values()) <= {1}
+
+
+def assert_cancel(naive, lines, kind):
+    """Check that lines of a total that none of its parts has are those of balances of zero, which have no row."""
+    assert kind == BALANCE or not lines
+    sums = Counter()
+    for line in naive.lines:
+        sums[line.ledger] += line.units if line.id in lines else 0
+    assert not any(sums.values())
+
+
+@pytest.mark.parametrize("kind", ROWS_OF_TREES)
+@settings(max_examples=25)
+@given(naive=books(), request=requests())
+def test_comparisons(kind, naive, request):
+    """Earlier periods, changes and percentages are those of the naive sums."""
+    statement = statement_of(kind, naive, request, compare=["prior", "prior_year", "change", "change_pct", "share"])
+    days = dict(zip((column.key for column in periods(statement)), days_of(request), strict=True))
+    kinds = Counter(column.kind for column in statement.columns)
+    assert set(kinds.values()) == {len(days)}
+    assert set(kinds) == {"period", "prior", "prior_year", "change", "change_pct", "share"}
+    for row in [one for one in statement.rows if one.kind in LEDGER_ROWS]:
+        sums = naive.own if row.kind == "own" else naive.total
+        for column in statement.columns:
+            if column.kind == "period":
+                continue
+            here = days[column.of]
+            value = statement.value(row.key, column.key)
+            now = units(sums(kind, row.ledger_ids[0], here))
+            year = units(sums(kind, row.ledger_ids[0], shifted_days(here, 12)))
+            match column.kind:
+                case "prior":
+                    earlier = shifted_days(here, MONTHS[request.unit])
+                    assert whole_units(value) == units(sums(kind, row.ledger_ids[0], earlier))
+                case "prior_year":
+                    assert whole_units(value) == year
+                case "change":
+                    assert whole_units(value) == now - year
+                case "change_pct":
+                    assert_percent(value, percent(now - year, abs(year)))
+                case "share":
+                    assert_percent(value, percent(now, naive.whole(kind, here)))
+
+
+@pytest.mark.parametrize("kind", [INCOME, CASH])
+@settings(max_examples=20)
+@given(naive=books(), request=requests())
+def test_totals_and_averages_of_flows(kind, naive, request):
+    """A total is the sum of all columns, an average that of the whole ones over their number, to the nearest cent."""
+    statement = statement_of(kind, naive, request, compare=["total", "average"])
+    days, is_whole = columns(request.start, request.end, request.unit, request.first_month)
+    for row in [one for one in statement.rows if one.kind in LEDGER_ROWS]:
+        sums = naive.own if row.kind == "own" else naive.total
+        amounts = [units(sums(kind, row.ledger_ids[0], one)) for one in days]
+        whole = [amount for amount, known in zip(amounts, is_whole, strict=True) if known]
+        assert whole_units(statement.value(row.key, "total")) == sum(amounts)
+        average = whole_units(statement.value(row.key, "average"))
+        if whole:
+            assert abs(average - Fraction(sum(whole), len(whole))) <= Fraction(1, 2)
+        else:
+            assert average is None
+
+
+def assert_percent(value, exact):
+    """Check a percentage with one fraction digit."""
+    assert (value is None) == (exact is None)
+    if value is not None:
+        assert value.as_tuple().exponent == -1
+        assert abs(Fraction(value) - exact) <= Fraction(1, 20)
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("kind", FUNCTIONS)
+@settings(max_examples=3)
+@given(naive=books(), request=requests(), decimals=st.booleans())
+def test_any_frame(frame, kind, naive, request, decimals):
+    """A statement of any frame is that of Arrow."""
+    table = line_table(naive, decimals=decimals)
+    expected = statement_of(kind, naive, request, table)
+    found = statement_of(kind, naive, request, FRAMES[frame](table))
+    assert [row.key for row in found.rows] == [row.key for row in expected.rows]
+    for key in shown_keys(found):
+        for column in found.columns:
+            assert found.value(key, column.key) == expected.value(key, column.key)
+            assert found.text(key, column.key) == expected.text(key, column.key)

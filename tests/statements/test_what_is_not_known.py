@@ -1,0 +1,208 @@
+"""What a statement says where lines are missing or filtered."""
+
+import datetime as dt
+import re
+from decimal import Decimal
+
+import pytest
+from naive_statements import TRIAL, Days, columns, units
+from statement_checks import FUNCTIONS, entry_units, row_units, shown_keys
+
+import accounting_analytics as aa
+from accounting_analytics.errors import AccountingAnalyticsError, IncompleteLoadError, InputError
+
+MARCH, MAY = "2025-03-01", "2025-05-31"
+SINCE = "since 2025-03-01"
+
+
+@pytest.fixture(scope="module")
+def chart(demo_books):
+    """Return the chart of accounts of the demo."""
+    return demo_books.ledgers
+
+
+@pytest.fixture(scope="module")
+def from_march(demo_company, chart):
+    """Return the demo's lines from March to May; its books begin in January."""
+    return aa.load_line_entries(demo_company.client, chart["id"], MARCH, MAY, progress=False)
+
+
+def texts(statement):
+    """Title, labels of rows and columns that are not names of ledgers, labels of figures, and notes."""
+    rows = [row for row in statement.rows if row.kind not in {"ledger", "own"}]
+    figures = [
+        statement[f"{row.key}|{column.key}"].label
+        for row in rows
+        for column in statement.columns
+        if row.kind != "heading"
+    ]
+    labels = [*(row.label for row in rows), *(column.label for column in statement.columns), *figures]
+    return [statement.title, *labels, *statement.notes]
+
+
+def shown_text(html):
+    """Text of HTML, without styles, scripts and attributes."""
+    return re.sub(r"<[^>]*>", " ", re.sub(r"<(style|script)\b.*?</\1>", " ", html, flags=re.DOTALL))
+
+
+@pytest.mark.parametrize("function", [aa.balance_sheet, aa.trial_balance])
+@pytest.mark.parametrize("dates", [(), ("2025-04-01", "2025-05-31")], ids=["whole load", "later"])
+def test_movements_since_the_load_are_not_balances(from_march, chart, function, dates):
+    """Without the books' beginning, title, labels and notes say since when, and nothing is a balance."""
+    statement = function(from_march, chart, *dates)
+    assert SINCE in statement.title
+    assert any(SINCE in note for note in statement.notes)
+    assert not [text for text in texts(statement) if "balance" in text.lower()]
+    label = statement[f"led_operating|{statement.columns[-1].key}"].label
+    assert SINCE in label
+    assert "balance" not in label.lower()
+    opening = "Opening Balance Retained Earnings"  # a ledger
+    assert "balance" not in shown_text(statement._repr_html_()).replace(opening, "").lower()
+
+
+def balance_of(lines, ledger_id="led_operating"):
+    """Sum of all lines of a ledger."""
+    amounts = lines.loc[lines["ledger_id"] == ledger_id, "signed_amount"]
+    return sum(Decimal(str(amount)) for amount in amounts)
+
+
+def test_movements_since_the_load_sum_its_lines(from_march, chart):
+    """The movement is the sum of all loaded lines up to the day."""
+    statement = aa.balance_sheet(from_march, chart)
+    figure = statement["led_operating", "2025-05"]
+    assert figure.exact() == balance_of(from_march)
+    assert set(figure.entries["id"]) == set(from_march.loc[from_march["ledger_id"] == "led_operating", "id"])
+
+
+def test_balances_reach_back_if_the_books_begin_with_the_load(from_march, chart):
+    """The day that the books begin must be in the load; then there are balances."""
+    statement = aa.balance_sheet(from_march, chart, books_start=MARCH)
+    assert "since" not in "".join([statement.title, *(column.label for column in statement.columns)])
+    assert statement["led_operating", "2025-05"].exact() == balance_of(from_march)
+    earlier = aa.balance_sheet(from_march, chart, books_start="2025-01-01")
+    assert SINCE in earlier.title
+
+
+def test_balances_are_rolled_from_supplied_ones(from_march, chart, demo_books):
+    """With the balances at the start, those of later days are the ones of all lines, and made of a start and flows."""
+    naive, last = demo_books.naive, dt.date(2025, 2, 28)
+    balances = {one: Decimal(units(naive.figure(TRIAL, {one}, Days(None, last)))).scaleb(-2) for one in naive.ledgers}
+    found = aa.balance_sheet(from_march, chart, starting_balances=balances)
+    expected = aa.balance_sheet(demo_books.lines, chart, MARCH, MAY, books_start=demo_books.days[0])
+    assert "since" not in found.title
+    for row in [row for row in expected.rows if row.kind in {"ledger", "own"}]:
+        assert row_units(found, row.key) == row_units(expected, row.key)
+    assert row_units(found, "total_assets") == row_units(expected, "total_assets")
+    for key in ("earnings_of_earlier_periods", "earnings_of_the_period"):  # which of them is not supplied
+        assert row_units(found, key) == [None] * 3
+    assert row_units(found, "total_equity") == row_units(expected, "total_equity")
+    figure = found["led_operating", "2025-04"]
+    assert not figure.is_additive
+    assert sum(term.exact() for term in figure.terms) == figure.exact()
+    with pytest.raises(InputError):
+        figure.entries  # noqa: B018 (a property)
+
+
+@pytest.mark.parametrize("function", [getattr(aa, name) for name in FUNCTIONS.values()], ids=list(FUNCTIONS))
+def test_a_month_that_was_not_loaded_is_not_known(from_march, chart, function):
+    """Its figures are None and "not known", never zero; nor are the total, the average and the change."""
+    has_flows = function in {aa.income_statement, aa.cash_flow_statement}
+    compare = ["change", *(["total", "average"] if has_flows else [])]
+    options = {} if function is aa.trial_balance else {"compare": compare}
+    statement = function(from_march, chart, "2025-02-01", MAY, **options)
+    rows = [row for row in statement.rows if row.kind != "heading"]
+    assert rows
+    columns = [one for one in statement.columns if (one.of or one.key).startswith("2025-02")]
+    columns += [one for one in statement.columns if one.kind in {"total", "average"}]
+    columns += [one for one in statement.columns if one.kind == "change" and one.of.startswith("2025-03")]
+    assert len(columns) >= 2
+    for row in rows:
+        for column in columns:
+            if row.kind == "balance" and column.of is None and column.kind != "period":
+                continue  # the total of cash at the end is that of the last column, and there is no average
+            assert statement.value(row.key, column.key) is None
+            assert statement.text(row.key, column.key) == "not known"
+            figure = statement[f"{row.key}|{column.key}"]
+            assert figure.exact() is None
+            assert figure.amount is None
+            with pytest.raises(AccountingAnalyticsError):
+                figure.entries  # noqa: B018 (a property)
+    tidy = statement.tidy()
+    assert set(tidy.loc[tidy["amount"].isna(), "column"].str[:7]) == {"2025-02"}
+
+
+def test_a_ledger_that_was_not_loaded_is_not_known(demo_company, chart):
+    """A column needs every ledger of its statement; where no column is known, nothing is shown."""
+    others = chart.loc[chart["id"] != "led_rent", "id"]
+    lines = aa.load_line_entries(demo_company.client, others, MARCH, MAY, progress=False)
+    with pytest.raises(IncompleteLoadError, match="led_rent"):
+        aa.income_statement(lines, chart)
+
+
+@pytest.mark.parametrize("name", ["income_statement", "balance_sheet", "trial_balance"])
+@pytest.mark.parametrize("filters", [{"is_cashflow": True}, {"is_cashflow": False}], ids=["cash flow", "others"])
+def test_filtered_loads_are_refused(demo_company, chart, name, filters):
+    """A load with a filter has not every line of a ledger."""
+    lines = aa.load_line_entries(demo_company.client, chart["id"], MARCH, "2025-03-31", progress=False, **filters)
+    with pytest.raises(IncompleteLoadError, match="is_cashflow"):
+        getattr(aa, name)(lines, chart)
+
+
+def test_lines_with_cash_are_enough_for_the_cash_flow(demo_company, chart, from_march):
+    """A load with is_cashflow=True has the same flows; one of the other lines is refused."""
+    days = (demo_company.client, chart["id"], MARCH, MAY)
+    lines = aa.load_line_entries(*days, is_cashflow=True, progress=False)
+    expected, found = aa.cash_flow_statement(from_march, chart), aa.cash_flow_statement(lines, chart)
+    assert [row.key for row in found.rows] == [row.key for row in expected.rows]
+    for key in shown_keys(found):
+        for column in found.columns:
+            assert found.value(key, column.key) == expected.value(key, column.key)
+    with pytest.raises(IncompleteLoadError, match="is_cashflow"):
+        aa.cash_flow_statement(aa.load_line_entries(*days, is_cashflow=False, progress=False), chart)
+
+
+def test_days_between_two_loads_are_not_known(demo_books, chart):
+    """Flows of a month that neither load has are not known, nor is any balance after it."""
+    loads = [
+        aa.load_line_entries(demo_books.client, chart["id"], first, last, progress=False)
+        for first, last in (("2025-01-01", "2025-01-31"), (MARCH, "2025-03-31"))
+    ]
+    lines = aa.combine_loads(loads)
+    income = aa.income_statement(lines, chart)
+    expected = [
+        units(demo_books.naive.earnings(one)) for one in columns(dt.date(2025, 1, 1), dt.date(2025, 3, 31), "month")[0]
+    ]
+    assert row_units(income, "net_income") == [expected[0], None, expected[2]]
+    sheet = aa.balance_sheet(lines, chart, books_start="2025-01-01")
+    january, *others = row_units(sheet, "total_assets")
+    assert january == units(demo_books.naive.balance_sheet(dt.date(2025, 1, 31))["total_assets"])
+    assert others == [None, None]
+
+
+def test_a_loaded_report_is_a_statement(demo_books, chart):
+    """A cash flow report of the service has the sections and figures of one recomputed from lines."""
+    report = aa.load_cash_flow_report(demo_books.client, "2025-03-01", "2025-03-31")
+    found = aa.cash_flow_statement(report, chart)
+    expected = aa.cash_flow_statement(demo_books.lines, chart, "2025-03-01", "2025-03-31", books_start="2025-01-01")
+    (here,), (there,) = found.columns, expected.columns
+    assert [row.key for row in found.rows] == [row.key for row in expected.rows]
+    for key in shown_keys(found):
+        assert found.value(key, here.key) == expected.value(key, there.key)
+    assert entry_units(found["led_rent"]) == entry_units(expected["led_rent"])
+    starting = found[f"starting_cash_balance|{here.key}"]
+    assert not starting.is_additive
+    with pytest.raises(InputError):
+        starting.entries  # noqa: B018 (a property)
+
+
+def test_days_before_the_books_were_not_loaded(demo_books, chart):
+    """A year before the books nothing is known, neither flows nor balances; the day before they begin all is zero."""
+    options = {"books_start": demo_books.days[0], "compare": ["prior_year"]}
+    june = (demo_books.lines, chart, "2025-06-01", "2025-06-30")
+    for function in (aa.balance_sheet, aa.cash_flow_statement):
+        statement = function(*june, **options)
+        for row in statement.rows:
+            if row.kind != "heading":
+                assert statement.value(row.key, "2025-06 prior_year") is None
+    january = aa.cash_flow_statement(demo_books.lines, chart, "2025-01-01", "2025-01-31", books_start="2025-01-01")
+    assert row_units(january, "starting_cash_balance") == [0]

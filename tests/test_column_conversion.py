@@ -1,0 +1,295 @@
+"""Columns of frames: amounts as floats and decimals, lists of ids, and other dtypes that hold the same values."""
+
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accounting_analytics.column_conversion import (
+    TEXT,
+    exact_amounts,
+    exact_floats,
+    exact_frame,
+    find_scale,
+    in_floats,
+    negated,
+    signed,
+    split_list,
+    split_lists,
+    total,
+)
+from accounting_analytics.errors import AmountError, FrameError
+from accounting_analytics.money import PRECISION, from_minor_units, pandas_dtype, to_minor_units
+
+SCALES = st.integers(0, 10)
+UNITS = st.integers(-(10**15) + 1, 10**15 - 1)
+LONG_UNITS = st.integers(-(10**38) + 1, 10**38 - 1)
+AMOUNTS = ["24.33", "-0.07", "1136.18", "0.29", "4503599627370.49"]
+
+
+def ids_of(column):
+    """Return ids for the rows of a column: a, b, c ..."""
+    return pd.Series([chr(ord("a") + number) for number in range(len(column))], index=column.index, name="id")
+
+
+def exact(column, scale=2):
+    """Convert a column named amount."""
+    column = column.rename("amount")
+    return exact_amounts(column, scale, ids_of(column))
+
+
+@settings(deadline=None)
+@given(st.lists(UNITS | st.none(), max_size=20), SCALES)
+def test_decimals_survive_floats(units, scale):
+    """Decimals of up to 15 digits become floats and decimals again, null as NaN, whatever the index."""
+    cells = [None if unit is None else from_minor_units(unit, scale) for unit in units]
+    column = pd.Series(cells, dtype=pandas_dtype(scale), index=range(5, 5 + len(units)), name="amount")
+    floats = in_floats(column)
+    assert floats.dtype == np.float64
+    assert floats.isna().tolist() == [unit is None for unit in units]
+    back = exact(floats, scale)
+    pd.testing.assert_series_equal(back.column, column)
+    assert back.noise_removed == 0
+
+
+def made_elsewhere():
+    """Return floats of amounts as other tools make them, few of which are the nearest to the amount."""
+    units = np.arange(-60_000, 60_000, 7)
+    decimals = pa.array([from_minor_units(int(unit), 2) for unit in units], pa.decimal128(38, 2))
+    whole = pl.Series(units, dtype=pl.Int64)
+    return units, {
+        "cast of Arrow": decimals.cast(pa.float64()).to_numpy(),
+        "times 0.01": units * 0.01,
+        "division of polars": (whole.cast(pl.Float64) / 100.0).to_numpy(),
+        "cast of polars": whole.cast(pl.Decimal(38, 2)).__truediv__(100).cast(pl.Float64).to_numpy(),
+        "cumulative sums": np.cumsum(np.diff(units / 100.0, prepend=0.0)),
+    }
+
+
+UNITS_MADE, MADE = made_elsewhere()
+
+
+@pytest.mark.parametrize("maker", MADE)
+def test_floats_made_elsewhere_are_amounts(maker):
+    """What an Arrow cast, a multiplication or polars make of cents is read as those cents; the others are counted."""
+    given = pd.Series(MADE[maker])
+    column, noise_removed = exact(given)
+    assert [to_minor_units(amount) for amount in column] == UNITS_MADE.tolist()
+    assert noise_removed == int((given != UNITS_MADE / 100.0).sum())
+    np.testing.assert_array_equal(in_floats(column), UNITS_MADE / 100.0)
+
+
+def test_other_tools_make_floats_with_noise():
+    """The test above compares something: each way to make floats of cents but one misses some."""
+    missed = {maker: int((floats != UNITS_MADE / 100.0).sum()) for maker, floats in MADE.items()}
+    assert missed["times 0.01"] > 1000
+    assert missed["cumulative sums"] > 0
+    assert missed["cast of Arrow"] > 1000
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        "float64",
+        "Float64",
+        pd.ArrowDtype(pa.float64()),
+        pd.ArrowDtype(pa.decimal128(38, 2)),
+        pd.ArrowDtype(pa.decimal128(15, 2)),
+        pd.ArrowDtype(pa.decimal256(60, 2)),
+        "object",
+    ],
+    ids=str,
+)
+def test_columns_of_exact_amounts_are_read(dtype):
+    """Floats of 64 bits, decimals of any width and objects give the same decimals; null stays null."""
+    decimals = [*map(Decimal, AMOUNTS), None]
+    floats = "float" in str(dtype).lower() or str(dtype).startswith("double")
+    given = pd.Series([None if one is None else float(one) for one in decimals] if floats else decimals, dtype=dtype)
+    column, noise_removed = exact(given)
+    assert column.dtype == pandas_dtype(2)
+    assert [None if pd.isna(one) else one for one in column] == decimals
+    assert noise_removed == 0
+
+
+@pytest.mark.parametrize("dtype", ["int64", "Int64", "uint8", pd.ArrowDtype(pa.int32())], ids=str)
+@pytest.mark.parametrize("scale", [0, 2, 10])
+def test_integers_are_major_units(dtype, scale):
+    """An integer column holds whole currency units at every scale."""
+    column = exact(pd.Series([5, 0, 120], dtype=dtype), scale).column
+    assert column.dtype == pandas_dtype(scale)
+    assert column.tolist() == [5, 0, 120]
+
+
+def test_objects_may_mix_decimals_and_integers():
+    """Objects are read one by one; noise is removed and counted, and a wrong one is refused by its row."""
+    given = pd.Series([Decimal("1.5"), 2, None, Decimal("0.30000000000000004")], dtype="object")
+    column, noise_removed = exact(given)
+    assert [None if pd.isna(one) else str(one) for one in column] == ["1.50", "2.00", None, "0.30"]
+    assert noise_removed == 1
+    for wrong in (Decimal("24.335"), Decimal("Infinity"), 1.5, "1,000.00", Decimal("1e40")):
+        with pytest.raises(AmountError, match="column 'amount', id b: "):
+            exact(pd.Series([Decimal(1), wrong], dtype="object"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "Float32", "float16", pd.ArrowDtype(pa.float32())], ids=str)
+def test_short_floats_are_refused(dtype):
+    """Floats of fewer than 64 bits cannot hold cents."""
+    with pytest.raises(FrameError, match=r"column 'amount' holds .*not exact amounts: float64 of whole minor units"):
+        exact(pd.Series([1.5], dtype=dtype))
+
+
+@pytest.mark.parametrize("values", [[True], ["1.50"], [pd.Timestamp("2025-01-01")], [1j]])
+def test_columns_of_something_else_are_refused(values):
+    """Booleans, text, instants and complex numbers are not amounts."""
+    with pytest.raises(FrameError, match=r"column 'amount' holds .*not exact amounts"):
+        exact(pd.Series(values))
+
+
+@pytest.mark.parametrize("wrong", [24.335, np.inf, -np.inf, 1e13, -1e13, 1e300])
+def test_other_floats_are_refused_with_the_first_ids(wrong):
+    """A float between two cents, an infinite and a too large one are counted, with three ids and what to call."""
+    given = pd.Series([0.1, wrong, 0.2, wrong, wrong, wrong])
+    with pytest.raises(AmountError) as caught:
+        exact(given)
+    message = str(caught.value)
+    assert message.startswith("column 'amount': 4 amount(s) are not whole minor units at scale 2, or too large")
+    assert "id b, d, e and 1 more; call .round(2)" in message
+
+
+def test_rounding_makes_amounts_of_floats():
+    """What the message advises works: the rounded column is read, without noise."""
+    assert exact(pd.Series([24.335, 1 / 3]).round(2)).noise_removed == 0
+
+
+@pytest.mark.parametrize("scale", [0, 2, 5, 10])
+def test_too_large_amounts_are_refused(scale):
+    """10**15 - 1 minor units are an amount in floats, 10**15 are not; decimals hold both."""
+    largest, refused = from_minor_units(10**15 - 1, scale), from_minor_units(10**15, scale)
+    assert exact(pd.Series([float(largest)]), scale).column.tolist() == [largest]
+    with pytest.raises(AmountError, match="too large for float64"):
+        exact(pd.Series([float(refused)]), scale)
+    decimals = pd.Series([largest, refused], dtype=pandas_dtype(scale), name="amount")
+    assert in_floats(decimals[:1]).tolist() == [float(largest)]
+    with pytest.raises(AmountError, match=r"amount: amount .* has too many digits for float64"):
+        in_floats(decimals)
+    pd.testing.assert_series_equal(exact(decimals, scale).column, decimals)
+
+
+def test_decimals_of_more_digits_than_the_scale_are_refused():
+    """Digits of a decimal column that the scale does not have are never cut off."""
+    with pytest.raises(AmountError, match="column 'amount'"):
+        exact(pd.Series([Decimal("24.335")], dtype=pandas_dtype(3)), 2)
+    with pytest.raises(AmountError, match="more than 38 digits"):
+        exact(pd.Series([Decimal("9" * 36)], dtype=pandas_dtype(0)), 3)
+
+
+def test_the_scale_of_a_frame():
+    """A decimal dtype, the argument, attrs and the load state it; where nothing does it is 2, which is noted."""
+    frame = pd.DataFrame({"id": ["a"], "amount": [1.5], "other": [2.25]})
+    assumed = exact_frame(frame, ["amount", "other"])
+    assert (assumed.scale, assumed.as_decimals) == (2, False)
+    assert assumed.notes == ("No scale is stated; amounts are assumed to have 2 fraction digits.",)
+    assert exact_frame(frame, ["amount"], scale=3).notes == ()
+    for attrs in ({"scale": 3}, {"load": {"scale": 3}}, {"scale": 3, "load": {"scale": 3}}):
+        frame.attrs = attrs
+        assert exact_frame(frame, ["amount"]).scale == 3
+        with pytest.raises(FrameError, match=r"no single scale: .* state \[2, 3\]"):
+            exact_frame(frame, ["amount"], scale=2)
+    decimals = frame.assign(amount=pd.Series([Decimal("1.5")], dtype=pandas_dtype(3)))
+    both = exact_frame(decimals, ["amount", "other"])
+    assert (both.scale, both.as_decimals, both.frame["other"].dtype) == (3, True, pandas_dtype(3))
+    with pytest.raises(FrameError, match=r"state \[2, 3\]"):
+        exact_frame(decimals.assign(other=pd.Series([Decimal(1)], dtype=pandas_dtype(2))), ["amount", "other"])
+    assert frame["amount"].tolist() == [1.5], "the given frame is changed"
+
+
+def test_the_noise_of_all_columns_is_noted():
+    """The note counts the noise of a frame once, and there is none without noise."""
+    frame = pd.DataFrame({"id": ["a", "b"], "amount": [0.1 + 0.2, 1.0], "other": [1.0, 0.1 + 0.2]})
+    noted = exact_frame(frame, ["amount", "other"], scale=2)
+    assert noted.notes == ("2 amount(s) had float rounding noise, which was removed.",)
+    assert exact_frame(frame.round(2), ["amount", "other"], scale=2).notes == ()
+
+
+@pytest.mark.parametrize("scale", [-1, 11, True, "2"])
+def test_wrong_scales_are_refused(scale):
+    """A scale is a whole number from 0 to 10, also as an attribute of a frame."""
+    with pytest.raises(AmountError, match="scale must be"):
+        find_scale([None, scale])
+
+
+def test_all_floats_of_a_table_are_amounts():
+    """For text with every digit, all columns of floats become decimals; a frame without any stays."""
+    frame = exact_floats(pd.DataFrame({"id": ["a"], "x": [1.5], "y": [np.nan], "n": [3]}))
+    assert str(frame.dtypes["x"]) == str(frame.dtypes["y"]) == "decimal128(38, 2)[pyarrow]"
+    assert frame["n"].dtype == np.int64
+    plain = pd.DataFrame({"id": ["a"]})
+    assert exact_floats(plain) is plain
+
+
+@settings(deadline=None)
+@given(st.lists(LONG_UNITS, max_size=20), SCALES)
+def test_totals_are_exact(units, scale):
+    """A column's total is exact while it fits 38 digits (128-bit sums would wrap around silently), else refused."""
+    column = pd.Series([from_minor_units(unit, scale) for unit in units], dtype=pandas_dtype(scale))
+    if abs(sum(units)) < 10**38:
+        assert to_minor_units(total(column), scale) == sum(units)
+    else:
+        with pytest.raises(AmountError, match="digits before the point"):
+            total(column)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 7])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_total_past_38_digits_is_refused(count, sign):
+    """Sums of the largest amounts are refused, also those that wrap around in 128 bits to one of 38 digits."""
+    largest = from_minor_units(sign * (10**PRECISION - 1), 2)
+    with pytest.raises(AmountError, match="more than 36 digits before the point"):
+        total(pd.Series([largest] * count, dtype=pandas_dtype(2)))
+
+
+def test_a_total_has_the_scale_of_its_column():
+    """Also the total of no rows, and of none but nulls."""
+    assert str(total(pd.Series([], dtype=pandas_dtype(3)))) == "0.000"
+    assert str(total(pd.Series([None], dtype=pandas_dtype(3)))) == "0.000"
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(-(10**37), 10**37), st.sampled_from(["debit", "credit"])), max_size=20))
+def test_signed_columns_follow_the_sides(rows):
+    """Each signed amount is plus or minus its amount, exactly, in the same dtype and index."""
+    amounts = pd.Series([Decimal(units) for units, _ in rows], dtype=pandas_dtype(0), index=range(5, 5 + len(rows)))
+    sides = pd.Series([side for _, side in rows], dtype="str", index=amounts.index)
+    column = signed(amounts, sides)
+    assert column.dtype == amounts.dtype
+    assert column.index.equals(amounts.index)
+    assert column.name == "signed_amount"
+    assert [int(amount) for amount in column] == [units if side == "debit" else -units for units, side in rows]
+    assert [int(amount) for amount in negated(amounts)] == [-units for units, _ in rows]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(UNITS, st.sampled_from(["debit", "credit"])), max_size=20), SCALES)
+def test_signed_floats_are_the_floats_of_signed_amounts(rows, scale):
+    """The sign of a float is changed without noise, and there is no minus zero."""
+    amounts = pd.Series([units / 10.0**scale for units, _ in rows], dtype="float64", index=range(5, 5 + len(rows)))
+    column = signed(amounts, pd.Series([side for _, side in rows], dtype="str", index=amounts.index))
+    expected = [float(from_minor_units(units if side == "debit" else -units, scale)) for units, side in rows]
+    assert column.tolist() == expected
+    assert column.index.equals(amounts.index)
+    assert not np.signbit(column[column == 0]).any()
+
+
+def test_lists_are_split_with_their_index():
+    """One row per id; an empty list and one that is not known have none."""
+    column = pd.Series(["a|b", "", None, "c"], dtype=TEXT, index=[4, 5, 6, 7])
+    ids = split_lists(column)
+    assert list(ids.items()) == [(4, "a"), (4, "b"), (7, "c")]
+    assert ids.dtype == TEXT
+    assert [split_list(one) for one in column] == [{"a", "b"}, set(), None, {"c"}]
+    assert split_lists(column[1:3]).empty

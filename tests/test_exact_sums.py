@@ -1,0 +1,126 @@
+"""Exact sums against an oracle of Python integers: any columns of days, on frames in memory and on lazy engines."""
+
+import datetime as dt
+from collections import Counter, defaultdict
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accounting_analytics.exact_sums import ExactLines
+
+START = dt.datetime(2025, 1, 1, tzinfo=dt.UTC)
+LEDGERS = ["bank", "card", "food", "rent"]
+CASH = ["bank", "card"]
+ENGINES = {
+    "pandas": lambda table: table.to_pandas(),
+    "pyarrow": lambda table: table,
+    "polars lazy": lambda table: pl.from_arrow(table).lazy(),
+    "duckdb": duckdb.from_arrow,
+}
+ALWAYS = ((START - dt.timedelta(days=99), None),)
+HOURS = st.integers(-50, 50)
+LINES = st.lists(
+    st.tuples(st.integers(0, 6), st.sampled_from(LEDGERS), st.integers(-(10**11), 10**11), HOURS), max_size=30
+)
+
+
+def at(hour):
+    """Instant some hours after the start."""
+    return START + dt.timedelta(hours=hour)
+
+
+def exact_lines(rows, engine):
+    """Lines of (entry, ledger, whole amount, hour) on an engine, at scale 2."""
+    table = pa.table(
+        {
+            "id": pa.array([f"le_{number}" for number in range(len(rows))], pa.string()),
+            "ledger_id": pa.array([ledger for _, ledger, _, _ in rows], pa.string()),
+            "journal_entry_id": pa.array([f"je_{entry}" for entry, _, _, _ in rows], pa.string()),
+            "journal_entry_description": pa.nulls(len(rows), pa.string()),
+            "datetime": pa.array([at(hour) for *_, hour in rows], pa.timestamp("us", "UTC")),
+            "signed_amount": pa.array([amount for _, _, amount, _ in rows], pa.int64()),
+        }
+    )
+    return ExactLines.from_frame(ENGINES[engine](table), scale=2)
+
+
+def intervals(draw):
+    """Disjoint intervals of hours in order; the last may have no end."""
+    hours = sorted(draw(st.sets(HOURS, max_size=6)))
+    ends = [*hours[1::2], None][: (len(hours) + 1) // 2]
+    return list(zip(hours[::2], ends, strict=True))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_sums_by_ledger_and_days(engine, data):
+    """Each column has the sum of its own days by ledger, whether columns overlap, touch or are empty."""
+    rows = data.draw(LINES)
+    columns = [intervals(data.draw) for _ in range(data.draw(st.integers(0, 3)))]
+    days = [tuple((at(a), None if b is None else at(b)) for a, b in column) for column in columns]
+    sums = exact_lines(rows, engine).sums(*days)
+    used = []
+    for column, found in zip(columns, sums.columns, strict=True):
+        expected = defaultdict(int)
+        for _, ledger, amount, hour in rows:
+            if any(a <= hour and (b is None or hour < b) for a, b in column):
+                expected[ledger] += 100 * amount
+                used.append(hour)
+        assert found == expected
+    assert sums.earliest == (at(min(used)) if used else None)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=40, deadline=None)
+@given(rows=LINES, balanced=st.booleans())
+def test_flows_of_entries_with_cash(engine, rows, balanced):
+    """The other lines of entries that touch cash are summed alike in the engine and in memory; gaps are found."""
+    if balanced:
+        gaps = Counter()
+        for entry, _, amount, _ in rows:
+            gaps[entry] -= amount
+        rows = [*rows, *((entry, "rent", gap, 0) for entry, gap in gaps.items())]
+    lines = exact_lines(rows, engine)
+    touching = {entry for entry, ledger, _, _ in rows if ledger in CASH}
+    flows, gaps = defaultdict(int), defaultdict(int)
+    for entry, ledger, amount, _ in rows:
+        gaps[f"je_{entry}"] += amount
+        if entry in touching and ledger not in CASH:
+            flows[ledger] -= 100 * amount
+    unbalanced = sorted(entry for entry, gap in gaps.items() if gap)
+    (net,), open_entries = lines.flows(CASH, ALWAYS)
+    assert (net, sorted(open_entries)) == (flows, unbalanced)
+    entries = lines.entries(ALWAYS)
+    on_cash = entries.on(CASH)
+    in_memory = entries.sums(entries.of_entries_with(on_cash) & ~on_cash)
+    assert ({ledger: -units for ledger, units in in_memory.items()}, sorted(entries.unbalanced())) == (
+        flows,
+        unbalanced,
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows=LINES)
+def test_the_ledger_that_is_moved_most(rows):
+    """Of each entry: the cash ledger with the largest absolute sum, ties by the given order, none without cash."""
+    entries = exact_lines(rows, "pyarrow").entries(ALWAYS)
+    order = {"card": 0, "bank": 1, "food": 2, "rent": 3}
+    moved = entries.most_moved(entries.on(CASH), order)
+    movements = defaultdict(lambda: defaultdict(int))
+    for entry, ledger, amount, _ in rows:
+        if ledger in CASH:
+            movements[f"je_{entry}"][ledger] += amount
+    found = {
+        entry: entries.ledger_ids[number]
+        for entry, number in zip(entries.entry_ids.to_pylist(), moved, strict=True)
+        if number >= 0
+    }
+    expected = {
+        entry: min(own, key=lambda ledger: (-abs(own[ledger]), order[ledger])) for entry, own in movements.items()
+    }
+    assert found == expected

@@ -1,0 +1,175 @@
+"""Tables of figures in HTML: their structure, their texts, and the entries that they carry."""
+
+import json
+import re
+import time
+from html.parser import HTMLParser
+
+import pytest
+
+from accounting_analytics.figure_tables import (
+    MAX_ENTRIES_BYTES,
+    EntriesData,
+    FigureCell,
+    FigureRow,
+    FigureTable,
+    TableHead,
+    figure_table_html,
+)
+
+HOSTILE = "</script><!--<img src=x onerror=\"document.title='owned'\">\u2028$5$"
+MONTHS = {"2026-04": ("2026-04-01", "2026-04-30"), "2026-05": ("2026-05-01", "2026-05-31")}
+JSON = re.compile(r'<script type="application/json">(.*?)</script>', re.DOTALL)
+
+
+def make_entries(lines=(), *, name="Rent", terms=None):
+    """Return the entries of two ledgers in two months and their change."""
+    spans = {month: [(1, *days)] for month, days in MONTHS.items()}
+    spans["change"] = [(1, *MONTHS["2026-05"]), (-1, *MONTHS["2026-04"])]
+    rows = {"5010": (-1, "flow", [0]), "5020": (-1, "flow", [1]), "net": (-1, "flow", [0, 1])}
+    call = "statement[{row!r}, {column!r}].entries"
+    return EntriesData(2, [name, "Wages"], lines, rows, {"flow": spans}, terms or {}, call)
+
+
+def make_table(entries=None, *, name="Rent", key="5010|2026-05"):
+    """Return a table of one section, its subtotal and a total, with every kind of mark."""
+    texts = ("(7,900.00)", "\N{EN DASH}", "not known", "1,200.00", "(32.0%)")
+    marks = ("", "zero", "unknown", "favourable", "unfavourable")
+    keys = (key, "", "", "5010|change", "")
+    cells = [FigureCell(*cell) for cell in zip(texts, keys, marks, strict=True)]
+    rows = [
+        FigureRow("Operating", 0, "heading", ()),
+        FigureRow("Premises", 0, "ledger", cells),
+        FigureRow(name, 1, "ledger", cells, title=name),
+        FigureRow("Net cash flow from operating", 0, "subtotal", cells),
+        FigureRow("Net change in cash", 0, "total", cells),
+    ]
+    heads = [TableHead(text, text.startswith("C")) for text in ("Apr 2026", "May 2026", "Jun 2026", "Change", "C %")]
+    return FigureTable("Cash flow statement", f"{name} · US dollars", heads, rows, [f"A note on {name}."], entries)
+
+
+class Page(HTMLParser):
+    """The tags of a page with their attributes, and its texts outside of styles and scripts."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.opened, self.closed, self.texts, self._raw = [], [], [], False
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        """Note a tag."""
+        self.opened.append((tag, dict(attrs)))
+        self._raw = tag in {"style", "script"}
+
+    def handle_endtag(self, tag):
+        """Note the end of a tag."""
+        self.closed.append(tag)
+        self._raw = False
+
+    def handle_data(self, data):
+        """Note a text."""
+        if data.strip() and not self._raw:
+            self.texts.append(data.replace("\xa0", " ").strip())
+
+
+def carried(page):
+    """Return the entries that a page carries."""
+    return json.loads(JSON.search(page).group(1))
+
+
+def test_a_table_without_scripts_is_a_normal_table():
+    """Title, subtitle, heads with scopes, rows in groups, figures as texts, notes; no button that does nothing."""
+    page = Page(figure_table_html(make_table(make_entries())))
+    assert sorted(tag for tag, _ in page.opened if tag != "br") == sorted(page.closed)
+    scopes = [attrs["scope"] for tag, attrs in page.opened if tag == "th"]
+    assert scopes == ["col"] * 5 + ["rowgroup"] + ["row"] * 4
+    assert [attrs["colspan"] for tag, attrs in page.opened if attrs.get("scope") == "rowgroup"] == ["6"]
+    assert [tag for tag, _ in page.opened].count("tbody") == 2
+    assert page.texts[:2] == ["Cash flow statement", "Rent · US dollars"]
+    assert page.texts[-2:] == ["A note on Rent.", "▲ favourable, ▼ unfavourable"]
+    assert "button" not in {tag for tag, _ in page.opened}
+
+
+def test_figures_and_their_marks():
+    """Favourable and unfavourable differ by arrow and name, not by colour alone; zeros are marked."""
+    page = Page(figure_table_html(make_table(make_entries())))
+    figures = [attrs for tag, attrs in page.opened if tag == "td" and "amount" in attrs.get("class", "")][:5]
+    assert [attrs["class"] for attrs in figures] == [
+        "amount negative",
+        "amount zero",
+        "amount unknown",
+        "amount other up",
+        "amount other negative down",
+    ]
+    assert [attrs.get("data-key") for attrs in figures] == ["5010|2026-05", None, None, "5010|change", None]
+    row = page.texts.index("Premises")
+    assert page.texts[row : row + 8] == [
+        "Premises", "(7,900.00)", "\N{EN DASH}", "not known", "▲", "1,200.00", "▼", "(32.0%)",
+    ]  # fmt: skip
+    named = [attrs["title"] for tag, attrs in page.opened if attrs.get("role") == "img"]
+    assert named[:2] == ["favourable", "unfavourable"]
+
+
+def test_markup_in_texts_does_nothing():
+    """Texts are escaped in the table, in its attributes and in its JSON, which nothing in it can end."""
+    lines = [(0, "2026-05-01", 1, HOSTILE, HOSTILE, -1)]
+    terms = {"5010|change": [("+", HOSTILE, "1.00")]}
+    text = figure_table_html(make_table(make_entries(lines, name=HOSTILE, terms=terms), name=HOSTILE, key=HOSTILE))
+    assert HOSTILE not in text
+    assert "<img" not in text
+    assert text.count("<!--") == 0
+    assert "\u2028" not in JSON.search(text).group(1)
+    page = Page(text)
+    assert [tag for tag, _ in page.opened].count("script") == 2
+    shown = HOSTILE.replace("\u2028", "\ufffd")
+    assert page.texts.count(shown) == 1
+    assert (
+        carried(text)["ledgers"][0] == carried(text)["texts"][0] == carried(text)["terms"]["5010|change"][0][1] == shown
+    )
+
+
+def test_entries_are_carried_once_and_in_order():
+    """Lines are in the order of their days, texts are written once, and units that are no exact number are text."""
+    lines = [(0, "2026-05-02", 1, "Rent", "Bank", 2**60), (0, "2026-05-01", 0, "Rent", "Bank", -5)]
+    data = carried(figure_table_html(make_table(make_entries(lines))))
+    assert data["lines"] == [[0, 0, 0, 0, 1, -5], [0, 1, 1, 0, 1, str(2**60)]]
+    assert (data["dates"], data["texts"]) == (["2026-05-01", "2026-05-02"], ["Rent", "Bank"])
+    assert data["days"]["flow"]["change"] == [[1, *MONTHS["2026-05"]], [-1, *MONTHS["2026-04"]]]
+
+
+@pytest.mark.parametrize(
+    ("line_count", "term_count", "parts"),
+    [(10, 10, {"lines", "terms", "call"}), (9000, 10, {"terms", "call"}), (9000, 9000, {"call"})],
+)
+def test_what_is_too_large_is_replaced_by_the_call(line_count, term_count, parts):
+    """Above the limit the page carries the terms and the call that gives the entries, or only the call."""
+    lines = [(0, "2026-05-01", 1, f"Payment of invoice {number}", "Bank", number) for number in range(line_count)]
+    terms = {f"5010|{number}": [("+", "Rent, May 2026", "7,900.00")] for number in range(term_count)}
+    text = figure_table_html(make_table(make_entries(lines, terms=terms)))
+    assert {"lines", "terms", "call"} & carried(text).keys() == parts
+    assert len(JSON.search(text).group(1).encode()) <= MAX_ENTRIES_BYTES
+
+
+def test_a_large_table_is_written_fast_and_small():
+    """60 rows of 24 months with 3,000 entries: under 400,000 bytes, in a fraction of a second on a busy machine."""
+    columns = [f"{2024 + month // 12}-{month % 12 + 1:02}" for month in range(24)]
+    heads = [TableHead(column, is_comparison=False) for column in columns]
+    names = [f"{number:08x}-7c1f-4d55-9a3e-{number:012x}" for number in range(60)]
+    rows = [
+        FigureRow(f"Ledger {name}", 1, "ledger", [FigureCell("(1,234,567.89)", f"{name}|{one}") for one in columns])
+        for name in names
+    ]
+    texts = "Payment of invoice {} by Dumbo Co-Working"
+    lines = [
+        (number % 60, f"{columns[number % 24]}-15", 1, texts.format(number), "Operating Account", number)
+        for number in range(3000)
+    ]
+    days = {"flow": {column: [(1, f"{column}-01", f"{column}-31")] for column in columns}}
+    rows_of = {name: (-1, "flow", [number]) for number, name in enumerate(names)}
+    entries = EntriesData(2, names, lines, rows_of, days, {}, "statement[{row!r}, {column!r}].entries")
+    table = FigureTable("Cash flow statement", "US dollars", heads, rows, (), entries)
+    begin = time.perf_counter()
+    text = figure_table_html(table)
+    assert time.perf_counter() - begin < 1
+    assert len(text.encode()) < 400_000
+    assert len(carried(text)["lines"]) == 3000
