@@ -35,7 +35,16 @@ from accounting_analytics.exact_sums import (
     repeated_message,
 )
 from accounting_analytics.ledger_tree import LedgerTree
-from accounting_analytics.load_metadata import missing_reasons, states_all_lines, zone_of_frame
+from accounting_analytics.load_metadata import (
+    attach_notes,
+    loaded_period,
+    missing_reasons,
+    read_load_metadata,
+    stated_books_start,
+    states_all_lines,
+    zone_of_frame,
+)
+from accounting_analytics.local_books import ledgers_of, lines_of
 from accounting_analytics.messages import join_ids, quote
 from accounting_analytics.money import (
     AMOUNT_FORMS,
@@ -48,6 +57,7 @@ from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlow
 from accounting_analytics.starting_balances import read_balances
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Collection, Iterable
     from decimal import Decimal
 
@@ -76,15 +86,15 @@ def recompute_cash_flow(
 
     Parameters
     ----------
-    line_entries : DataFrame, pyarrow.Table, polars frame, DuckDB relation or PySpark frame
+    line_entries : DataFrame, pyarrow.Table, polars frame, DuckDB relation, PySpark frame or Books
         The :class:`~accounting_analytics.schemas.LineEntries` columns ``id, ledger_id, journal_entry_id,
         journal_entry_description, datetime, signed_amount`` (others are ignored). The frame must hold all lines of
         every entry in the period that touches cash, and, without `starting_balances`, all earlier lines of the
-        ledgers that report cash flow.
+        ledgers that report cash flow. Local books are read whole.
     ledgers : DataFrame or any of the others
-        The chart of accounts: ``id, name, report_cash_flow, parent_id, sort_code`` and, if some parents are unknown,
-        ``parent_known`` and ``type``: totals that might include a ledger of unknown parent and the same type are null.
-        A ``sort_code`` that is not known is empty.
+        The chart of accounts (None: that of the local books): ``id, name, report_cash_flow, parent_id, sort_code`` and,
+        if some parents are unknown, ``parent_known`` and ``type``: totals that might include a ledger of unknown parent
+        and the same type are null. A ``sort_code`` that is not known is empty.
     start_date, end_date : date-like
         First and last day, both inclusive, local to `time_zone`: dates, ``YYYY-MM-DD``, midnights without a time zone,
         or periods of pandas (the first day of the one, the last of the other).
@@ -132,6 +142,7 @@ def recompute_cash_flow(
     if starting_balances is not None:
         hint = "pass {ledger: balance}, or starting_balances of a report"
         require_type(starting_balances, (pd.DataFrame, Mapping), "starting_balances", hint)
+    line_entries, ledgers = lines_of(line_entries), ledgers_of(line_entries, ledgers)
     day_zone = zone_of_frame(line_entries, time_zone)
     period = Period(start_date, end_date, day_zone.name)
     within, before = period.instants(), period.instants_before()
@@ -160,12 +171,13 @@ def recompute_cash_flow(
         raise IncompleteLoadError(gap)
     missing = (*missing, *([gap] if gap else []))
     if starting_balances is None:
-        starting = _StartingBalances.from_sums(sums, period)
+        starting = _StartingBalances.from_sums(sums, period, _known_start(line_entries))
     else:
         starting = _StartingBalances.from_supplied(starting_balances, tree, exact.scale)
     tables = _Tables(tree, exact.scale, as_decimals)
     notes = (*starting.notes, *exact.notes)
     report = _build_report(period, tables, flows, change, starting, missing, notes)
+    attach_notes(report.ledgers, (), line_entries)
     return replace(report, totals_only=not lines, notes=(*report.notes, *day_zone.notes))
 
 
@@ -250,9 +262,14 @@ class _StartingBalances(NamedTuple):
     anchored: bool
 
     @classmethod
-    def from_sums(cls, sums: LedgerSums, period: Period) -> Self:
-        """Sum the lines before the period."""
-        if before := sums.columns[0]:
+    def from_sums(cls, sums: LedgerSums, period: Period, books_start: dt.date | None) -> Self:
+        """Sum the lines before the period; they are all there if the first day of the books is known."""
+        before = sums.columns[0]
+        if books_start is not None:
+            note = (
+                f"Starting balances are summed from all line entries since {books_start}, the first day of the books."
+            )
+        elif before:
             note = (
                 "Starting balances are summed from the given line entries, the earliest of "
                 f"{sums.earliest:%Y-%m-%d %H:%M} UTC; they are correct only if those reach back to the first "
@@ -283,6 +300,12 @@ class _StartingBalances(NamedTuple):
             *supplied.notes,
         ]
         return cls(supplied.units, tuple(notes), anchored=True)
+
+
+def _known_start(line_entries: Any) -> dt.date | None:  # noqa: ANN401 (any frame narwhals knows)
+    """First day of the books, if it is known and the lines reach back to it."""
+    first, metadata = stated_books_start(line_entries), read_load_metadata(line_entries)
+    return first if first and metadata and loaded_period(metadata).start_date <= first else None
 
 
 def _without_balance(ledger_ids: Collection[str]) -> str:

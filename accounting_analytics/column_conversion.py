@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError, FrameError
-from accounting_analytics.load_metadata import noise_notes, stated_scales
+from accounting_analytics.load_metadata import books_notes, noise_notes, stated_scales
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import (
     DEFAULT_SCALE,
@@ -106,6 +106,7 @@ def exact_frame(frame: pd.DataFrame, amounts: Sequence[str], *, scale: int | Non
         notes=(
             *found.notes,
             *noise_notes(noise_removed),
+            *books_notes(frame),
         ),
     )
 

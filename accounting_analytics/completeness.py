@@ -18,11 +18,13 @@ from accounting_analytics.errors import FrameError
 from accounting_analytics.exact_sums import null_message
 from accounting_analytics.load_metadata import (
     DayRange,
+    books_notes,
     changed_row_count,
     loaded_period,
     parse_days,
     read_load_metadata,
 )
+from accounting_analytics.local_books import lines_of
 from accounting_analytics.messages import TERMINAL_WIDTH, join_ids
 from accounting_analytics.money import format_amount
 from accounting_analytics.periods import Period
@@ -32,6 +34,8 @@ from accounting_analytics.schemas import LineEntries, Problems
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from decimal import Decimal
+
+    from accounting_analytics.local_books import LocalBooks
 
 _MAX_PROBLEMS_SHOWN = 20
 _NEEDED = ("id", "ledger_id", "journal_entry_id", "signed_amount", "amount", "debit_credit")
@@ -92,6 +96,8 @@ class Certificate(Result):
         does not state it.
     not_checked : str
         Why missing days and lines could not be found; empty where they could.
+    notes : tuple of str
+        How old the local books are that the lines were read from.
     not_balanced : str
         Why entries cannot be balanced: ledgers opposite the loaded ones were not loaded. Empty where they can.
     """
@@ -107,6 +113,7 @@ class Certificate(Result):
     not_balanced: str = ""
     of_one_moment: str = ""
     not_checked: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -167,6 +174,7 @@ class Certificate(Result):
             "credits": self.credits,
             "checks": [check._asdict() for check in self.checks],
             "problems": self.problems,
+            "notes": self.notes,
         }
 
     __str__ = Result.explain
@@ -204,15 +212,15 @@ class _CheckResult(NamedTuple):
 
 
 def check_completeness(
-    line_entries: pd.DataFrame, *, report: CashFlowReport | Iterable[CashFlowReport] | None = None
+    line_entries: pd.DataFrame | LocalBooks, *, report: CashFlowReport | Iterable[CashFlowReport] | None = None
 ) -> Certificate:
     """Check that no line is missing: entries balance and name their lines, windows cover all days, reports agree.
 
     Parameters
     ----------
-    line_entries : DataFrame
-        :class:`~accounting_analytics.schemas.LineEntries` of **all** ledgers of a period. A frame that does not state
-        its load (``attrs["load"]``) is never complete: whether days are missing cannot be checked.
+    line_entries : DataFrame or Books
+        :class:`~accounting_analytics.schemas.LineEntries` of **all** ledgers of a period, or local books. A frame that
+        does not state its load (``attrs["load"]``) is never complete: whether days are missing cannot be checked.
     report : CashFlowReport or several, optional
         Reports of days within the load, as loaded from the service: each of their lines must be in the load with its
         amount, and each report must start with the balances that the one before it ended with.
@@ -224,13 +232,18 @@ def check_completeness(
     InputError
         `report` is not a report, or something else than reports is among several.
     """
+    lines: pd.DataFrame = lines_of(line_entries)
+    return _certify(lines, [one.exact() for one in _as_list(report)])
+
+
+def _certify(line_entries: pd.DataFrame, reports: list[CashFlowReport]) -> Certificate:
+    """Make all checks."""
     require_type(line_entries, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns one")
     for name in _NEEDED:
         if name not in line_entries:
             raise FrameError(f"{LineEntries.__name__}: column is missing: {name}")
         if line_entries[name].isna().any():  # checks by group would leave such lines out
             raise FrameError(null_message(LineEntries.__name__, name))
-    reports = [one.exact() for one in _as_list(report)]
     exact = exact_frame(line_entries, ["signed_amount"])
     line_entries = exact.frame
     metadata = read_load_metadata(line_entries) or {}
@@ -259,6 +272,7 @@ def check_completeness(
         of_one_moment=_one_moment_days(metadata),
         not_checked="" if metadata else _NO_METADATA,
         not_balanced=_describe_opposing_ledgers(line_entries, metadata),
+        notes=books_notes(line_entries),
     )
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from accounting_analytics.column_conversion import find_scale, is_decimal
 from accounting_analytics.errors import AmountError, FrameError
-from accounting_analytics.load_metadata import noise_notes, stated_scales
+from accounting_analytics.load_metadata import books_notes, noise_notes, stated_scales
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import (
     MAX_INT64_SUM,
@@ -152,7 +152,7 @@ class ExactLines(NamedTuple):
             found.scale,
             in_units,
             isinstance(line_entries, pd.DataFrame) and is_decimal(line_entries["signed_amount"].dtype),
-            (*found.notes, *noise_notes(noise_removed)),
+            (*found.notes, *noise_notes(noise_removed), *books_notes(line_entries)),
         )
 
     @property

@@ -20,6 +20,7 @@ from accounting_analytics.client.records import flattened
 from accounting_analytics.errors import ExpiredPageTokenError, InputError, InvalidRequestError, NotFoundError
 from accounting_analytics.loader.load_request import requested_days
 from accounting_analytics.loader.worker_pool import DEFAULT_IN_FLIGHT, WorkerPool, check_in_flight
+from accounting_analytics.local_books import LocalBooks, days_of_books, refuse_options
 from accounting_analytics.messages import join_ids, quote
 from accounting_analytics.periods import as_utc
 from accounting_analytics.progress import progress_bar
@@ -47,7 +48,7 @@ _GIVEN_PARENTS = "given parents"
 
 
 def discover_ledgers(
-    client: LedgerClient,
+    client: LedgerClient | LocalBooks,
     start_date: DateLike,
     end_date: DateLike,
     *,
@@ -64,8 +65,8 @@ def discover_ledgers(
 
     Parameters
     ----------
-    client : LedgerClient
-        The service.
+    client : LedgerClient or Books
+        The service, or local books, which return all ledgers of their chart of accounts, whatever the days.
     start_date, end_date : date-like
         First and last day, both inclusive, local to `time_zone`: dates, ``YYYY-MM-DD``, midnights without a time zone,
         or periods of pandas (the first day of the one, the last of the other).
@@ -94,8 +95,18 @@ def discover_ledgers(
     HierarchyError
         The parents form a cycle.
     InputError
-        A ledger of `parents` does not exist.
+        A ledger of `parents` does not exist, or an option has no effect on local books.
     """
+    if isinstance(client, LocalBooks):
+        days_of_books(client, start_date, end_date, time_zone)
+        refuse_options(
+            parents=parents,
+            inflow_ledger_id=inflow_ledger_id,
+            outflow_ledger_id=outflow_ledger_id,
+            transfers_ledger_id=transfers_ledger_id,
+            opening_balance_ledger_id=opening_balance_ledger_id,
+        )
+        return client.ledgers()
     period, zone_notes = requested_days(client, start_date, end_date, time_zone)
     check_in_flight(in_flight)
     roles = {

@@ -32,6 +32,8 @@ CHARACTERS_REPLACED = (
 _HARMLESS_FILTER = ("is_cashflow", True)
 """Filter that leaves out only lines that no cash flow report needs."""
 _DAY = dt.timedelta(days=1)
+_BOOKS = "books_notes"
+"""Where a frame that was made of local books states their age."""
 _PANDAS_ATTRS = b"PANDAS_ATTRS"
 """Where pandas writes the ``attrs`` of a frame in a Parquet file."""
 
@@ -82,6 +84,12 @@ def zone_of_frame(line_entries: Any, time_zone: ZoneLike | None) -> DayZone:  # 
     return DayZone(name, (f"No time zone was given, so the days are those of the load: {name}.", *notes))
 
 
+def stated_books_start(line_entries: Any) -> dt.date | None:  # noqa: ANN401 (any frame)
+    """First day of the books, as frames of local books state it; None where it is not known."""
+    text = (read_load_metadata(line_entries) or {}).get("books_start")
+    return dt.date.fromisoformat(text) if text else None
+
+
 def read_instant(line_entries: Any) -> dt.datetime | None:  # noqa: ANN401 (any frame)
     """Instant from which on the lines were read; None where nothing states it."""
     text = (read_load_metadata(line_entries) or {}).get("read_at")
@@ -125,6 +133,26 @@ def notes(frame_or_result: object) -> tuple[str, ...]:
     attrs = getattr(frame_or_result, "attrs", None)
     found = attrs.get("notes") if isinstance(attrs, dict) else getattr(frame_or_result, "notes", None)
     return tuple(map(str, found)) if isinstance(found, tuple | list) else ()
+
+
+def books_notes(*frames: Any) -> tuple[str, ...]:  # noqa: ANN401 (any frame)
+    """Return the notes on the age of the local books that frames were read from or made of, each once."""
+    found: dict[str, None] = {}
+    for frame in frames:
+        attrs = stated_attrs(frame)
+        of_books = (
+            attrs.get("notes", ()) if "books_version" in (read_load_metadata(frame) or {}) else attrs.get(_BOOKS, ())
+        )
+        found |= dict.fromkeys(of_books)
+    return tuple(found)
+
+
+def attach_notes(frame: pd.DataFrame, own: Iterable[str], *sources: Any) -> None:  # noqa: ANN401 (any frame)
+    """Give a frame its notes, and those on the age of the books that it was made of."""
+    of_books = books_notes(*sources)
+    frame.attrs["notes"] = tuple(dict.fromkeys([*own, *of_books]))
+    if of_books:
+        frame.attrs[_BOOKS] = of_books
 
 
 def count_notes(*counts: tuple[int, str]) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from accounting_analytics.ledger_discovery import discover_ledgers
 from accounting_analytics.load_metadata import loaded_period, notes, read_load_metadata
 from accounting_analytics.loader import load_cash_flow_report, load_line_entries
 from accounting_analytics.loader.load_request import requested_days
+from accounting_analytics.local_books import refuse_books
 from accounting_analytics.money import format_amount
 from accounting_analytics.periods import Period, parse_date, zone
 from accounting_analytics.progress import progress_bar
@@ -228,6 +229,11 @@ def reconcile_months(
     ServiceError
         The service failed; nothing is returned, calling again is safe.
     """
+    refuse_books(
+        client,
+        "local books would be compared with themselves: connect to the service, or sync the books, which compares each "
+        "month with the service's report",
+    )
     period, zone_notes = requested_days(client, start_date, end_date, time_zone)
     zone(period.time_zone)
     history = _history(period, books_start)

@@ -114,7 +114,7 @@ class Table(pandera.DataFrameModel):
         """
         exact = cls.checked_exact(frame, scale=scale)
         table = cls.from_exact(exact.frame, exact.scale, as_decimals=exact.as_decimals)
-        table.attrs |= frame.attrs | {"notes": (*frame.attrs.get("notes", ()), *exact.notes)}
+        table.attrs |= frame.attrs | {"notes": tuple(dict.fromkeys([*frame.attrs.get("notes", ()), *exact.notes]))}
         return table
 
     @classmethod

@@ -46,7 +46,7 @@ WRONG_CALLS = [
         "is of type CashFlowReport; it must be a pandas",
     ),
     (lambda: aa.uncategorized_queue(REPORT, LINES), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
-    (lambda: aa.uncategorized_queue(LINES, None), f"ledgers is of type NoneType, {LEDGERS_HINT}"),
+    (lambda: aa.uncategorized_queue(LINES, None), "ledgers are missing; discover_ledgers(client, ...) returns them"),
     (
         lambda: aa.propose(REPORT, Rules((), "r"), LINES),
         "queue is of type CashFlowReport, not DataFrame; uncategorized_",

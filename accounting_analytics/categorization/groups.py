@@ -29,6 +29,7 @@ from accounting_analytics.arguments import require_type
 from accounting_analytics.categorization.merchants import merchants
 from accounting_analytics.categorization.uncategorized_queue import exact_queue
 from accounting_analytics.column_conversion import LIST_SEPARATOR, TEXT
+from accounting_analytics.load_metadata import attach_notes
 from accounting_analytics.money import EXACT
 from accounting_analytics.periods import parse_date
 from accounting_analytics.schemas import QueueGroups
@@ -86,7 +87,7 @@ def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.Dat
         groups[age] = (day - groups[instant].dt.normalize()).dt.days.astype("int64")
     columns = list(QueueGroups.to_schema().columns)
     table = QueueGroups.from_exact(_with_shares(groups)[columns], exact.scale, as_decimals=exact.as_decimals)
-    table.attrs["notes"] = (*exact.notes, *_notes(table))
+    attach_notes(table, (*exact.notes, *_notes(table)), queue)
     return table
 
 

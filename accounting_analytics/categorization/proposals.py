@@ -18,6 +18,7 @@ from accounting_analytics.categorization.rules import Rules
 from accounting_analytics.categorization.uncategorized_queue import exact_queue
 from accounting_analytics.column_conversion import LIST_SEPARATOR, total
 from accounting_analytics.errors import InputError, RulesError
+from accounting_analytics.load_metadata import attach_notes
 from accounting_analytics.messages import quote
 from accounting_analytics.money import format_amount
 from accounting_analytics.schemas import Ledgers, Proposals
@@ -112,7 +113,7 @@ def propose(
         rule=pd.Series([chosen[row].reason for row in order], order, dtype="str"),
     )
     proposals = Proposals.from_exact(proposals.reset_index(drop=True), exact.scale, as_decimals=exact.as_decimals)
-    proposals.attrs["notes"] = tuple(notes)
+    attach_notes(proposals, notes, queue)
     return proposals
 
 

@@ -13,16 +13,19 @@ from accounting_analytics.categorization.rules import RuleMatches, Rules, Transa
 from accounting_analytics.categorization.uncategorized_queue import categorized_transactions, exact_queue
 from accounting_analytics.column_conversion import total
 from accounting_analytics.errors import InputError
+from accounting_analytics.load_metadata import attach_notes
+from accounting_analytics.local_books import lines_of
 from accounting_analytics.schemas import Ledgers, RuleReports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from accounting_analytics.categorization.rules import Rule
+    from accounting_analytics.local_books import LocalBooks
 
 
 def report_rules(
-    queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame, line_entries: pd.DataFrame | None = None
+    queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame, line_entries: pd.DataFrame | LocalBooks | None = None
 ) -> pd.DataFrame:
     """Report what each rule decides, what contradicts it, and which rules decide nothing.
 
@@ -34,7 +37,7 @@ def report_rules(
         The rules; the first that matches decides.
     ledgers : DataFrame
         :class:`~accounting_analytics.schemas.Ledgers`; categories and accounts are looked up here.
-    line_entries : DataFrame, optional
+    line_entries : DataFrame or Books, optional
         :class:`~accounting_analytics.schemas.LineEntries`, as for :func:`uncategorized_queue`. The transactions in it
         that have one category already are compared with the rules.
 
@@ -58,14 +61,15 @@ def report_rules(
     exact, ledgers = exact_queue(queue), Ledgers.checked(ledgers)
     chart = Categories(ledgers, set(exact.frame["category_ledger_id"]))
     accounts = find_accounts(rules, chart)
-    known = exact.frame[:0] if line_entries is None else categorized_transactions(line_entries, ledgers)
+    lines = lines_of(line_entries)
+    known = exact.frame[:0] if lines is None else categorized_transactions(lines, ledgers)
     in_queue, in_books = (
         _Decided(rows, RuleMatches(rules, Transactions(rows, accounts))) for rows in (exact.frame, known)
     )
     rows = [_report(rule, in_queue, in_books, chart) for rule in rules]
     columns = {name: [row[name] for row in rows] for name in RuleReports.dtypes()}
     report = RuleReports.from_columns(columns, exact.scale, as_decimals=exact.as_decimals)
-    report.attrs["notes"] = (*exact.notes, *_notes(rows, rules, chart))
+    attach_notes(report, (*exact.notes, *_notes(rows, rules, chart)), queue, lines)
     return report
 
 

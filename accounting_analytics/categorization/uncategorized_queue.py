@@ -13,7 +13,8 @@ from accounting_analytics.column_conversion import LOCAL_DATE, convert, exact_fr
 from accounting_analytics.errors import FrameError
 from accounting_analytics.exact_sums import repeated_message, require_columns
 from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.load_metadata import read_load_metadata
+from accounting_analytics.load_metadata import attach_notes, read_load_metadata
+from accounting_analytics.local_books import ledgers_of, lines_of
 from accounting_analytics.messages import join_ids
 from accounting_analytics.periods import LOCALTIME, zone
 from accounting_analytics.schemas import Ledgers, Queue
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from accounting_analytics.column_conversion import ExactFrame
+    from accounting_analytics.local_books import LocalBooks
 
 _NEEDED = (
     "id",
@@ -37,8 +39,8 @@ _NEEDED = (
 
 
 def uncategorized_queue(
-    line_entries: pd.DataFrame,
-    ledgers: pd.DataFrame,
+    line_entries: pd.DataFrame | LocalBooks,
+    ledgers: pd.DataFrame | None = None,
     *,
     inflow_ledger_id: str | None = None,
     outflow_ledger_id: str | None = None,
@@ -47,12 +49,12 @@ def uncategorized_queue(
 
     Parameters
     ----------
-    line_entries : DataFrame
+    line_entries : DataFrame or Books
         :class:`~accounting_analytics.schemas.LineEntries` of the ledgers that report cash flow, with
-        ``opposing_ledger_ids``. Where it also holds the lines of the uncategorized ledgers, the uncategorized part of
-        a split is exact.
-    ledgers : DataFrame
-        :class:`~accounting_analytics.schemas.Ledgers`.
+        ``opposing_ledger_ids``, or local books. Where it also holds the lines of the uncategorized ledgers, the
+        uncategorized part of a split is exact.
+    ledgers : DataFrame, optional
+        :class:`~accounting_analytics.schemas.Ledgers`; local books have their own.
     inflow_ledger_id, outflow_ledger_id : str, optional
         The uncategorized ledger of that direction, by id, unique name or path; by default it is detected among the
         required ledgers. An id that is not in `ledgers` is noted.
@@ -73,26 +75,27 @@ def uncategorized_queue(
         ``opposing_ledger_ids`` was not loaded, another column is missing, a line occurs more than once, or the ledger
         of a transaction is not in `ledgers`.
     """
-    require_type(line_entries, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
-    require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
-    if "opposing_ledger_ids" not in line_entries:
+    lines, chart = lines_of(line_entries), ledgers_of(line_entries, ledgers)
+    require_type(lines, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
+    require_type(chart, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
+    if "opposing_ledger_ids" not in lines:
         raise FrameError("line_entries have no opposing_ledger_ids; load them with expand=('opposing_ledger_ids', ...)")
-    _require_lines(line_entries)
-    ledgers = Ledgers.checked(ledgers)
-    names = LedgerNames.from_frame(ledgers)
-    exact = exact_frame(line_entries, ["signed_amount"])
-    line_entries = _with_local_dates(exact.frame)
+    _require_lines(lines)
+    chart = Ledgers.checked(chart)
+    names = LedgerNames.from_frame(chart)
+    exact = exact_frame(lines, ["signed_amount"])
+    lines = _with_local_dates(exact.frame)
     uncategorized = uncategorized_ledgers(
-        ledgers,
+        chart,
         inflow_ledger_id=_find_given(inflow_ledger_id, names),
         outflow_ledger_id=_find_given(outflow_ledger_id, names),
     )
-    transactions = _cash_transactions(line_entries, ledgers)
+    transactions = _cash_transactions(lines, chart)
     matching = _with_opposing(transactions, uncategorized)
     queue = Queue.from_exact(
-        _largest_first(_queue_columns(matching, line_entries)), exact.scale, as_decimals=exact.as_decimals
+        _largest_first(_queue_columns(matching, lines)), exact.scale, as_decimals=exact.as_decimals
     )
-    queue.attrs["notes"] = (*exact.notes, *_notes(queue, transactions, names, uncategorized))
+    attach_notes(queue, (*exact.notes, *_notes(queue, transactions, names, uncategorized)), lines)
     return queue
 
 

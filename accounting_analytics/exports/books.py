@@ -89,6 +89,10 @@ class ExportedBooks(NamedTuple):
         names = map(name_of_month, self.period.months())
         return {name: counts.get(name, 0) for name in names}
 
+    def same_proofs(self, verdict: str, proven_at: dt.datetime | None = None) -> dict[str, MonthProof]:
+        """Proof of each month where that of the whole period is the only one."""
+        return dict.fromkeys(self.lines_by_month(), MonthProof(verdict, self.read_at, proven_at))
+
     @property
     def scale(self) -> int:
         """Fraction digits of the amounts."""
@@ -160,6 +164,14 @@ def _within(lines: pa.Table, period: Period) -> pa.Table:
 def _are_within(days: pa.Array | pa.ChunkedArray, period: Period) -> pa.Array | pa.ChunkedArray:
     start, end = (pa.scalar(day, pa.date32()) for day in (period.start_date, period.end_date))
     return pc.and_(pc.greater_equal(days, start), pc.less_equal(days, end))
+
+
+class MonthProof(NamedTuple):
+    """How the lines of a month agree with the service's report, when they were read, and when that report was."""
+
+    verdict: str
+    read_at: dt.datetime | None = None
+    proven_at: dt.datetime | None = None  # None unless they agree
 
 
 class Agreement(NamedTuple):

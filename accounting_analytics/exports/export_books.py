@@ -186,7 +186,7 @@ def _tables(
 ) -> tuple[StarSchema, Manifest]:
     """Tables of books, and their manifest without its files."""
     verdict, is_proven = describe_agreement(books)
-    proven_at = books.report.read_at if is_proven else None
+    proofs = books.same_proofs(verdict, books.report.read_at if is_proven else None)
     manifest = Manifest(
         folder=folder,
         start_date=str(books.period.start_date),
@@ -199,12 +199,11 @@ def _tables(
         verdict=verdict,
         files=(),
         notes=books.notes,
-        months=tuple(ExportedMonth.of(name, books.read_at, proven_at) for name in books.lines_by_month()),
+        months=tuple(ExportedMonth.of(name, proof.read_at, proof.proven_at) for name, proof in proofs.items()),
     )
     star = StarSchema.from_books(
         books,
-        verdict=verdict,
-        proven_at=proven_at,
+        proofs,
         currency=currency,
         fiscal_year_start_month=fiscal_year_start_month,
     )

@@ -16,6 +16,7 @@ from accounting_analytics.load_metadata import CHARACTERS_REPLACED, NOISE_REMOVE
 from accounting_analytics.loader.line_tables import INSTANT, TEXT, require_in_period
 from accounting_analytics.loader.load_request import requested_days
 from accounting_analytics.loader.strict_page_decoder import instants_in_utc
+from accounting_analytics.local_books import LocalBooks, days_of_books
 from accounting_analytics.money import parse_amount
 from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def load_cash_flow_report(
-    client: LedgerClient,
+    client: LedgerClient | LocalBooks,
     start_date: DateLike,
     end_date: DateLike,
     *,
@@ -45,8 +46,9 @@ def load_cash_flow_report(
 
     Parameters
     ----------
-    client : LedgerClient
-        The service.
+    client : LedgerClient or Books
+        The service, or local books: their report is recomputed from the lines, and its notes say what the service's
+        report of these days was when they were synced.
     start_date, end_date : date-like
         First and last day, both inclusive, local to `time_zone`: dates, ``YYYY-MM-DD``, midnights without a time zone,
         or periods of pandas (the first day of the one, the last of the other).
@@ -65,6 +67,8 @@ def load_cash_flow_report(
     ServiceError
         The service failed or broke its interface; a line outside the period is refused too.
     """
+    if isinstance(client, LocalBooks):
+        return client.report(days_of_books(client, start_date, end_date, time_zone), tag_ids=to_texts(tag_ids))
     period, zone_notes = requested_days(client, start_date, end_date, time_zone)
     tags, read_at = to_texts(tag_ids), dt.datetime.now(dt.UTC)
     report = client.retrieve_cash_flow_report(

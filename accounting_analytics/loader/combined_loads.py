@@ -17,6 +17,7 @@ from accounting_analytics.exact_sums import require_columns
 from accounting_analytics.load_metadata import (
     DayRange,
     attach_load_metadata,
+    attach_notes,
     changed_row_count,
     days_to_text,
     describe_gaps,
@@ -106,7 +107,7 @@ def combine_loads(
         gap_notes = tuple(f"{gaps}." for gaps in describe_gaps(metadata["gaps"]))
     earlier_notes = dict.fromkeys(note for frame in frames for note in notes(frame))
     not_checked = (f"Not checked: {one}, so its days, filters and instance are not known." for one in unchecked)
-    combined.attrs["notes"] = (*earlier_notes, *overlap.notes(), *gap_notes, *not_checked)
+    attach_notes(combined, (*earlier_notes, *overlap.notes(), *gap_notes, *not_checked), *frames)
     return combined
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.arguments import to_path
+from accounting_analytics.arguments import to_path, to_texts
 from accounting_analytics.column_conversion import BOOLEAN, INSTANT, TEXT, signed
 from accounting_analytics.errors import AmountError, InputError
 from accounting_analytics.load_metadata import attach_load_metadata
@@ -19,10 +19,12 @@ from accounting_analytics.loader import line_tables as arrow
 from accounting_analytics.loader.checkpoint import Checkpoint, WindowStore
 from accounting_analytics.loader.line_tables import remove_repeats, sort_lines, with_local_dates
 from accounting_analytics.loader.load_estimate import LoadPlan, estimate_load
-from accounting_analytics.loader.load_request import DEFAULT_EXPANSIONS, LoadRequest
+from accounting_analytics.loader.load_request import DEFAULT_EXPANSIONS, LoadRequest, check_ledger_ids
 from accounting_analytics.loader.merged_parquet_file import LoadedFile, write_parquet
 from accounting_analytics.loader.whole_load import load_windows
 from accounting_analytics.loader.worker_pool import DEFAULT_IN_FLIGHT
+from accounting_analytics.local_books import LocalBooks, days_of_books, refuse_options
+from accounting_analytics.messages import join_ids
 from accounting_analytics.money import to_floats
 from accounting_analytics.progress import LoadProgress
 from accounting_analytics.schemas import LineEntries
@@ -43,7 +45,7 @@ _DTYPES = {arrow.TEXT: TEXT, arrow.INSTANT: INSTANT, pa.bool_(): BOOLEAN}
 
 
 def load_line_entries(
-    client: LedgerClient,
+    client: LedgerClient | LocalBooks,
     ledger_ids: Iterable[str],
     start_date: DateLike,
     end_date: DateLike,
@@ -65,8 +67,9 @@ def load_line_entries(
 
     Parameters
     ----------
-    client : LedgerClient
-        The service.
+    client : LedgerClient or Books
+        The service, or local books: all their columns are returned, and `in_flight`, `allow_partial` and `progress`
+        are not needed, because no request is sent. Other `expand`, `consistency` and `checkpoint` are refused.
     ledger_ids : iterable of str
         The ledgers; each is loaded once.
     start_date, end_date : date-like
@@ -114,6 +117,14 @@ def load_line_entries(
     CheckpointError
         The checkpoint belongs to another load, is in use, is damaged, or cannot be written.
     """
+    if isinstance(client, LocalBooks):
+        _refuse_without_effect(expand, consistency, checkpoint)
+        return client.line_entries(
+            days_of_books(client, start_date, end_date, time_zone),
+            ledger_ids=check_ledger_ids(ledger_ids),
+            is_cashflow=is_cashflow,
+            tag_ids=None if tag_ids is None else to_texts(tag_ids),
+        )
     request = LoadRequest.from_arguments(
         client,
         ledger_ids,
@@ -237,6 +248,16 @@ def plan_load(
         in_flight=in_flight,
     )
     return estimate_load(request, requests_per_minute)
+
+
+def _refuse_without_effect(expand: Iterable[str], consistency: Consistency, checkpoint: str | Path | None) -> None:
+    """Refuse what local books do not have or do not need."""
+    refuse_options(checkpoint=checkpoint, consistency=None if consistency == "newest" else consistency)
+    if absent := sorted(set(to_texts(expand)) - set(DEFAULT_EXPANSIONS)):
+        raise InputError(
+            f"local books do not have the expansion(s) {join_ids(absent)}: they have {', '.join(DEFAULT_EXPANSIONS)}; "
+            "load from the service for more"
+        )
 
 
 def _temporary_folder(parent: Path) -> tempfile.TemporaryDirectory[str]:

@@ -11,6 +11,7 @@ from accounting_analytics.client import LedgerClient
 from accounting_analytics.errors import InputError
 from accounting_analytics.loader.windows import PAGE_SIZE
 from accounting_analytics.loader.worker_pool import check_in_flight
+from accounting_analytics.local_books import refuse_books
 from accounting_analytics.periods import Period, choose_zone
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def requested_days(
     client: LedgerClient, start_date: DateLike, end_date: DateLike, time_zone: ZoneLike | None
 ) -> tuple[Period, tuple[str, ...]]:
     """Days that a call requests of a client, and what to note of their zone: the given one, the client's, or UTC."""
+    refuse_books(client, "local books cannot be used here, because this reads the service: connect to it")
     require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
     day_zone = choose_zone(time_zone, client.time_zone)
     return Period(start_date, end_date, day_zone.name), day_zone.notes
@@ -73,7 +75,7 @@ class LoadRequest:
         period, notes = requested_days(client, start_date, end_date, time_zone)
         return cls(
             client=client,
-            ledger_ids=_check_ledger_ids(ledger_ids),
+            ledger_ids=check_ledger_ids(ledger_ids),
             period=period,
             expand=frozenset(to_texts(expand)),
             filters={
@@ -130,7 +132,8 @@ def _find_verified_days(consistency: Consistency, loaded: Period) -> Period | No
     return loaded if consistency == "all" else None
 
 
-def _check_ledger_ids(ledger_ids: Iterable[str]) -> tuple[str, ...]:
+def check_ledger_ids(ledger_ids: Iterable[str]) -> tuple[str, ...]:
+    """Ids of the ledgers to load, each once."""
     if not isinstance(ledger_ids, Iterable) or hasattr(ledger_ids, "columns"):  # a DataFrame iterates over its columns
         raise InputError(f"ledger_ids is a {type(ledger_ids).__name__}; give the ids, such as ledgers['id']")
     ids = (ledger_ids,) if isinstance(ledger_ids, str) else tuple(dict.fromkeys(ledger_ids))

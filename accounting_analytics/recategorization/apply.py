@@ -33,6 +33,7 @@ from accounting_analytics.errors import (
     TransportError,
     with_context,
 )
+from accounting_analytics.local_books import refuse_books
 from accounting_analytics.progress import progress_bar
 from accounting_analytics.recategorization.categories_in_books import (
     days_of,
@@ -149,6 +150,7 @@ def apply_plan(
     ServiceError
         The books cannot be read before the run; nothing was sent.
     """
+    refuse_books(client, "local books cannot change the service: connect to it")
     require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
     require_plan(plan)
     for name, value in (("confirm", confirm), ("allow_irreversible", allow_irreversible)):

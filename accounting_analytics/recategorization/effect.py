@@ -14,6 +14,7 @@ from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.column_conversion import LIST_SEPARATOR, split_lists, total
 from accounting_analytics.errors import BooksDoNotTieError, InputError
 from accounting_analytics.ledger_tree import LedgerTree, Trees
+from accounting_analytics.load_metadata import books_notes
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import format_amount, from_minor_units, to_minor_units
 from accounting_analytics.recategorization.changes_and_outcomes import (
@@ -104,7 +105,7 @@ class Effect(Result):
                 "a report filtered by tags does not contain all lines; preview the plan on the untagged report"
             )
         prediction = _Prediction(tuple(plan), _Figures.of(before), before.scale, before.as_decimals)
-        notes = tuple(prediction.notes(before.period))
+        notes = (*prediction.notes(before.period), *books_notes(before.ledgers))
         return cls(before.period, prediction.ledgers(), notes, _prediction=prediction)
 
     @property

@@ -15,6 +15,7 @@ from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.column_conversion import split_list, total
 from accounting_analytics.errors import InputError, PlanError
 from accounting_analytics.ledger_names import LedgerNames
+from accounting_analytics.load_metadata import books_notes
 from accounting_analytics.loader.load_estimate import DOCUMENTED_RATE
 from accounting_analytics.money import format_amount
 from accounting_analytics.recategorization.changes_and_outcomes import (
@@ -342,7 +343,7 @@ def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, ins
     require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     resolved = resolve_proposals(proposals, ledgers)
     columns = list(PlanItems.to_schema().columns)
-    return Plan(resolved[columns], instance_id=instance_id)
+    return Plan(resolved[columns], instance_id=instance_id, notes=books_notes(proposals))
 
 
 def require_plan(value: object) -> None:

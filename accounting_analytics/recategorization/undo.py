@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from accounting_analytics.arguments import require_type
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.column_conversion import LIST_SEPARATOR
+from accounting_analytics.local_books import refuse_books
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import fits_float, signed_amount
 from accounting_analytics.recategorization.categories_in_books import days_of, find_ledgers, read_transactions
@@ -89,6 +90,7 @@ def undo_plan(client: LedgerClient, journal: str | Path, *, incomplete: bool = F
     ServiceError
         The books cannot be read.
     """
+    refuse_books(client, "local books cannot change the service: connect to it")
     require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
     require_type(incomplete, bool, "incomplete", "pass True to undo what the journal of an interrupted run has")
     changes, attempts, note = read_sent_changes(journal, instance_id=client.instance_id, incomplete=incomplete)

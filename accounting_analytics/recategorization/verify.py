@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.client import LedgerClient
+from accounting_analytics.local_books import refuse_books
 from accounting_analytics.recategorization.categories_in_books import read_categories
 from accounting_analytics.recategorization.changes_and_outcomes import (
     MAY_STILL_CHANGE,
@@ -65,6 +66,7 @@ def verify_plan(client: LedgerClient, plan: Plan, *, journal: str | Path | None 
     ServiceError
         The books cannot be read.
     """
+    refuse_books(client, "local books do not show what the service has now: connect to it")
     require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
     require_plan(plan)
     plan.require_instance(client.instance_id)

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.column_conversion import total
 from accounting_analytics.errors import InputError
+from accounting_analytics.local_books import lines_of
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import EXACT, format_amount
 from accounting_analytics.periods import LOCALTIME
@@ -73,8 +74,8 @@ def reconcile(
         As loaded from the service.
     recomputed : CashFlowReport
         As recomputed from the line entries, for the same days.
-    line_entries : DataFrame, optional
-        The line entries of `recomputed` (of any engine), to explain lines that only the report has.
+    line_entries : DataFrame or Books, optional
+        The line entries of `recomputed` (of any engine, or local books), to explain lines that only the report has.
 
     Returns
     -------
@@ -89,6 +90,7 @@ def reconcile(
         The two cannot be compared: different days or scales, a report filtered by tags, the same report twice, or two
         of the same origin.
     """
+    line_entries = lines_of(line_entries)
     require_report(reported, "reported")
     require_report(recomputed, "recomputed")
     _require_origins(reported, recomputed)

@@ -11,6 +11,7 @@ from accounting_analytics.exact_sums import collect, require_columns, wrap
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.ledger_tree import LedgerTree
 from accounting_analytics.load_metadata import count_notes, read_load_metadata
+from accounting_analytics.local_books import ledgers_of, lines_of
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import from_minor_units
 from accounting_analytics.periods import Period, choose_zone, parse_date
@@ -82,7 +83,7 @@ class _Kind(NamedTuple):
 
 def cash_flow_statement(
     source: Any,  # noqa: ANN401 (a report, or any frame narwhals knows)
-    ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
+    ledgers: Any = None,  # noqa: ANN401 (any frame narwhals knows)
     start_date: DateLike | None = None,
     end_date: DateLike | None = None,
     *,
@@ -102,12 +103,12 @@ def cash_flow_statement(
 
     Parameters
     ----------
-    source : frame or CashFlowReport
-        Line entries of any engine (as :func:`~accounting_analytics.recompute_cash_flow` takes them), or a report,
-        whose period is then the only column. A load with ``is_cashflow=True`` suffices, one with ``tag_ids`` too has
-        no cash balances.
-    ledgers : frame
-        The chart of accounts, as :func:`~accounting_analytics.discover_ledgers` returns it.
+    source : frame, Books or CashFlowReport
+        Line entries of any engine (as :func:`~accounting_analytics.recompute_cash_flow` takes them), local books, or a
+        report, whose period is then the only column. A load with ``is_cashflow=True`` suffices, one with ``tag_ids``
+        too has no cash balances.
+    ledgers : frame, optional
+        The chart of accounts, as :func:`~accounting_analytics.discover_ledgers` returns it; local books have their own.
     start_date, end_date : date-like, optional
         First and last day, both inclusive, local to `time_zone`; by default the days of the load.
     columns : {"month", "quarter", "year"} or list of periods, optional
@@ -127,8 +128,8 @@ def cash_flow_statement(
     starting_balances : DataFrame or mapping, optional
         Balances of the cash ledgers at `start_date`, to roll forward, debits positive.
     books_start : date-like, optional
-        First day of the books. Balances are sums from there; without it, or if the load begins later, the statement
-        shows the movement since the first day of the load, and says so.
+        First day of the books, where lines of local books do not state it. Balances are sums from there; without it,
+        or if the load begins later, the statement shows the movement since the first day of the load, and says so.
     fiscal_year_start_month : int
         Month that years and quarters are counted from.
     currency, company : str, optional
@@ -172,7 +173,7 @@ def cash_flow_statement(
 
 def income_statement(
     source: Any,  # noqa: ANN401 (any frame narwhals knows)
-    ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
+    ledgers: Any = None,  # noqa: ANN401 (any frame narwhals knows)
     start_date: DateLike | None = None,
     end_date: DateLike | None = None,
     *,
@@ -217,7 +218,7 @@ def income_statement(
 
 def balance_sheet(
     source: Any,  # noqa: ANN401 (any frame narwhals knows)
-    ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
+    ledgers: Any = None,  # noqa: ANN401 (any frame narwhals knows)
     start_date: DateLike | None = None,
     end_date: DateLike | None = None,
     *,
@@ -270,7 +271,7 @@ def balance_sheet(
 
 def trial_balance(
     source: Any,  # noqa: ANN401 (any frame narwhals knows)
-    ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
+    ledgers: Any = None,  # noqa: ANN401 (any frame narwhals knows)
     start_date: DateLike | None = None,
     end_date: DateLike | None = None,
     *,
@@ -321,6 +322,7 @@ def _earning(chart: Chart) -> list[str]:
 
 def _make(source: Any, ledgers: Any, request: _Request, kind: _Kind) -> Statement:  # noqa: ANN401 (any frame)
     """Make a statement from a report or from line entries."""
+    source, ledgers = lines_of(source), ledgers_of(source, ledgers)
     chart = _read_chart(ledgers)
     day_zone = choose_zone(request.time_zone, (read_load_metadata(source) or {}).get("time_zone"))
     lines: Source
@@ -429,7 +431,8 @@ class _History(NamedTuple):
             at_zero = f"have no supplied balance and start at zero: {join_ids(sorted(absent))}"
             more = count_notes((len(absent), f"cash ledger(s) {at_zero}"))
             return cls(period.start_date, supplied.units, is_movement=False, notes=(note, *more, *supplied.notes))
-        first = None if request.books_start is None else parse_date(request.books_start, "books_start")
+        stated = lines.books_start if request.books_start is None else request.books_start
+        first = None if stated is None else parse_date(stated, "books_start")
         if first is not None and (loaded <= first or not lines.states_days):
             note = f"Balances are sums since {first}, the first day of the books."
             if loaded < first:

@@ -18,6 +18,7 @@ from accounting_analytics.load_metadata import (
     loaded_period,
     missing_reasons,
     read_load_metadata,
+    stated_books_start,
     states_all_lines,
 )
 from accounting_analytics.messages import join_ids
@@ -142,6 +143,7 @@ class Source(Protocol):
     is_tagged: bool
     states_days: bool
     loaded: Period
+    books_start: dt.date | None
     notes: tuple[str, ...]
 
     def missing(self, span: Span) -> str:
@@ -202,6 +204,7 @@ class LineSource:
         self.is_cash_only = filters.get("is_cashflow") is True
         self.is_tagged = self.is_cash_only and bool(filters.get("tag_ids"))
         self.is_report, self.states_days = False, self._metadata is not None
+        self.books_start = stated_books_start(line_entries)
         self._numbered: nw.LazyFrame[Any] | None = None
         self.loaded = self._loaded_days(asked)
         unchecked = (
@@ -363,6 +366,7 @@ class ReportSource:
             for frame in (exact.starting_balances, exact.ending_balances)
         )
 
+        self.books_start: dt.date | None = None
         self.gap = 0 if report.tag_ids else -to_minor_units(report.exact_sums().identity_gap, self.scale)
         unexplained = format_amount(from_minor_units(self.gap, self.scale))
         remarks = (f"The flows do not explain {unexplained} of the change in cash.",) if self.gap else ()

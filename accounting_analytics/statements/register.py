@@ -11,7 +11,8 @@ from accounting_analytics.errors import IncompleteLoadError
 from accounting_analytics.exact_sums import collect
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.ledger_tree import LedgerTree
-from accounting_analytics.load_metadata import zone_of_frame
+from accounting_analytics.load_metadata import attach_notes, stated_books_start, zone_of_frame
+from accounting_analytics.local_books import ledgers_of, lines_of
 from accounting_analytics.money import from_minor_units
 from accounting_analytics.periods import local_date, zone
 from accounting_analytics.schemas import Register
@@ -25,19 +26,19 @@ def register(
     lines: Any,  # noqa: ANN401 (any frame narwhals knows)
     ledger: str,
     *,
-    ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
+    ledgers: Any = None,  # noqa: ANN401 (any frame narwhals knows)
     period: Period | None = None,
 ) -> pd.DataFrame:
     """Entries of one ledger, with their opposing ledgers and a running total.
 
     Parameters
     ----------
-    lines : frame
-        Line entries of any engine, as :func:`~accounting_analytics.cash_flow_statement` takes them.
+    lines : frame or Books
+        Line entries of any engine, as :func:`~accounting_analytics.cash_flow_statement` takes them, or local books.
     ledger : str
         Id, unique name or path of the ledger; its descendants are not included.
-    ledgers : frame
-        The chart of accounts.
+    ledgers : frame, optional
+        The chart of accounts; local books have their own.
     period : Period, optional
         Days that are listed; by default all. The running total counts the lines before them too.
 
@@ -55,6 +56,7 @@ def register(
     IncompleteLoadError
         The ledger or the days were not loaded.
     """
+    lines, ledgers = lines_of(lines), ledgers_of(lines, ledgers)
     tree = LedgerTree.from_frame(ledgers)
     ledger_id = LedgerNames(tree.names, tree.hierarchy).find(ledger)
     day_zone = zone_of_frame(lines, None if period is None else period.time_zone)
@@ -86,13 +88,19 @@ def register(
             for name, value in zip(columns, values, strict=True):
                 columns[name].append(value)
     frame = Register.from_columns(columns, source.scale, as_decimals=source.as_decimals)
-    since = f"The running total counts the lines since {source.loaded.start_date}."
+    since = f"The running total counts the lines since {source.loaded.start_date}{_describe_start(source)}."
     if shown.start_date > source.loaded.start_date and (
         why := source.missing(Span(source.loaded.start_date, shown.end_date))
     ):
         since = f"The running total lacks lines before {shown.start_date}: {why}."
-    frame.attrs["notes"] = (since, *source.notes, *day_zone.notes)
+    attach_notes(frame, (since, *source.notes, *day_zone.notes), source.frame)
     return frame
+
+
+def _describe_start(source: LineSource) -> str:
+    """State that a running total is the balance, where the lines are known to reach back to the first day."""
+    first = stated_books_start(source.frame)
+    return ", the first day of the books, so it is the balance" if first and source.loaded.start_date <= first else ""
 
 
 def _rows(source: LineSource, ledger_id: str) -> list[dict[str, Any]]:

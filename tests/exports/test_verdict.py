@@ -170,13 +170,13 @@ def test_memory_does_not_grow_with_the_months():
 def test_facts_are_made_of_one_month_at_a_time(monkeypatch):
     """No query has lines of several months, so that the memory of DuckDB does not grow with them either."""
     star, given = StarSchema.from_books(monthly_books(6), verdict="agrees"), []
-    add = build._Database.add
+    add = build.StarDatabase.add
 
     def counted(database, **tables):
         given.extend(len(rows) for name, rows in tables.items() if name in {"line", "report_line", "cash_movement"})
         add(database, **tables)
 
-    monkeypatch.setattr(build._Database, "add", counted)
+    monkeypatch.setattr(build.StarDatabase, "add", counted)
     build_facts(star, 1)
     assert max(given) < 6300
     build_facts(star, WHOLE)

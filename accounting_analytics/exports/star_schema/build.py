@@ -28,10 +28,9 @@ from accounting_analytics.schemas import Ledgers
 from accounting_analytics.version import __version__
 
 if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from accounting_analytics.exports.books import ExportedBooks
+    from accounting_analytics.exports.books import ExportedBooks, MonthProof
     from accounting_analytics.exports.star_schema.table_definitions import StarTable
 
 Tables = dict[str, pa.Table]
@@ -73,33 +72,25 @@ class StarSchema(NamedTuple):
     def from_books(
         cls,
         books: ExportedBooks,
+        proofs: Mapping[str, MonthProof],
         *,
-        verdict: str,
-        proven_at: dt.datetime | None = None,
         currency: str | None = None,
         fiscal_year_start_month: int = 1,
     ) -> Self:
-        """Make balances and dimensions; `proven_at` is when the report was read that the lines agree with."""
-        table_definitions.FACT_LINE_ENTRY.require_digits(books.lines.rename_columns({"id": "line_entry_id"}))
-        stated = {
-            "verdict": (verdict, TEXT),
-            "proven_at": (proven_at, INSTANT),
-            "currency": (currency, TEXT),
-            "fiscal_start": (fiscal_year_start_month, NUMBER),
-        }
-        with _Database.of_books(books) as database:
-            database.add(export=_export_row(books, stated), month=_months(books), line=_lines(books))
+        """Make balances and dimensions."""
+        with whole_database(
+            books, proofs, currency=currency, fiscal_year_start_month=fiscal_year_start_month
+        ) as database:
             balances = {name: database.make(TABLES[name]) for name in _BALANCES}
             dimensions = {name: database.make(TABLES[name]) for name in _DIMENSIONS}
-            dimensions["dim_transaction"] = _transactions(database, books)
+            dimensions["dim_transaction"] = make_transactions(database, books.in_batches())
         return cls(books, balances, dimensions)
 
     def facts_by_month(self, least_lines: int = LINES_OF_A_BATCH) -> Iterator[tuple[str, Tables]]:
         """Yield each month of the period, and the facts and the bridge of that month by name."""
-        with _Database.of_books(self.books) as database:
+        with StarDatabase.of_books(self.books) as database:
             for books in self.books.in_batches(least_lines):
-                report_lines = with_dates(_table(books.report.lines), books.period)
-                database.add(line=_lines(books), report_line=report_lines)
+                database.add(line=_lines(books), report_line=report_lines(books))
                 database.add(cash_movement=database.rows("cash_movement"))
                 facts = {name: database.make(TABLES[name]) for name in _FACTS} | self.balances
                 for month in map(name_of_month, books.period.months()):
@@ -111,7 +102,7 @@ class StarSchema(NamedTuple):
         return {name: pa.concat_tables(facts[name] for facts in months) for name in months[0]} | self.dimensions
 
 
-class _Database:
+class StarDatabase:
     """An empty database in memory, and the queries of this folder over the tables that were added to it."""
 
     def __init__(self, scale: int = 0) -> None:
@@ -140,11 +131,15 @@ class _Database:
 
     def rows(self, name: str, query: str | None = None) -> pa.Table:
         """Run a query, that of the file of this name by default; an amount that is too large to sum is refused."""
-        query = query or files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8")
+        query = query or query_of(name)
         try:
             return self._connection.sql(query).to_arrow_table()
         except duckdb.Error as error:
             raise FrameError(f"{name} cannot be calculated ({shorten(str(error))}); nothing was written") from error
+
+    def tables_in(self, query: str) -> set[str]:
+        """Names of the tables that a query reads."""
+        return self._connection.get_table_names(query)
 
     def make(self, table: StarTable, query: str | None = None) -> pa.Table:
         """Rows of a table, which is added for the queries of others."""
@@ -153,10 +148,35 @@ class _Database:
         return rows
 
 
+def query_of(name: str) -> str:
+    """Read the query of a table."""
+    return files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8")
+
+
+def whole_database(
+    books: ExportedBooks,
+    proofs: Mapping[str, MonthProof],
+    *,
+    currency: str | None = None,
+    fiscal_year_start_month: int = 1,
+) -> StarDatabase:
+    """Database with the lines of all months, the months with their proofs, and what is the same for all rows."""
+    table_definitions.FACT_LINE_ENTRY.require_digits(books.lines.rename_columns({"id": "line_entry_id"}))
+    stated = {"currency": (currency, TEXT), "fiscal_start": (fiscal_year_start_month, NUMBER)}
+    database = StarDatabase.of_books(books)
+    database.add(export=_export_row(books, stated), month=_months(books, proofs), line=_lines(books))
+    return database
+
+
+def report_lines(books: ExportedBooks) -> pa.Table:
+    """Lines of the report with their local dates."""
+    return with_dates(_table(books.report.lines), books.period)
+
+
 def date_dimension(period: Period, fiscal_year_start_month: int) -> pa.Table:
     """``dim_date``: every day of the calendar and fiscal years that the period touches."""
     days = {"start_date": (period.start_date, DATE), "end_date": (period.end_date, DATE)}
-    with _Database() as database:
+    with StarDatabase() as database:
         database.add(export=_row({**days, "fiscal_start": (fiscal_year_start_month, NUMBER)}))
         return database.make(table_definitions.DIM_DATE)
 
@@ -164,7 +184,7 @@ def date_dimension(period: Period, fiscal_year_start_month: int) -> pa.Table:
 def merged_dimensions(old: Tables, new: Tables, scale: int, fiscal_year_start_month: int) -> Tables:
     """Dimensions of an export with the rows of `new`, and those of `old` that they lack."""
     merged = {}
-    with _Database(scale) as database:
+    with StarDatabase(scale) as database:
         for name, columns in _CALCULATED_AGAIN.items():
             database.add(old=old[name], new=new[name])
             (key,) = TABLES[name].key
@@ -177,15 +197,15 @@ def merged_dimensions(old: Tables, new: Tables, scale: int, fiscal_year_start_mo
     return {**merged, table_definitions.DIM_DATE.name: date_dimension(period, fiscal_year_start_month)}
 
 
-def _transactions(database: _Database, books: ExportedBooks) -> pa.Table:
+def make_transactions(database: StarDatabase, batches: Iterable[ExportedBooks]) -> pa.Table:
     """``dim_transaction`` of all months, made a few months at a time; of several lines of one the first remains."""
     parts = []
-    for batch in books.in_batches():
+    for batch in batches:
         database.add(line=_lines(batch))
         rows = database.rows("dim_transaction")
         found = merchants(rows["description"].to_pandas().fillna(""))
         rows = rows.append_column("merchant", pa.array(found, TEXT, from_pandas=True))
-        parts.append(table_definitions.DIM_TRANSACTION.from_rows(rows, books.scale))
+        parts.append(table_definitions.DIM_TRANSACTION.from_rows(rows, batch.scale))
     ordered = pa.concat_tables(parts).sort_by("transaction_id")  # stable
     ids = ordered["transaction_id"]
     repeated = pa.concat_arrays([pa.array([False] * min(1, len(ids)), FLAG), *pc.equal(ids[1:], ids[:-1]).chunks])
@@ -239,11 +259,16 @@ def _all_ledgers(books: ExportedBooks) -> pd.DataFrame:
     return pd.concat([books.ledgers, rows], ignore_index=True)
 
 
-def _months(books: ExportedBooks) -> pa.Table:
-    """Name and days of each month of the period."""
+def _months(books: ExportedBooks, proofs: Mapping[str, MonthProof]) -> pa.Table:
+    """Name, days and proof of each month of the period."""
     months = list(books.period.months())
     days = {name: pa.array([getattr(one, name) for one in months], DATE) for name in ("start_date", "end_date")}
-    return pa.table({"month": pa.array(map(name_of_month, months), TEXT), **days})
+    names = list(map(name_of_month, months))
+    stated = {
+        field: pa.array([getattr(proofs[name], field) for name in names], dtype)
+        for field, dtype in (("verdict", TEXT), ("read_at", INSTANT), ("proven_at", INSTANT))
+    }
+    return pa.table({"month": pa.array(names, TEXT), **days, **stated})
 
 
 def _export_row(books: ExportedBooks, stated: Mapping[str, tuple[object, pa.DataType]]) -> pa.Table:
@@ -255,7 +280,6 @@ def _export_row(books: ExportedBooks, stated: Mapping[str, tuple[object, pa.Data
             "end_date": (period.end_date, DATE),
             "time_zone": (period.time_zone, TEXT),
             "scale": (books.scale, NUMBER),
-            "read_at": (books.read_at, INSTANT),
             "is_partial": (books.is_partial, FLAG),
             "notes": (" ".join(books.notes) or None, TEXT),
             "package_version": (__version__, TEXT),

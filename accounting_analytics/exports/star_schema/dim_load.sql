@@ -7,10 +7,10 @@ select
     export.currency,
     export.scale,
     count(line.id) as line_entries,
-    export.read_at as read_at_utc,
+    month.read_at as read_at_utc,
     export.is_partial,
-    export.verdict,
-    export.proven_at as proven_at_utc,
+    month.verdict,
+    month.proven_at as proven_at_utc,
     export.notes,
     export.package_version
 from month
