@@ -134,6 +134,27 @@ def discover_ledgers(
     return ledgers
 
 
+def refresh_ledgers(
+    client: LedgerClient,
+    known: pd.DataFrame,
+    days: Period,
+    *,
+    new_ids: Iterable[str] = (),
+    parents: Mapping[str, str | None] | None = None,
+) -> pd.DataFrame:
+    """Read the fields of known ledgers again, one line of each, and discover those with new ids."""
+    search = _LedgerSearch(client, days, DEFAULT_IN_FLIGHT, frozenset(known["id"]))
+    for row in known.to_dict("records"):
+        search.add(
+            row["id"], row["found_by"], name=row["name"], sort_code=row["sort_code"], cash=row["report_cash_flow"]
+        )
+    for ledger_id in (*new_ids, *(parents or {}), *filter(None, (parents or {}).values())):
+        search.add(ledger_id, "a line or a report")
+    while search.unprobed:
+        search.probe_new()
+    return search.frame(parents or {}, {RequiredLedger(role): one for role, one in known.attrs["required"].items()})
+
+
 @dataclass
 class _FoundLedger:
     """What is known of a ledger so far."""
@@ -158,9 +179,12 @@ class _ProbedLedger(NamedTuple):
 
 
 class _LedgerSearch:
-    """Ledgers found so far; each is probed once, and all new ones in parallel."""
+    """Ledgers found so far; each is probed once, and all new ones in parallel; of those that are known, one line."""
 
-    def __init__(self, client: LedgerClient, period: Period, in_flight: int) -> None:
+    def __init__(
+        self, client: LedgerClient, period: Period, in_flight: int, known: frozenset[str] = frozenset()
+    ) -> None:
+        self._known = known
         self._client = client
         self._period = period
         self._in_flight = in_flight
@@ -204,14 +228,17 @@ class _LedgerSearch:
         The report names what is opposite cash. So of a cash ledger with many lines one page is enough, and of any other
         ledger with many lines only those of entries that do not touch cash are read.
         """
+        limit = 1 if ledger.id in self._known else _LIMIT
         try:
-            page = self._first_page(ledger.id, self._period.start_date, self._period.end_date, _LIMIT)
+            page = self._first_page(ledger.id, self._period.start_date, self._period.end_date, limit)
         except NotFoundError:
             if ledger.found_by != _GIVEN_PARENTS:
                 raise
             raise InputError(
                 f"parents: ledger {quote(ledger.id)} does not exist in this instance; correct its id"
             ) from None
+        if ledger.id in self._known:
+            return _ProbedLedger(page.records[0].ledger if page.records else None, frozenset(), has_all_lines=True)
         fields = page.records[0].ledger if page.records else self._fields_at_any_time(ledger.id)
         opposing = _opposing_ids(page.records)
         if page.next_page_token is None or ledger.cash:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.loader.load_request import Consistency
     from accounting_analytics.loader.whole_load import LoadedWindows
-    from accounting_analytics.periods import DateLike, ZoneLike
+    from accounting_analytics.periods import DateLike, Period, ZoneLike
 
 _DTYPES = {arrow.TEXT: TEXT, arrow.INSTANT: INSTANT, pa.bool_(): BOOLEAN}
 
@@ -260,6 +260,25 @@ def _refuse_without_effect(expand: Iterable[str], consistency: Consistency, chec
         )
 
 
+def load_line_table(
+    client: LedgerClient, ledger_ids: Iterable[str], days: Period, *, progress: bool | None = None
+) -> pa.Table:
+    """Load all line entries of some ledgers as an exact Arrow table without local dates, ordered by (datetime, id)."""
+    request = LoadRequest.from_arguments(
+        client,
+        ledger_ids,
+        days.start_date,
+        days.end_date,
+        days.time_zone,
+        expand=DEFAULT_EXPANSIONS,
+        consistency="newest",
+        checkpoint=None,
+        in_flight=DEFAULT_IN_FLIGHT,
+    )
+    with WindowStore() as store, LoadProgress(progress, lambda: client.quota.remaining) as bar:
+        return load_windows(request, store, bar, lambda loaded: _join_windows(loaded)[0])
+
+
 def _temporary_folder(parent: Path) -> tempfile.TemporaryDirectory[str]:
     """Folder beside a file that is written, deleted after the load."""
     try:
@@ -271,19 +290,27 @@ def _temporary_folder(parent: Path) -> tempfile.TemporaryDirectory[str]:
 
 def _build_frame(loaded: LoadedWindows) -> pd.DataFrame:
     """Join all windows of a load into one frame with notes and metadata."""
-    schema = arrow.line_schema(loaded.request.expand, loaded.request.scale)
-    table = pa.concat_tables([schema.empty_table(), *(one.read_table() for one in loaded.windows)])
-    table, repeats = remove_repeats(table)
-    frame = _to_frame(sort_lines(table), loaded.request)
+    table, repeats = _join_windows(loaded)
+    request = loaded.request
+    frame = to_line_frame(
+        table, request.scale, request.period.time_zone, as_decimals=request.client.amounts == "decimal"
+    )
     frame.attrs["notes"] = loaded.notes(repeats)
     attach_load_metadata(frame, loaded.metadata(len(frame)))
     return frame
 
 
-def _to_frame(table: pa.Table, request: LoadRequest) -> pd.DataFrame:
-    """Convert lines to a validated frame, with the local date of each."""
-    table = with_local_dates(table, request.period.time_zone)
-    as_decimals = request.client.amounts == "decimal"
+def _join_windows(loaded: LoadedWindows) -> tuple[pa.Table, int]:
+    """Join all windows of a load in order, each line once, and count the repeats that were removed."""
+    schema = arrow.line_schema(loaded.request.expand, loaded.request.scale)
+    table = pa.concat_tables([schema.empty_table(), *(one.read_table() for one in loaded.windows)])
+    unique, repeats = remove_repeats(table)
+    return sort_lines(unique), repeats
+
+
+def to_line_frame(table: pa.Table, scale: int, time_zone: str, *, as_decimals: bool = False) -> pd.DataFrame:
+    """Convert exact lines to a validated frame, with the local date of each."""
+    table = with_local_dates(table, time_zone)
     amounts = [] if as_decimals else [field.name for field in table.schema if pa.types.is_decimal(field.type)]
     columns = {name: _floats(table, name) for name in amounts if name != "signed_amount"}
     frame = table.drop_columns(amounts).to_pandas(types_mapper=_dtype)
@@ -292,7 +319,7 @@ def _to_frame(table: pa.Table, request: LoadRequest) -> pd.DataFrame:
     if amounts:
         frame["signed_amount"] = signed(frame["amount"], frame["debit_credit"])
     frame = frame[table.column_names]
-    frame.attrs["scale"] = request.scale
+    frame.attrs["scale"] = scale
     return LineEntries.require_valid(frame)
 
 

@@ -82,7 +82,7 @@ def require_in_period(table: pa.Table, period: Period, where: str) -> None:
     first, last = pc.min_max(table["datetime"]).as_py().values()
     if any(start <= first and (end is None or last < end) for start, end in period.instants()):
         return
-    inside = _is_inside(table, period)
+    inside = are_within(table, period)
     if not pc.all(inside).as_py():
         row = pc.index(inside, False).as_py()
         day = local_date(table["datetime"][row].as_py(), zone(period.time_zone))
@@ -91,7 +91,7 @@ def require_in_period(table: pa.Table, period: Period, where: str) -> None:
 
 def lines_within(table: pa.Table, period: Period) -> pa.Table:
     """Lines whose local date lies in the period; all lines in the zone `localtime`."""
-    return table if period.time_zone == LOCALTIME else table.filter(_is_inside(table, period))
+    return table if period.time_zone == LOCALTIME else table.filter(are_within(table, period))
 
 
 def with_local_dates(table: pa.Table, time_zone: str) -> pa.Table:
@@ -137,7 +137,8 @@ def _is_sorted(instants: pa.ChunkedArray, ids: pa.ChunkedArray) -> bool:
     return bool(pc.all(pc.or_(later, simultaneous)).as_py())
 
 
-def _is_inside(table: pa.Table, period: Period) -> pa.ChunkedArray:
+def are_within(table: pa.Table, period: Period) -> pa.ChunkedArray:
+    """Whether each line lies in the period."""
     intervals = (_is_between(table["datetime"], start, end) for start, end in period.instants())
     return reduce(pc.or_, intervals, pc.is_null(table["datetime"]))  # an instant is never null
 

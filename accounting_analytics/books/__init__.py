@@ -1,0 +1,5 @@
+"""Local books: line entries and ledgers of a service in a folder, compared with its reports at every sync."""
+
+from accounting_analytics.books.books import Books
+
+__all__ = ["Books"]

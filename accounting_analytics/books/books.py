@@ -1,0 +1,360 @@
+"""`Books`: line entries and ledgers of a service in a folder, every version of them, compared with its reports."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+import pandas as pd
+import pyarrow as pa
+
+from accounting_analytics.arguments import require_type, to_path
+from accounting_analytics.books.drift import compare_lines
+from accounting_analytics.books.reading import BooksReader
+from accounting_analytics.books.record import FORMAT, BooksRecord, ClosedPeriod, LineChanges
+from accounting_analytics.books.storage import Version, table_schema
+from accounting_analytics.books.sync import BooksSync, SyncOptions
+from accounting_analytics.books.sync_result import SyncResult
+from accounting_analytics.books.versions import find_version, list_versions
+from accounting_analytics.client import LedgerClient
+from accounting_analytics.errors import InputError
+from accounting_analytics.loader.line_tables import lines_within
+from accounting_analytics.messages import quote
+from accounting_analytics.periods import Period
+from accounting_analytics.results import Result, ResultPart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from accounting_analytics.books.drift import Drift
+    from accounting_analytics.books.versions import When
+    from accounting_analytics.periods import DateLike, ZoneLike
+
+
+@dataclass(frozen=True, repr=False)
+class Books(BooksReader, Result):
+    """Local books: what a service held at the last sync, and at every sync before.
+
+    Functions that load from a client, and those that take line entries, take books as well.
+
+    Parameters
+    ----------
+    folder : Path
+        Where they are.
+    """
+
+    folder: Path
+    _fixed: Version | None = None
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Self:
+        """Open the local books of a folder; one that is new or empty has none until the first :meth:`sync`.
+
+        Raises
+        ------
+        BooksError
+            A file is damaged, or was written by another program.
+        InputError
+            It is not a folder, or the package ``deltalake`` is not installed.
+        """
+        path = to_path(folder, "folder")
+        if path.exists() and not path.is_dir():
+            raise InputError(f"{path} is a file; local books are in a folder")
+        books = cls(path)
+        books._storage.versions()
+        return books
+
+    @cached_property
+    def _current(self) -> Version | None:
+        """The version that is read: the newest one when it was first needed, or the one that was chosen."""
+        versions = [] if self._fixed else self._storage.versions()
+        return self._fixed or (versions[-1] if versions else None)
+
+    def sync(
+        self,
+        client: LedgerClient,
+        *,
+        start_date: DateLike | None = None,
+        end_date: DateLike | None = None,
+        time_zone: ZoneLike | None = None,
+        lookback_days: int = 10,
+        months_a_night: int = 1,
+        parents: Mapping[str, str | None] | None = None,
+        progress: bool | None = None,
+    ) -> SyncResult:
+        """Bring the books up to date with the service, and compare every month with its cash flow report.
+
+        The first sync loads everything, and continues where an interrupted one ended. A later one reads the ledgers and
+        the recent days again, compares each month with the service's own report, and reads again what differs; what no
+        report shows is read again by rota. One version is written; until then readers see the one before.
+
+        Parameters
+        ----------
+        client : LedgerClient
+            The service.
+        start_date, end_date : date-like, optional
+            First and last day of the books, both inclusive; by default the first of the month of the earliest line, and
+            the last day of this month. Books are only ever extended.
+        time_zone : str or ZoneInfo, optional
+            Zone that days are counted in, at the first sync; by default the client's, else UTC. ``localtime`` is
+            refused.
+        lookback_days : int
+            Days before the last sync that are read again.
+        months_a_night : int
+            Months that are read again whole, those that were read longest ago first, together with one line of each
+            ledger; 0 reads only what the reports show to be different.
+        parents : mapping, optional
+            Ledger id to parent id (None for a root), where the service does not show parents.
+        progress : bool, optional
+            Show progress bars; None shows them in a terminal or an interactive notebook.
+
+        Returns
+        -------
+        SyncResult
+            What was compared, and what changed; ``ties`` is whether every month agrees with its report.
+
+        Raises
+        ------
+        ServiceError
+            The service failed; the books are as before, and calling again is safe.
+        InputError
+            The books are of another service, instance, zone or scale, or another program is writing to them.
+        BooksError
+            A file of the books is damaged.
+        """
+        require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
+        if self._fixed is not None:
+            raise InputError(f"these are the books as of version {self.version}; sync Books.open({str(self.folder)!r})")
+        for name, value in (("lookback_days", lookback_days), ("months_a_night", months_a_night)):
+            if not isinstance(value, int) or value < 0:
+                raise InputError(f"{name} is {quote(value)}; it must be a whole number, 0 or more")
+        options = SyncOptions(start_date, end_date, time_zone, lookback_days, months_a_night, parents, progress)
+        storage = self._storage
+        with storage.locked():
+            versions = storage.versions()
+            last = versions[-1] if versions else None
+            work = BooksSync(storage, client, options, last)
+            work.read_changes()
+            work.compare_months()
+            changes = None if last is None else self._changes(work, last)
+            version = self._commit(work, last, changes)
+            shutil.rmtree(storage.first_load, ignore_errors=True)
+            storage.lines.remove_unused(one.commit for one in (*versions, version))  # those of interrupted syncs
+        self.__dict__["_current"] = version
+        return SyncResult.of(version, frozenset(work.read_again), changes, self.alarms())
+
+    def _changes(self, work: BooksSync, last: Version) -> Drift:
+        """Lines that a sync changed."""
+        months = sorted(work.changed_months())
+        empty = table_schema(last.record.scale).empty_table()
+        after = pa.concat_tables([empty, *map(work.copy.read, months)])
+        return compare_lines(
+            self._storage.read_lines(last, months),
+            after,
+            work.ledgers,
+            time_zone=last.record.time_zone,
+            scale=last.record.scale,
+            before_label=last.label,
+            after_label="now",
+        )
+
+    def _commit(self, work: BooksSync, last: Version | None, changes: Drift | None) -> Version:
+        """Write the version: first the ledgers, then the lines, whose record names the version of the ledgers."""
+        storage, at = self._storage, work.at.isoformat()
+        closed = () if last is None else last.record.closed
+        record = BooksRecord(
+            format=FORMAT,
+            action="sync",
+            written_at=at,
+            base_url=work.client.base_url,
+            instance_id=work.client.instance_id,
+            start_date=str(work.period.start_date),
+            end_date=str(work.period.end_date),
+            time_zone=work.period.time_zone,
+            scale=work.scale,
+            reaches_back=work.reaches_back,
+            ledgers_version=storage.write_ledgers(work.ledgers, at),
+            months=work.months,
+            anchor=work.anchor,
+            changes=_count_lines(changes),
+            closed=closed,
+        )
+        commit = storage.lines.commit(
+            table_schema(work.scale), work.copy.parts, record.as_json(), None if last is None else last.commit
+        )
+        return Version(commit, record)
+
+    def as_of(self, when: When) -> Books:
+        """Return the books as they were: at a version, or the newest one at an instant or at the end of a local day.
+
+        Raises
+        ------
+        InputError
+            There was no version then, or its files are no longer kept.
+        """
+        return Books(self.folder, find_version(self._storage, when))
+
+    def changed_months(self, since: int) -> list[str]:
+        """Return the months whose lines are not those of an earlier version."""
+        before, after = find_version(self._storage, since).commit.parts, self._version.commit.parts
+        return sorted(month for month in before.keys() | after.keys() if before.get(month) != after.get(month))
+
+    def drift(self, before: When, after: When | None = None, *, period: Period | None = None) -> Drift:
+        """Return the lines that changed between two versions.
+
+        Parameters
+        ----------
+        before : int, str, date or datetime
+            A version or a time, as for :meth:`as_of`.
+        after : int, str, date or datetime, optional
+            Another one; by default this version.
+        period : Period, optional
+            Only lines of these days.
+
+        Returns
+        -------
+        Drift
+            Added, removed, recategorized and amended lines by month and ledger, each amount a figure with its lines.
+        """
+        old, new = (
+            find_version(self._storage, before),
+            self._version if after is None else find_version(self._storage, after),
+        )
+        if period is not None:
+            self._require_days(period)
+        return self._compare(old, new, period)
+
+    def _compare(self, old: Version, new: Version, period: Period | None) -> Drift:
+        """Compare the months whose files differ."""
+        before, after = old.commit.parts, new.commit.parts
+        months = sorted(month for month in before.keys() | after.keys() if before.get(month) != after.get(month))
+        tables = [self._storage.read_lines(version, months) for version in (old, new)]
+        of_old, of_new = (table if period is None else lines_within(table, period) for table in tables)
+        return compare_lines(
+            of_old,
+            of_new,
+            self._storage.read_ledgers(new.record.ledgers_version),
+            time_zone=new.record.time_zone,
+            scale=new.record.scale,
+            before_label=old.label,
+            after_label=new.label,
+        )
+
+    def close(self, period: Period) -> Self:
+        """Close some days: a later change of their lines raises an alarm in every sync until they are closed again.
+
+        Returns
+        -------
+        Books
+            The books with the new version.
+        """
+        self._require_newest()
+        days = self._require_days(period)
+        with self._storage.locked():
+            last = self._storage.versions()[-1]
+            at = dt.datetime.now(dt.UTC).isoformat()
+            start, end = str(days.start_date), str(days.end_date)
+            others = [one for one in last.record.closed if (one.start_date, one.end_date) != (start, end)]
+            closed = ClosedPeriod(start, end, at, last.number + 1)
+            record = msgspec.structs.replace(
+                last.record,
+                action="close",
+                written_at=at,
+                changes=LineChanges(),
+                closed=tuple(sorted([*others, closed], key=_days)),
+            )
+            parts = last.commit.parts
+            commit = self._storage.lines.commit(table_schema(record.scale), parts, record.as_json(), last.commit)
+        self.__dict__["_current"] = Version(commit, record)
+        return self
+
+    def closed(self) -> pd.DataFrame:
+        """Return the closed periods: ``start_date, end_date, closed_at, version`` and how many lines changed since."""
+        rows = [
+            (one.start_date, one.end_date, one.closed_at, one.version, self._changed_since(one).lines["id"].nunique())
+            for one in self._record.closed
+        ]
+        frame = pd.DataFrame(rows, columns=["start_date", "end_date", "closed_at", "version", "changed_lines"])
+        instants = pd.to_datetime(frame["closed_at"], utc=True).astype("datetime64[us, UTC]")
+        days = {name: pd.to_datetime(frame[name]).astype("datetime64[us]") for name in ("start_date", "end_date")}
+        return frame.assign(closed_at=instants, **days)
+
+    def alarms(self) -> tuple[str, ...]:
+        """Return a sentence for each closed period whose lines have changed since."""
+        found = ((one, self._changed_since(one)) for one in self._record.closed)
+        return tuple(
+            f"{one.start_date} to {one.end_date}, closed on {one.closed_at[:10]}, changed: {drift.summary()}"
+            for one, drift in found
+            if len(drift.lines)
+        )
+
+    def _changed_since(self, closed: ClosedPeriod) -> Drift:
+        days = Period(closed.start_date, closed.end_date, self.time_zone)
+        return self._compare(find_version(self._storage, closed.version), self._version, days)
+
+    def history(self) -> pd.DataFrame:
+        """Return the versions, newest first: when, why, what changed, what was compared, and whether they are kept."""
+        return list_versions(self._storage)
+
+    def compact(self, keep_days: int = 90) -> int:
+        """Delete the files of old versions, and return how many there were.
+
+        All versions of the last `keep_days` stay, the newest of every calendar month, and those of closed periods.
+        """
+        self._require_newest()
+        if not isinstance(keep_days, int) or keep_days < 1:
+            raise InputError(f"keep_days is {quote(keep_days)}; it must be a whole number, 1 or more")
+        with self._storage.locked():
+            versions = self._storage.versions()
+            since = dt.datetime.now(dt.UTC) - dt.timedelta(days=keep_days)
+            newest_of_month = {one.record.written_at[:7]: one for one in versions}
+            closed = {one.version for one in versions[-1].record.closed} if versions else set()
+            kept = [one for one in versions if one.record.instant >= since or one.number in closed]
+            return self._storage.lines.remove_unused(one.commit for one in (*kept, *newest_of_month.values()))
+
+    def _require_newest(self) -> None:
+        if self._fixed is not None:
+            raise InputError(f"these are the books as of version {self.version}; open {self.folder} to change them")
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The versions, newest first."""
+        return self.history()
+
+    def summary(self) -> str:
+        """One line: the days, the version, and what the last sync proved."""
+        if self._current is None:
+            return f"Local books in {self.folder}: none yet, sync first."
+        lines = sum(file.rows for file in self._version.commit.parts.values())
+        proven = f"{self._version.label}; {self._record.summary()}"
+        return f"Local books in {self.folder}: {lines:,} lines of {self.period}, {proven}."
+
+    def _parts(self) -> Iterator[ResultPart]:
+        if self._current is None:
+            return
+        months = SyncResult.of(self._version, frozenset(), None).months
+        yield ResultPart([], months, max_rows=None)
+
+    def _content(self) -> dict[str, Any]:
+        if self._current is None:
+            return {"folder": str(self.folder), "version": None}
+        return {"folder": str(self.folder), "version": self.version, **self._record.as_json()}
+
+
+def _days(closed: ClosedPeriod) -> tuple[str, str]:
+    return closed.start_date, closed.end_date
+
+
+def _count_lines(changes: Drift | None) -> LineChanges:
+    """Count the lines of each kind of change."""
+    if changes is None:
+        return LineChanges()
+    lines = changes.lines.groupby("kind")["id"].nunique()
+    added, removed = (int(lines.get(kind, 0)) for kind in ("added", "removed"))
+    changed = sum(int(lines.get(kind, 0)) for kind in ("recategorized", "amended"))
+    return LineChanges(added, removed, changed, tuple(sorted(changes.frame["month"].unique())))

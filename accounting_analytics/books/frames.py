@@ -1,0 +1,50 @@
+"""Frames of local books: line entries that state what they hold, as those of a load do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from accounting_analytics.load_metadata import DayRange, attach_load_metadata, days_to_text
+from accounting_analytics.loader.line_entries import to_line_frame
+from accounting_analytics.loader.load_request import DEFAULT_EXPANSIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import pandas as pd
+    import pyarrow as pa
+
+    from accounting_analytics.periods import Period
+
+
+def line_frame(
+    lines: pa.Table,
+    days: Period,
+    ledger_ids: Iterable[str],
+    *,
+    scale: int,
+    source: Mapping[str, Any],
+    as_decimals: bool = False,
+    notes: tuple[str, ...] = (),
+) -> pd.DataFrame:
+    """Make a frame of all lines of some ledgers in some days; `source` adds to its metadata, or replaces some."""
+    frame = to_line_frame(lines, scale, days.time_zone, as_decimals=as_decimals)
+    frame.attrs["notes"] = notes
+    covered = days_to_text([DayRange.of_period(days)])
+    metadata = {
+        "start_date": days.start_date.isoformat(),
+        "end_date": days.end_date.isoformat(),
+        "time_zone": days.time_zone,
+        "expand": sorted(DEFAULT_EXPANSIONS),
+        "scale": scale,
+        "filters": {},
+        "complete": True,
+        "ledgers": dict.fromkeys(ledger_ids, covered),
+        "missing": {},
+        "consistency": "combined",
+        "verified": "",
+        "of_one_moment": "not checked",
+        "lines": lines.num_rows,
+    }
+    attach_load_metadata(frame, metadata | dict(source))
+    return frame

@@ -1,0 +1,230 @@
+"""Reading one version of local books: its lines, its ledgers, its reports, and what they state of themselves."""
+
+from __future__ import annotations
+
+import datetime as dt
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accounting_analytics.arguments import require_type, to_texts
+from accounting_analytics.books.frames import line_frame
+from accounting_analytics.books.storage import BooksFolder, month_name
+from accounting_analytics.cash_flow import recompute_cash_flow
+from accounting_analytics.column_conversion import LIST_SEPARATOR
+from accounting_analytics.errors import InputError, PeriodError
+from accounting_analytics.loader.line_tables import lines_within
+from accounting_analytics.money import from_minor_units
+from accounting_analytics.periods import Period
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    import pandas as pd
+
+    from accounting_analytics.books.record import BooksRecord
+    from accounting_analytics.books.storage import Version
+    from accounting_analytics.cash_flow_report import CashFlowReport
+
+_DAY = dt.timedelta(days=1)
+
+
+class BooksReader(ABC):
+    """What can be read of one version of books: the one that `_current` returns."""
+
+    folder: Path
+
+    @property
+    @abstractmethod
+    def _current(self) -> Version | None:
+        """The version; None where there are no books yet."""
+
+    @property
+    def _storage(self) -> BooksFolder:
+        return BooksFolder(self.folder)
+
+    @property
+    def _version(self) -> Version:
+        if self._current is None:
+            raise InputError(
+                f"{self.folder} has no local books yet: run Books.open({str(self.folder)!r}).sync(client), or "
+                f"accounting-analytics sync --books {self.folder}"
+            )
+        return self._current
+
+    @property
+    def _record(self) -> BooksRecord:
+        return self._version.record
+
+    @property
+    def version(self) -> int | None:
+        """Number of the version, from 0; None before the first sync."""
+        return None if self._current is None else self._current.number
+
+    @property
+    def synced_at(self) -> dt.datetime:
+        """When the version was written, in UTC."""
+        return self._record.instant
+
+    @property
+    def period(self) -> Period:
+        """The days that the books have."""
+        return self._record.period
+
+    @property
+    def time_zone(self) -> str:
+        """Zone that days are counted in."""
+        return self._record.time_zone
+
+    @property
+    def scale(self) -> int:
+        """Fraction digits of the amounts."""
+        return self._record.scale
+
+    @property
+    def books_start(self) -> dt.date | None:
+        """First day, if no ledger has an earlier line, so that sums since then are balances; else None."""
+        return self.period.start_date if self._record.reaches_back else None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Age of the books, and what the last sync proved."""
+        oldest = min(one.read_at for one in self._record.months.values())
+        proven = (
+            f"Local books, version {self.version}, as of {self.synced_at:%Y-%m-%d %H:%M} UTC: {self._record.summary()}."
+        )
+        rest = f"What no report shows, such as texts and entries without cash, was read on {oldest[:10]} or later."
+        return (proven, rest)
+
+    def line_entries(
+        self,
+        period: Period | None = None,
+        *,
+        ledger_ids: Iterable[str] | None = None,
+        is_cashflow: bool | None = None,
+        tag_ids: Iterable[str] | None = None,
+    ) -> pd.DataFrame:
+        """Return the line entries of some days, all by default.
+
+        Parameters
+        ----------
+        period : Period, optional
+            Days within those of the books, in their zone.
+        ledger_ids : iterable of str, optional
+            Only these ledgers.
+        is_cashflow : bool, optional
+            Only lines of entries that touch a ledger that reports cash flow (True), or only the others (False).
+        tag_ids : iterable of str, optional
+            Only lines that carry all these tags.
+
+        Returns
+        -------
+        DataFrame
+            :class:`~accounting_analytics.schemas.LineEntries`, as :func:`~accounting_analytics.load_line_entries`
+            returns it; ``attrs["load"]`` names the version too, and ``books_start`` if the books reach back.
+
+        Raises
+        ------
+        InputError
+            There are no books yet, or the period is not within them.
+        BooksError
+            A file of the books is damaged.
+        """
+        days = self.period if period is None else self._require_days(period)
+        lines = lines_within(self._storage.read_lines(self._version, map(month_name, days.months())), days)
+        filters: dict[str, Any] = {}
+        if is_cashflow is not None:
+            filters["is_cashflow"] = is_cashflow
+            cash = self.ledgers().query("report_cash_flow")["id"]
+            lines = lines.filter(_touch(lines, pa.array(cash, pa.string()), touching=is_cashflow))
+        if tags := to_texts(tag_ids):
+            filters["tag_ids"] = list(tags)
+            lines = lines.filter(
+                pa.array(
+                    [{*tags} <= {*(text or "").split(LIST_SEPARATOR)} for text in lines["tag_ids"].to_pylist()],
+                    pa.bool_(),
+                )
+            )
+        ids = list(self.ledgers()["id"]) if ledger_ids is None else list(to_texts(ledger_ids))
+        if ledger_ids is not None:
+            lines = lines.filter(pc.is_in(lines["ledger_id"], value_set=pa.array(ids, pa.string())))
+        record = self._record
+        source = {
+            "base_url": record.base_url,
+            "instance_id": record.instance_id,
+            "filters": filters,
+            "read_at": min(record.months[month_name(month)].read_at for month in days.months()),
+            "books_version": self.version,
+        }
+        if self.books_start is not None:
+            source["books_start"] = str(self.books_start)
+        return line_frame(lines, days, ids, scale=record.scale, source=source, notes=self.notes)
+
+    def _require_days(self, period: Period) -> Period:
+        """Return days within the books, in their zone."""
+        require_type(period, Period, "period", "Period('2026-01-01', '2026-03-31', books.time_zone) is one")
+        if period.time_zone != self.time_zone:
+            raise PeriodError(f"the period is in {period.time_zone}, the local books have days in {self.time_zone}")
+        if not self.period.covers(period):
+            raise PeriodError(
+                f"the local books have {self.period}, which does not include all of {period}; sync with start_date= or "
+                "end_date= to extend them"
+            )
+        return period
+
+    def ledgers(self) -> pd.DataFrame:
+        """Return the chart of accounts, :class:`~accounting_analytics.schemas.Ledgers`, as of the version."""
+        ledgers = self._storage.read_ledgers(self._record.ledgers_version)
+        ledgers.attrs["notes"] = (*self.notes, *ledgers.attrs["notes"])
+        return ledgers
+
+    def report(self, period: Period, *, tag_ids: Iterable[str] = ()) -> CashFlowReport:
+        """Recompute the cash flow report of some days from the line entries.
+
+        Starting balances are summed since the books begin; where they do not reach back, they are those that the
+        service reported at the first day, rolled forward.
+
+        Raises
+        ------
+        InputError
+            The period is not within the books, or `tag_ids` is given: a recomputed report has no tags.
+        """
+        if to_texts(tag_ids):
+            raise InputError("local books have no report of tags; load it from the service")
+        days = self._require_days(period)
+        lines, ledgers = (
+            self.line_entries(Period(self.period.start_date, days.end_date, self.time_zone)),
+            self.ledgers(),
+        )
+        starting: Any = None
+        if self.books_start is None:
+            starting = {one: from_minor_units(units, self.scale) for one, units in self._record.anchor.items()}
+            if days.start_date > self.period.start_date:
+                before = (self.period.start_date, days.start_date - _DAY)
+                starting = recompute_cash_flow(lines, ledgers, *before, starting_balances=starting).ending_balances
+        report = recompute_cash_flow(
+            lines, ledgers, days.start_date, days.end_date, time_zone=self.time_zone, starting_balances=starting
+        )
+        return replace(report, notes=tuple(dict.fromkeys((*self.notes, *report.notes))))
+
+    def proof(self, period: Period) -> tuple[str, dt.datetime | None]:
+        """Return whether the months of some days agree with the service's reports, and since when that is known."""
+        months = {
+            month_name(month): self._record.months[month_name(month)] for month in self._require_days(period).months()
+        }
+        differing = [name for name, one in months.items() if not one.ties]
+        if differing:
+            return f"{differing[0]} does not agree with the service's report: {months[differing[0]].problem}", None
+        at = dt.datetime.fromisoformat(min(one.compared_at for one in months.values()))
+        return f"Every month agreed with the service's report at {at:%Y-%m-%d %H:%M} UTC", at
+
+
+def _touch(lines: pa.Table, cash: pa.Array, *, touching: bool) -> pa.ChunkedArray:
+    """Whether the journal entry of each line touches a ledger that reports cash flow, or does not."""
+    entries = lines.filter(pc.is_in(lines["ledger_id"], value_set=cash))["journal_entry_id"]
+    found = pc.is_in(lines["journal_entry_id"], value_set=entries.combine_chunks())
+    return found if touching else pc.invert(found)

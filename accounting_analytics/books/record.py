@@ -1,0 +1,114 @@
+"""What a version of local books states about itself: its days, what was proven when, and what changed."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any, Self
+
+import msgspec
+
+from accounting_analytics.errors import BooksError
+from accounting_analytics.periods import Period
+
+FORMAT = 1
+
+
+class MonthRecord(msgspec.Struct, frozen=True):
+    """What is known of a month: when all its lines were read, and whether they agree with the service's report.
+
+    `problem` is why the lines are not complete or differ from the report; empty where they are and agree.
+    """
+
+    read_at: str
+    compared_at: str = ""
+    ties: bool = False
+    complete: bool = False
+    problem: str = ""
+
+
+class ClosedPeriod(msgspec.Struct, frozen=True):
+    """Days whose lines must not change any more, and the version that they were closed with."""
+
+    start_date: str
+    end_date: str
+    closed_at: str
+    version: int
+
+
+class LineChanges(msgspec.Struct, frozen=True):
+    """How many lines a sync added, removed and changed, and in which months."""
+
+    added: int = 0
+    removed: int = 0
+    changed: int = 0
+    months: tuple[str, ...] = ()
+
+
+class BooksRecord(msgspec.Struct, frozen=True):
+    """The record of a version; instants are ISO texts in UTC, dates ISO texts.
+
+    `reaches_back` is whether no ledger has a line before the first day. `anchor` are the cash balances, in minor units,
+    that the service reported at the start of the first day.
+    """
+
+    format: int
+    action: str
+    written_at: str
+    base_url: str
+    instance_id: str
+    start_date: str
+    end_date: str
+    time_zone: str
+    scale: int
+    reaches_back: bool
+    ledgers_version: int
+    months: dict[str, MonthRecord]
+    anchor: dict[str, int] = msgspec.field(default_factory=dict)
+    changes: LineChanges = LineChanges()
+    closed: tuple[ClosedPeriod, ...] = ()
+    alarms: tuple[str, ...] = ()
+    verdict: str = ""
+
+    @classmethod
+    def of(cls, record: dict[str, Any]) -> Self:
+        """Read a record; one of another format is refused."""
+        if record.get("format") != FORMAT:
+            raise BooksError(
+                f"the local books have the format {record.get('format')}, this version of the package reads {FORMAT}; "
+                "install the version that wrote them, or sync into a new folder"
+            )
+        return msgspec.convert(record, cls)
+
+    @property
+    def period(self) -> Period:
+        """The days of the books."""
+        return Period(self.start_date, self.end_date, self.time_zone)
+
+    @property
+    def ties(self) -> bool:
+        """Whether every month agrees with the service's report."""
+        return all(one.ties for one in self.months.values())
+
+    @property
+    def complete(self) -> bool:
+        """Whether every journal entry of every month is complete."""
+        return all(one.complete for one in self.months.values())
+
+    @property
+    def instant(self) -> dt.datetime:
+        """When the version was written."""
+        return dt.datetime.fromisoformat(self.written_at)
+
+    def summary(self) -> str:
+        """Write what the last sync proved, as one sentence."""
+        count = len(self.months)
+        differing = [month for month, one in self.months.items() if not one.ties]
+        if differing:
+            first = f"{differing[0]}: {self.months[differing[0]].problem}"
+            return f"{len(differing)} of {count} months do not agree with the service's report; first {first}"
+        return f"all {count} months agree with the service's reports"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the record as JSON types."""
+        found: dict[str, Any] = msgspec.to_builtins(self)
+        return found

@@ -1,0 +1,157 @@
+"""The two tables of local books on disk, line entries by month and the chart of accounts, and their versions."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from filelock import FileLock, Timeout
+
+from accounting_analytics.books.delta_table import Commit, PartitionedTable
+from accounting_analytics.books.record import BooksRecord
+from accounting_analytics.errors import BooksError, InputError
+from accounting_analytics.loader.line_tables import are_within, line_schema, lines_within, sort_lines
+from accounting_analytics.loader.load_request import DEFAULT_EXPANSIONS
+from accounting_analytics.schemas import Ledgers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    import pandas as pd
+
+    from accounting_analytics.books.delta_table import PartFile
+    from accounting_analytics.periods import Period
+
+_WHOLE = "all"
+
+
+class Version(NamedTuple):
+    """A version of the books: its commit, and what its record states."""
+
+    commit: Commit
+    record: BooksRecord
+
+    @property
+    def number(self) -> int:
+        """Number of the version, from 0."""
+        return self.commit.version
+
+    @property
+    def label(self) -> str:
+        """Number of the version and when it was written."""
+        return f"version {self.number} ({self.record.instant:%Y-%m-%d %H:%M} UTC)"
+
+
+@cache
+def table_schema(scale: int) -> pa.Schema:
+    """Columns of the line entries."""
+    return line_schema(frozenset(DEFAULT_EXPANSIONS), scale)
+
+
+def month_name(month: Period) -> str:
+    """Year and month as text: ``2026-01``."""
+    return month.start_date.isoformat()[:7]
+
+
+class BooksFolder:
+    """The folder of local books."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.lines = PartitionedTable(folder / "lines", "month")
+        self.ledgers = PartitionedTable(folder / "ledgers", "part")
+        self.first_load = folder / "first-load"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder for one writer; another one is refused."""
+        lock = FileLock(self.folder / "books.lock", timeout=0)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock.acquire()
+        except Timeout:
+            raise InputError(
+                f"another program is writing to the local books {self.folder}; wait for it, then try again"
+            ) from None
+        except OSError as error:
+            raise InputError(
+                f"the local books {self.folder} cannot be written ({error.strerror or error}); nothing was changed"
+            ) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def versions(self) -> list[Version]:
+        """All versions, oldest first."""
+        return [Version(commit, BooksRecord.of(commit.record)) for commit in self.lines.commits()]
+
+    def read_lines(self, version: Version, months: Iterable[str]) -> pa.Table:
+        """Line entries of some months of a version, ordered by (datetime, id)."""
+        parts = version.commit.parts
+        empty = table_schema(version.record.scale).empty_table()
+        tables = [self.lines.read(parts[month]).cast(empty.schema) for month in sorted(months) if month in parts]
+        return pa.concat_tables([empty, *tables])
+
+    def read_ledgers(self, number: int) -> pd.DataFrame:
+        """Read the chart of accounts of a version of its table."""
+        commits = self.ledgers.commits()
+        if number >= len(commits):
+            raise BooksError(f"version {number} of {self.ledgers.folder} is missing; sync into a new folder")
+        commit = commits[number]
+        frame = self.ledgers.read(commit.parts[_WHOLE]).to_pandas(ignore_metadata=True)
+        ledgers = Ledgers.require_valid(frame.astype(Ledgers.dtypes()))
+        ledgers.attrs["required"] = commit.record["required"]
+        ledgers.attrs["notes"] = tuple(commit.record["notes"])
+        return ledgers
+
+    def write_ledgers(self, ledgers: pd.DataFrame, at: str) -> int:
+        """Write a version of the chart of accounts if it is another one than before; return its number."""
+        table = pa.Table.from_pandas(ledgers[list(Ledgers.dtypes())], preserve_index=False).replace_schema_metadata(
+            None
+        )
+        record = {"written_at": at, "required": ledgers.attrs["required"], "notes": list(ledgers.attrs["notes"])}
+        file = self.ledgers.save(_WHOLE, table)
+        commits = self.ledgers.commits()
+        last = commits[-1] if commits else None
+        if last is not None and last.parts[_WHOLE] == file and _is_same(last.record, record):
+            return last.version
+        return self.ledgers.commit(table.schema, {_WHOLE: file}, record, last).version
+
+
+def _is_same(before: Mapping[str, object], record: Mapping[str, object]) -> bool:
+    return all(before[name] == record[name] for name in ("required", "notes"))
+
+
+class WorkingCopy:
+    """The months of books while they are synced: files that no version has yet."""
+
+    def __init__(self, table: PartitionedTable, parts: Mapping[str, PartFile], scale: int) -> None:
+        self._table = table
+        self.parts = dict(parts)
+        self._empty = table_schema(scale).empty_table()
+
+    def read(self, month: str) -> pa.Table:
+        """Line entries of a month."""
+        if month not in self.parts:
+            return self._empty
+        return self._table.read(self.parts[month]).cast(self._empty.schema)
+
+    def replace(self, days: Period, lines: pa.Table) -> None:
+        """Replace the lines of some days; a month that stays the same keeps its file."""
+        for month in days.months():
+            name, new = month_name(month), lines_within(lines, month).cast(self._empty.schema)
+            before = self.read(name)
+            kept = before.filter(pc.invert(are_within(before, days)))
+            self.parts[name] = self._table.save(name, sort_lines(pa.concat_tables([kept, new])))
+
+    def add(self, days: Period, lines: pa.Table) -> None:
+        """Add lines of ledgers that no month has yet."""
+        for month in days.months():
+            name, new = month_name(month), lines_within(lines, month).cast(self._empty.schema)
+            if new.num_rows or name not in self.parts:
+                self.parts[name] = self._table.save(name, sort_lines(pa.concat_tables([self.read(name), new])))

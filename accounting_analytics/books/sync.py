@@ -1,0 +1,280 @@
+"""The sync of local books with the service: recent days are read again, every month is compared with its report.
+
+A month that differs from the service's own report is read again, first the days that differ, then all of it. What a
+report cannot show is read again by rota, the months that were read longest ago first.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import pandas as pd
+import pyarrow.compute as pc
+
+from accounting_analytics.books.comparison import ComparedMonth, compare_month
+from accounting_analytics.books.first_load import FirstLoad, by_month
+from accounting_analytics.books.frames import line_frame
+from accounting_analytics.books.record import MonthRecord
+from accounting_analytics.books.storage import WorkingCopy, month_name
+from accounting_analytics.column_conversion import LIST_SEPARATOR
+from accounting_analytics.completeness import check_completeness
+from accounting_analytics.errors import InputError, PeriodError
+from accounting_analytics.ledger_discovery import discover_ledgers, refresh_ledgers
+from accounting_analytics.loader import load_cash_flow_report
+from accounting_analytics.loader.line_entries import load_line_table
+from accounting_analytics.money import from_minor_units, to_minor_units
+from accounting_analytics.periods import Period, choose_zone, parse_date, zone
+from accounting_analytics.progress import progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import pyarrow as pa
+
+    from accounting_analytics.books.record import BooksRecord
+    from accounting_analytics.books.storage import BooksFolder, Version
+    from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.client import LedgerClient
+    from accounting_analytics.periods import DateLike, ZoneLike
+
+_FIRST_DAY = dt.date(1, 1, 1)
+_DAY = dt.timedelta(days=1)
+_YEAR = dt.timedelta(days=365)
+_MOST_RANGES = 3
+"""Ranges of days that are read again one by one; more of them are read as the whole month."""
+
+
+class SyncOptions(NamedTuple):
+    """What a caller says of a sync."""
+
+    start_date: DateLike | None = None
+    end_date: DateLike | None = None
+    time_zone: ZoneLike | None = None
+    lookback_days: int = 10
+    months_a_night: int = 1
+    parents: Mapping[str, str | None] | None = None
+    progress: bool | None = None
+
+
+class BooksSync:
+    """One sync: the ledgers and months as they are read, and what is known of each month."""
+
+    def __init__(self, folder: BooksFolder, client: LedgerClient, options: SyncOptions, last: Version | None) -> None:
+        self._folder, self.client, self._options, self._last = folder, client, options, last
+        self.at = dt.datetime.now(dt.UTC)
+        record = None if last is None else last.record
+        self._time_zone = self._find_zone(record)
+        self.scale = client.scale
+        self._require_same_books(record)
+        self.copy = WorkingCopy(folder.lines, {} if last is None else last.commit.parts, self.scale)
+        self._parts_before = dict(self.copy.parts)
+        self.months = {} if record is None else dict(record.months)
+        self.read_again: set[str] = set()
+        self._ledgers_are_new = False
+        self.anchor = {} if record is None else dict(record.anchor)
+
+    def _find_zone(self, record: BooksRecord | None) -> str:
+        if record is None:
+            return str(zone(choose_zone(self._options.time_zone, self.client.time_zone).name))
+        given = self._options.time_zone
+        if given is not None and choose_zone(given).name != record.time_zone:
+            raise PeriodError(
+                f"the local books have days in {record.time_zone}; sync into a new folder for another zone"
+            )
+        return record.time_zone
+
+    def _require_same_books(self, record: BooksRecord | None) -> None:
+        if record is None:
+            return
+        here = (self.client.base_url, self.client.instance_id, self.client.scale)
+        if here != (record.base_url, record.instance_id, record.scale):
+            raise InputError(
+                f"the local books are of instance {record.instance_id} of {record.base_url} with scale {record.scale}, "
+                f"not of {here[1]} of {here[0]} with scale {here[2]}; sync into a new folder; nothing was changed"
+            )
+
+    def read_changes(self) -> None:
+        """Read the days and months that are due, or all days for the first time."""
+        if self._last is None:
+            self._take_first_load()
+            return
+        record = self._last.record
+        before = record.period
+        self.period = Period(self._start(before.start_date), max(self._end(), before.end_date), self._time_zone)
+        self.reaches_back = record.reaches_back
+        self.ledgers = self._folder.read_ledgers(record.ledgers_version)
+        if self._options.months_a_night > 0 or self._options.parents:
+            self._refresh_ledgers(())
+        if self.period.start_date < before.start_date:
+            self._read(Period(self.period.start_date, before.start_date - _DAY, self._time_zone))
+            self.anchor = {}
+        since = min(self.at, record.instant).astimezone(zone(self._time_zone)).date()
+        recent = min(since - dt.timedelta(days=self._options.lookback_days), before.end_date + _DAY)
+        if recent <= self.period.end_date:
+            self._read(Period(max(recent, self.period.start_date), self.period.end_date, self._time_zone))
+        by_age = sorted(self.months, key=lambda month: (self.months[month].read_at, month))
+        due = set(by_age[: self._options.months_a_night])
+        for month in self.period.months():
+            if month_name(month) in due:
+                self._read(month)
+
+    def _start(self, default: dt.date) -> dt.date:
+        given = self._options.start_date
+        return default if given is None else min(parse_date(given, "start_date"), default)
+
+    def _end(self) -> dt.date:
+        """Last day that is asked for, or the last day of this month."""
+        if self._options.end_date is not None:
+            return parse_date(self._options.end_date, "end_date", last=True)
+        today = self.at.astimezone(zone(self._time_zone)).date()
+        return Period.relative("this-month", as_of=today, time_zone=self._time_zone).end_date
+
+    def _take_first_load(self) -> None:
+        """Load all days for the first time, or continue such a load, and then the days since it began."""
+        end = self._end()
+        self.ledgers = discover_ledgers(
+            self.client,
+            max(end, _FIRST_DAY + _YEAR) - _YEAR,
+            end,
+            time_zone=self._time_zone,
+            parents=self._options.parents,
+            progress=self._options.progress,
+        )
+        self._ledgers_are_new = True
+        given = self._options.start_date
+        start = None if given is None else parse_date(given, "start_date")
+        until = Period(start or end, end, self._time_zone)
+        load = FirstLoad.begin(self._folder.first_load, self.client, self.ledgers["id"], start, until)
+        self.period, self.reaches_back = load.period, load.reaches_back
+        lines = load.read(self._folder.first_load, self.client, progress=self._options.progress)
+        for month, rows in by_month(lines, self.period):
+            self.copy.add(month, rows)
+        self._note_read(self.period)
+        named = _opposing_ids(lines.to_table(columns=["opposing_ledger_ids"]))
+        self._add_ledgers({*named, *self.ledgers["id"]}, set(load.ledger_ids))
+        if end > self.period.end_date:
+            after = self.period.end_date + _DAY
+            self.period = Period(self.period.start_date, end, self._time_zone)
+            self._read(Period(after, end, self._time_zone))
+
+    def _read(self, days: Period) -> None:
+        """Read all ledgers in some days again."""
+        lines = load_line_table(self.client, self.ledgers["id"], days, progress=self._options.progress)
+        self.copy.replace(days, lines)
+        self._note_read(days)
+        self._add_ledgers(_opposing_ids(lines))
+
+    def _note_read(self, days: Period) -> None:
+        """Note that months were read whole."""
+        for month in self.period.months():
+            name = month_name(month)
+            if days.covers(month):
+                self.read_again.add(name)
+            if days.covers(month) or name not in self.months:
+                self.months[name] = msgspec.structs.replace(
+                    self.months.get(name, MonthRecord(read_at="")), read_at=self.at.isoformat()
+                )
+
+    def _refresh_ledgers(self, new_ids: Iterable[str]) -> None:
+        self.ledgers = refresh_ledgers(
+            self.client, self.ledgers, self.period, new_ids=new_ids, parents=self._options.parents
+        )
+        self._ledgers_are_new = True
+
+    def _add_ledgers(self, found: set[str], loaded: set[str] | None = None) -> None:
+        """Discover ledgers that were not known, and load all their lines, until no line names another one."""
+        known = set(self.ledgers["id"]) if loaded is None else loaded
+        while found - known:
+            if found - set(self.ledgers["id"]):
+                self._refresh_ledgers(sorted(found - set(self.ledgers["id"])))
+            new = sorted(set(self.ledgers["id"]) - known)
+            lines = load_line_table(self.client, new, self.period, progress=self._options.progress)
+            self.copy.add(self.period, lines)
+            known |= set(new)
+            found = _opposing_ids(lines)
+
+    def compare_months(self) -> None:
+        """Compare every month with the service's report; read again what differs."""
+        starting: Any = None
+        if not self.reaches_back and self.anchor:
+            starting = {one: from_minor_units(units, self.scale) for one, units in self.anchor.items()}
+        with progress_bar(
+            self._options.progress, iterable=self.period.months(), desc="months", unit=" months"
+        ) as months:
+            for month in months:
+                if starting is None and not self.reaches_back:
+                    starting = self._take_anchor(self._report(month))
+                compared = self._compare_until_equal(month, starting)
+                starting = compared.ending_balances
+
+    def _take_anchor(self, reported: CashFlowReport) -> pd.DataFrame:
+        """Keep the balances that the service reports at the start of the books."""
+        balances = reported.exact().starting_balances
+        amounts = zip(balances["ledger_id"], balances["cash_balance"], strict=True)
+        self.anchor = {one: to_minor_units(amount, self.scale) for one, amount in amounts}
+        return reported.starting_balances
+
+    def _report(self, month: Period) -> CashFlowReport:
+        """Load the service's report of a month; ledgers that it names and the books do not have are loaded too."""
+        reported = load_cash_flow_report(self.client, month.start_date, month.end_date, time_zone=self._time_zone)
+        named = pd.concat(
+            [
+                reported.ledgers.set_index("ledger_id")["name"],
+                reported.starting_balances.set_index("ledger_id")["ledger_name"],
+            ]
+        )
+        self._add_ledgers(set(named.index))
+        known = self.ledgers.set_index("id")["name"]
+        if not self._ledgers_are_new and (named != known.reindex(named.index)).any():
+            self._refresh_ledgers(())
+        return reported
+
+    def _compare_until_equal(self, month: Period, starting: Any) -> ComparedMonth:  # noqa: ANN401 (balances)
+        """Compare a month; if it differs, read the days that differ again, then all days, then the ledgers."""
+        name, reported = month_name(month), self._report(month)
+
+        def compare() -> ComparedMonth:
+            return compare_month(reported, self.copy.read(name), self.ledgers, starting)
+
+        compared = compare()
+        if 0 < len(compared.days) <= _MOST_RANGES:
+            for first, last in compared.days:
+                self._read(Period(first, last, self._time_zone))
+            compared = compare()
+        problem = self._find_problem(month) if compared.ties else ""
+        if not compared.ties or problem:
+            self._read(month)
+            reported = self._report(month)
+            compared = compare()
+            problem = self._find_problem(month)
+        if not compared.ties and not self._ledgers_are_new:
+            self._refresh_ledgers(())
+            compared = compare()
+        self.months[name] = MonthRecord(
+            read_at=self.months[name].read_at,
+            compared_at=self.at.isoformat(),
+            ties=compared.ties,
+            complete=not problem,
+            problem=compared.problem or problem,
+        )
+        return compared
+
+    def _find_problem(self, month: Period) -> str:
+        """Why the journal entries of a month are not complete; empty where they are, as those of an unchanged month."""
+        name = month_name(month)
+        if self.months[name].complete and self.copy.parts[name] == self._parts_before.get(name):
+            return ""
+        frame = line_frame(self.copy.read(name), month, self.ledgers["id"], scale=self.scale, source={})
+        certificate = check_completeness(frame)
+        return "" if certificate.complete else certificate.summary()
+
+    def changed_months(self) -> list[str]:
+        """Months whose lines are not those of the version before."""
+        return [month for month, file in self.copy.parts.items() if self._parts_before.get(month) != file]
+
+
+def _opposing_ids(lines: pa.Table) -> set[str]:
+    texts = pc.drop_null(pc.unique(lines["opposing_ledger_ids"])).to_pylist()
+    return {one for text in texts for one in text.split(LIST_SEPARATOR) if one}
