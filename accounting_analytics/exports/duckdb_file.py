@@ -13,8 +13,8 @@ from accounting_analytics.atomic_files import sync_folder
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.manifest import ExportedFile, file_sha256
 from accounting_analytics.exports.questions import QUESTIONS, Question
-from accounting_analytics.exports.star_schema.build import WITHOUT_EXTENSIONS
-from accounting_analytics.exports.star_schema.table_definitions import STAR_SCHEMA, StarTable
+from accounting_analytics.exports.star_schema.database import WITHOUT_EXTENSIONS
+from accounting_analytics.exports.star_schema.table_definitions import DIGITS, STAR_SCHEMA, StarTable
 from accounting_analytics.exports.version_folder import file_path, unfinished_folder
 
 if TYPE_CHECKING:
@@ -109,20 +109,26 @@ def _write_tables(database: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.T
         database.execute(f"insert into {table.name} by name select * from exported_rows")  # noqa: S608 (our own names)
         database.unregister("exported_rows")
         database.execute(f"comment on table {table.name} is {_text(f'One row is {table.grain}.')}")
-    for name, comment, query in _views():
+    for name, comment, query in all_views():
         database.execute(f"create view {name} as {query}")
         database.execute(f"comment on view {name} is {_text(comment)}")
 
 
 def create_table(table: StarTable, scale: int) -> str:
     """Statement that creates a table with its types, its key and its relations."""
-    columns = [f"{field.name} {_TYPES.get(field.type, f'decimal(18, {scale})')}" for field in table.schema(scale)]
+    columns = [f"{name} {dtype}" for name, dtype in column_types(table, scale).items()]
     relations = [f"foreign key ({column}) references {other} ({column})" for column, other in table.references.items()]
     key = f"primary key ({', '.join(table.key)})"
     return f"create table {table.name} ({', '.join([*columns, key, *relations])})"
 
 
-def _views() -> Iterator[tuple[str, str, str]]:
+def column_types(table: StarTable, scale: int) -> dict[str, str]:
+    """Type of each column in DuckDB."""
+    return {field.name: _TYPES.get(field.type, f"decimal({DIGITS}, {scale})") for field in table.schema(scale)}
+
+
+def all_views() -> Iterator[tuple[str, str, str]]:
+    """Yield name, comment and query of each view, and of each question without parameters."""
     for name, (comment, query) in VIEWS.items():
         yield name, comment, query
     for question in map(Question.named, QUESTIONS):

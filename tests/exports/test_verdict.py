@@ -9,8 +9,8 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.exports.books import ExportedBooks, describe_agreement
-from accounting_analytics.exports.star_schema import build
 from accounting_analytics.exports.star_schema.build import StarSchema
+from accounting_analytics.exports.star_schema.database import StarDatabase
 from accounting_analytics.schemas import Ledgers, LineEntries
 
 WHOLE = 10**9
@@ -160,7 +160,7 @@ def build_facts(star, least_lines):
 def test_memory_does_not_grow_with_the_months():
     """Month by month, verdict and facts of six months need little more memory than those of two."""
     few, many = monthly_books(2), monthly_books(6)
-    stars = [StarSchema.from_books(books, verdict="agrees") for books in (few, many)]
+    stars = [StarSchema.from_books(books, books.same_proofs("agrees")) for books in (few, many)]
     for work, smaller, larger in ((describe_agreement, few, many), (build_facts, *stars)):
         month = most_memory(work, smaller, 1)
         assert most_memory(work, larger, 1) < 1.2 * month
@@ -169,14 +169,15 @@ def test_memory_does_not_grow_with_the_months():
 
 def test_facts_are_made_of_one_month_at_a_time(monkeypatch):
     """No query has lines of several months, so that the memory of DuckDB does not grow with them either."""
-    star, given = StarSchema.from_books(monthly_books(6), verdict="agrees"), []
-    add = build.StarDatabase.add
+    books, given = monthly_books(6), []
+    star = StarSchema.from_books(books, books.same_proofs("agrees"))
+    add = StarDatabase.add
 
     def counted(database, **tables):
         given.extend(len(rows) for name, rows in tables.items() if name in {"line", "report_line", "cash_movement"})
         add(database, **tables)
 
-    monkeypatch.setattr(build.StarDatabase, "add", counted)
+    monkeypatch.setattr(StarDatabase, "add", counted)
     build_facts(star, 1)
     assert max(given) < 6300
     build_facts(star, WHOLE)

@@ -7,22 +7,19 @@ exported. Amounts have 38 digits until a table is complete, so that no sum is ro
 
 from __future__ import annotations
 
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-import duckdb
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.categorization.category_ledgers import uncategorized_ledgers
 from accounting_analytics.categorization.merchants import merchants
-from accounting_analytics.errors import FrameError
 from accounting_analytics.exports.books import LINES_OF_A_BATCH, name_of_month, with_dates
 from accounting_analytics.exports.star_schema import table_definitions
+from accounting_analytics.exports.star_schema.database import StarDatabase
 from accounting_analytics.exports.star_schema.table_definitions import DATE, FLAG, INSTANT, NUMBER, TABLES, TEXT
 from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.messages import shorten
 from accounting_analytics.periods import Period
 from accounting_analytics.schemas import Ledgers
 from accounting_analytics.version import __version__
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from accounting_analytics.exports.books import ExportedBooks, MonthProof
-    from accounting_analytics.exports.star_schema.table_definitions import StarTable
 
 Tables = dict[str, pa.Table]
 _FACTS = ("fact_line_entry", "fact_cash_flow_line", "fact_transfer", "bridge_line_entry_tag")
@@ -43,15 +39,6 @@ _OPTIONAL = {
     "transaction_personal": FLAG,
 }
 """Columns of lines that are absent where they were not loaded."""
-WITHOUT_EXTENSIONS: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-}
-"""Settings of a DuckDB connection that never downloads anything."""
-_CONFIG = WITHOUT_EXTENSIONS | {
-    "temp_directory": "",  # texts of the books are in no file but the export
-    "threads": 1,  # the queries are short: more threads need more memory and as much time
-}
 _CALCULATED_AGAIN = {
     "dim_load": "*",
     "dim_ledger": "* replace (row_number() over (order by sort_code, ledger_id) as display_order)",
@@ -88,7 +75,7 @@ class StarSchema(NamedTuple):
 
     def facts_by_month(self, least_lines: int = LINES_OF_A_BATCH) -> Iterator[tuple[str, Tables]]:
         """Yield each month of the period, and the facts and the bridge of that month by name."""
-        with StarDatabase.of_books(self.books) as database:
+        with _ledger_database(self.books) as database:
             for books in self.books.in_batches(least_lines):
                 database.add(line=_lines(books), report_line=report_lines(books))
                 database.add(cash_movement=database.rows("cash_movement"))
@@ -102,57 +89,6 @@ class StarSchema(NamedTuple):
         return {name: pa.concat_tables(facts[name] for facts in months) for name in months[0]} | self.dimensions
 
 
-class StarDatabase:
-    """An empty database in memory, and the queries of this folder over the tables that were added to it."""
-
-    def __init__(self, scale: int = 0) -> None:
-        self._scale = scale
-        self._connection = duckdb.connect(config=_CONFIG)
-        self._connection.execute("set TimeZone = 'UTC'")
-
-    @classmethod
-    def of_books(cls, books: ExportedBooks) -> Self:
-        """Database with the ledgers of books, and the accounts among them."""
-        database = cls(books.scale)
-        database.add(ledger=_ledgers(books), starting_balance=_table(books.report.starting_balances))
-        database.add(account=database.rows("account"))
-        return database
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._connection.close()
-
-    def add(self, **rows: pa.Table) -> None:
-        """Add tables, or replace them by others."""
-        for name, table in rows.items():
-            self._connection.register(name, table)
-
-    def rows(self, name: str, query: str | None = None) -> pa.Table:
-        """Run a query, that of the file of this name by default; an amount that is too large to sum is refused."""
-        query = query or query_of(name)
-        try:
-            return self._connection.sql(query).to_arrow_table()
-        except duckdb.Error as error:
-            raise FrameError(f"{name} cannot be calculated ({shorten(str(error))}); nothing was written") from error
-
-    def tables_in(self, query: str) -> set[str]:
-        """Names of the tables that a query reads."""
-        return self._connection.get_table_names(query)
-
-    def make(self, table: StarTable, query: str | None = None) -> pa.Table:
-        """Rows of a table, which is added for the queries of others."""
-        rows = table.from_rows(self.rows(table.name, query), self._scale)
-        self.add(**{table.name: rows})
-        return rows
-
-
-def query_of(name: str) -> str:
-    """Read the query of a table."""
-    return files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8")
-
-
 def whole_database(
     books: ExportedBooks,
     proofs: Mapping[str, MonthProof],
@@ -163,8 +99,16 @@ def whole_database(
     """Database with the lines of all months, the months with their proofs, and what is the same for all rows."""
     table_definitions.FACT_LINE_ENTRY.require_digits(books.lines.rename_columns({"id": "line_entry_id"}))
     stated = {"currency": (currency, TEXT), "fiscal_start": (fiscal_year_start_month, NUMBER)}
-    database = StarDatabase.of_books(books)
+    database = _ledger_database(books)
     database.add(export=_export_row(books, stated), month=_months(books, proofs), line=_lines(books))
+    return database
+
+
+def _ledger_database(books: ExportedBooks) -> StarDatabase:
+    """Database with the ledgers of books, and the accounts among them."""
+    database = StarDatabase(books.scale)
+    database.add(ledger=_ledgers(books), starting_balance=_table(books.report.starting_balances))
+    database.add(account=database.rows("account"))
     return database
 
 

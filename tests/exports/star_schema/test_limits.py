@@ -113,7 +113,8 @@ def test_anchored_reports():
     frames = (books["line_entries"], books["ledgers"])
     report = aa.recompute_cash_flow(*frames, *DAYS, starting_balances=starting)
     assert report.anchored
-    tables = StarSchema.from_books(ExportedBooks.from_frames(*frames, report), verdict="").tables()
+    exported = ExportedBooks.from_frames(*frames, report)
+    tables = StarSchema.from_books(exported, exported.same_proofs("")).tables()
     balances = tables["fact_daily_balance"]["closing_balance"]
     assert (pc.min(balances).as_py(), pc.max(balances).as_py()) == (Decimal("100.00"), Decimal("101.50"))
 

@@ -21,7 +21,8 @@ TABLES = {table.name: table for table in STAR_SCHEMA}
 @pytest.fixture(scope="module")
 def database(frames):
     """Return a DuckDB connection with the tables of the demo's first quarter."""
-    tables = StarSchema.from_books(ExportedBooks.from_frames(**frames), verdict="agrees", currency="USD").tables()
+    books = ExportedBooks.from_frames(**frames)
+    tables = StarSchema.from_books(books, books.same_proofs("agrees"), currency="USD").tables()
     with duckdb.connect() as connection:
         for name, table in tables.items():
             connection.register(name, table)
@@ -54,7 +55,8 @@ def test_no_query_has_doubles(frames, monkeypatch):
         return from_rows(table, rows, scale)
 
     monkeypatch.setattr(StarTable, "from_rows", recorded)
-    StarSchema.from_books(ExportedBooks.from_frames(**frames), verdict="agrees").tables()
+    books = ExportedBooks.from_frames(**frames)
+    StarSchema.from_books(books, books.same_proofs("agrees")).tables()
     assert types.keys() == TABLES.keys()
     for name, columns in types.items():
         assert not [column for column, dtype in columns.items() if pa.types.is_floating(dtype)]
@@ -99,7 +101,7 @@ def test_flows_of_an_unknown_account_belong_to_the_one_that_moved_most(frames):
     report = frames["report"]
     unknown = replace(report, lines=report.lines.assign(cash_flow_ledger_name="Elsewhere"))
     books = ExportedBooks.from_frames(**frames | {"report": unknown})
-    flows = StarSchema.from_books(books, verdict="").tables()["fact_cash_flow_line"].to_pylist()
+    flows = StarSchema.from_books(books, books.same_proofs("")).tables()["fact_cash_flow_line"].to_pylist()
     moved = defaultdict(lambda: defaultdict(Decimal))
     cash = frames["ledgers"].loc[frames["ledgers"]["report_cash_flow"], "id"]
     lines = aa.schemas.LineEntries.exact(frames["line_entries"]).frame
@@ -161,7 +163,7 @@ def test_a_ledger_outside_the_chart_of_accounts_gets_a_row(frames):
     ledgers = frames["ledgers"]
     removed = frames["report"].ledgers["ledger_id"].iloc[-1]
     books = ExportedBooks.from_frames(frames["line_entries"], ledgers[ledgers["id"] != removed], frames["report"])
-    dimension = StarSchema.from_books(books, verdict="").dimensions["dim_ledger"].to_pylist()
+    dimension = StarSchema.from_books(books, books.same_proofs("")).dimensions["dim_ledger"].to_pylist()
     (row,) = [row for row in dimension if row["ledger_id"] == removed]
     assert (row["name"], row["level"], row["type"]) == (frames["report"].ledgers["name"].iloc[-1], 1, None)
 
@@ -229,7 +231,8 @@ def test_amounts_of_more_than_18_digits_are_refused(frames):
         frame = lines.assign(amount=amount, signed_amount=signed.set_axis(lines.index), debit_credit=side)
         return ExportedBooks.from_frames(frame, frames["ledgers"], frames["report"])
 
+    too_large = with_amount("10000000000000000.00")
     with pytest.raises(
         FrameError, match=rf"fact_line_entry: 2 amount value\(s\) have more than 18 .*{lines['id'].iloc[0]}"
     ):
-        StarSchema.from_books(with_amount("10000000000000000.00"), verdict="")
+        StarSchema.from_books(too_large, too_large.same_proofs(""))

@@ -1,0 +1,193 @@
+"""SQL on books, by DuckDB in memory: the tables and views of the export with the format ``duckdb``, read only.
+
+A query can reach nothing but these tables: the connection opens no files and no network, and all that it has are views.
+A table is made when a query first reads it. Until then it is a view that has its columns, and fails with its name.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+
+from accounting_analytics.arguments import require_type
+from accounting_analytics.column_conversion import BOOLEAN, LOCAL_DATE, TEXT
+from accounting_analytics.errors import AmountError, InputError
+from accounting_analytics.exports.duckdb_file import all_views, column_types
+from accounting_analytics.exports.star_schema.database import WITHOUT_EXTENSIONS
+from accounting_analytics.exports.star_schema.lazy_tables import LazyTables
+from accounting_analytics.exports.star_schema.table_definitions import STAR_SCHEMA
+from accounting_analytics.messages import printable, quote, shorten
+from accounting_analytics.money import to_floats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from accounting_analytics.exports.books import ExportedBooks, MonthProof
+
+_NAMES = (*(table.name for table in STAR_SCHEMA), *(name for name, *_ in all_views()))
+_ALLOWED = "write one SELECT, WITH, FROM, DESCRIBE, SUMMARIZE or SHOW statement; nothing was run"
+_CONFIG = WITHOUT_EXTENSIONS | {"temp_directory": ""}  # texts of the books are in no file but the books
+_LOCK = """
+set TimeZone = 'UTC';
+set python_enable_replacements = false;
+set enable_external_access = false;
+set lock_configuration = true;
+"""
+_NOT_MADE = re.compile(r"table not made yet: (\w+)")
+_SUGGESTION = re.compile(r'\s*Did you mean "(\w+)[^"]*"\?')
+_MAX_REASON = 300
+
+
+class BooksQueries:
+    """Books as the tables of the star schema, and SQL on them.
+
+    Parameters
+    ----------
+    books : ExportedBooks
+        Line entries, ledgers and report of the days that the tables have.
+    proofs : mapping of str to MonthProof
+        By month, ``2026-01``: what ``dim_load`` states of it.
+    notes : iterable of str
+        Notes of every answer.
+    """
+
+    def __init__(self, books: ExportedBooks, proofs: Mapping[str, MonthProof], *, notes: Iterable[str] = ()) -> None:
+        self._tables = LazyTables(books, proofs)
+        self._absent = {table.name for table in STAR_SCHEMA}
+        self._notes = tuple(notes)
+        self._connection = duckdb.connect(config=_CONFIG)
+        for table in STAR_SCHEMA:
+            columns = ", ".join(f"null::{dtype} as {name}" for name, dtype in column_types(table, books.scale).items())
+            absent = f"error('table not made yet: {table.name}')"
+            self._connection.execute(f"create view {table.name} as select {columns} where {absent}")
+        for name, _, query in all_views():
+            self._connection.execute(f"create view {name} as {query}")
+        self._connection.execute(_LOCK)
+
+    def query(self, text: str) -> pd.DataFrame:
+        """Run one statement that reads.
+
+        Parameters
+        ----------
+        text : str
+            A SELECT, also one that begins with WITH or FROM, or DESCRIBE, SUMMARIZE or SHOW.
+
+        Returns
+        -------
+        DataFrame
+            Decimals are float64 of their exact digits, as amounts of other frames; instants are in UTC.
+
+        Raises
+        ------
+        InputError
+            The text is another statement, several, or DuckDB refuses it; or a decimal has too many digits for float64.
+        """
+        self._require_reading(text)
+        while True:
+            try:
+                relation = self._connection.sql(text)
+                return self._frame(relation.to_arrow_table(), relation.columns, relation.types)
+            except duckdb.Error as error:
+                absent = _NOT_MADE.search(str(error))
+                if absent is None or absent[1] not in self._absent:
+                    raise InputError(_describe(error)) from None
+                self._add(absent[1])
+
+    def _require_reading(self, text: str) -> None:
+        require_type(text, str, "query", _ALLOWED)
+        try:
+            text.encode()
+            statements = self._connection.extract_statements(text)
+        except UnicodeEncodeError:
+            raise InputError(f"the query {quote(text)} has lone surrogates, which are not text; {_ALLOWED}") from None
+        except duckdb.Error as error:
+            raise InputError(_describe(error)) from None
+        if len(statements) != 1:
+            raise InputError(f"the query has {len(statements)} statements; {_ALLOWED}")
+        kind = statements[0].type
+        if kind == duckdb.StatementType.MULTI:
+            raise InputError(
+                "name the columns of the PIVOT, as in PIVOT cash_flow ON month IN ('2026-01'); nothing was run"
+            )
+        if kind != duckdb.StatementType.SELECT:
+            raise InputError(f"{kind.name} is not a query, and local books are read only; {_ALLOWED}")
+
+    def _add(self, name: str) -> None:
+        """Replace the view of a table that is not made yet by the table."""
+        rows = self._tables[name]
+        self._absent.remove(name)
+        self._connection.execute(f"drop view {name}")
+        self._connection.register(name, rows)
+
+    def _frame(self, rows: pa.Table, names: list[str], types: list[Any]) -> pd.DataFrame:
+        """Frame of an answer; a name that occurs again gets a number, as ``id_1``."""
+        columns: dict[str, pd.Series[Any]] = {}
+        for position, (name, dtype) in enumerate(zip(names, types, strict=True)):
+            unique = next(one for one in _numbered(name) if one not in columns)
+            columns[unique] = _series(unique, rows.column(position), is_whole=str(dtype).endswith("HUGEINT"))
+        frame = pd.DataFrame(columns)
+        frame.attrs["notes"] = self._notes
+        return frame
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}_{number}" for number in count(1))
+
+
+def _series(name: str, values: pa.ChunkedArray, *, is_whole: bool) -> pd.Series[Any]:
+    """Column of an answer in the dtypes of this package; whole numbers of 128 bits become int64."""
+    try:
+        if is_whole:
+            values = values.cast(pa.int64())
+        if pa.types.is_decimal(values.type):
+            return pd.Series(to_floats(values))
+    except (AmountError, pa.ArrowInvalid):
+        raise InputError(
+            f"column {quote(name)} of the answer has a number of more digits than this frame carries exactly; write "
+            "cast(... as varchar) for its digits, or round(...) it in the query"
+        ) from None
+    if pa.types.is_date(values.type):
+        values = values.cast(pa.timestamp("us"))
+    column: pd.Series[Any] = values.to_pandas(integer_object_nulls=True)
+    return column.astype(_dtype(values) or column.dtype)
+
+
+def _dtype(values: pa.ChunkedArray) -> Any:  # noqa: ANN401 (any dtype)
+    """Dtype of a column in this package; None where it is that of pandas."""
+    if pa.types.is_string(values.type):
+        return TEXT
+    if pa.types.is_timestamp(values.type) and values.type.tz is None:
+        return LOCAL_DATE
+    if values.null_count and pa.types.is_boolean(values.type):
+        return BOOLEAN
+    if values.null_count and pa.types.is_integer(values.type):
+        return "UInt64" if pa.types.is_unsigned_integer(values.type) else "Int64"
+    return None
+
+
+def _describe(error: duckdb.Error) -> str:
+    """Message of DuckDB on one line, without its copy of the query, and what to do."""
+    reason = str(error).partition("\n\nLINE ")[0]
+    suggested = _SUGGESTION.search(reason)
+    if suggested and suggested[1] not in _NAMES:  # a table of DuckDB itself
+        reason = reason[: suggested.start()]
+    reason = shorten(printable(reason.replace("\n", "; "), " "), limit=_MAX_REASON)
+    return "; ".join(filter(None, [f"the query failed: {reason}", _hint(error)]))
+
+
+def _hint(error: duckdb.Error) -> str:
+    if isinstance(error, duckdb.ParserException):
+        return _ALLOWED
+    if isinstance(error, duckdb.CatalogException) and "Table with name" in str(error):
+        return f"the tables and views are {', '.join(_NAMES)}"
+    if isinstance(error, duckdb.BinderException):
+        return "DESCRIBE and the name of a table or view, such as DESCRIBE line_entries, lists its columns"
+    if isinstance(error, duckdb.PermissionException):
+        return "a query reads the tables of the books only, not files or addresses"
+    return ""

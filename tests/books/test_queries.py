@@ -1,0 +1,189 @@
+"""SQL on books: the tables of the star schema, exact figures, and nothing that writes or reaches elsewhere."""
+
+import datetime as dt
+import warnings
+from decimal import Decimal
+
+import duckdb
+import pandas as pd
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.books.queries import BooksQueries
+from accounting_analytics.errors import InputError
+from accounting_analytics.exports.books import ExportedBooks, MonthProof
+from accounting_analytics.exports.export_books import export
+from accounting_analytics.exports.star_schema import lazy_tables
+from accounting_analytics.exports.star_schema.table_definitions import TABLES
+
+DAYS = ("2025-01-01", "2025-03-31")
+ZONE = "America/New_York"
+PROOF = MonthProof("Agreed.", dt.datetime(2025, 4, 2, tzinfo=dt.UTC), dt.datetime(2025, 4, 1, tzinfo=dt.UTC))
+
+
+@pytest.fixture(scope="module")
+def frames(demo_company):
+    """Return line entries and ledgers of the demo's first quarter, and the report recomputed from them."""
+    client = demo_company.client
+    ledgers = aa.discover_ledgers(client, *DAYS, time_zone=ZONE)
+    lines = aa.load_line_entries(client, ledgers["id"], *DAYS, time_zone=ZONE)
+    report = aa.recompute_cash_flow(lines, ledgers, *DAYS, time_zone=ZONE)
+    return {"line_entries": lines, "ledgers": ledgers, "report": report}
+
+
+@pytest.fixture(scope="module")
+def books(frames):
+    """Return the books of the demo's first quarter."""
+    return ExportedBooks.from_frames(**frames)
+
+
+@pytest.fixture
+def queries(books):
+    """Return these books for queries, of which no table is made."""
+    return BooksQueries(books, dict.fromkeys(books.lines_by_month(), PROOF), notes=("Books of a test.",))
+
+
+def test_tables_views_and_figures_are_those_of_the_exported_file(queries, frames, tmp_path):
+    """Names, columns, types and rows of every table and view are those of an export with the format duckdb."""
+    export(tmp_path / "books.duckdb", format="duckdb", **frames)
+    with duckdb.connect(str(tmp_path / "books.duckdb"), read_only=True) as database:
+        names = [name for (name,) in database.execute("show tables").fetchall()]
+        assert queries.query("show tables")["name"].tolist() == names
+        for name in names:
+            columns = database.execute(f"describe {name}").fetchall()
+            described = queries.query(f"describe {name}")
+            assert described["column_type"].tolist() == [dtype for _, dtype, *_ in columns], name
+            left_out = "exclude (verdict, proven_at_utc, read_at_utc)" if name == "dim_load" else ""
+            text = f"select columns(* {left_out})::varchar from {name} order by all"  # noqa: S608 (our own names)
+            expected = database.sql(text).to_arrow_table().to_pydict()
+            found = queries.query(text)
+            assert {column: [None if pd.isna(one) else one for one in found[column]] for column in found} == expected
+
+
+def test_amounts_are_exact_floats_of_exact_sums(queries, frames):
+    """A sum is that of decimals, as the nearest float; what a query divides is a float of its own."""
+    answer = queries.query("select sum(amount) as total, avg(amount) as mean, sum(level) as whole, min(date) as first "
+                           "from fact_line_entry join dim_ledger using (ledger_id)")  # fmt: skip
+    exact = aa.schemas.LineEntries.exact(frames["line_entries"]).frame["amount"].tolist()
+    assert answer["total"].tolist() == [float(sum(exact, Decimal(0)))]
+    assert answer["mean"].tolist() == [pytest.approx(float(sum(exact, Decimal(0)) / len(exact)))]
+    dtypes = {"total": "float64", "mean": "float64", "whole": "int64", "first": "datetime64[us]"}
+    assert answer.dtypes.astype(str).to_dict() == dtypes
+    assert answer.attrs["notes"] == ("Books of a test.",)
+
+
+def test_columns_have_the_dtypes_of_other_frames(queries):
+    """Text, instants, flags and whole numbers are what they are in frames of loads, also where some are null."""
+    answer = queries.query("""
+        select 'a' as text, timestamptz '2025-01-01 05:00Z' as instant, true as flag, 1 as number, 2::ubigint as large
+        union all select null, null, null, null, null
+    """)
+    dtypes = ["str", "datetime64[us, UTC]", "boolean", "Int64", "UInt64"]
+    assert answer.dtypes.astype(str).tolist() == dtypes
+    assert answer["instant"][0] == pd.Timestamp("2025-01-01T05:00Z")
+
+
+def test_names_that_repeat_are_numbered(queries):
+    """A column of a join that has the name of another one is not lost."""
+    answer = queries.query("select a.ledger_id, b.ledger_id, 1 as ledger_id_1 from dim_ledger a, dim_ledger b limit 1")
+    assert answer.columns.tolist() == ["ledger_id", "ledger_id_1", "ledger_id_1_1"]
+
+
+def test_months_state_their_own_proof(queries):
+    """``dim_load`` has the verdict of the sync and its times."""
+    answer = queries.query("select distinct verdict, read_at_utc as read_at, proven_at_utc as proven_at from dim_load")
+    assert answer.to_dict("records") == [PROOF._asdict()]
+
+
+def test_a_query_makes_the_tables_that_it_reads(queries, monkeypatch):
+    """Other tables are not made; one is made once, also where only a view or a function names it."""
+    made = []
+    make = lazy_tables.LazyTables._make
+
+    def recorded(tables, name):
+        made.append(name)
+        return make(tables, name)
+
+    monkeypatch.setattr(lazy_tables.LazyTables, "_make", recorded)
+    queries.query("show tables")
+    queries.query("describe fact_transfer")
+    assert not made
+    queries.query("select * from fact_line_entry")
+    assert made == ["fact_line_entry"]
+    queries.query("select * from query_table('dim_tag')")
+    queries.query("with dim_date as (select * from dim_date) select * from dim_date")
+    queries.query("select * from line_entries")
+    assert sorted(made) == ["dim_date", "dim_ledger", "dim_tag", "dim_transaction", "fact_line_entry"]
+    for name in TABLES:
+        queries.query(f"from {name}")
+    assert len(made) == len(set(made))
+
+
+STATEMENTS = {
+    "delete from dim_ledger": "DELETE is not a query, and local books are read only",
+    "create table x as select 1": "CREATE is not a query",
+    "copy dim_ledger to '{path}'": "COPY is not a query",
+    "attach '{path}'": "ATTACH is not a query",
+    "install httpfs": "LOAD is not a query",
+    "set threads = 1": "SET is not a query",
+    "pragma enable_profiling": "PRAGMA is not a query",
+    "explain select 1": "EXPLAIN is not a query",
+    "pivot cash_flow on month using sum(amount)": "name the columns of the PIVOT",
+    "select 1; drop view cash_flow": "the query has 2 statements; write one SELECT",
+    "": "the query has 0 statements; write one SELECT",
+    "\ud800": "has lone surrogates, which are not text",
+    "selekt 1": 'syntax error at or near "selekt"; write one SELECT',
+    "with x as (insert into dim_tag values ('a', 'b', 'c') returning *) select * from x": "dim_tag is not an table",
+    "select * from read_text('{path}')": "a query reads the tables of the books only, not files or addresses",
+    "select * from '{path}'": "the tables and views are fact_line_entry, ",
+    "select * from read_csv('https://127.0.0.1:9/x.csv')": "not files or addresses",
+    "select * from glob('{path}')": "not files or addresses",
+    "select * from line_entri": 'Did you mean "line_entries"?; the tables and views are',
+    "select nothing from cash_flow": "DESCRIBE and the name of a table or view, such as DESCRIBE line_entries, lists",
+    "select $month": "Values were not provided for the following parameters: month",
+    "select error('table not made yet: dim_tag')": "the query failed: Invalid Input Error: table not made yet: dim_tag",
+    "select 99999999999999999.99 as large": "column 'large' of the answer has a number of more digits than this frame",
+    "select 1.12345678901 as small": "column 'small' of the answer has a number of more digits than this frame",
+    "select 170141183460469231731687303715884105727 as huge": "column 'huge' of the answer has a number of more digits",
+}
+
+
+@pytest.mark.parametrize("text", STATEMENTS)
+def test_everything_but_one_reading_statement_is_refused(text, queries, tmp_path):
+    """The message is one line and says what to do; nothing is written, and the next query works."""
+    path = tmp_path / "file.txt"
+    path.write_text("secret", encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        queries.query(text.replace("{path}", str(path)))
+    message = str(caught.value)
+    assert STATEMENTS[text] in message
+    assert "\n" not in message
+    assert "LINE 1" not in message
+    assert [one.name for one in tmp_path.iterdir()] == ["file.txt"]
+    assert queries.query("select count(*) as n from dim_tag")["n"].tolist() == [3]
+
+
+def test_variables_of_the_program_are_not_tables(queries):
+    """A frame with the name of a table that does not exist is not read."""
+    mine = pd.DataFrame({"secret": [1]})
+    with pytest.raises(InputError, match="Table with name mine does not exist"):
+        queries.query("select * from mine")
+    assert mine["secret"].tolist() == [1]
+
+
+def test_a_pivot_names_its_columns(queries):
+    """A PIVOT with its columns is a query, as DuckDB needs no types of its own for it."""
+    answer = queries.query("pivot cash_flow on month in ('2025-01', '2025-02') using sum(amount) group by category")
+    assert answer.columns.tolist() == ["category", "2025-01", "2025-02"]
+
+
+def test_another_type_is_refused(queries):
+    """The message says what to write."""
+    with pytest.raises(InputError, match="query is of type bytes, not str; write one SELECT"):
+        queries.query(b"select 1")
+
+
+def test_queries_warn_of_nothing(queries):
+    """No warning of DuckDB reaches the caller."""
+    with warnings.catch_warnings(action="error"):
+        queries.query("select * from balance_by_day")
