@@ -1,4 +1,5 @@
 from . import charts, errors, schemas
+from .books import Books, connect
 from .cash_flow import recompute_cash_flow
 from .cash_flow_report import CashFlowReport
 from .categorization import (
@@ -9,7 +10,7 @@ from .categorization import (
     report_rules,
     uncategorized_queue,
 )
-from .client import ClientCredentials, LedgerClient, TokenFile, connect
+from .client import ClientCredentials, LedgerClient, TokenFile
 from .completeness import check_completeness
 from .demo_company import demo
 from .diagnosis import doctor
@@ -42,6 +43,7 @@ from .statements import (
 from .version import __version__
 
 __all__ = [
+    "Books",
     "CashFlowReport",
     "ClientCredentials",
     "Effect",

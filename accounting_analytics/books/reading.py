@@ -67,8 +67,13 @@ class BooksReader(ABC):
 
     @property
     def synced_at(self) -> dt.datetime:
-        """When the version was written, in UTC."""
-        return self._record.instant
+        """When the last sync of the version began, in UTC: the service may have changed since."""
+        return self._record.synced_at
+
+    @property
+    def instance_id(self) -> str:
+        """Service instance of the books."""
+        return self._record.instance_id
 
     @property
     def period(self) -> Period:

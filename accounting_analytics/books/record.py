@@ -99,6 +99,11 @@ class BooksRecord(msgspec.Struct, frozen=True):
         """When the version was written."""
         return dt.datetime.fromisoformat(self.written_at)
 
+    @property
+    def synced_at(self) -> dt.datetime:
+        """When the last sync began, which compared every month; closing some days is a version too."""
+        return dt.datetime.fromisoformat(max(one.compared_at for one in self.months.values()))
+
     def summary(self) -> str:
         """Write what the last sync proved, as one sentence."""
         count = len(self.months)

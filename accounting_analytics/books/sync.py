@@ -110,7 +110,7 @@ class BooksSync:
         if self.period.start_date < before.start_date:
             self._read(Period(self.period.start_date, before.start_date - _DAY, self._time_zone))
             self.anchor = {}
-        since = min(self.at, record.instant).astimezone(zone(self._time_zone)).date()
+        since = min(self.at, record.synced_at).astimezone(zone(self._time_zone)).date()
         recent = min(since - dt.timedelta(days=self._options.lookback_days), before.end_date + _DAY)
         if recent <= self.period.end_date:
             self._read(Period(max(recent, self.period.start_date), self.period.end_date, self._time_zone))

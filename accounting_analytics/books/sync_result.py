@@ -97,7 +97,7 @@ class SyncResult(Result):
         differing = self.months.loc[~(self.months["ties"] & self.months["complete"])]
         yield ResultPart([f"{row.month}: {row.problem}" for row in differing.itertuples()], self.months, max_rows=None)
         again = self.months.loc[self.months["read_again"], "month"]
-        if len(again):
+        if len(again) and self.changes is not None:
             yield ResultPart([f"Read again whole: {', '.join(again)}"])
         if self.changes is not None and len(self.changes.frame):
             yield ResultPart(self.changes.explain().splitlines(), self.changes.frame)

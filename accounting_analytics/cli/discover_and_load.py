@@ -25,6 +25,15 @@ if TYPE_CHECKING:
     from accounting_analytics.periods import Period
 
 
+_LOAD_OPTIONS = {
+    "checkpoint": "they are read from disk, so leave it out",
+    "dry_run": "they are read from disk without a request, so leave it out",
+    "allow_partial": "they have every line, so leave it out",
+    "parents": "they have their chart of accounts, so give the parents to `sync`",
+}
+"""Options of a load, and why local books do not have them."""
+
+
 class LoadOptions(NamedTuple):
     """Options of the command line that decide how lines are loaded."""
 
@@ -35,8 +44,17 @@ class LoadOptions(NamedTuple):
     parents: Path | None = None
 
 
+def require_options_of(client: LedgerClient | aa.Books, options: LoadOptions) -> None:
+    """Refuse options that cannot have an effect on local books."""
+    if not isinstance(client, aa.Books):
+        return
+    for option, hint in _LOAD_OPTIONS.items():
+        if getattr(options, option):
+            raise InputError(f"--{option.replace('_', '-')} has no effect with --books: {hint}")
+
+
 def load_books(
-    client: LedgerClient,
+    client: LedgerClient | aa.Books,
     first_day: date,
     period: Period,
     options: LoadOptions,
@@ -51,6 +69,7 @@ def load_books(
     """
     from accounting_analytics.periods import Period, zone
 
+    require_options_of(client, options)
     zone(period.time_zone)  # recomputing needs a zone with a name: refuse "localtime" before the load
     parents = None if options.parents is None else read_parents(options.parents)
     loaded = Period(first_day, period.end_date, period.time_zone)
@@ -65,7 +84,7 @@ def load_books(
 
 
 def load_queue(
-    client: LedgerClient, days: Period, options: LoadOptions, *, only: list[str] | None = None
+    client: LedgerClient | aa.Books, days: Period, options: LoadOptions, *, only: list[str] | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Chart of accounts, and the uncategorized transactions of its cash ledgers or of those named in `only`."""
     ledgers, lines = load_cash_lines(client, days, options, only=only)
@@ -73,9 +92,10 @@ def load_queue(
 
 
 def load_cash_lines(
-    client: LedgerClient, days: Period, options: LoadOptions, *, only: list[str] | None = None
+    client: LedgerClient | aa.Books, days: Period, options: LoadOptions, *, only: list[str] | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Chart of accounts, and the lines of its cash and required ledgers or of those named in `only`."""
+    require_options_of(client, options)
     ledgers = discover_with_history(client, days)
     cash = ledgers.loc[ledgers["report_cash_flow"] | ledgers["is_required"], "id"]
     return ledgers, load_lines(client, _find_ledgers(ledgers, only) if only else cash, days, options)
@@ -93,7 +113,7 @@ def _find_ledgers(ledgers: pd.DataFrame, texts: list[str]) -> list[str]:
 
 
 def load_lines(
-    client: LedgerClient,
+    client: LedgerClient | aa.Books,
     ledger_ids: Iterable[str],
     days: Period,
     options: LoadOptions,
@@ -104,6 +124,8 @@ def load_lines(
 ) -> pd.DataFrame:
     """Load line entries; a dry run ends the command here, with the plan of the load on stdout."""
     ids = list(ledger_ids)
+    if isinstance(client, aa.Books):
+        return client.line_entries(days, ledger_ids=ids, is_cashflow=is_cashflow)
     call: dict[str, Any] = {
         "start_date": days.start_date,
         "end_date": days.end_date,
@@ -122,7 +144,9 @@ def load_lines(
         return aa.load_line_entries(client, ids, **call, allow_partial=options.allow_partial)
 
 
-def discover_with_history(client: LedgerClient, days: Period, *, parents: Parents | None = None) -> pd.DataFrame:
+def discover_with_history(
+    client: LedgerClient | aa.Books, days: Period, *, parents: Parents | None = None
+) -> pd.DataFrame:
     """Discover ledgers of the year before too, so that categories without lines in the period are known."""
     first = days.start_date
     year_before = first.replace(year=max(first.year - 1, 1), day=1)

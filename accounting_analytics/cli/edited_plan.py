@@ -20,21 +20,30 @@ _ONE_DAY = timedelta(days=1)
 
 
 def resolve_plan(
-    client: LedgerClient, file: PlanFile, time_zone: str, *, ledgers: pd.DataFrame | None = None
+    client: LedgerClient | aa.Books, file: PlanFile, time_zone: str, *, ledgers: pd.DataFrame | None = None
 ) -> aa.Plan:
     """Plan of a file; ledgers are discovered only if the books do not confirm each id with its name.
 
-    `ledgers` are those that are discovered already, in :func:`days_to_discover`.
+    `ledgers` are those that are discovered already, in :func:`days_to_discover`. Local books have a chart of accounts.
     """
-    from accounting_analytics.ledger_names import LedgerNames
-    from accounting_analytics.recategorization.categories_in_books import find_ledgers
-    from accounting_analytics.recategorization.plan_file import (
-        DiscoveredCategory,
-        WrittenCategory,
-        require_same_instance,
-    )
+    from accounting_analytics.recategorization.plan_file import DiscoveredCategory, require_same_instance
 
     require_same_instance(file.instance_id, client.instance_id)
+    if isinstance(client, aa.Books):
+        plan = aa.Plan.from_file(file, DiscoveredCategory(client.ledgers()))
+    else:
+        plan = aa.Plan.from_file(file, _find_categories(client, file, time_zone, ledgers))
+    for note in plan.notes:
+        print_message(note)
+    return plan
+
+
+def _find_categories(client: LedgerClient, file: PlanFile, time_zone: str, ledgers: pd.DataFrame | None) -> NewCategory:
+    """Categories as the file states them, where the books confirm them, else looked up among discovered ledgers."""
+    from accounting_analytics.ledger_names import LedgerNames
+    from accounting_analytics.recategorization.categories_in_books import find_ledgers
+    from accounting_analytics.recategorization.plan_file import DiscoveredCategory, WrittenCategory
+
     in_books = find_ledgers(client, filter(None, (ledger_id for ledger_id, _ in file.categories)), file.days or ())
     category: NewCategory = WrittenCategory()
     if file.days and any(in_books.names.get(ledger_id) != name for ledger_id, name in file.categories):
@@ -52,10 +61,7 @@ def resolve_plan(
             if ledger_id and ledger_id not in in_books.missing and ledger_id not in discovered.ids
         }
         category = DiscoveredCategory(ledgers, others)
-    plan = aa.Plan.from_file(file, category)
-    for note in plan.notes:
-        print_message(note)
-    return plan
+    return category
 
 
 def days_to_discover(file: PlanFile, period: Period) -> Period:

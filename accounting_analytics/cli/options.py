@@ -78,6 +78,22 @@ Ledgers = Annotated[
     ),
 ]
 
+LocalBooks = Annotated[
+    Path | None,
+    typer.Option("--books", metavar="DIR", help="Read the local books of this folder, which `sync` writes, offline."),
+]
+BooksToSync = Annotated[
+    Path | None,
+    typer.Option(
+        "--books", metavar="DIR", help="Folder of local books to sync after the books of the service changed."
+    ),
+]
+RefusedBooks = Annotated[
+    Path | None, typer.Option("--books", metavar="DIR", hidden=True, help="Refused: this command needs the service.")
+]
+BooksFolder = Annotated[
+    Path, typer.Option("--books", metavar="DIR", help="Folder of the local books.", show_default=False)
+]
 Profile = Annotated[str | None, typer.Option("--profile", help="Profile of the configuration file to use.")]
 UseDemo = Annotated[bool, typer.Option("--demo", help="Use the demo company, served for this command only.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; amounts are text, so that no digit is lost.")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -79,7 +80,13 @@ def print_mapping(mapping: dict[str, Any], *, as_json: bool) -> None:
 def print_notes(frame: pd.DataFrame) -> None:
     """Print the notes of a table on stderr."""
     for note in frame.attrs.get("notes", ()):
-        print_message(note)
+        print_note(note)
+
+
+@cache
+def print_note(note: str) -> None:
+    """Print a note on stderr, once in a process: the age of local books is a note of each of their tables."""
+    print_message(note)
 
 
 def print_message(message: str) -> None:

@@ -19,6 +19,7 @@ from accounting_analytics.cli.commands import (
     access_and_audit,
     apply_and_undo,
     apply_exact_rules,
+    books,
     demo_and_notebooks,
     doctor_and_config,
     export_and_verify,
@@ -32,6 +33,7 @@ from accounting_analytics.cli.commands import (
     rules,
     serve,
     statements,
+    sync,
     verify,
 )
 from accounting_analytics.cli.options import Version
@@ -52,6 +54,8 @@ _SECTIONS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "statements": statements.statements,
         "register": statements.register,
         "reconcile": reconcile.reconcile,
+        "sync": sync.sync,
+        "books": books.books,
         "doctor": doctor_and_config.doctor,
     },
     "Recategorize": {

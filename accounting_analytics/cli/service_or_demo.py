@@ -1,4 +1,4 @@
-"""The service that a command connects to: the configured one, the demo company's, or a database of the embedded one."""
+"""What a command connects to: the configured service, the demo company's, local books, or an embedded database."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import accounting_analytics as aa
-from accounting_analytics.cli.output import print_message
+from accounting_analytics.cli.output import print_message, print_note
+from accounting_analytics.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from accounting_analytics.cli.day_options import DayOptions
     from accounting_analytics.client import LedgerClient
@@ -23,26 +25,65 @@ def connect_service(
     profile: str | None, time_zone: str | None = None, *, use_demo: bool
 ) -> Iterator[tuple[LedgerClient, str]]:
     """Client of the configured service, or of the demo company, and the zone that days are counted in."""
+    from accounting_analytics.client import connect
     from accounting_analytics.periods import choose_zone
 
     if use_demo:
         with aa.demo() as company:
             yield company.client, choose_zone(time_zone, company.time_zone).name
         return
-    with aa.connect(profile) as client:
+    with connect(profile) as client:
         yield client, choose_zone(time_zone, client.time_zone).name
         if time_zone is None and client.time_zone is None:
             print_message("no time zone is configured, so the days are those of UTC")
 
 
 @contextmanager
-def connect_for_days(
+def connect_service_for_days(
     days: DayOptions, profile: str | None, time_zone: str | None = None, *, use_demo: bool
 ) -> Iterator[tuple[LedgerClient, Period]]:
     """Client as in :func:`connect_service`, and the days of the options in the zone that days are counted in."""
     days.require_days()
     with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
         yield client, days.in_zone(zone)
+
+
+@contextmanager
+def connect_for_days(
+    days: DayOptions, profile: str | None, time_zone: str | None = None, *, use_demo: bool, books: Path | None
+) -> Iterator[tuple[LedgerClient | aa.Books, Period]]:
+    """Local books of --books, or those that are configured in the place of a service, else a client; and the days."""
+    days.require_days()
+    local = None if use_demo and books is None else _open_books(profile, books, use_demo=use_demo)
+    if local is None:
+        with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
+            yield client, days.in_zone(zone)
+        return
+    for note in local.notes:
+        print_note(note)
+    yield local, days.in_zone(time_zone or local.time_zone)
+
+
+def _open_books(profile: str | None, books: Path | None, *, use_demo: bool) -> aa.Books | None:
+    """Local books of --books or of the configuration; None for a service."""
+    from accounting_analytics.client.connect import load_settings
+
+    require_one_source(books, use_demo=use_demo)
+    settings = load_settings(profile)
+    folder = books or (settings["books"] if settings.names_books() else None)
+    return None if folder is None else aa.connect(books=folder)
+
+
+def require_one_source(books: Path | None, *, use_demo: bool) -> None:
+    """Refuse --demo beside --books: the demo company's service has books of its own."""
+    if books is not None and use_demo:
+        raise InputError("--demo and --books are both given: leave one of them out")
+
+
+def refuse_books(books: Path | None, reason: str) -> None:
+    """Refuse --books for a command that needs the service."""
+    if books is not None:
+        raise InputError(f"--books: {reason}; nothing was loaded")
 
 
 def presentation_of(profile: str | None, *, use_demo: bool) -> Presentation:
@@ -75,8 +116,13 @@ def configured_zone(time_zone: str | None, profile: str | None = None) -> str:
 
 
 @contextmanager
-def notebook_environment(profile: str | None, *, use_demo: bool) -> Iterator[dict[str, str]]:
-    """Environment variables that connect a notebook to the configured service, or to the demo company."""
+def notebook_environment(profile: str | None, *, use_demo: bool, books: Path | None) -> Iterator[dict[str, str]]:
+    """Environment variables that connect a notebook to the configured service, the demo company, or local books."""
+    require_one_source(books, use_demo=use_demo)
+    if books is not None:
+        local = aa.connect(books=books)
+        yield {"ACCOUNTING_ANALYTICS_BOOKS": str(local.folder.absolute()), "ACCOUNTING_ANALYTICS_BASE_URL": ""}
+        return
     if use_demo:
         with aa.demo() as company:
             yield company.environment()

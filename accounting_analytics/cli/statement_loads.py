@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import accounting_analytics as aa
-from accounting_analytics.cli.discover_and_load import discover_with_history, load_lines
+from accounting_analytics.cli.discover_and_load import discover_with_history, load_lines, require_options_of
 from accounting_analytics.cli.output import print_message, print_notes
 from accounting_analytics.cli.parents_file import read_parents
 from accounting_analytics.errors import IncompleteLoadError, PeriodError
@@ -74,8 +74,12 @@ class StatementBooks(NamedTuple):
     starting_balances: pd.DataFrame | None
 
 
-def parse_books_start(text: str | None, days: Period, *, use_demo: bool) -> date | None:
-    """First day of the books, on or before the first day of the period; by default that of the demo company."""
+def parse_books_start(
+    text: str | None, days: Period, client: LedgerClient | aa.Books, *, use_demo: bool
+) -> date | None:
+    """First day of the books, on or before the first day of the period; by default that of local books or the demo."""
+    if text is None and isinstance(client, aa.Books):
+        return client.books_start and min(client.books_start, days.start_date)
     if text is None:
         from accounting_analytics.demo_company.served_company import DemoCompany
 
@@ -86,10 +90,12 @@ def parse_books_start(text: str | None, days: Period, *, use_demo: bool) -> date
     return first
 
 
-def load_statement_books(client: LedgerClient, request: StatementRequest, options: LoadOptions) -> StatementBooks:
+def load_statement_books(
+    client: LedgerClient | aa.Books, request: StatementRequest, options: LoadOptions
+) -> StatementBooks:
     """Load what a statement needs; a dry run ends the command here."""
     zone(request.days.time_zone)  # statements need a zone with a name: refuse "localtime" before the load
-    loaded = request.days_to_load()
+    loaded = _days_held(client, request)
     ledgers = discover(client, loaded, options)
     is_cash_flow = request.kind == "cash-flow"
     needs_report = is_cash_flow and request.books_start is None
@@ -108,10 +114,25 @@ def load_statement_books(client: LedgerClient, request: StatementRequest, option
         first = request.days.start_date
         report = aa.load_cash_flow_report(client, first, first, time_zone=request.days.time_zone)
         starting = report.starting_balances
-        print_message("cash at the start is that of the service's report; --books-start DATE sums it from line entries")
+        print_message(_describe_start(client))
     elif request.of_balances and request.books_start is None:
         print_message("these are movements, not balances: add --books-start DATE, the first day of the books")
     return StatementBooks(ledgers, lines, starting)
+
+
+def _days_held(client: LedgerClient | aa.Books, request: StatementRequest) -> Period:
+    """Days to load; of local books those that they have, if only what is compared needs more: that is not known."""
+    needed = request.days_to_load()
+    if not isinstance(client, aa.Books) or request.days.start_date < client.period.start_date:
+        return needed
+    return Period(max(needed.start_date, client.period.start_date), needed.end_date, needed.time_zone)
+
+
+def _describe_start(client: LedgerClient | aa.Books) -> str:
+    """State where the cash at the start comes from, where lines before are not summed."""
+    if isinstance(client, aa.Books):
+        return f"cash at the start is that of the service's report of {client.period.start_date}, rolled forward"
+    return "cash at the start is that of the service's report; --books-start DATE sums it from line entries"
 
 
 class LedgerBooks(NamedTuple):
@@ -123,7 +144,7 @@ class LedgerBooks(NamedTuple):
 
 
 def load_ledger_books(
-    client: LedgerClient, ledger: str, days: Period, books_start: date | None, options: LoadOptions
+    client: LedgerClient | aa.Books, ledger: str, days: Period, books_start: date | None, options: LoadOptions
 ) -> LedgerBooks:
     """Load the lines of the ledger with an id, unique name or path, since the books begin if that is known."""
     from accounting_analytics.ledger_names import LedgerNames
@@ -137,8 +158,9 @@ def load_ledger_books(
     return LedgerBooks(ledgers, ledger_id, lines)
 
 
-def discover(client: LedgerClient, days: Period, options: LoadOptions) -> pd.DataFrame:
+def discover(client: LedgerClient | aa.Books, days: Period, options: LoadOptions) -> pd.DataFrame:
     """Chart of accounts with the ledgers of the year before too, and the parents of --parents."""
+    require_options_of(client, options)
     parents = None if options.parents is None else read_parents(options.parents)
     ledgers = discover_with_history(client, days, parents=parents)
     print_notes(ledgers)

@@ -50,9 +50,10 @@ _NAMES = (
     "company",
     "currency",
     "fiscal_year_start_month",
+    "books",
 )
-_ONLY_SHOWN = ("company", "currency", "fiscal_year_start_month")
-"""Settings of statements: a client does not have them."""
+_NOT_OF_CLIENTS = ("company", "currency", "fiscal_year_start_month", "books")
+"""Settings of statements and of local books: a client does not have them."""
 _MAX_NAME = 200
 _MONTHS = tuple(map(str, range(1, 13)))
 _TOKEN_SOURCES = ("token", "token_file", "token_url")
@@ -81,7 +82,7 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
     """
     token = options.pop("token", None)
     credentials: Credentials | None = None if token is None or isinstance(token, str) else token
-    named = {name: options.pop(name) for name in _NAMES if name in options and name not in _ONLY_SHOWN}
+    named = {name: options.pop(name) for name in _NAMES if name in options and name not in _NOT_OF_CLIENTS}
     settings = load_settings(profile, **named, token=None if credentials else token)
     missing = [name for name in ("base_url", "instance_id") if not settings[name]]
     token_source = settings.first_set(_TOKEN_SOURCES)
@@ -187,6 +188,10 @@ class Settings:
         setting = next(setting for setting in self.settings if setting.name == name)
         where = f"{setting.source} of {self.file}" if setting.source.startswith("profile") else setting.source
         return ConfigurationError(f"{name} is {quote(setting.value)} ({where}); it must be {expected}")
+
+    def names_books(self) -> bool:
+        """Whether local books are configured in the place of a service, which otherwise comes first."""
+        return self.first_set(("base_url", "books")) == "books"
 
     def first_set(self, names: tuple[str, ...]) -> str | None:
         """Name of the setting with the highest priority: option, environment, then profile; None if none is set."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import accounting_analytics as aa
+from accounting_analytics.cli.books_after_run import BooksAfterRun
 from accounting_analytics.cli.edited_plan import resolve_plan
 from accounting_analytics.cli.options import (
     AllowIrreversible,
     AllRows,
     AsJson,
+    BooksToSync,
     Confirm,
     IncompleteJournal,
     Journal,
@@ -32,6 +34,7 @@ def apply(
     plan: PlanPath,
     journal: Journal,
     modified_by: ModifiedBy = None,
+    books: BooksToSync = None,
     profile: Profile = None,
     limit: RowLimit = MAX_ROWS,
     by: RunBy = "category",
@@ -45,10 +48,11 @@ def apply(
     """Change the books as planned; a dry run without --confirm.
 
     The same journal resumes an interrupted run. After a confirmed run the report of the days of the plan is shown
-    before and after, and must have changed exactly as planned.
+    before and after, and must have changed exactly as planned. With --books the local books are synced then.
     """
     from accounting_analytics.recategorization.plan_file import PlanFile
 
+    local = BooksAfterRun(books, use_demo=use_demo)
     file = PlanFile.read(plan)
     if not file.table.numbers:
         raise PlanError("the plan has no items")
@@ -56,13 +60,16 @@ def apply(
         planned = resolve_plan(client, file, zone)
         options = RunOptions(journal, modified_by, zone, confirm, allow_irreversible, profile, use_demo)
         run = run_plan(client, planned, options)
+        local.sync(client, confirm=confirm)
     print_run(run, limit=None if all_rows else limit, as_json=as_json, by=by)
+    local.raise_for_error()
 
 
 def undo(
     run: UndoneJournal,
     journal: UndoJournal,
     modified_by: ModifiedBy = None,
+    books: BooksToSync = None,
     profile: Profile = None,
     limit: RowLimit = MAX_ROWS,
     by: RunBy = "category",
@@ -79,7 +86,7 @@ def undo(
     joined, are left out and listed. The same new journal resumes an interrupted undo. Exit code 6 if a confirmed undo
     leaves changes of the run in the books.
     """
-    rows = None if all_rows else limit
+    rows, local = None if all_rows else limit, BooksAfterRun(books, use_demo=use_demo)
     with connect_service(profile, use_demo=use_demo) as (client, zone):
         planned = aa.undo_plan(client, run, incomplete=incomplete)
         left_out = planned.left_out
@@ -89,12 +96,14 @@ def undo(
             print_first_rows(left_out, _LEFT_OUT_COLUMNS, rows)
         options = RunOptions(journal, modified_by, zone, confirm, profile=profile, use_demo=use_demo)
         completed = run_plan(client, planned, options) if len(planned) else None
+        local.sync(client, confirm=confirm)
     if completed is not None:
         print_run(completed, limit=rows, as_json=as_json, by=by, others={"left_out": left_out})
     else:
         print_message("the journal has no change that can be undone; nothing was sent")
         if as_json:
             print_mapping({"left_out": left_out}, as_json=True)
+    local.raise_for_error()
     remaining = int((left_out["outcome"] != "already_done").sum())
     if confirm and remaining:
         raise RecategorizationIncompleteError(

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import typer
 
 import accounting_analytics as aa
+from accounting_analytics.cli.books_after_run import BooksAfterRun
 from accounting_analytics.cli.day_options import DayOptions
 from accounting_analytics.cli.discover_and_load import LoadOptions, load_queue
 from accounting_analytics.cli.options import (
     AllRows,
     AsJson,
+    BooksToSync,
     Confirm,
     EndDate,
     MaxAmount,
@@ -28,7 +30,7 @@ from accounting_analytics.cli.options import (
 )
 from accounting_analytics.cli.output import MAX_ROWS, print_first_rows, print_mapping, print_message
 from accounting_analytics.cli.plan_run import RunOptions, print_run, run_plan
-from accounting_analytics.cli.service_or_demo import connect_for_days
+from accounting_analytics.cli.service_or_demo import connect_service_for_days
 from accounting_analytics.cli.transaction_tables import count_names, count_transactions, queue_tables
 from accounting_analytics.errors import AmountError, RecategorizationIncompleteError
 
@@ -57,6 +59,7 @@ def categorize(
     journal: NewJournal = None,
     time_zone: TimeZone = None,
     modified_by: ModifiedBy = None,
+    books: BooksToSync = None,
     profile: Profile = None,
     limit: RowLimit = MAX_ROWS,
     *,
@@ -75,9 +78,10 @@ def categorize(
     from accounting_analytics.recategorization.exact_rules import NOT_PLANNED, plan_exact_rules
 
     most, loaded_rules, rows = _parse_limit(max_amount), aa.load_rules(rules), None if all_rows else limit
+    local = BooksAfterRun(books, use_demo=use_demo)
     options = LoadOptions(None, dry_run=False, as_json=as_json)
     given = DayOptions(start_date, end_date, period)
-    with connect_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
+    with connect_service_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
         ledgers, queue = load_queue(client, days, options)
         made = plan_exact_rules(queue, loaded_rules, ledgers, max_amount=most, instance_id=client.instance_id)
         file = journal or Path(f"categorize-{made.plan.plan_id}.journal")
@@ -94,6 +98,7 @@ def categorize(
             print_first_rows(groups, _COLUMNS, rows, rest="groups; --all prints every group")
         run_options = RunOptions(file, modified_by, days.time_zone, confirm, profile=profile, use_demo=use_demo)
         run = run_plan(client, plan, run_options) if len(plan) else None
+        local.sync(client, confirm=confirm)
     tables = queue_tables(groups, left)
     if run is not None:
         print_run(run, limit=rows, as_json=as_json, others=tables)
@@ -101,6 +106,7 @@ def categorize(
         print_message("exact rules decide no transaction within the limit; nothing was sent")
         if as_json:
             print_mapping({"outcomes": [], **tables}, as_json=True)
+    local.raise_for_error()
     missing = count_transactions(left[left["reason"] == NOT_PLANNED])
     if confirm and missing:  # added since the plan of the journal that is resumed
         raise RecategorizationIncompleteError(

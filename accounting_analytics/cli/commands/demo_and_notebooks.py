@@ -11,6 +11,7 @@ import typer
 import accounting_analytics as aa
 from accounting_analytics.cli.options import (
     AsJson,
+    LocalBooks,
     Output,
     Profile,
     UseDemo,
@@ -30,6 +31,7 @@ def run(
         typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Parameter of the notebook; repeatable."),
     ] = None,
     timeout: Annotated[float | None, typer.Option("--timeout", help="Time limit of the whole run, in seconds.")] = None,
+    books: LocalBooks = None,
     profile: Profile = None,
     *,
     allow_empty: Annotated[
@@ -49,7 +51,7 @@ def run(
     values: dict[str, str | bool] = dict(_parse_parameter(text) for text in parameters or ())
     if allow_empty:
         values[_ALLOW_EMPTY] = True
-    with notebook_environment(profile, use_demo=use_demo) as environment:
+    with notebook_environment(profile, use_demo=use_demo, books=books) as environment:
         finished = aa.run_notebook(notebook, output, parameters=values, timeout=timeout, environment=environment)
     print_mapping({"notebook": str(finished.notebook), "html": str(finished.html)}, as_json=as_json)
 

@@ -16,6 +16,7 @@ from accounting_analytics.cli.options import (
     Checkpoint,
     DryRun,
     EndDate,
+    LocalBooks,
     Parents,
     PeriodText,
     Profile,
@@ -42,6 +43,7 @@ def export(
     time_zone: TimeZone = None,
     checkpoint: Checkpoint = None,
     parents: Parents = None,
+    books: LocalBooks = None,
     profile: Profile = None,
     currency: Annotated[
         str | None,
@@ -104,7 +106,7 @@ def export(
         settings = keep_settings(earlier, settings)
     zone_of_export = time_zone if earlier is None else time_zone or earlier.time_zone
     given = DayOptions(start_date, end_date, period)
-    with connect_for_days(given, profile, zone_of_export, use_demo=use_demo) as (client, requested):
+    with connect_for_days(given, profile, zone_of_export, use_demo=use_demo, books=books) as (client, requested):
         days = requested
         if journal is not None and earlier is not None:
             changes, _, note = read_sent_changes(journal, instance_id=client.instance_id, incomplete=True)

@@ -9,7 +9,17 @@ import typer
 import accounting_analytics as aa
 from accounting_analytics.cli.day_options import DayOptions
 from accounting_analytics.cli.discover_and_load import discover_with_history
-from accounting_analytics.cli.options import AsJson, EndDate, Parents, PeriodText, Profile, StartDate, TimeZone, UseDemo
+from accounting_analytics.cli.options import (
+    AsJson,
+    EndDate,
+    LocalBooks,
+    Parents,
+    PeriodText,
+    Profile,
+    StartDate,
+    TimeZone,
+    UseDemo,
+)
 from accounting_analytics.cli.output import print_frame, print_message, print_notes, print_statement
 from accounting_analytics.cli.parents_file import read_parents
 from accounting_analytics.cli.service_or_demo import connect_for_days, presentation_of
@@ -28,6 +38,7 @@ def discover(
     period: PeriodText = None,
     time_zone: TimeZone = None,
     parents: Parents = None,
+    books: LocalBooks = None,
     profile: Profile = None,
     *,
     use_demo: UseDemo = False,
@@ -36,7 +47,7 @@ def discover(
     """List the ledgers found in reports and line entries."""
     parents_given = None if parents is None else read_parents(parents)
     given = DayOptions(start_date, end_date, period)
-    with connect_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
+    with connect_for_days(given, profile, time_zone, use_demo=use_demo, books=books) as (client, days):
         first, last = days.start_date, days.end_date
         ledgers = aa.discover_ledgers(client, first, last, time_zone=days.time_zone, parents=parents_given)
     print_notes(ledgers)
@@ -49,6 +60,7 @@ def report(
     period: PeriodText = None,
     time_zone: TimeZone = None,
     parents: Parents = None,
+    books: LocalBooks = None,
     profile: Profile = None,
     *,
     raw: Annotated[
@@ -65,7 +77,7 @@ def report(
 
     presentation, given = presentation_of(profile, use_demo=use_demo), DayOptions(start_date, end_date, period)
     parents_given = None if parents is None else read_parents(parents)
-    with connect_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
+    with connect_for_days(given, profile, time_zone, use_demo=use_demo, books=books) as (client, days):
         reported = aa.load_cash_flow_report(client, days.start_date, days.end_date, time_zone=days.time_zone)
         if as_json:
             typer.echo(reported.to_json())

@@ -12,6 +12,7 @@ from accounting_analytics.cli.options import (
     AllRows,
     AsJson,
     EndDate,
+    LocalBooks,
     PeriodText,
     PlanPath,
     PreviewBy,
@@ -21,7 +22,7 @@ from accounting_analytics.cli.options import (
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import MAX_ROWS, print_mapping, print_message, print_notes
+from accounting_analytics.cli.output import MAX_ROWS, print_mapping, print_note, print_notes
 from accounting_analytics.cli.plan_tables import print_cost, print_preview, print_totals, totals_tables
 from accounting_analytics.cli.service_or_demo import connect_for_days
 
@@ -32,6 +33,7 @@ def preview(
     end_date: EndDate = None,
     period: PeriodText = None,
     time_zone: TimeZone = None,
+    books: LocalBooks = None,
     profile: Profile = None,
     limit: RowLimit = MAX_ROWS,
     by: PreviewBy = "ledger",
@@ -48,7 +50,7 @@ def preview(
 
     file = PlanFile.read(plan)
     given = DayOptions(start_date, end_date, period)
-    with connect_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
+    with connect_for_days(given, profile, time_zone, use_demo=use_demo, books=books) as (client, days):
         require_same_instance(file.instance_id, client.instance_id)
         reported = aa.load_cash_flow_report(client, days.start_date, days.end_date, time_zone=days.time_zone)
         ledgers = discover_with_history(client, days_to_discover(file, days))
@@ -57,7 +59,7 @@ def preview(
     totals = effect.totals(ledgers)
     print_cost(planned)
     for note in effect.notes:
-        print_message(note)
+        print_note(note)
     print_notes(totals)
     rows = None if all_rows else limit
     if as_json:

@@ -17,6 +17,7 @@ from accounting_analytics.cli.options import (
     DecisionFiles,
     DryRun,
     EndDate,
+    LocalBooks,
     OptionalRules,
     PeriodText,
     PlanOutput,
@@ -56,6 +57,7 @@ def propose(
     decisions: DecisionFiles = None,
     time_zone: TimeZone = None,
     checkpoint: Checkpoint = None,
+    books: LocalBooks = None,
     profile: Profile = None,
     limit: RowLimit = MAX_ROWS,
     *,
@@ -70,7 +72,7 @@ def propose(
     """
     loaded_rules, options = _read_sources(rules, decisions), LoadOptions(checkpoint, dry_run, as_json)
     given = DayOptions(start_date, end_date, period)
-    with connect_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
+    with connect_for_days(given, profile, time_zone, use_demo=use_demo, books=books) as (client, days):
         ledgers, queue = load_queue(client, days, options)
     proposals = aa.propose(queue, loaded_rules, ledgers, decisions=decisions or [])
     print_notes(proposals)
@@ -93,6 +95,7 @@ def plan(
     decisions: DecisionFiles = None,
     time_zone: TimeZone = None,
     checkpoint: Checkpoint = None,
+    books: LocalBooks = None,
     profile: Profile = None,
     limit: RowLimit = MAX_ROWS,
     *,
@@ -116,7 +119,7 @@ def plan(
         )
     loaded_rules, options = _read_sources(rules, decisions), LoadOptions(checkpoint, dry_run, as_json)
     given = DayOptions(start_date, end_date, period)
-    with connect_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
+    with connect_for_days(given, profile, time_zone, use_demo=use_demo, books=books) as (client, days):
         ledgers, queue = load_queue(client, days, options)
         instance_id = client.instance_id
     proposals = aa.propose(queue, loaded_rules, ledgers, decisions=decisions or [])
@@ -125,7 +128,9 @@ def plan(
     planned.save(output)
     if len(planned):
         print_cost(planned)
-        following = command_line("preview", output, **days_of_command(days, time_zone), profile=profile, demo=use_demo)
+        following = command_line(
+            "preview", output, **days_of_command(days, time_zone), books=books, profile=profile, demo=use_demo
+        )
         print_message(f"{len(planned):,} items written to {output}; check it, then: {following}")
     else:
         print_message(f"{output} has no items: the rules and decisions fit no uncategorized transaction of the period")

@@ -16,6 +16,7 @@ from accounting_analytics.cli.options import (
     DryRun,
     EndDate,
     Ledgers,
+    LocalBooks,
     PeriodText,
     Profile,
     QueueOutput,
@@ -70,6 +71,7 @@ def queue(
     ledger: Ledgers = None,
     output: QueueOutput = None,
     checkpoint: Checkpoint = None,
+    books: LocalBooks = None,
     profile: Profile = None,
     limit: RowLimit = MAX_ROWS,
     *,
@@ -89,7 +91,7 @@ def queue(
         require_new_file(output)
     options = LoadOptions(checkpoint, dry_run, as_json)
     given = DayOptions(start_date, end_date, period)
-    with connect_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
+    with connect_for_days(given, profile, time_zone, use_demo=use_demo, books=books) as (client, days):
         ledgers, uncategorized = load_queue(client, days, options, only=ledger)
     groups = aa.group_queue(uncategorized, as_of=days.end_date)
     print_notes(uncategorized)
@@ -110,6 +112,7 @@ def queue(
             decisions=output,
             **days_of_command(days, time_zone),
             output=f"plan{output.suffix}",
+            books=books,
             profile=profile,
             demo=use_demo,
         )

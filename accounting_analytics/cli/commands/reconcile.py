@@ -18,12 +18,13 @@ from accounting_analytics.cli.options import (
     Parents,
     PeriodText,
     Profile,
+    RefusedBooks,
     StartDate,
     TimeZone,
     UseDemo,
 )
 from accounting_analytics.cli.output import print_frame, print_message
-from accounting_analytics.cli.service_or_demo import connect_for_days
+from accounting_analytics.cli.service_or_demo import connect_service_for_days, refuse_books
 from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError, PeriodError
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def reconcile(
     ] = None,
     checkpoint: Checkpoint = None,
     parents: Parents = None,
+    books: RefusedBooks = None,
     profile: Profile = None,
     *,
     dry_run: DryRun = False,
@@ -63,8 +65,13 @@ def reconcile(
     The report is recomputed from line entries; exit code 3 if a month does not tie. Totals need the parents of
     ledgers: give those that the service does not show with --parents.
     """
+    refuse_books(
+        books,
+        "they would be compared with themselves; `sync` compares each month with the service's report, and "
+        "`books history` shows the result",
+    )
     given = DayOptions(start_date, end_date, period)
-    with connect_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
+    with connect_service_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
         books_start = days.start_date if since is None else _parse_books_start(since, days)
         options = LoadOptions(checkpoint, dry_run, as_json, allow_partial, parents)
         ledgers, lines = load_books(client, books_start, days, options, report_count=len(days.months()))

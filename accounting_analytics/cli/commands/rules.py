@@ -14,6 +14,7 @@ from accounting_analytics.cli.options import (
     DayOfMonth,
     DryRun,
     EndDate,
+    LocalBooks,
     NewCategory,
     PeriodText,
     Profile,
@@ -56,6 +57,7 @@ def report_file(
     period: PeriodText = None,
     time_zone: TimeZone = None,
     checkpoint: Checkpoint = None,
+    books: LocalBooks = None,
     profile: Profile = None,
     limit: RowLimit = MAX_ROWS,
     *,
@@ -72,7 +74,7 @@ def report_file(
     loaded_rules = aa.load_rules(file)
     options = LoadOptions(checkpoint, dry_run, as_json)
     given = DayOptions(start_date, end_date, period)
-    with connect_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
+    with connect_for_days(given, profile, time_zone, use_demo=use_demo, books=books) as (client, days):
         ledgers, lines = load_cash_lines(client, days, options)
     uncategorized = aa.uncategorized_queue(lines, ledgers)
     report = aa.report_rules(uncategorized, loaded_rules, ledgers, lines)
@@ -96,6 +98,7 @@ def append_rule(
     day_of_month: DayOfMonth = None,
     time_zone: TimeZone = None,
     checkpoint: Checkpoint = None,
+    books: LocalBooks = None,
     profile: Profile = None,
     *,
     use_demo: UseDemo = False,
@@ -108,9 +111,11 @@ def append_rule(
 
     options = LoadOptions(checkpoint, dry_run=False, as_json=False)
     given = DayOptions(start_date, end_date, period)
-    with connect_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
+    with connect_for_days(given, profile, time_zone, use_demo=use_demo, books=books) as (client, days):
         ledgers, uncategorized = load_queue(client, days, options)
     rule = add_rule(file, uncategorized, group, category, ledgers, day_of_month=day_of_month)
     typer.echo(rule, nl=False)
-    following = command_line("rules", "test", file, **days_of_command(days, time_zone), profile=profile, demo=use_demo)
+    following = command_line(
+        "rules", "test", file, **days_of_command(days, time_zone), books=books, profile=profile, demo=use_demo
+    )
     print_message(f"appended to {file}; try it: {following}")

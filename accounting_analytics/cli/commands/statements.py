@@ -17,6 +17,7 @@ from accounting_analytics.cli.options import (
     Checkpoint,
     DryRun,
     EndDate,
+    LocalBooks,
     Parents,
     PeriodText,
     Profile,
@@ -76,6 +77,7 @@ def statements(
     ] = None,
     checkpoint: Checkpoint = None,
     parents: Parents = None,
+    books: LocalBooks = None,
     profile: Profile = None,
     *,
     dry_run: DryRun = False,
@@ -96,19 +98,19 @@ def statements(
     if statement == "trial-balance" and (compare or depth is not None):
         raise InputError("a trial balance has no --compare and no --depth: leave them out; nothing was loaded")
     presentation, given = presentation_of(profile, use_demo=use_demo), DayOptions(start_date, end_date, period)
-    with connect_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
-        first = parse_books_start(books_start, days, use_demo=use_demo)
+    with connect_for_days(given, profile, time_zone, use_demo=use_demo, books=books) as (client, days):
+        first = parse_books_start(books_start, days, client, use_demo=use_demo)
         request = StatementRequest(
             statement, days, columns, tuple(compare or ()), first, presentation.fiscal_year_start_month
         )
         options = LoadOptions(checkpoint, dry_run, as_json, allow_partial, parents)
-        books = load_statement_books(client, request, options)
-    made = _make(request, books, presentation, depth)
+        loaded = load_statement_books(client, request, options)
+    made = _make(request, loaded, presentation, depth)
     print_statement(made, as_json=as_json)
     if output is not None:
         write_statement(made, output)
         print_message(f"written to {output}")
-    require_complete(books.lines)
+    require_complete(loaded.lines)
 
 
 _REGISTER = {
@@ -131,6 +133,7 @@ def register(
     books_start: BooksStart = None,
     checkpoint: Checkpoint = None,
     parents: Parents = None,
+    books: LocalBooks = None,
     profile: Profile = None,
     *,
     dry_run: DryRun = False,
@@ -144,14 +147,14 @@ def register(
     """
     given = DayOptions(start_date, end_date, period)
     options = LoadOptions(checkpoint, dry_run, as_json, parents=parents)
-    with connect_for_days(given, profile, time_zone, use_demo=use_demo) as (client, days):
-        first = parse_books_start(books_start, days, use_demo=use_demo)
-        books = load_ledger_books(client, ledger, days, first, options)
-    entries = aa.register(books.lines, books.ledger_id, ledgers=books.ledgers, period=days)
+    with connect_for_days(given, profile, time_zone, use_demo=use_demo, books=books) as (client, days):
+        first = parse_books_start(books_start, days, client, use_demo=use_demo)
+        loaded = load_ledger_books(client, ledger, days, first, options)
+    entries = aa.register(loaded.lines, loaded.ledger_id, ledgers=loaded.ledgers, period=days)
     if as_json:
         print_frame(entries, as_json=True)
     else:
-        _print_register(entries, books, days, first)
+        _print_register(entries, loaded, days, first)
     print_notes(entries)
 
 

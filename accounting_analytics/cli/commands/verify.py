@@ -14,12 +14,13 @@ from accounting_analytics.cli.options import (
     AsJson,
     PlanPath,
     Profile,
+    RefusedBooks,
     RowLimit,
     UseDemo,
 )
 from accounting_analytics.cli.output import MAX_ROWS, print_mapping
 from accounting_analytics.cli.plan_tables import print_outcomes, require_done, totals_tables
-from accounting_analytics.cli.service_or_demo import connect_service
+from accounting_analytics.cli.service_or_demo import connect_service, refuse_books
 
 
 def verify(
@@ -27,6 +28,7 @@ def verify(
     journal: Annotated[
         Path | None, typer.Option("--journal", help="Journal that the plan was applied with; it is only read.")
     ] = None,
+    books: RefusedBooks = None,
     profile: Profile = None,
     limit: RowLimit = MAX_ROWS,
     by: Annotated[
@@ -46,6 +48,7 @@ def verify(
     """
     from accounting_analytics.recategorization.plan_file import PlanFile
 
+    refuse_books(books, "`verify` reads what the service has now, so leave it out")
     file = PlanFile.read(plan)
     with connect_service(profile, use_demo=use_demo) as (client, zone):
         planned = resolve_plan(client, file, zone)
