@@ -75,6 +75,11 @@ class Books(BooksReader, Result):
         versions = [] if self._fixed else self._storage.versions()
         return self._fixed or (versions[-1] if versions else None)
 
+    def _read(self, version: Version) -> None:
+        """Read another version from now on."""
+        self.__dict__["_current"] = version
+        self.__dict__.pop("_queries", None)
+
     def sync(
         self,
         client: LedgerClient,
@@ -145,7 +150,7 @@ class Books(BooksReader, Result):
             version = self._commit(work, last, changes)
             shutil.rmtree(storage.first_load, ignore_errors=True)
             storage.lines.remove_unused(one.commit for one in (*versions, version))  # those of interrupted syncs
-        self.__dict__["_current"] = version
+        self._read(version)
         return SyncResult.of(version, frozenset(work.read_again), changes, self.alarms())
 
     def _changes(self, work: BooksSync, last: Version) -> Drift:
@@ -270,7 +275,7 @@ class Books(BooksReader, Result):
             )
             parts = last.commit.parts
             commit = self._storage.lines.commit(table_schema(record.scale), parts, record.as_json(), last.commit)
-        self.__dict__["_current"] = Version(commit, record)
+        self._read(Version(commit, record))
         return self
 
     def closed(self) -> pd.DataFrame:

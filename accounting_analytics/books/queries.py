@@ -1,7 +1,7 @@
 """SQL on books, by DuckDB in memory: the tables and views of the export with the format ``duckdb``, read only.
 
 A query can reach nothing but these tables: the connection opens no files and no network, and all that it has are views.
-A table is made when a query first reads it. Until then it is a view that has its columns, and fails with its name.
+A table is made when a query first names it. Until then it is a view that has its columns only.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from accounting_analytics.exports.books import ExportedBooks, MonthProof
 
-_NAMES = (*(table.name for table in STAR_SCHEMA), *(name for name, *_ in all_views()))
+_VIEWS = {name: query for name, _, query in all_views()}
+_NAMES = (*(table.name for table in STAR_SCHEMA), *_VIEWS)
 _ALLOWED = "write one SELECT, WITH, FROM, DESCRIBE, SUMMARIZE or SHOW statement; nothing was run"
 _CONFIG = WITHOUT_EXTENSIONS | {"temp_directory": ""}  # texts of the books are in no file but the books
 _LOCK = """
@@ -38,7 +39,9 @@ set python_enable_replacements = false;
 set enable_external_access = false;
 set lock_configuration = true;
 """
-_NOT_MADE = re.compile(r"table not made yet: (\w+)")
+_TABLES = frozenset(table.name for table in STAR_SCHEMA)
+_CALCULATED_NAMES = frozenset(("query", "query_table"))
+"""Functions that read a table whose name they calculate."""
 _SUGGESTION = re.compile(r'\s*Did you mean "(\w+)[^"]*"\?')
 _MAX_REASON = 300
 
@@ -58,14 +61,15 @@ class BooksQueries:
 
     def __init__(self, books: ExportedBooks, proofs: Mapping[str, MonthProof], *, notes: Iterable[str] = ()) -> None:
         self._tables = LazyTables(books, proofs)
-        self._absent = {table.name for table in STAR_SCHEMA}
+        self._absent = set(_TABLES)
         self._notes = tuple(notes)
         self._connection = duckdb.connect(config=_CONFIG)
         for table in STAR_SCHEMA:
             columns = ", ".join(f"null::{dtype} as {name}" for name, dtype in column_types(table, books.scale).items())
-            absent = f"error('table not made yet: {table.name}')"
-            self._connection.execute(f"create view {table.name} as select {columns} where {absent}")
-        for name, _, query in all_views():
+            self._connection.execute(
+                f"create view {table.name} as select {columns} where error('not made: {table.name}')"
+            )
+        for name, query in _VIEWS.items():
             self._connection.execute(f"create view {name} as {query}")
         self._connection.execute(_LOCK)
 
@@ -88,15 +92,13 @@ class BooksQueries:
             The text is another statement, several, or DuckDB refuses it; or a decimal has too many digits for float64.
         """
         self._require_reading(text)
-        while True:
-            try:
-                relation = self._connection.sql(text)
-                return self._frame(relation.to_arrow_table(), relation.columns, relation.types)
-            except duckdb.Error as error:
-                absent = _NOT_MADE.search(str(error))
-                if absent is None or absent[1] not in self._absent:
-                    raise InputError(_describe(error)) from None
-                self._add(absent[1])
+        for name in sorted(self._absent & _tables_named(text)):
+            self._add(name)
+        try:
+            relation = self._connection.sql(text)
+            return self._frame(relation.to_arrow_table(), relation.columns, relation.types)
+        except duckdb.Error as error:
+            raise InputError(_describe(error)) from None
 
     def _require_reading(self, text: str) -> None:
         require_type(text, str, "query", _ALLOWED)
@@ -133,6 +135,14 @@ class BooksQueries:
         frame = pd.DataFrame(columns)
         frame.attrs["notes"] = self._notes
         return frame
+
+
+def _tables_named(text: str) -> frozenset[str]:
+    """Tables that a query names anywhere, or the views that it names: all that it may read, and perhaps others."""
+    words = set(re.findall(r"\w+", text.lower()))
+    if words & _CALCULATED_NAMES:
+        return _TABLES
+    return _TABLES & words | frozenset().union(*(_tables_named(_VIEWS[name]) for name in words & _VIEWS.keys()))
 
 
 def _numbered(name: str) -> Iterator[str]:

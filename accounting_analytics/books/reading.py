@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from abc import ABC, abstractmethod
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -12,10 +13,12 @@ import pyarrow.compute as pc
 
 from accounting_analytics.arguments import require_type, to_texts
 from accounting_analytics.books.frames import line_frame
+from accounting_analytics.books.queries import BooksQueries
 from accounting_analytics.books.storage import BooksFolder, month_name
 from accounting_analytics.cash_flow import recompute_cash_flow
 from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.errors import InputError, PeriodError
+from accounting_analytics.exports.books import ExportedBooks
 from accounting_analytics.loader.line_tables import lines_within
 from accounting_analytics.money import from_minor_units
 from accounting_analytics.periods import Period
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from accounting_analytics.books.record import BooksRecord
     from accounting_analytics.books.storage import Version
     from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.exports.books import MonthProof
 
 _DAY = dt.timedelta(days=1)
 
@@ -187,11 +191,12 @@ class BooksReader(ABC):
         ledgers.attrs["notes"] = (*self.notes, *ledgers.attrs["notes"])
         return ledgers
 
-    def report(self, period: Period, *, tag_ids: Iterable[str] = ()) -> CashFlowReport:
+    def report(self, period: Period, *, tag_ids: Iterable[str] = (), allow_partial: bool = False) -> CashFlowReport:
         """Recompute the cash flow report of some days from the line entries.
 
         Starting balances are summed since the books begin; where they do not reach back, they are those that the
-        service reported at the first day, rolled forward.
+        service reported at the first day, rolled forward. With `allow_partial` a report of lines that are known to be
+        incomplete is marked as such, and not refused.
 
         Raises
         ------
@@ -210,9 +215,17 @@ class BooksReader(ABC):
             starting = {one: from_minor_units(units, self.scale) for one, units in self._record.anchor.items()}
             if days.start_date > self.period.start_date:
                 before = (self.period.start_date, days.start_date - _DAY)
-                starting = recompute_cash_flow(lines, ledgers, *before, starting_balances=starting).ending_balances
+                starting = recompute_cash_flow(
+                    lines, ledgers, *before, starting_balances=starting, allow_partial=allow_partial
+                ).ending_balances
         report = recompute_cash_flow(
-            lines, ledgers, days.start_date, days.end_date, time_zone=self.time_zone, starting_balances=starting
+            lines,
+            ledgers,
+            days.start_date,
+            days.end_date,
+            time_zone=self.time_zone,
+            starting_balances=starting,
+            allow_partial=allow_partial,
         )
         return replace(report, notes=tuple(dict.fromkeys((*self.notes, *report.notes))))
 
@@ -226,6 +239,48 @@ class BooksReader(ABC):
             return f"{differing[0]} does not agree with the service's report: {months[differing[0]].problem}", None
         at = dt.datetime.fromisoformat(min(one.compared_at for one in months.values()))
         return f"Every month agreed with the service's report at {at:%Y-%m-%d %H:%M} UTC", at
+
+    def month_proofs(self, period: Period) -> dict[str, MonthProof]:
+        """Return what is known of each month of some days: whether it agreed with the service's report, and when."""
+        months = map(month_name, self._require_days(period).months())
+        return {name: self._record.months[name].proof() for name in months}
+
+    @property
+    def source(self) -> str:
+        """Service and instance that the books are a copy of."""
+        return f"{self._record.base_url} {self._record.instance_id}"
+
+    @cached_property
+    def _queries(self) -> BooksQueries:
+        days = self.period
+        return BooksQueries(ExportedBooks.from_books(self, days), self.month_proofs(days), notes=self.notes)
+
+    def sql(self, query: str) -> pd.DataFrame:
+        """Answer a question in SQL, by DuckDB in memory.
+
+        Tables and views are those of an export with the format ``duckdb``: facts (``fact_line_entry``, ...), dimensions
+        (``dim_ledger``, ...), views with names (``line_entries``, ``cash_flow``), and one for each question that has no
+        parameters. ``SHOW TABLES`` lists them, ``DESCRIBE line_entries`` columns, and the README of exports all of it.
+
+        Parameters
+        ----------
+        query : str
+            One SELECT, which may begin with WITH or FROM, or DESCRIBE, SUMMARIZE or SHOW. It can read the books only,
+            no files and no network, and change nothing.
+
+        Returns
+        -------
+        DataFrame
+            The answer. Decimals, which amounts and their sums are, become the float64 of their exact digits, as in
+            other frames; what the query divides or averages is a float of DuckDB. ``attrs["notes"]`` has the notes of
+            the books.
+
+        Raises
+        ------
+        InputError
+            There are no books yet, or the query is refused; the message names tables or says what to write.
+        """
+        return self._queries.query(query)
 
 
 def _touch(lines: pa.Table, cash: pa.Array, *, touching: bool) -> pa.ChunkedArray:

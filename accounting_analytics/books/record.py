@@ -8,9 +8,13 @@ from typing import Any, Self
 import msgspec
 
 from accounting_analytics.errors import BooksError
+from accounting_analytics.exports.books import MonthProof
 from accounting_analytics.periods import Period
 
 FORMAT = 1
+_AGREED = "The service's report agrees with the line entries to the last digit."
+_DIFFERED = "The service's report does not agree with the line entries:"
+_NOT_COMPARED = "Not compared with the service's report."
 
 
 class MonthRecord(msgspec.Struct, frozen=True):
@@ -24,6 +28,15 @@ class MonthRecord(msgspec.Struct, frozen=True):
     ties: bool = False
     complete: bool = False
     problem: str = ""
+
+    def proof(self) -> MonthProof:
+        """Return what an export states of the month."""
+        read_at, compared_at = (
+            dt.datetime.fromisoformat(one) if one else None for one in (self.read_at, self.compared_at)
+        )
+        verdict = _AGREED if self.ties else _NOT_COMPARED if compared_at is None else _DIFFERED
+        verdict += f" {self.problem}." if self.problem else ""
+        return MonthProof(verdict, read_at, compared_at if self.ties else None, self.complete)
 
 
 class ClosedPeriod(msgspec.Struct, frozen=True):

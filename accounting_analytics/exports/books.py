@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, runtime_checkable
 
 import pandas as pd
 import pyarrow as pa
@@ -16,6 +16,7 @@ from accounting_analytics.cash_flow_report import CashFlowReport, require_report
 from accounting_analytics.column_conversion import negated
 from accounting_analytics.errors import AccountingAnalyticsError, FrameError, InputError
 from accounting_analytics.load_metadata import missing_reasons, read_instant
+from accounting_analytics.local_books import LocalBooks
 from accounting_analytics.messages import join_ids
 from accounting_analytics.periods import Period, zone
 from accounting_analytics.reconciliation import COMPARED_FIELDS, have_same_lines, reconcile
@@ -23,13 +24,45 @@ from accounting_analytics.schemas import CashFlowLines, Ledgers, LineEntries
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from accounting_analytics.reconciliation import Reconciliation
 
 LINES_OF_A_BATCH = 50_000
 """Fewest line entries of a batch of months: each takes time of its own, and this many take little memory."""
+
+
+class MonthProof(NamedTuple):
+    """How the lines of a month agree with the service's report, when they were read, and when that report was."""
+
+    verdict: str
+    read_at: dt.datetime | None = None
+    proven_at: dt.datetime | None = None  # None unless they agree
+    is_complete: bool = True
+
+
+@runtime_checkable
+class ProvenBooks(LocalBooks, Protocol):
+    """Local books that were compared with the service's report of each month."""
+
+    @property
+    def version(self) -> int | None:
+        """Number of the version."""
+
+    @property
+    def source(self) -> str:
+        """Service and instance that they are a copy of."""
+
+    @property
+    def period(self) -> Period:
+        """The days that they have."""
+
+    def report(self, period: Period, *, tag_ids: Iterable[str] = (), allow_partial: bool = False) -> CashFlowReport:
+        """Cash flow report of some days, recomputed from the line entries."""
+
+    def month_proofs(self, period: Period) -> dict[str, MonthProof]:
+        """Return what the comparison of each month showed, by name: ``2026-01``."""
 
 
 class ExportedBooks(NamedTuple):
@@ -60,6 +93,11 @@ class ExportedBooks(NamedTuple):
             missing=missing_reasons(line_entries, report.period, history=False),
             read_at=read_instant(line_entries),
         )
+
+    @classmethod
+    def from_books(cls, books: ProvenBooks, period: Period) -> Self:
+        """Take the line entries, ledgers and recomputed report of some days of local books."""
+        return cls.from_frames(books.line_entries(period), books.ledgers(), books.report(period, allow_partial=True))
 
     def in_batches(self, least_lines: int = LINES_OF_A_BATCH) -> Iterator[Self]:
         """Split the books into batches of whole months, in order, so that tables made of them fit into memory.
@@ -164,14 +202,6 @@ def _within(lines: pa.Table, period: Period) -> pa.Table:
 def _are_within(days: pa.Array | pa.ChunkedArray, period: Period) -> pa.Array | pa.ChunkedArray:
     start, end = (pa.scalar(day, pa.date32()) for day in (period.start_date, period.end_date))
     return pc.and_(pc.greater_equal(days, start), pc.less_equal(days, end))
-
-
-class MonthProof(NamedTuple):
-    """How the lines of a month agree with the service's report, when they were read, and when that report was."""
-
-    verdict: str
-    read_at: dt.datetime | None = None
-    proven_at: dt.datetime | None = None  # None unless they agree
 
 
 class Agreement(NamedTuple):

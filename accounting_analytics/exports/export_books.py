@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import duckdb
 
+from accounting_analytics.arguments import require_type
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports.books import ExportedBooks, describe_agreement
+from accounting_analytics.exports.books import ExportedBooks, ProvenBooks, describe_agreement
 from accounting_analytics.exports.csv_files import write_csv_files
 from accounting_analytics.exports.duckdb_file import duckdb_path, write_duckdb
 from accounting_analytics.exports.excel_workbook import excel_path, write_excel
 from accounting_analytics.exports.formats import FORMATS
-from accounting_analytics.exports.manifest import ExportedMonth, Manifest, export_folder
+from accounting_analytics.exports.manifest import ExportedMonth, Manifest, export_folder, join_verdicts
 from accounting_analytics.exports.parquet_files import write_parquet
 from accounting_analytics.exports.star_schema.build import StarSchema
 from accounting_analytics.exports.version_folder import CURRENT, VersionFolder
 from accounting_analytics.messages import quote, shorten
+from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.exports.books import MonthProof
 
 _MAX_REASON = 300
 
@@ -52,9 +55,10 @@ _WRITERS = {
 def export(
     output: str | Path,
     *,
-    line_entries: pd.DataFrame,
-    ledgers: pd.DataFrame,
-    report: CashFlowReport,
+    line_entries: pd.DataFrame | ProvenBooks,
+    ledgers: pd.DataFrame | None = None,
+    report: CashFlowReport | None = None,
+    period: Period | None = None,
     format: str = "parquet",  # noqa: A002 (the name of the option of the command)
     replace_months: bool = False,
     currency: str | None = None,
@@ -79,12 +83,16 @@ def export(
     ----------
     output : path
         What the format writes: a folder that is new, empty, or has an earlier export of the format; or a file.
-    line_entries : DataFrame
-        :class:`~accounting_analytics.schemas.LineEntries`; those of the report's period are exported.
+    line_entries : DataFrame or Books
+        :class:`~accounting_analytics.schemas.LineEntries`; those of the report's period are exported. Or local books:
+        then `ledgers` and `report` are left out, and the verdict of a month is that of the last sync. Files of an
+        earlier Parquet export whose months have not changed stay as they are.
     ledgers : DataFrame
         :class:`~accounting_analytics.schemas.Ledgers`.
     report : CashFlowReport
         Its lines, balances, period and time zone; local dates are in that zone.
+    period : Period, optional
+        Days of local books; by default all that they have.
     format : {"parquet", "duckdb", "excel", "csv"}
         The format.
     replace_months : bool
@@ -104,9 +112,9 @@ def export(
     FrameError
         A table is not valid, the scales differ, or an amount or a balance has more than 18 digits.
     InputError
-        An argument is of another type, the report is filtered by tags, the output contains other files, is in use,
-        cannot be written or does not fit the books, a package that the format needs is not installed, or the months
-        cannot be combined with the earlier export.
+        An argument is missing or of another type, the report is filtered by tags, the output contains other files, is
+        in use, cannot be written or does not fit the books, a package that the format needs is not installed, or the
+        months cannot be combined with the earlier export.
     """
     writer = _writer(format)
     if replace_months and writer.replace_months is None:
@@ -122,8 +130,8 @@ def export(
     folder = checked.path / CURRENT if isinstance(checked, VersionFolder) else checked.parent
     if fiscal_year_start_month not in range(1, 13):
         raise InputError(f"fiscal_year_start_month is {quote(fiscal_year_start_month)}; it is a month from 1 to 12")
-    books = ExportedBooks.from_frames(line_entries, ledgers, report)
-    star, manifest = _tables(books, folder, currency=currency, fiscal_year_start_month=fiscal_year_start_month)
+    source = _read_books(line_entries, ledgers, report, period)
+    star, manifest = _tables(source, folder, currency=currency, fiscal_year_start_month=fiscal_year_start_month)
     write = writer.replace_months if replace_months and writer.replace_months else writer.write
     try:
         return write(checked, star, manifest)
@@ -135,9 +143,10 @@ def export(
 def export_parquet(
     output: str | Path,
     *,
-    line_entries: pd.DataFrame,
-    ledgers: pd.DataFrame,
-    report: CashFlowReport,
+    line_entries: pd.DataFrame | ProvenBooks,
+    ledgers: pd.DataFrame | None = None,
+    report: CashFlowReport | None = None,
+    period: Period | None = None,
     replace_months: bool = False,
     currency: str | None = None,
     fiscal_year_start_month: int = 1,
@@ -146,7 +155,7 @@ def export_parquet(
 
     Parameters
     ----------
-    output, line_entries, ledgers, report, replace_months, currency, fiscal_year_start_month
+    output, line_entries, ledgers, report, period, replace_months, currency, fiscal_year_start_month
         As in :func:`export`.
 
     Returns
@@ -164,6 +173,7 @@ def export_parquet(
         line_entries=line_entries,
         ledgers=ledgers,
         report=report,
+        period=period,
         replace_months=replace_months,
         currency=currency,
         fiscal_year_start_month=fiscal_year_start_month,
@@ -181,12 +191,51 @@ def _writer(export_format: str) -> Writer:
     return _WRITERS[export_format]
 
 
+class _Source(NamedTuple):
+    """Books to export, what proves each month, and which local books they are from."""
+
+    books: ExportedBooks
+    proofs: dict[str, MonthProof]
+    verdict: str
+    local_books: str | None = None
+    books_version: int | None = None
+
+
+def _read_books(
+    line_entries: pd.DataFrame | ProvenBooks,
+    ledgers: pd.DataFrame | None,
+    report: CashFlowReport | None,
+    period: Period | None,
+) -> _Source:
+    """Read local books, whose syncs proved them; or take frames, and compare them with the report."""
+    if isinstance(line_entries, ProvenBooks):
+        if ledgers is not None or report is not None:
+            raise InputError(
+                "local books have ledgers, and were compared with the service's reports when they were synced: leave "
+                "ledgers and report out; nothing was written"
+            )
+        require_type(
+            period, (Period, type(None)), "period", "Period('2026-01-01', '2026-03-31', books.time_zone) is one"
+        )
+        days = line_entries.period if period is None else period
+        proofs = line_entries.month_proofs(days)
+        verdict = join_verdicts((month, proof.verdict) for month, proof in proofs.items())
+        books = ExportedBooks.from_books(line_entries, days)
+        return _Source(books, proofs, verdict, line_entries.source, line_entries.version)
+    if period is not None:
+        raise InputError("period chooses days of local books; frames are exported for the days of their report")
+    if ledgers is None or report is None:
+        raise InputError("ledgers and report are missing; only local books are exported without them")
+    books = ExportedBooks.from_frames(line_entries, ledgers, report)
+    verdict, is_proven = describe_agreement(books)
+    return _Source(books, books.same_proofs(verdict, books.report.read_at if is_proven else None), verdict)
+
+
 def _tables(
-    books: ExportedBooks, folder: Path, *, currency: str | None, fiscal_year_start_month: int
+    source: _Source, folder: Path, *, currency: str | None, fiscal_year_start_month: int
 ) -> tuple[StarSchema, Manifest]:
     """Tables of books, and their manifest without its files."""
-    verdict, is_proven = describe_agreement(books)
-    proofs = books.same_proofs(verdict, books.report.read_at if is_proven else None)
+    books, proofs = source.books, source.proofs
     manifest = Manifest(
         folder=folder,
         start_date=str(books.period.start_date),
@@ -195,16 +244,13 @@ def _tables(
         scale=books.scale,
         currency=currency,
         fiscal_year_start_month=fiscal_year_start_month,
-        partial=books.is_partial,
-        verdict=verdict,
+        partial=books.is_partial or not all(proof.is_complete for proof in proofs.values()),
+        verdict=source.verdict,
         files=(),
         notes=books.notes,
         months=tuple(ExportedMonth.of(name, proof.read_at, proof.proven_at) for name, proof in proofs.items()),
+        local_books=source.local_books,
+        books_version=source.books_version,
     )
-    star = StarSchema.from_books(
-        books,
-        proofs,
-        currency=currency,
-        fiscal_year_start_month=fiscal_year_start_month,
-    )
+    star = StarSchema.from_books(books, proofs, currency=currency, fiscal_year_start_month=fiscal_year_start_month)
     return star, manifest

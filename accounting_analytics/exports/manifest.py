@@ -16,17 +16,18 @@ import pyarrow.compute as pc
 from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.version_folder import VersionFolder
-from accounting_analytics.messages import quote
+from accounting_analytics.messages import join_ids, quote
 from accounting_analytics.results import Result, ResultPart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 4
 _MAX_CURRENCY = 30
 _SUM_DIGITS = 38
+_MAX_MONTHS = 12
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,12 @@ class Manifest(Result):
         Remarks for the reader.
     months : tuple of ExportedMonth
         When each month was read, and proven by a report.
+    local_books : str or None
+        Service and instance of the local books that were exported.
+    books_version : int or None
+        Their version.
+    replaced_months : tuple of str or None
+        Months whose files differ from those of the export before; None if there was none.
     """
 
     folder: Path
@@ -135,6 +142,9 @@ class Manifest(Result):
     files: tuple[ExportedFile, ...]
     notes: tuple[str, ...] = ()
     months: tuple[ExportedMonth, ...] = ()
+    local_books: str | None = None
+    books_version: int | None = None
+    replaced_months: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is not the name of a currency."""
@@ -156,7 +166,9 @@ class Manifest(Result):
                 raise InputError(f"{path} was written by another version of this package; export to a new folder")
             files = tuple(ExportedFile(**file) for file in content.pop("files"))
             months = tuple(ExportedMonth(**month) for month in content.pop("months"))
-            return cls(folder=folder, files=files, notes=tuple(content.pop("notes")), months=months, **content)
+            notes, replaced = tuple(content.pop("notes")), content.pop("replaced_months", None)
+            content["replaced_months"] = None if replaced is None else tuple(replaced)
+            return cls(folder=folder, files=files, notes=notes, months=months, **content)
         except OSError as error:
             raise InputError(f"{path} cannot be read: {error.strerror}; name the folder of an export") from error
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -189,7 +201,7 @@ class Manifest(Result):
         days = f"{self.start_date} to {self.end_date} ({self.time_zone})"
         rows = sum(file.rows for file in self.files)
         content = f"{rows:,} rows in {len(self.tables)} tables, {days}. {self.verdict}"
-        return f"{prefix}Export in {self._location()}: {content}{self._age()}"
+        return f"{prefix}Export in {self._location()}: {content}{self._age()}{self._replaced()}"
 
     def _parts(self) -> Iterator[ResultPart]:
         """Show the rows of each table."""
@@ -212,7 +224,16 @@ class Manifest(Result):
         read_at = f"{dt.datetime.fromisoformat(oldest.read_at):%Y-%m-%d %H:%M} UTC"
         if len({one.read_at for one in self.months}) == 1:
             return f" Read at {read_at}."
-        return f" The month read first is {oldest.month}, at {read_at}; what was changed since is not in it."
+        unseen = "what" if self.books_version is None else "what no report shows and"
+        return f" The month read first is {oldest.month}, at {read_at}; {unseen} was changed since is not in it."
+
+    def _replaced(self) -> str:
+        """Which files of the export of local books before were replaced; empty where there was none."""
+        if self.books_version is None or self.replaced_months is None:
+            return ""
+        if not self.replaced_months:
+            return " No month has changed since the export before."
+        return f" Changed since the export before: {join_ids(self.replaced_months, limit=_MAX_MONTHS)}."
 
     def _location(self) -> Path:
         """Path of the file, if there is only one; else of the folder."""
@@ -228,6 +249,16 @@ def require_currency(currency: object) -> None:
             f"currency is {quote(currency)}; name it in 1 to {_MAX_CURRENCY} printable characters, such as USD, or "
             "omit it; nothing was written"
         )
+
+
+def join_verdicts(verdicts: Iterable[tuple[str, str]]) -> str:
+    """Verdict of all months if it is the same, else each one with the first month that has it."""
+    first: dict[str, str] = {}
+    for month, verdict in verdicts:
+        first.setdefault(verdict, month)
+    if len(first) == 1:
+        return next(iter(first))
+    return " ".join(f"From {month}: {verdict}" for verdict, month in first.items())
 
 
 def control_totals(rows: pa.Table) -> dict[str, str]:

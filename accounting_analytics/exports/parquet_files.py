@@ -24,6 +24,7 @@ from accounting_analytics.exports.manifest import (
     control_totals,
     current_manifest,
     file_sha256,
+    join_verdicts,
     require_files_of,
 )
 from accounting_analytics.exports.star_schema.build import merged_dimensions
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from accounting_analytics.exports.version_folder import VersionFolder
 
 SUFFIX = ".parquet"
-_FIXED_BY_FIRST_EXPORT = ("time_zone", "scale", "currency", "fiscal_year_start_month")
+_FIXED_BY_FIRST_EXPORT = ("local_books", "time_zone", "scale", "currency", "fiscal_year_start_month")
 
 
 class FileRows(NamedTuple):
@@ -95,7 +96,12 @@ def _write_files(
         same = [file for file in files if known.get(file.name) == file and file.is_intact(previous.folder)]
         for file in (*same, *kept):
             _link(previous.folder / file.name, folder / file.name)
-    complete = replace(manifest, files=tuple(sorted([*files, *kept], key=lambda file: file.name)))
+    changed = {file.month for file in files if file.month and known.get(file.name) != file}
+    complete = replace(
+        manifest,
+        files=tuple(sorted([*files, *kept], key=lambda file: file.name)),
+        replaced_months=tuple(sorted(changed)) if previous else None,
+    )
     complete.save(folder)
     return complete
 
@@ -124,7 +130,7 @@ def _replace_months(
         start_date=str(pc.min(loads["start_date"])),
         end_date=str(pc.max(loads["end_date"])),
         partial=pc.any(loads["is_partial"]).as_py(),
-        verdict=_verdict_of_months(loads),
+        verdict=join_verdicts(zip(loads["month"].to_pylist(), loads["verdict"].to_pylist(), strict=True)),
         notes=(*_notes_of_months(loads), *gaps, *_days_not_exported(loads)),
         months=tuple(
             ExportedMonth.of(load["month"], load["read_at_utc"], load["proven_at_utc"]) for load in loads.to_pylist()
@@ -237,16 +243,6 @@ def _file_metadata(part: FileRows, manifest: Manifest, loads: Mapping[str, Mappi
         "verdict": str(load["verdict"]),
         "partial": str(load["is_partial"]).lower(),
     }
-
-
-def _verdict_of_months(loads: pa.Table) -> str:
-    """Verdict of all months if it is the same, else each one with the first month that has it."""
-    first: dict[str, str] = {}
-    for load in loads.to_pylist():
-        first.setdefault(load["verdict"], load["month"])
-    if len(first) == 1:
-        return next(iter(first))
-    return " ".join(f"From {month}: {verdict}" for verdict, month in first.items())
 
 
 def _notes_of_months(loads: pa.Table) -> Iterator[str]:

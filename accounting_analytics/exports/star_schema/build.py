@@ -39,6 +39,8 @@ _OPTIONAL = {
     "transaction_personal": FLAG,
 }
 """Columns of lines that are absent where they were not loaded."""
+_PROOF = {"verdict": TEXT, "read_at": INSTANT, "proven_at": INSTANT, "is_complete": FLAG}
+"""What is known of a month, with the types of its columns."""
 _CALCULATED_AGAIN = {
     "dim_load": "*",
     "dim_ledger": "* replace (row_number() over (order by sort_code, ledger_id) as display_order)",
@@ -209,8 +211,7 @@ def _months(books: ExportedBooks, proofs: Mapping[str, MonthProof]) -> pa.Table:
     days = {name: pa.array([getattr(one, name) for one in months], DATE) for name in ("start_date", "end_date")}
     names = list(map(name_of_month, months))
     stated = {
-        field: pa.array([getattr(proofs[name], field) for name in names], dtype)
-        for field, dtype in (("verdict", TEXT), ("read_at", INSTANT), ("proven_at", INSTANT))
+        field: pa.array([getattr(proofs[name], field) for name in names], dtype) for field, dtype in _PROOF.items()
     }
     return pa.table({"month": pa.array(names, TEXT), **days, **stated})
 

@@ -8,7 +8,7 @@ select
     export.scale,
     count(line.id) as line_entries,
     month.read_at as read_at_utc,
-    export.is_partial,
+    export.is_partial or not month.is_complete as is_partial,
     month.verdict,
     month.proven_at as proven_at_utc,
     export.notes,

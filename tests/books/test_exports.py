@@ -1,0 +1,273 @@
+"""Exports from local books: the verdict is that of the sync, and only months that changed are replaced."""
+
+import datetime as dt
+import json
+import shutil
+from decimal import Decimal
+from typing import NamedTuple
+
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.books import Books
+from accounting_analytics.books.record import MonthRecord
+from accounting_analytics.demo_company import DemoCompany, demo
+from accounting_analytics.errors import InputError
+from accounting_analytics.exports import export, verify_export
+from accounting_analytics.exports.books import MonthProof
+from accounting_analytics.periods import Period
+from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, post_entries
+from accounting_analytics.service.storage.store import Store
+
+ZONE = "America/New_York"
+MONTHS = ("2025-01", "2025-02", "2025-03", "2025-04")
+AGREES = "The service's report agrees with the line entries to the last digit."
+BALANCES = {"fact_daily_balance", "fact_period_balance"}
+
+
+class Company(NamedTuple):
+    """A company whose books tests may change, and local books of its first months."""
+
+    served: DemoCompany
+    books: Books
+
+    def recategorize(self, month):
+        """Give a transaction of a month another category."""
+        lines = self.books.sql(f"""
+            select transaction_id, cash_ledger_id, ledger_id from cash_flow
+            where month = '{month}' and transaction_id is not null and type = 'expense' order by line_id limit 1
+        """)  # noqa: S608 (our own month)
+        ledgers = self.books.sql("select ledger_id from dim_ledger where type = 'expense' and level = 2")["ledger_id"]
+        line = lines.iloc[0]
+        self.served.client.recategorize_transaction(
+            line["cash_ledger_id"],
+            line["transaction_id"],
+            category_ledger_id=line["ledger_id"],
+            updated_category_ledger_id=next(one for one in ledgers if one != line["ledger_id"]),
+        )
+
+    def pay(self, day):
+        """Post a payment."""
+        amount = Decimal("12.34")
+        lines = (NewLine("led_rent", "debit", amount), NewLine("led_operating", "credit", amount))
+        with Store.open(self.served.database) as store:
+            post_entries(store, self.served.instance_id, [NewJournalEntry(day, "Payment", lines)])
+
+    def sync(self):
+        """Sync the books; all months must agree."""
+        assert self.books.sync(self.served.client, end_date="2025-04-30").ties
+
+
+@pytest.fixture(scope="module")
+def synced(tmp_path_factory):
+    """Return a company, and the folder of local books of its first months."""
+    folder = tmp_path_factory.mktemp("company")
+    with demo(database=folder / "books.db") as served:
+        Books.open(folder / "books").sync(served.client, start_date="2025-01-01", end_date="2025-04-30")
+        yield served, folder / "books"
+
+
+@pytest.fixture
+def company(synced, tmp_path):
+    """Return the company, whose changes stay for later tests, and a copy of the books up to date with it."""
+    served, folder = synced
+    copy = Company(served, Books.open(shutil.copytree(folder, tmp_path / "books")))
+    copy.sync()
+    return copy
+
+
+def files(output):
+    """Return the inode of each file of the current version, which a link keeps."""
+    return {
+        path.relative_to(output / "current").as_posix(): path.stat().st_ino
+        for path in (output / "current").rglob("*.parquet")
+    }
+
+
+def replaced(before, after):
+    """Return the tables and months of files that are new."""
+    names = [name for name in after if before.get(name) != after[name]]
+    return {tuple(name.split("/month=")[:2]) for name in names if "/" in name}
+
+
+def test_a_change_of_category_replaces_its_month(company, tmp_path):
+    """The files of all other months are the same files, and the manifest says which were replaced."""
+    output, before = tmp_path / "out", company.books.version
+    assert export(output, line_entries=company.books).replaced_months is None
+    first = files(output)
+    company.recategorize("2025-02")
+    company.sync()
+    manifest = export(output, line_entries=company.books)
+    assert manifest.replaced_months == ("2025-02",)
+    assert company.books.changed_months(before) == ["2025-02"]
+    assert {month.partition("/")[0] for _, month in replaced(first, files(output))} == {"2025-02"}
+    assert manifest.books_version == company.books.version == before + 1
+    assert manifest.summary().endswith(" Changed since the export before: 2025-02.")
+    stated = json.loads((output / "current" / "manifest.json").read_bytes())
+    assert stated["local_books"] == f"{company.served.base_url} {company.served.instance_id}"
+    assert (stated["books_version"], stated["replaced_months"]) == (before + 1, ["2025-02"])
+    assert verify_export(output).verified
+
+
+def test_a_payment_replaces_the_balances_after_it(company, tmp_path):
+    """Lines of later months stay; their balances, which begin with those of the month before, do not."""
+    output = tmp_path / "out"
+    export(output, line_entries=company.books)
+    first = files(output)
+    company.pay(dt.datetime(2025, 3, 11, 12, tzinfo=dt.UTC))
+    company.sync()
+    manifest = export(output, line_entries=company.books)
+    assert manifest.replaced_months == ("2025-03", "2025-04")
+    tables = {(table, month.partition("/")[0]) for table, month in replaced(first, files(output))}
+    assert {table for table, month in tables if month == "2025-04"} == BALANCES
+    assert {month for _, month in tables} == {"2025-03", "2025-04"}
+    assert verify_export(output).verified
+
+
+def test_nothing_changed_keeps_every_month(company, tmp_path):
+    """A sync without changes replaces no file of a month, but the months are proven again."""
+    output = tmp_path / "out"
+    before = export(output, line_entries=company.books)
+    first = files(output)
+    company.sync()
+    after = export(output, line_entries=company.books)
+    assert not replaced(first, files(output))
+    assert after.replaced_months == ()
+    assert after.summary().endswith(" No month has changed since the export before.")
+    assert after.books_version == before.books_version + 1
+    assert min(month.proven_at for month in after.months) > max(month.proven_at for month in before.months)
+
+
+def test_months_are_replaced_one_by_one(company, tmp_path):
+    """Months of a period replace those of an export of the same books, and keep the others."""
+    output, books = tmp_path / "out", company.books
+    export(output, line_entries=books)
+    first = files(output)
+    company.recategorize("2025-01")
+    company.recategorize("2025-03")
+    company.sync()
+    march = Period("2025-03-01", "2025-03-31", ZONE)
+    manifest = export(output, line_entries=books, period=march, replace_months=True)
+    assert manifest.replaced_months == ("2025-03",)
+    assert {month.partition("/")[0] for _, month in replaced(first, files(output))} == {"2025-03"}
+    assert verify_export(output).verified
+    assert export(output, line_entries=books).replaced_months == ("2025-01",)
+
+
+def test_the_verdict_is_that_of_the_sync(company, tmp_path):
+    """A report that is recomputed from the same lines proves nothing: the verdict and times are those of the sync."""
+    manifest = export(tmp_path / "out", line_entries=company.books)
+    proofs = company.books.month_proofs(company.books.period)
+    assert manifest.verdict == AGREES
+    assert tuple(proofs) == tuple(month.month for month in manifest.months) == MONTHS
+    for month in manifest.months:
+        proof = proofs[month.month]
+        assert (month.read_at, month.proven_at) == (proof.read_at.isoformat(), proof.proven_at.isoformat())
+    loads = company.books.sql("select verdict, proven_at_utc from dim_load")
+    assert set(loads["verdict"]) == {AGREES}
+    assert [instant.isoformat() for instant in loads["proven_at_utc"]] == [one.proven_at for one in manifest.months]
+
+
+class DoubtfulBooks(Books):
+    """Books of which one month did not agree with the service's report."""
+
+    def month_proofs(self, period):
+        """Return the proofs, that of March with a difference."""
+        proofs = super().month_proofs(period)
+        doubtful = MonthProof("It does not agree.", proofs["2025-03"].read_at, is_complete=False)
+        return {**proofs, "2025-03": doubtful}
+
+
+def test_months_that_do_not_agree_are_stated(company, tmp_path):
+    """The verdict names the first month that does not agree, which has no time of proof and is partial."""
+    manifest = export(tmp_path / "out", line_entries=DoubtfulBooks.open(company.books.folder))
+    assert manifest.verdict == f"From 2025-01: {AGREES} From 2025-03: It does not agree."
+    assert [month.month for month in manifest.months if month.proven_at is None] == ["2025-03"]
+    assert manifest.summary().startswith("PARTIAL: ")
+    loads = DoubtfulBooks.open(company.books.folder).sql("select month from dim_load where is_partial")
+    assert loads["month"].tolist() == ["2025-03"]
+
+
+@pytest.mark.parametrize(
+    ("month", "verdict", "is_proven"),
+    [
+        (MonthRecord("2025-05-01T00:00Z", "2025-05-02T00:00Z", ties=True, complete=True), AGREES, True),
+        (
+            MonthRecord("2025-05-01T00:00Z", "2025-05-02T00:00Z", ties=True, problem="1 entry does not balance"),
+            f"{AGREES} 1 entry does not balance.",
+            True,
+        ),
+        (
+            MonthRecord("2025-05-01T00:00Z", "2025-05-02T00:00Z", problem="1 difference"),
+            "The service's report does not agree with the line entries: 1 difference.",
+            False,
+        ),
+        (MonthRecord("2025-05-01T00:00Z"), "Not compared with the service's report.", False),
+    ],
+)
+def test_proof_of_a_month(month, verdict, is_proven):
+    """A month is proven when its report agrees; what is missing or differs is in the verdict."""
+    proof = month.proof()
+    assert (proof.verdict, proof.is_complete) == (verdict, month.complete)
+    assert proof.proven_at == (dt.datetime(2025, 5, 2, tzinfo=dt.UTC) if is_proven else None)
+
+
+@pytest.mark.parametrize(("name", "output"), [("duckdb", "o.duckdb"), ("excel", "o.xlsx"), ("csv", "o")])
+def test_other_formats_export_books_too(name, output, company, tmp_path):
+    """Some days of the books, in every format."""
+    march = Period("2025-03-01", "2025-03-31", ZONE)
+    manifest = export(tmp_path / output, line_entries=company.books, period=march, format=name)
+    assert (manifest.start_date, manifest.end_date, manifest.verdict) == ("2025-03-01", "2025-03-31", AGREES)
+    assert manifest.books_version == company.books.version
+
+
+def test_books_as_they_were(company, tmp_path):
+    """An earlier version is exported, and queried, as it was."""
+    books, version = company.books, company.books.version
+    text = "select sum(amount) as rent from cash_flow where ledger_id = 'led_rent' and month = '2025-04'"
+    before = books.sql(text)["rent"][0]
+    company.pay(dt.datetime(2025, 4, 11, 12, tzinfo=dt.UTC))
+    company.sync()
+    assert round(books.sql(text)["rent"][0] - before, 2) == -12.34
+    earlier = books.as_of(version)
+    assert earlier.sql(text)["rent"][0] == before
+    assert export(tmp_path / "out", line_entries=earlier).books_version == version
+    assert books.sql(text).attrs["notes"] == books.notes
+    assert earlier.sql(text).attrs["notes"] == earlier.notes
+
+
+class OtherBooks(Books):
+    """Books of another instance."""
+
+    source = "http://other.test ins_2"
+
+
+def test_what_does_not_fit_is_refused(company, tmp_path):
+    """Ledgers of others, days outside the books, months of other books; what is written stays."""
+    books, output = company.books, tmp_path / "out"
+    frames = {"line_entries": books.line_entries(), "ledgers": books.ledgers()}
+    march = Period("2025-03-01", "2025-03-31", ZONE)
+    report = books.report(march)
+    export(output, line_entries=books)
+    before = files(output)
+    for wrong, message in (
+        ({"line_entries": books, "ledgers": frames["ledgers"]}, "leave ledgers and report out"),
+        ({"line_entries": books, "report": report}, "leave ledgers and report out"),
+        ({"line_entries": books, "period": "2025-03"}, "period is of type str, not Period"),
+        ({"line_entries": books, "period": Period("2024-12-01", "2025-01-31", ZONE)}, "which does not include all of"),
+        ({"line_entries": books, "period": Period("2025-03-01", "2025-03-31", "UTC")}, "the period is in UTC"),
+        ({**frames, "report": report, "period": march}, "period chooses days of local books"),
+        (frames, "ledgers and report are missing; only local books are exported without them"),
+        ({"line_entries": OtherBooks.open(books.folder), "replace_months": True}, "has local_books 'http://127"),
+        ({**frames, "report": report, "replace_months": True}, "months of both cannot be in one export"),
+        ({"line_entries": Books.open(tmp_path / "new")}, "has no local books yet: run"),
+    ):
+        with pytest.raises((InputError, aa.errors.PeriodError), match=message):
+            export(output, **wrong)
+    assert files(output) == before
+
+
+def test_sql_needs_a_sync(tmp_path):
+    """Books without a version have no tables."""
+    with pytest.raises(InputError, match="has no local books yet: run"):
+        Books.open(tmp_path / "new").sql("select 1")
