@@ -130,15 +130,17 @@ def _amount_text(amount: Decimal | None) -> str:
     return "not known" if amount is None else format_amount(amount)
 
 
-def find_row(names: LedgerNames, text: object) -> str:
-    """Key of the row with this id, unique name or path; an unknown one is refused with suggestions."""
+_IN_ROWS = "give the id, unique name or path of one of its rows (in .rows)"
+
+
+def find_row(names: LedgerNames, text: object, hint: str = _IN_ROWS) -> str:
+    """Key of the row with this id, unique name or path; an unknown one is refused with suggestions, or a hint."""
     found = names.matches(text)
     if len(found) > 1:
         raise InputError(names.ambiguity(text, found))
     if found:
         return next(iter(found))
-    suggestion = names.suggestion(text) or "give the id, unique name or path of one of its rows (in .rows)"
-    raise InputError(f"no row matches {quote(text)}; {suggestion}")
+    raise InputError(f"no row matches {quote(text)}; {names.suggestion(text) or hint}")
 
 
 def checked_entries(entries: pd.DataFrame, units: int, scale: int) -> pd.DataFrame:

@@ -515,6 +515,22 @@ class Months(Table):
     partial: Series[bool]
 
 
+class LedgerDrift(Table):
+    """Changes between two versions of local books: one row per month, ledger and kind, the largest first in a month.
+
+    `month` is ``2025-03``; `amount` the change of the ledger's sum of ``signed_amount``; `entries` and `lines` count
+    the journal entries and lines that changed.
+    """
+
+    month: Series[str]
+    ledger_id: Series[str]
+    ledger_name: Series[str]
+    kind: Series[str] = pandera.Field(isin=["added", "removed", "recategorized", "amended"])
+    amount: Series[Any]
+    entries: Series[int]
+    lines: Series[int]
+
+
 class Problems(Table):
     """Problems of a load that is not complete, one row per problem.
 

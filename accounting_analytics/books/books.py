@@ -22,7 +22,6 @@ from accounting_analytics.books.sync_result import SyncResult
 from accounting_analytics.books.versions import find_version, list_versions
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.errors import InputError
-from accounting_analytics.loader.line_tables import lines_within
 from accounting_analytics.messages import quote
 from accounting_analytics.periods import Period
 from accounting_analytics.results import Result, ResultPart
@@ -238,16 +237,15 @@ class Books(BooksReader, Result):
         """Compare the months whose files differ."""
         before, after = old.commit.parts, new.commit.parts
         months = sorted(month for month in before.keys() | after.keys() if before.get(month) != after.get(month))
-        tables = [self._storage.read_lines(version, months) for version in (old, new)]
-        of_old, of_new = (table if period is None else lines_within(table, period) for table in tables)
         return compare_lines(
-            of_old,
-            of_new,
+            self._storage.read_lines(old, months),
+            self._storage.read_lines(new, months),
             self._storage.read_ledgers(new.record.ledgers_version),
             time_zone=new.record.time_zone,
             scale=new.record.scale,
             before_label=old.label,
             after_label=new.label,
+            period=period,
         )
 
     def close(self, period: Period) -> Self:
@@ -281,7 +279,13 @@ class Books(BooksReader, Result):
     def closed(self) -> pd.DataFrame:
         """Return the closed periods: ``start_date, end_date, closed_at, version`` and how many lines changed since."""
         rows = [
-            (one.start_date, one.end_date, one.closed_at, one.version, self._changed_since(one).lines["id"].nunique())
+            (
+                one.start_date,
+                one.end_date,
+                one.closed_at,
+                one.version,
+                sum(self._changed_since(one).line_counts.values()),
+            )
             for one in self._record.closed
         ]
         frame = pd.DataFrame(rows, columns=["start_date", "end_date", "closed_at", "version", "changed_lines"])
@@ -295,7 +299,7 @@ class Books(BooksReader, Result):
         return tuple(
             f"{one.start_date} to {one.end_date}, closed on {one.closed_at[:10]}, changed: {drift.summary()}"
             for one, drift in found
-            if len(drift.lines)
+            if len(drift.frame)
         )
 
     def _changed_since(self, closed: ClosedPeriod) -> Drift:
@@ -359,7 +363,6 @@ def _count_lines(changes: Drift | None) -> LineChanges:
     """Count the lines of each kind of change."""
     if changes is None:
         return LineChanges()
-    lines = changes.lines.groupby("kind")["id"].nunique()
-    added, removed = (int(lines.get(kind, 0)) for kind in ("added", "removed"))
-    changed = sum(int(lines.get(kind, 0)) for kind in ("recategorized", "amended"))
-    return LineChanges(added, removed, changed, tuple(sorted(changes.frame["month"].unique())))
+    lines = changes.line_counts
+    changed = lines["recategorized"] + lines["amended"]
+    return LineChanges(lines["added"], lines["removed"], changed, tuple(sorted(changes.frame["month"].unique())))

@@ -1,174 +1,211 @@
-"""What changed between two versions of local books: lines added, removed, recategorized, amended, in exact money."""
+"""`Drift`: what changed between two versions of local books, by month and ledger, in exact money."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from accounting_analytics.books.changed_lines import (
+    AFTER,
+    AMOUNT,
+    BEFORE,
+    CHANGE,
+    KIND,
+    KINDS,
+    MONTH,
+    LedgerChange,
+    find_changed_lines,
+    sum_by_ledger,
+)
 from accounting_analytics.chart_of_accounts import Hierarchy
-from accounting_analytics.errors import InputError
+from accounting_analytics.column_conversion import in_floats
 from accounting_analytics.figures import KEY_SEPARATOR, Figure, checked_entries, find_row
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.loader.line_entries import to_line_frame
-from accounting_analytics.loader.line_tables import with_local_dates
-from accounting_analytics.messages import quote
-from accounting_analytics.money import arrow_type, format_amount, from_minor_units, to_float, to_floats, to_minor_units
+from accounting_analytics.loader.line_tables import lines_within
+from accounting_analytics.messages import first_lines
+from accounting_analytics.money import (
+    fits_float,
+    format_amount,
+    from_minor_units,
+    pandas_dtype,
+    sum_by_key,
+    to_float,
+    to_minor_units,
+)
 from accounting_analytics.results import Result, ResultPart
+from accounting_analytics.schemas import LedgerDrift
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterable, Iterator
     from decimal import Decimal
 
-    import numpy.typing as npt
+    from accounting_analytics.periods import Period
 
-    Rows = npt.NDArray[Any]
-
-KINDS = ("added", "removed", "recategorized", "amended")
-_ADDED, _REMOVED, _RECATEGORIZED, _AMENDED = KINDS
-_FOLLOWING = ("ledger_name", "opposing_ledger_ids", "journal_entry_line_entry_ids")
-"""Columns that also change where another line of the entry, or the ledger, does."""
-_CHANGE = ("kind", "change", "month", "figure_amount")
-_COLUMNS = ["month", "ledger_id", "ledger_name", "kind", "amount", "entries", "lines"]
+_MARKS = [CHANGE, KIND, AMOUNT]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Drift(Result):
     """Changes of the line entries between two versions of local books.
 
-    A line is the one with the same id. It is recategorized if nothing but its ledger is another one; any other
-    difference amends it. A line whose opposing ledgers alone differ is listed only if its entry has no other change.
+    A line is the one with the same id. It is ``recategorized`` if it is on another ledger with the same amount, side,
+    time and journal entry; any other difference makes it ``amended``. Where the names or ids of other lines or ledgers
+    are all that differs in a line (``ledger_name``, ``opposing_ledger_ids``, ``related_line_entry_id``,
+    ``journal_entry_line_entry_ids``), it is only listed, as amended, if its journal entry has no other change.
+
+    ``drift["2025-03|Rent"]`` is the :class:`~accounting_analytics.Figure` of a ledger, by id or name, in a month,
+    ``drift["2025-03|Rent|amended"]`` the part of one kind, and ``drift["2025-03"]`` that of all ledgers that report
+    cash flow. Amounts are debit less credit. They are float64, or Decimals if one is too large for that.
 
     Parameters
     ----------
     before, after : str
         The two versions.
+    time_zone : str
+        Zone that months and days are counted in.
+    scale : int
+        Fraction digits of the amounts.
     notes : tuple of str
-        Remarks.
+        Remarks for the reader.
     """
 
     before: str
     after: str
-    _frame: pd.DataFrame
-    _changes: pa.Table
-    _ledgers: pd.DataFrame
-    _time_zone: str
-    _scale: int
-    notes: tuple[str, ...] = ()
+    time_zone: str
+    scale: int
+    notes: tuple[str, ...]
+    _changes: tuple[LedgerChange, ...]
+    _lines: pa.Table
+    _cash: frozenset[str]
 
     @property
     def frame(self) -> pd.DataFrame:
-        """One row for each month, ledger and kind: ``added``, ``removed``, ``recategorized`` or ``amended``.
-
-        ``amount`` is the change of the ledger's sum of ``signed_amount``; ``entries`` and ``lines`` count the journal
-        entries and lines that it is of.
-        """
-        return self._frame
+        """:class:`~accounting_analytics.schemas.LedgerDrift`: one row for each month, ledger and kind of change."""
+        return self._to_table(as_decimals=self._as_decimals)
 
     @property
     def lines(self) -> pd.DataFrame:
-        """Lines that changed, as they were (``change`` is ``before``) and as they are (``after``)."""
-        return self._entries(np.ones(self._changes.num_rows, dtype=bool))
+        """Lines that changed, as they were (``change`` is ``before``) and as they are (``after``), with their kind."""
+        return self._to_frame(self._lines)
+
+    @property
+    def line_counts(self) -> dict[str, int]:
+        """Number of changed lines of each kind."""
+        counted = self._lines.group_by(KIND).aggregate([("id", "count_distinct")])
+        found = zip(counted[KIND].to_pylist(), counted["id_count_distinct"].to_pylist(), strict=True)
+        return dict.fromkeys(KINDS, 0) | dict(found)
 
     @property
     def figures(self) -> list[Figure]:
-        """The change of each ledger in each month, largest first within a month."""
-        keys = dict.fromkeys(zip(self.frame["month"], self.frame["ledger_id"], strict=True))
-        return [self._figure(month, ledger_id) for month, ledger_id in keys]
+        """Figures of all keys: the cash of each month, its ledgers and the kinds of each, in the order of the frame."""
+        return list(map(self._figure, self._sums))
 
     def __getitem__(self, key: str) -> Figure:
-        """Figure of ``2025-03|Rent`` (id or name of a ledger), of a kind of it (``2025-03|Rent|added``), or of cash.
-
-        The figure of a month alone, ``2025-03``, is the change of the ledgers that report cash flow.
-        """
-        month, _, rest = key.partition(KEY_SEPARATOR) if isinstance(key, str) else ("", "", "")
-        in_month = self.frame[self.frame["month"] == month]
-        if in_month.empty:
-            months = ", ".join(self.frame["month"].unique()) or "none"
-            raise InputError(f"no change is in {quote(key)}; the months with changes are: {months}")
-        if not rest:
-            return self._cash(month)
-        name, separator, kind = rest.rpartition(KEY_SEPARATOR)
-        if not separator or kind not in KINDS:
-            name, kind = rest, ""
-        names = dict(zip(in_month["ledger_id"], in_month["ledger_name"], strict=True))
-        return self._figure(month, find_row(LedgerNames(names, Hierarchy({})), name), kind)
+        """Figure of a month, of a ledger in a month, or of a kind of its changes."""
+        forms = "a month, a ledger or a kind in .frame, written like 2025-03, 2025-03|Rent or 2025-03|Rent|amended"
+        return self._figure(find_row(self._names, key, f"give {forms}" if self._changes else "no line changed"))
 
     def summary(self) -> str:
-        """One line: how many lines changed between which versions."""
-        if self.frame.empty:
+        """One line: how many lines changed, and between which versions."""
+        if not self._changes:
             return f"No line changed between {self.before} and {self.after}."
-        lines, entries = (pc.count_distinct(self._changes[name]).as_py() for name in ("id", "journal_entry_id"))
-        months = self.frame["month"].nunique()
-        return (
-            f"{lines:,} line(s) of {entries:,} journal entries in {months} month(s) changed between {self.before} and "
-            f"{self.after}."
+        lines, entries, months = (
+            _count(pc.count_distinct(self._lines[name]).as_py(), noun)
+            for name, noun in (("id", "line"), ("journal_entry_id", "journal entry"), (MONTH, "month"))
         )
+        return f"Changes between {self.before} and {self.after}: {lines} of {entries} in {months}."
 
     def _parts(self) -> Iterator[ResultPart]:
-        exact = self._exact_frame()
-        rows = exact[["month", "ledger_name", "kind", "amount", "entries"]].itertuples(index=False)
-        lines = [
-            f"{month}  {name}: {format_amount(amount)}, {entries} journal entries, {kind}"
-            for month, name, kind, amount, entries in rows
+        texts = [
+            f"{one.month}  {one.ledger_name}: {format_amount(one.amount)}, {_count(one.entries, 'entry')}, {one.kind}"
+            for one in self._changes
         ]
-        yield ResultPart(lines, exact.drop(columns="ledger_id"))
+        exact = self._to_table(as_decimals=True)
+        yield ResultPart(first_lines(texts), exact.drop(columns="ledger_id"), rest="changes; .frame has all")
 
     def _content(self) -> dict[str, Any]:
-        return {"before": self.before, "after": self.after, "changes": self._exact_frame(), "notes": self.notes}
+        return {
+            "before": self.before,
+            "after": self.after,
+            "time_zone": self.time_zone,
+            "changes": self._to_table(as_decimals=True),
+            "notes": self.notes,
+        }
 
-    def _exact_frame(self) -> pd.DataFrame:
-        """Rows with Decimals, whose text has every digit."""
-        amounts = [from_minor_units(round(amount * 10**self._scale), self._scale) for amount in self.frame["amount"]]
-        return self.frame.assign(amount=pd.Series(amounts, self.frame.index, dtype=object))
+    def _to_table(self, *, as_decimals: bool) -> pd.DataFrame:
+        columns = {name: [getattr(one, name) for one in self._changes] for name in LedgerChange._fields}
+        return LedgerDrift.from_columns(columns, self.scale, as_decimals=as_decimals)
 
-    def _figure(self, month: str, ledger_id: str, kind: str = "") -> Figure:
-        """Change of a ledger in a month, or a kind of it."""
-        chosen = self._are("month", [month]) & self._are("ledger_id", [ledger_id])
-        if kind:
-            chosen &= self._are("kind", [kind])
-        key = KEY_SEPARATOR.join(filter(None, (month, ledger_id, kind)))
-        name = self._names().get(ledger_id, ledger_id)
-        return self._of_lines(key, f"{name}, {month}{f', {kind}' if kind else ''}", chosen)
+    @cached_property
+    def _as_decimals(self) -> bool:
+        """Whether an amount of a changed line, or a sum, has too many digits for float64."""
+        columns = (self._lines[name] for name in ("amount", "transaction_amount") if name in self._lines.column_names)
+        amounts = [one.amount for one in self._changes]
+        amounts += [pc.max(pc.abs(column)).as_py() or from_minor_units(0) for column in columns]
+        return not all(fits_float(amount, self.scale) for amount in amounts)
 
-    def _cash(self, month: str) -> Figure:
-        """Change of the ledgers that report cash flow."""
-        cash = self._ledgers.loc[self._ledgers["report_cash_flow"], "id"]
-        return self._of_lines(month, f"Cash, {month}", self._are("month", [month]) & self._are("ledger_id", cash))
+    @cached_property
+    def _sums(self) -> dict[str, Decimal]:
+        """Exact amount of each key."""
+        amounts: list[tuple[str, Decimal]] = []
+        for one in self._changes:
+            month, *others = one.keys(one.ledger_id)
+            amounts.append((month, one.amount if one.ledger_id in self._cash else from_minor_units(0, self.scale)))
+            amounts += [(key, one.amount) for key in others]
+        return sum_by_key(amounts)
 
-    def _of_lines(self, key: str, label: str, chosen: Rows) -> Figure:
-        """Figure of some of the lines."""
-        exact = _total(self._changes.filter(pa.array(chosen))["figure_amount"], self._scale)
-        made_of = f"the lines of {self.after} less those of {self.before}"
-        load = partial(self._checked_entries, chosen, exact)
-        return Figure(key, label, to_float(exact, self._scale), made_of, _exact=exact, _load_entries=load)
+    @cached_property
+    def _names(self) -> LedgerNames:
+        """Keys as people write them, with the names of ledgers."""
+        names: dict[str, str] = {}
+        for one in self._changes:
+            names |= zip(one.keys(one.ledger_id), one.keys(one.ledger_name), strict=True)
+        return LedgerNames(names, Hierarchy({}))
 
-    def _checked_entries(self, chosen: Rows, exact: Decimal) -> pd.DataFrame:
-        return checked_entries(self._entries(chosen), to_minor_units(exact, self._scale), self._scale)
+    def _figure(self, key: str) -> Figure:
+        """Figure of a key."""
+        exact = self._sums[key]
+        is_float = not self._as_decimals and fits_float(exact, self.scale)
+        month, *rest = self._names.name(key).split(KEY_SEPARATOR, 1)
+        label = f"{rest[0].replace(KEY_SEPARATOR, ', ')}, {month}" if rest else f"Change of cash, {month}"
+        return Figure(
+            key,
+            label,
+            to_float(exact, self.scale) if is_float else exact,
+            f"the lines of {self.after} less those of {self.before}",
+            _exact=exact,
+            _load_entries=partial(self._entries, key, to_minor_units(exact, self.scale)),
+        )
 
-    def _entries(self, chosen: Rows) -> pd.DataFrame:
-        """Frame of some of the lines."""
+    def _entries(self, key: str, units: int) -> pd.DataFrame:
+        """Lines of a key, if they sum to its amount."""
+        month, *rest = key.split(KEY_SEPARATOR)
+        chosen = {MONTH: [month], "ledger_id": rest[:1] or self._cash, KIND: rest[1:] or KINDS}
+        lines = self._lines
+        for name, values in chosen.items():
+            lines = lines.filter(pc.is_in(lines[name], value_set=pa.array(values, pa.string())))
+        return checked_entries(self._to_frame(lines), units, self.scale)
+
+    def _to_frame(self, lines: pa.Table) -> pd.DataFrame:
+        """Lines as a frame of line entries, with what changed."""
         frames = []
-        for change in ("before", "after"):  # each version has a line once
-            table = self._changes.filter(pa.array(chosen & self._are("change", [change])))
-            frame = to_line_frame(table.drop_columns(list(_CHANGE)), self._scale, self._time_zone)
-            extra = {name: table[name].to_pandas() for name in _CHANGE if name != "figure_amount"}
-            frames.append(frame.assign(**extra, figure_amount=to_floats(table["figure_amount"])))
+        for change in (BEFORE, AFTER):  # each version has a line once
+            table = lines.filter(pc.equal(lines[CHANGE], change))
+            marks = table.select(_MARKS).to_pandas(types_mapper={table[AMOUNT].type: pandas_dtype(self.scale)}.get)
+            if not self._as_decimals:
+                marks[AMOUNT] = in_floats(marks[AMOUNT])
+            of_version = table.drop_columns([MONTH, *_MARKS])
+            frame = to_line_frame(of_version, self.scale, self.time_zone, as_decimals=self._as_decimals)
+            frames.append(frame.join(marks))
         found = pd.concat(frames).sort_values(["datetime", "id"], ignore_index=True, kind="stable")
-        found.attrs = {"scale": self._scale, "notes": self.notes}
+        found.attrs = {"scale": self.scale, "notes": self.notes}
         return found
-
-    def _are(self, column: str, values: Collection[str]) -> Rows:
-        found: Rows = pc.is_in(self._changes[column], value_set=pa.array(values, pa.string())).to_numpy()
-        return found
-
-    def _names(self) -> dict[str, str]:
-        return dict(zip(self._ledgers["id"], self._ledgers["name"], strict=True))
 
 
 def compare_lines(
@@ -180,100 +217,43 @@ def compare_lines(
     scale: int,
     before_label: str,
     after_label: str,
-    notes: tuple[str, ...] = (),
+    period: Period | None = None,
+    notes: Iterable[str] = (),
 ) -> Drift:
-    """Compare two tables of exact line entries by id."""
-    old, new = _rows_by_id(before, after)
-    kinds = _kinds(before, after, old, new)
-    changed = kinds != ""
-    amount = arrow_type(scale)
-    parts = []
-    for name, table, rows, sign in (("before", before, old, -1), ("after", after, new, 1)):
-        chosen = changed & (rows >= 0)
-        lines = table.take(pa.array(rows[chosen]))
-        signed = lines["signed_amount"] if sign > 0 else pc.negate(lines["signed_amount"])
-        extra = (
-            pa.array(kinds[chosen], pa.string()),
-            pa.repeat(name, lines.num_rows),
-            _months(lines, time_zone),
-            signed.cast(amount),
-        )
-        for column, values in zip(_CHANGE, extra, strict=True):
-            lines = lines.append_column(column, values)
-        parts.append(lines)
-    changes = pa.concat_tables(parts)
-    names = dict(zip(ledgers["id"], ledgers["name"], strict=True))
-    frame = _sums(changes, names, scale)
-    return Drift(before_label, after_label, frame, changes, ledgers, time_zone, scale, notes)
+    """Compare two tables of exact line entries.
+
+    Parameters
+    ----------
+    before, after : pyarrow.Table
+        Columns of :class:`~accounting_analytics.schemas.LineEntries` without the local date, amounts of `scale`. Both
+        may lack months that are the same in both. A column that only one of them has is not compared.
+    ledgers : DataFrame
+        :class:`~accounting_analytics.schemas.Ledgers`: names, and which of them report cash flow.
+    time_zone : str
+        Zone that months are counted in.
+    scale : int
+        Fraction digits of the amounts.
+    before_label, after_label : str
+        What the tables are, for messages: ``version 3 (2025-04-14 06:00 UTC)``.
+    period : Period, optional
+        Only changes of lines that were or are in these days.
+    notes : iterable of str
+        Remarks for the reader.
+
+    Returns
+    -------
+    Drift
+        What changed; a line that was moved to another month is amended in both, out of the one and into the other.
+    """
+    lines = find_changed_lines(before, after, time_zone=time_zone, scale=scale)
+    if period is not None:
+        lines = lines_within(lines, period)
+    changes = sum_by_ledger(lines, dict(zip(ledgers["id"], ledgers["name"], strict=True)))
+    cash = frozenset(ledgers.loc[ledgers["report_cash_flow"], "id"])
+    return Drift(before_label, after_label, time_zone, scale, tuple(notes), tuple(changes), lines, cash)
 
 
-def _rows_by_id(before: pa.Table, after: pa.Table) -> tuple[Rows, Rows]:
-    """Row of each id in both tables, -1 where it has none: the ids of the one, then those that only the other has."""
-    old_ids, new_ids = (pd.Index(table["id"].to_pandas()) for table in (before, after))
-    in_new = new_ids.get_indexer(old_ids)
-    added = np.flatnonzero(old_ids.get_indexer(new_ids) < 0)
-    old = np.concatenate([np.arange(len(old_ids)), np.full(len(added), -1)])
-    return old, np.concatenate([in_new, added])
-
-
-def _kinds(before: pa.Table, after: pa.Table, old: Rows, new: Rows) -> Rows:
-    """Kind of change of each line, empty where there is none."""
-    common = (old >= 0) & (new >= 0)
-    pairs = (before.take(pa.array(old[common])), after.take(pa.array(new[common])))
-    differs = {name: _differ(*(table[name] for table in pairs)) for name in before.column_names}
-    none = np.zeros(common.sum(), dtype=bool)
-    own = np.logical_or.reduce(
-        [none, *(rows for name, rows in differs.items() if name not in (*_FOLLOWING, "ledger_id"))]
-    )
-    following = np.logical_or.reduce([none, *(differs[name] for name in _FOLLOWING if name in differs)])
-    kinds = np.full(len(old), "", dtype=object)
-    kinds[new < 0], kinds[old < 0] = _REMOVED, _ADDED
-    kinds[common] = np.select([own, differs["ledger_id"]], [_AMENDED, _RECATEGORIZED], "")
-    entries = np.full(len(old), "", dtype=object)
-    entries[old >= 0] = before["journal_entry_id"].to_numpy()[old[old >= 0]]
-    entries[old < 0] = after["journal_entry_id"].to_numpy()[new[old < 0]]
-    alone = np.zeros(len(old), dtype=bool)
-    alone[common] = following
-    alone &= (kinds == "") & ~np.isin(entries, entries[kinds != ""])
-    kinds[alone] = _AMENDED
-    return kinds
-
-
-def _differ(old: pa.ChunkedArray, new: pa.ChunkedArray) -> Rows:
-    """Whether values are different; two nulls are the same."""
-    different = pc.fill_null(pc.not_equal(old, new), pc.xor(pc.is_null(old), pc.is_null(new)))
-    found: Rows = different.to_numpy()
-    return found
-
-
-def _months(lines: pa.Table, time_zone: str) -> pa.ChunkedArray:
-    """Local month of each line: ``2026-01``."""
-    return pc.strftime(with_local_dates(lines, time_zone)["local_date"], format="%Y-%m")
-
-
-def _sums(changes: pa.Table, names: dict[str, str], scale: int) -> pd.DataFrame:
-    """Sum the changes by month, ledger and kind; the largest first within a month."""
-    aggregations = [("figure_amount", "sum"), ("journal_entry_id", "count_distinct"), ("id", "count_distinct")]
-    rows = changes.group_by(["month", "ledger_id", "kind"]).aggregate(aggregations).to_pylist()
-    rows.sort(
-        key=lambda row: (row["month"], -abs(row["figure_amount_sum"]), names.get(row["ledger_id"], ""), row["kind"])
-    )
-    found = {
-        "month": [row["month"] for row in rows],
-        "ledger_id": [row["ledger_id"] for row in rows],
-        "ledger_name": [names.get(row["ledger_id"], row["ledger_id"]) for row in rows],
-        "kind": [row["kind"] for row in rows],
-        "amount": [to_float(row["figure_amount_sum"], scale) for row in rows],
-        "entries": [row["journal_entry_id_count_distinct"] for row in rows],
-        "lines": [row["id_count_distinct"] for row in rows],
-    }
-    texts = {name: pd.Series(found[name], dtype="str") for name in _COLUMNS[:4]}
-    numbers = {"amount": pd.Series(found["amount"], dtype="float64")}
-    counts = {name: pd.Series(found[name], dtype="int64") for name in ("entries", "lines")}
-    frame = pd.DataFrame({**texts, **numbers, **counts})
-    frame.attrs["scale"] = scale
-    return frame
-
-
-def _total(amounts: pa.ChunkedArray, scale: int) -> Decimal:
-    return pc.sum(amounts).as_py() or from_minor_units(0, scale)
+def _count(number: int, noun: str) -> str:
+    """Write a number of things: ``1 entry``, ``3 entries``."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
