@@ -1,0 +1,471 @@
+"""What changed between two tables of lines: kinds of changes, exact sums, figures with their lines, refusals."""
+
+import dataclasses
+import datetime as dt
+import json
+from collections import defaultdict
+from decimal import Decimal
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import accounting_analytics as aa
+from accounting_analytics.books.changed_lines import KINDS
+from accounting_analytics.books.drift import compare_lines
+from accounting_analytics.books.storage import table_schema
+from accounting_analytics.demo_company import demo
+from accounting_analytics.errors import InputError
+from accounting_analytics.loader.line_entries import load_line_table, to_line_frame
+from accounting_analytics.loader.line_tables import sort_lines
+from accounting_analytics.money import from_minor_units
+from accounting_analytics.periods import Period
+from accounting_analytics.schemas import LedgerDrift, LineEntries
+
+ZONE = "America/New_York"
+NAMES = {"bank": "Bank", "card": "Card", "rent": "Rent", "meals": "Meals", "sales": "Sales"}
+LEDGERS = pd.DataFrame(
+    {"id": list(NAMES), "name": list(NAMES.values()), "report_cash_flow": [True, True, *[False] * 3]}
+)
+MARCH = dt.datetime(2025, 3, 14, 12, tzinfo=dt.UTC)
+APRIL = dt.datetime(2025, 4, 14, 12, tzinfo=dt.UTC)
+FOLLOWING = {"ledger_name", "opposing_ledger_ids", "related_line_entry_id", "journal_entry_line_entry_ids"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """A line: its ledger, and its amount in cents, debits positive."""
+
+    ledger: str
+    cents: int
+    text: str | None = None
+    tag: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """A journal entry: when it was, and its lines by id."""
+
+    at: dt.datetime
+    lines: dict[str, Line]
+    text: str = "Payment"
+
+    def change(self, line_id, **fields):
+        """Return the entry with another line of that id."""
+        changed = dataclasses.replace(self.lines[line_id], **fields)
+        return dataclasses.replace(self, lines=self.lines | {line_id: changed})
+
+
+def purchase(number, ledger="rent", cents=124_000, at=MARCH, **fields):
+    """Return an entry that the bank pays for."""
+    lines = {f"lin_{number}a": Line("bank", -cents), f"lin_{number}b": Line(ledger, cents, **fields)}
+    return Entry(at, lines)
+
+
+def rows_of(entry_id, entry, scale, names):
+    """Return the lines of an entry as the service derives them from each other."""
+    for line_id, line in entry.lines.items():
+        opposing = [(one, other) for one, other in entry.lines.items() if (other.cents >= 0) != (line.cents >= 0)]
+        yield {
+            "id": line_id,
+            "ledger_id": line.ledger,
+            "ledger_name": names[line.ledger],
+            "journal_entry_id": entry_id,
+            "journal_entry_description": entry.text,
+            "datetime": entry.at,
+            "amount": Decimal(abs(line.cents)).scaleb(-scale),
+            "debit_credit": "debit" if line.cents >= 0 else "credit",
+            "signed_amount": Decimal(line.cents).scaleb(-scale),
+            "description": line.text,
+            "related_line_entry_id": opposing[0][0] if len(opposing) == 1 else None,
+            "editable": True,
+            "opposing_ledger_ids": "|".join(dict.fromkeys(other.ledger for _, other in opposing)),
+            "tag_ids": line.tag,
+            "journal_entry_line_entry_ids": "|".join(entry.lines),
+        }
+
+
+def table(entries, scale=2, names=NAMES):
+    """Return the lines of entries as the books have them."""
+    rows = [row for entry_id, entry in entries.items() for row in rows_of(entry_id, entry, scale, names)]
+    schema = table_schema(scale)
+    return sort_lines(pa.Table.from_pylist([{name: row.get(name) for name in schema.names} for row in rows], schema))
+
+
+def compare(before, after, **options):
+    """Compare two mappings of entries, or tables."""
+    tables = (one if isinstance(one, pa.Table) else table(one) for one in (before, after))
+    labels = {"before_label": "version 3", "after_label": "version 9"}
+    return compare_lines(*tables, LEDGERS, **{"time_zone": ZONE, "scale": 2, **labels, **options})
+
+
+def rows(drift):
+    """Return the rows of the frame without names, with exact amounts as text."""
+    exact = LedgerDrift.exact(drift.frame).frame
+    columns = (exact[name] for name in ("month", "ledger_id", "kind", "amount", "entries", "lines"))
+    return [
+        (month, ledger, kind, str(amount), *counts)
+        for month, ledger, kind, amount, *counts in zip(*columns, strict=True)
+    ]
+
+
+ONE = {"ent_1": purchase(1)}
+
+
+def test_same_lines():
+    """Nothing is listed where nothing changed, not even in another order of lines, and the sentence says so."""
+    lines = table(ONE | {"ent_2": purchase(2, at=APRIL)})
+    drift = compare(lines, lines.take(pa.array([3, 1, 0, 2])))
+    assert drift.frame.empty
+    assert drift.figures == []
+    assert drift.lines.empty
+    assert drift.summary() == "No line changed between version 3 and version 9."
+    assert drift.explain() == drift.summary()
+    assert drift.line_counts == dict.fromkeys(KINDS, 0)
+    with pytest.raises(InputError, match="no row matches '2025-03'; no line changed"):
+        drift["2025-03"]
+
+
+def test_added_and_removed():
+    """An entry that is there no longer, and a new one, are in the month and ledgers of their lines."""
+    drift = compare(ONE, {"ent_2": purchase(2, "meals", 1050, APRIL)})
+    assert rows(drift) == [
+        ("2025-03", "bank", "removed", "1240.00", 1, 1),
+        ("2025-03", "rent", "removed", "-1240.00", 1, 1),
+        ("2025-04", "bank", "added", "-10.50", 1, 1),
+        ("2025-04", "meals", "added", "10.50", 1, 1),
+    ]
+    assert drift.summary() == ("Changes between version 3 and version 9: 4 lines of 2 journal entries in 2 months.")
+    assert drift.line_counts == {"added": 2, "removed": 2, "recategorized": 0, "amended": 0}
+
+
+def test_recategorized():
+    """A line on another ledger moves its amount; the line of the bank only names another opposing ledger."""
+    drift = compare(ONE, {"ent_1": ONE["ent_1"].change("lin_1b", ledger="meals", text="Lunch")})
+    assert rows(drift) == [
+        ("2025-03", "meals", "recategorized", "1240.00", 1, 1),
+        ("2025-03", "rent", "recategorized", "-1240.00", 1, 1),
+    ]
+    assert drift.summary() == "Changes between version 3 and version 9: 1 line of 1 journal entry in 1 month."
+    assert "\n2025-03  Rent: -1,240.00, 1 entry, recategorized" in drift.explain()
+
+
+def test_ledger_and_amount():
+    """A line with another ledger and another amount is amended, and so is the line that pays it."""
+    moved = ONE["ent_1"].change("lin_1b", ledger="meals", cents=100).change("lin_1a", cents=-100)
+    assert rows(compare(ONE, {"ent_1": moved})) == [
+        ("2025-03", "rent", "amended", "-1240.00", 1, 1),
+        ("2025-03", "bank", "amended", "1239.00", 1, 1),
+        ("2025-03", "meals", "amended", "1.00", 1, 1),
+    ]
+
+
+@pytest.mark.parametrize("fields", [{"text": "Office"}, {"tag": "tag_1"}])
+def test_texts_and_tags(fields):
+    """A line with another text or tag is a row without an amount; its figure has the line twice."""
+    drift = compare(ONE, {"ent_1": ONE["ent_1"].change("lin_1b", **fields)})
+    assert rows(drift) == [("2025-03", "rent", "amended", "0.00", 1, 1)]
+    entries = drift["2025-03|rent"].entries
+    assert list(entries["change"]) == ["before", "after"]
+    assert list(entries["figure_amount"]) == [-1240.0, 1240.0]
+
+
+def test_columns_that_follow():
+    """Lines whose references alone differ are listed only if their entry has no other change."""
+    split = dataclasses.replace(ONE["ent_1"], lines=ONE["ent_1"].lines | {"lin_1c": Line("meals", 0)})
+    assert rows(compare(ONE, {"ent_1": split})) == [("2025-03", "meals", "added", "0.00", 1, 1)]
+    renamed = table(ONE, names=NAMES | {"rent": "Office rent"})
+    assert rows(compare(ONE, renamed)) == [("2025-03", "rent", "amended", "0.00", 1, 1)]
+    moved = {"ent_1": ONE["ent_1"].change("lin_1a", ledger="card")}
+    assert {row[1] for row in rows(compare(ONE, table(moved, names=NAMES | {"rent": "Office rent"})))} == {
+        "bank",
+        "card",
+    }
+
+
+def test_null_and_empty():
+    """A text that was null and is empty is another one; two nulls are the same."""
+    assert rows(compare(ONE, {"ent_1": purchase(1, text="")})) == [("2025-03", "rent", "amended", "0.00", 1, 1)]
+
+
+def test_another_month():
+    """A line that moved to another month leaves the one and enters the other; months are local."""
+    last_night_of_march = dt.datetime(2025, 4, 1, 3, 59, tzinfo=dt.UTC)
+    before = {"ent_1": purchase(1, at=last_night_of_march)}
+    after = {"ent_1": purchase(1, at=last_night_of_march + dt.timedelta(minutes=1))}
+    both = [
+        ("2025-03", "bank", "amended", "1240.00", 1, 1),
+        ("2025-03", "rent", "amended", "-1240.00", 1, 1),
+        ("2025-04", "bank", "amended", "-1240.00", 1, 1),
+        ("2025-04", "rent", "amended", "1240.00", 1, 1),
+    ]
+    assert rows(compare(before, after)) == both
+    assert rows(compare(before, after, time_zone="UTC"))[0] == ("2025-04", "bank", "amended", "0.00", 1, 1)
+    april = Period("2025-04-01", "2025-04-30", ZONE)
+    assert rows(compare(before, after, period=april)) == both[2:]
+    assert compare(before, after, period=april)["2025-04|rent"].entries["change"].tolist() == ["after"]
+
+
+def test_order():
+    """Rows are in order of month, then the largest amount, then name and kind."""
+    before = {f"ent_{number}": purchase(number, "rent") for number in range(3)}
+    after = {
+        "ent_0": before["ent_0"].change("lin_0b", ledger="sales"),
+        "ent_1": before["ent_1"].change("lin_1b", ledger="meals"),
+        "ent_2": before["ent_2"].change("lin_2b", text="x"),
+        "ent_9": purchase(9, "meals", at=MARCH - dt.timedelta(days=40)),
+    }
+    found = [row[:3] for row in rows(compare(before, after))]
+    assert found == [
+        ("2025-02", "bank", "added"),
+        ("2025-02", "meals", "added"),
+        ("2025-03", "rent", "recategorized"),
+        ("2025-03", "meals", "recategorized"),
+        ("2025-03", "sales", "recategorized"),
+        ("2025-03", "rent", "amended"),
+    ]
+
+
+def test_figures():
+    """A key is a month, a ledger in it by id or name, or a kind; each figure has its lines before and after."""
+    before = ONE | {"ent_2": purchase(2, "rent", 500)}
+    after = {"ent_1": ONE["ent_1"].change("lin_1b", ledger="meals"), "ent_3": purchase(3, "rent", 700)}
+    drift = compare(before, after, notes=["A note."])
+    assert [figure.key for figure in drift.figures if "rent" in figure.key] == [
+        "2025-03|rent",
+        "2025-03|rent|recategorized",
+        "2025-03|rent|added",
+        "2025-03|rent|removed",
+    ]
+    rent = drift["2025-03|Rent"]
+    assert (rent.key, rent.label, rent.amount, rent.exact()) == (
+        "2025-03|rent",
+        "Rent, 2025-03",
+        -1238.0,
+        Decimal("-1238.00"),
+    )
+    assert rent.calculation == "the lines of version 9 less those of version 3"
+    part = drift["2025-03|rent|added"]
+    assert (part.label, part.amount, list(part.entries["id"])) == ("Rent, added, 2025-03", 7.0, ["lin_3b"])
+    cash = drift["2025-03"]
+    assert (cash.label, cash.amount) == ("Change of cash, 2025-03", -2.0)
+    assert list(cash.entries["id"]) == ["lin_2a", "lin_3a"]
+    assert list(cash.entries["kind"]) == ["removed", "added"]
+    assert list(cash.entries["local_date"]) == [pd.Timestamp("2025-03-14")] * 2
+    assert set(LineEntries.dtypes()) <= set(cash.entries.columns)
+    assert len(drift.lines) == 6
+    assert drift.notes == drift.lines.attrs["notes"] == ("A note.",)
+
+
+def test_month_without_cash():
+    """The change of cash of a month in which no cash ledger changed is zero, without lines."""
+    cash = compare(ONE, {"ent_1": ONE["ent_1"].change("lin_1b", ledger="meals")})["2025-03"]
+    assert cash.summary() == "Change of cash, 2025-03: 0.00"
+    assert cash.entries.empty
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("2025-03|Rant", r"did you mean '2025-03\|Rent' "),
+        ("2024-03", "did you mean '2025-03'"),
+        ("2025-03|rent|removed", r"did you mean '2025-03\|Rent\|amended'"),
+        ("zzz", "give a month, a ledger or a kind in .frame"),
+        (("2025-03", "rent"), "no row matches"),
+    ],
+)
+def test_unknown_key(key, hint):
+    """A key without a change is refused with the keys that are spelled like it, or how keys are written."""
+    drift = compare(ONE, {"ent_1": purchase(1, text="x")})
+    with pytest.raises(InputError, match=hint):
+        drift[key]
+
+
+def test_unknown_ledger():
+    """A ledger that the chart does not have is named by its id."""
+    chart = LEDGERS[LEDGERS["id"] != "rent"]
+    labels = {"before_label": "a", "after_label": "b"}
+    drift = compare_lines(table({}), table(ONE), chart, time_zone=ZONE, scale=2, **labels)
+    assert list(drift.frame["ledger_name"]) == ["Bank", "rent"]
+    assert drift["2025-03|rent"].label == "rent, 2025-03"
+
+
+def test_large_amounts():
+    """Amounts and sums of 36 digits are exact, as Decimals where floats cannot hold them."""
+    large = 9 * 10**35
+    before = {f"ent_{number}": purchase(number, cents=large) for number in range(100)}
+    drift = compare(before, {"ent_1": purchase(1)})
+    (rent,) = (row for row in rows(drift) if row[1:3] == ("rent", "removed"))
+    assert rent[3] == f"-{99 * 9}{'0' * 33}.00"
+    assert rent[3] in drift.to_json()
+    total = drift["2025-03|rent"]
+    assert total.exact() == total.amount == from_minor_units(124_000 - 100 * large)
+    assert len(total.entries) == 101
+
+
+def test_scale():
+    """Amounts of four fraction digits are exact."""
+    drift = compare(table(ONE, 4), table({}, 4), scale=4)
+    assert json.loads(drift.to_json())["changes"][0]["amount"] == "12.4000"
+
+
+def test_repeated_id():
+    """Where a damaged table has a line in two months, the sums still are those of its lines."""
+    doubled = pa.concat_tables([table(ONE), table({"ent_1": purchase(1, at=APRIL)})])
+    for before, after, sign in ((ONE, doubled, 1), (doubled, ONE, -1)):
+        sums = defaultdict(Decimal)
+        for month, ledger, _, amount, *_ in rows(compare(before, after)):
+            sums[month, ledger] += Decimal(amount)
+        changed = {key: amount for key, amount in sums.items() if amount}
+        assert changed == {("2025-04", "bank"): sign * Decimal(-1240), ("2025-04", "rent"): sign * Decimal(1240)}
+
+
+def test_column_of_another_schema():
+    """A column that only one version has is not a change, and is empty in the lines of the other."""
+    before = table(ONE).drop_columns("source_account_id")
+    assert compare(before, ONE).frame.empty
+    assert list(compare(before, {})["2025-03|rent"].entries["id"]) == ["lin_1b"]
+
+
+def test_recategorized_by_the_service():
+    """What the service changes when a transaction is recategorized is one recategorized line."""
+    may = Period("2026-05-01", "2026-05-31", ZONE)
+    with demo() as company:
+        client = company.client
+        ledgers = aa.discover_ledgers(client, may.start_date, may.end_date)
+        before = load_line_table(client, ledgers["id"], may)
+        queue = aa.uncategorized_queue(to_line_frame(before, 2, ZONE), ledgers)
+        chosen = queue[queue["category_amount"].notna()].iloc[0]
+        rent = aa.LedgerNames.from_frame(ledgers).find("Rent")
+        client.recategorize_transaction(chosen["ledger_id"], chosen["transaction_id"], updated_category_ledger_id=rent)
+        after = load_line_table(client, ledgers["id"], may)
+    labels = {"before_label": "before", "after_label": "after"}
+    drift = compare_lines(before, after, ledgers, time_zone=ZONE, scale=2, **labels)
+    assert drift.line_counts == dict.fromkeys(KINDS, 0) | {"recategorized": 1}
+    assert drift["2026-05|Rent"].amount == -drift[f"2026-05|{chosen['category_ledger_id']}"].amount
+    assert abs(drift["2026-05|Rent"].amount) == abs(chosen["category_amount"])
+
+
+# -- random books ------------------------------------------------------------------------------------------------------
+
+amounts = st.integers(-10_000, 10_000)
+instants = st.integers(0, 36 * 24 * 60).map(lambda minutes: MARCH + dt.timedelta(minutes=minutes - 16 * 24 * 60))
+texts = st.sampled_from([None, "", "Lunch", "Ärger"])
+
+
+@st.composite
+def entries_of(draw):
+    """Draw balanced journal entries with ids of their own."""
+    found = {}
+    for number in range(draw(st.integers(0, 6))):
+        parts = draw(st.lists(amounts, min_size=1, max_size=3))
+        ledgers = draw(st.lists(st.sampled_from(list(NAMES)), min_size=len(parts) + 1, max_size=len(parts) + 1))
+        lines = zip(ledgers, [*parts, -sum(parts)], strict=True)
+        found[f"ent_{number}"] = Entry(
+            draw(instants), {f"lin_{number}_{place}": Line(*line) for place, line in enumerate(lines)}
+        )
+    return found
+
+
+@st.composite
+def edits(draw, entries, *, may_move=True):
+    """Draw the entries as they are after some were removed, added, or changed in one way or in several."""
+    after = {}
+    for entry_id, entry in entries.items():
+        if draw(st.integers(0, 5)) == 0:
+            continue
+        changed = entry
+        for line_id in entry.lines:
+            match draw(st.integers(0, 7)):
+                case 0:
+                    changed = changed.change(line_id, ledger=draw(st.sampled_from(list(NAMES))))
+                case 1:
+                    changed = changed.change(line_id, text=draw(texts))
+                case 2:
+                    changed = changed.change(line_id, ledger="meals", text="Moved", tag="tag_1")
+                case 3:
+                    cents, other = draw(amounts), next(one for one in entry.lines if one != line_id)
+                    gap = changed.lines[line_id].cents - cents
+                    changed = changed.change(line_id, cents=cents)
+                    changed = changed.change(other, cents=changed.lines[other].cents + gap)
+        if may_move and draw(st.integers(0, 3)) == 0:
+            changed = dataclasses.replace(changed, at=draw(instants))
+        after[entry_id] = changed
+    new = draw(entries_of())
+    added = {
+        f"new_{key}": dataclasses.replace(one, lines={f"new_{k}": v for k, v in one.lines.items()})
+        for key, one in new.items()
+    }
+    return after | added
+
+
+def naive(before, after):
+    """Compare two tables line by line; return kind, and lines with the sign they are summed with."""
+    old, new = ({row["id"]: row for row in lines.to_pylist()} for lines in (before, after))
+    kinds, references = {}, {}
+    for line_id in old.keys() | new.keys():
+        if line_id not in old or line_id not in new:
+            kinds[line_id] = "added" if line_id in new else "removed"
+            continue
+        was, now = old[line_id], new[line_id]
+        differing = {name for name in was if was[name] != now[name]}
+        if differing - FOLLOWING:
+            stays = all(was[name] == now[name] for name in ("amount", "debit_credit", "datetime"))
+            kinds[line_id] = "recategorized" if "ledger_id" in differing and stays else "amended"
+        elif differing:
+            references[line_id] = was["journal_entry_id"]
+    entries = {lines[line_id]["journal_entry_id"] for lines in (old, new) for line_id in kinds if line_id in lines}
+    kinds |= {line_id: "amended" for line_id, entry_id in references.items() if entry_id not in entries}
+    return kinds, [
+        (kinds[one], sign, rows[one]) for rows, sign in ((old, -1), (new, 1)) for one in kinds if one in rows
+    ]
+
+
+def naive_rows(before, after, zone):
+    """Return the rows of the frame as mappings sum them up."""
+    sums, entries, lines = defaultdict(Decimal), defaultdict(set), defaultdict(set)
+    for kind, sign, row in naive(before, after)[1]:
+        month = pd.Timestamp(row["datetime"]).tz_convert(zone).strftime("%Y-%m")
+        key = (month, row["ledger_id"], kind)
+        sums[key] += sign * row["signed_amount"]
+        entries[key].add(row["journal_entry_id"])
+        lines[key].add(row["id"])
+    found = [(*key, str(sums[key]), len(entries[key]), len(lines[key])) for key in sums]
+    return sorted(found, key=lambda row: (row[0], -abs(Decimal(row[3])), NAMES[row[1]], row[2]))
+
+
+@settings(max_examples=100)
+@given(data=st.data())
+def test_random_edits(data):
+    """The frame is that of a naive comparison, and every figure is the sum of its lines."""
+    entries = data.draw(entries_of())
+    before, after = table(entries), table(data.draw(edits(entries)))
+    drift = compare(before, after)
+    expected = naive_rows(before, after, ZONE)
+    assert rows(drift) == expected
+    kinds, _ = naive(before, after)
+    assert drift.line_counts == {kind: list(kinds.values()).count(kind) for kind in KINDS}
+    keys = {"|".join(row[:count]) for row in expected for count in (1, 2, 3)}
+    sums = dict.fromkeys(keys, Decimal(0))
+    for month, ledger, kind, amount, *_ in expected:
+        sums[month] += Decimal(amount) if ledger in {"bank", "card"} else 0
+        sums[f"{month}|{ledger}"] += Decimal(amount)
+        sums[f"{month}|{ledger}|{kind}"] += Decimal(amount)
+    assert {figure.key: figure.exact() for figure in drift.figures} == sums
+    if keys:
+        figure = data.draw(st.sampled_from(drift.figures))
+        assert sum(round(amount * 100) for amount in figure.entries["figure_amount"]) == sums[figure.key] * 100
+
+
+@settings(max_examples=100)
+@given(data=st.data())
+def test_balanced_books(data):
+    """Where no entry changes its day, the changes of all ledgers in a month are zero together."""
+    entries = data.draw(entries_of())
+    drift = compare(entries, data.draw(edits(entries, may_move=False)))
+    sums = defaultdict(Decimal)
+    for month, _, _, amount, *_ in rows(drift):
+        sums[month] += Decimal(amount)
+    assert not any(sums.values())
