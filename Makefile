@@ -30,6 +30,7 @@ benchmarks: $(VENV)/ready
 	$(BIN)/python tests/benchmarks/service.py
 	$(BIN)/python tests/benchmarks/load.py
 	$(BIN)/python tests/benchmarks/statements.py
+	$(BIN)/python tests/benchmarks/books.py
 
 clean:
 	rm -rf $(VENV) $(OUTPUT)

@@ -150,7 +150,7 @@ class Books(BooksReader, Result):
             shutil.rmtree(storage.first_load, ignore_errors=True)
             storage.lines.remove_unused(one.commit for one in (*versions, version))  # those of interrupted syncs
         self._read(version)
-        return SyncResult.of(version, frozenset(work.read_again), changes, self.alarms())
+        return SyncResult.of(version, frozenset(work.read_again), changes, self.alarms(), work.notes)
 
     def _changes(self, work: BooksSync, last: Version) -> Drift:
         """Lines that a sync changed."""

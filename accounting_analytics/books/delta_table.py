@@ -192,6 +192,9 @@ class PartitionedTable:
                 raise ChangedWhileReadingError(
                     f"another program wrote to {self.folder} meanwhile; nothing was changed, sync again"
                 ) from error
+            except delta.exceptions.DeltaError as error:
+                reason = quote(str(error))
+                raise InputError(f"{self.folder} cannot be written ({reason}); the books are unchanged") from error
             version = 0 if last is None else last.version + 1
             newest = json.dumps({"version": version, "digest": digest}).encode()
             replace_file(self.folder / _NEWEST, lambda file: file.write(newest))

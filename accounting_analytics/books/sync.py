@@ -24,7 +24,7 @@ from accounting_analytics.errors import InputError, PeriodError
 from accounting_analytics.ledger_discovery import discover_ledgers, refresh_ledgers
 from accounting_analytics.loader import load_cash_flow_report
 from accounting_analytics.loader.line_entries import load_line_table
-from accounting_analytics.money import from_minor_units, to_minor_units
+from accounting_analytics.money import to_minor_units
 from accounting_analytics.periods import Period, choose_zone, parse_date, zone
 from accounting_analytics.progress import progress_bar
 
@@ -73,6 +73,7 @@ class BooksSync:
         self.months = {} if record is None else dict(record.months)
         self.read_again: set[str] = set()
         self._ledgers_are_new = False
+        self.notes: tuple[str, ...] = ()
         self.anchor = {} if record is None else dict(record.anchor)
 
     def _find_zone(self, record: BooksRecord | None) -> str:
@@ -198,22 +199,23 @@ class BooksSync:
     def compare_months(self) -> None:
         """Compare every month with the service's report; read again what differs."""
         starting: Any = None
-        if not self.reaches_back and self.anchor:
-            starting = {one: from_minor_units(units, self.scale) for one, units in self.anchor.items()}
-        with progress_bar(
-            self._options.progress, iterable=self.period.months(), desc="months", unit=" months"
-        ) as months:
-            for month in months:
-                if starting is None and not self.reaches_back:
-                    starting = self._take_anchor(self._report(month))
+        months = self.period.months()
+        if not self.reaches_back:
+            starting = self._take_anchor(self._report(months[0]))
+        with progress_bar(self._options.progress, iterable=months, desc="months", unit=" months") as each:
+            for month in each:
                 compared = self._compare_until_equal(month, starting)
                 starting = compared.ending_balances
 
     def _take_anchor(self, reported: CashFlowReport) -> pd.DataFrame:
-        """Keep the balances that the service reports at the start of the books."""
+        """Keep the balances that the service reports at the start of books that do not reach back."""
         balances = reported.exact().starting_balances
         amounts = zip(balances["ledger_id"], balances["cash_balance"], strict=True)
-        self.anchor = {one: to_minor_units(amount, self.scale) for one, amount in amounts}
+        found = {one: to_minor_units(amount, self.scale) for one, amount in amounts}
+        if self.anchor and found != self.anchor:
+            first = self.period.start_date
+            self.notes = (f"The cash balances before {first} have changed: lines before the first day of the books.",)
+        self.anchor = found
         return reported.starting_balances
 
     def _report(self, month: Period) -> CashFlowReport:

@@ -54,7 +54,12 @@ class SyncResult(Result):
 
     @classmethod
     def of(
-        cls, version: Version, read_again: frozenset[str], changes: Drift | None, alarms: tuple[str, ...] = ()
+        cls,
+        version: Version,
+        read_again: frozenset[str],
+        changes: Drift | None,
+        alarms: tuple[str, ...] = (),
+        notes: tuple[str, ...] = (),
     ) -> Self:
         """Describe a version that was just written."""
         record, parts = version.record, version.commit.parts
@@ -77,7 +82,14 @@ class SyncResult(Result):
             for name in ("read_at", "compared_at")
         }
         return cls(
-            version.number, months.assign(**instants), record.ties, record.complete, changes, alarms, record.summary()
+            version.number,
+            months.assign(**instants),
+            record.ties,
+            record.complete,
+            changes,
+            alarms,
+            record.summary(),
+            notes,
         )
 
     @property

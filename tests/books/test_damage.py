@@ -1,0 +1,153 @@
+"""A damaged file, a missing commit or one of another program is named, never believed; a folder can be moved."""
+
+import json
+import shutil
+
+import pytest
+
+from accounting_analytics.books import Books
+from accounting_analytics.errors import AccountingAnalyticsError, BooksError, InputError
+
+
+@pytest.fixture(scope="session")
+def synced(tmp_path_factory, demo_company):
+    """Return local books of the demo company with two versions; tests copy them."""
+    folder = tmp_path_factory.mktemp("synced") / "books"
+    books = Books.open(folder)
+    books.sync(demo_company.client, start_date="2026-01-01", end_date="2026-05-31")
+    books.sync(demo_company.client, months_a_night=0)
+    return folder
+
+
+@pytest.fixture
+def folder(synced, tmp_path):
+    """Return a copy of the books."""
+    return shutil.copytree(synced, tmp_path / "books")
+
+
+def read_all(folder):
+    """Read all that the books have, in every version; return the newest."""
+    books = Books.open(folder)
+    for version in reversed(books.history()["version"].tolist()):
+        frames = books.as_of(version).line_entries(), books.as_of(version).ledgers()
+    return frames
+
+
+def files_of(folder):
+    """Files that decide what the books are."""
+    return sorted(
+        path for path in folder.rglob("*") if path.is_file() and path.name not in {"books.lock", "newest.json"}
+    )
+
+
+def flip(path):
+    """Change one bit."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def truncate(path):
+    """Cut a file in the middle."""
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def test_every_damaged_file_is_named(synced, tmp_path):
+    """A changed, cut or missing file makes the books unreadable, and the message names it or its folder."""
+    lines, ledgers = read_all(synced)
+    for number, original in enumerate(files_of(synced)):
+        is_log = original.suffix == ".json"
+        for damage in (
+            (truncate, lambda path: path.unlink()) if is_log else (flip, truncate, lambda path: path.unlink())
+        ):
+            copy = shutil.copytree(synced, tmp_path / f"copy-{number}")
+            path = copy / original.relative_to(synced)
+            damage(path)
+            with pytest.raises(
+                AccountingAnalyticsError, match=path.parts[-3] if is_log else f"{path.name}|is no longer kept"
+            ):
+                read_all(copy)
+            shutil.rmtree(copy)
+    assert len(lines) > 1000
+    assert len(ledgers) > 10
+
+
+def test_an_older_file_of_a_month_is_found(folder):
+    """The file of another month in the place of a month is not believed."""
+    files = sorted((folder / "lines").glob("*.parquet"))
+    shutil.copy(files[0], files[1])
+    with pytest.raises(BooksError, match="was changed after it was written"):
+        read_all(folder)
+
+
+def test_a_changed_record_is_found(folder):
+    """A record that says something else than was written is found by its digest, whatever was changed."""
+    path = max((folder / "lines" / "_delta_log").glob("*.json"))
+    content = path.read_text(encoding="utf-8")
+    start = content.index('"accounting_analytics":')
+    for change in (("ties", "tied"), ("true", "false"), ("2026-0", "2025-0"), ("UTC", "GMT"), ("sync", "cync")):
+        before, after = change
+        if (at := content.find(before, start)) < 0:
+            continue
+        path.write_text(content[:at] + after + content[at + len(before) :], encoding="utf-8")
+        with pytest.raises(BooksError, match="was changed after it was written"):
+            Books.open(folder)
+
+
+def test_commits_of_other_programs_are_named(folder, tmp_path):
+    """A row added or deleted with deltalake itself is refused."""
+    import deltalake  # noqa: PLC0415 (only here)
+
+    table = deltalake.DeltaTable(folder / "lines")
+    table.delete("month = '2026-02'")
+    with pytest.raises(BooksError, match=r"version 2 .* was written by another program .*DELETE"):
+        Books.open(folder)
+    other = tmp_path / "other"
+    deltalake.write_deltalake(other / "lines", _one_row())
+    with pytest.raises(BooksError, match=r"version 0 .* was written by another program"):
+        Books.open(other)
+
+
+def _one_row():
+    import pyarrow as pa  # noqa: PLC0415 (only here)
+
+    return pa.table({"id": ["1"]})
+
+
+def test_newest_version_cannot_be_dropped(folder):
+    """Without its newest commit the table would be an older one: that is found."""
+    max((folder / "lines" / "_delta_log").glob("*.json")).unlink()
+    with pytest.raises(BooksError, match="the newest that was written, is missing"):
+        Books.open(folder)
+
+
+def test_another_format_is_named(folder):
+    """Books of a later version of the package are refused by their format."""
+    newest = json.loads((folder / "lines" / "newest.json").read_bytes())
+    assert newest["version"] == 1
+    books = Books.open(folder)
+    from accounting_analytics.books.record import BooksRecord  # noqa: PLC0415 (only here)
+
+    with pytest.raises(BooksError, match="have the format 99, this version of the package reads 1"):
+        BooksRecord.of(books._version.commit.record | {"format": 99})
+
+
+def test_a_folder_can_be_moved(folder, tmp_path):
+    """Files are found beside the table, wherever it is."""
+    before = read_all(folder)
+    moved = tmp_path / "elsewhere" / "books"
+    moved.parent.mkdir()
+    folder.rename(moved)
+    for frame, other in zip(before, read_all(moved), strict=True):
+        assert frame.equals(other)
+
+
+def test_empty_and_wrong_folders(tmp_path):
+    """A new folder has no books yet; a file is refused."""
+    books = Books.open(tmp_path / "new")
+    assert (books.version, books.summary()) == (None, f"Local books in {tmp_path / 'new'}: none yet, sync first.")
+    with pytest.raises(InputError, match="has no local books yet"):
+        books.line_entries()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="is a file; local books are in a folder"):
+        Books.open(tmp_path / "file")

@@ -1,0 +1,107 @@
+"""After edits anywhere in 36 months a sync has the lines of the service again, and names what changed."""
+
+import pandas as pd
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.books import Books
+
+YEAR = aa.Period("2024-01-01", "2024-12-31", "America/New_York")
+
+
+def assert_same_lines(books, service):
+    """Assert that the books have exactly the lines that a load from the service has now."""
+    fresh = service.load(books.ledgers())
+    pd.testing.assert_frame_equal(books.line_entries(), fresh)
+    return fresh
+
+
+def assert_same_report(report, other):
+    """Assert that two reports have the same figures."""
+    for name in ("ledgers", "starting_balances", "ending_balances"):
+        pd.testing.assert_frame_equal(getattr(report, name), getattr(other, name), check_like=True)
+    assert report.exact_sums() == other.exact_sums()
+
+
+def changed_ids(before, after):
+    """Return the ids of lines that only one frame has or that differ in it, without what follows from other lines."""
+    following = ["ledger_name", "opposing_ledger_ids", "journal_entry_line_entry_ids"]
+    rows = [
+        {row["id"]: str(row) for row in frame.drop(columns=following).astype(object).to_dict("records")}
+        for frame in (before, after)
+    ]
+    return {one for one in rows[0].keys() | rows[1].keys() if rows[0].get(one) != rows[1].get(one)}
+
+
+def sync(books, service, **options):
+    """Sync the 36 months."""
+    return books.sync(service.client, start_date="2023-01-01", end_date="2025-12-31", **options)
+
+
+@pytest.mark.soak
+def test_edits_are_found(tmp_path, serve, soak_count):
+    """What a report shows is found by the next sync, without any rota; the old report stays, and drift names lines."""
+    for seed in range(soak_count(50, 3)):
+        with serve(seed) as service:
+            books = Books.open(tmp_path / f"books-{seed}")
+            assert sync(books, service).ties
+            before = assert_same_lines(books, service)
+            reported = aa.load_cash_flow_report(service.client, YEAR.start_date, YEAR.end_date)
+            edits = service.random.choices(service.shown_edits(), k=service.random.randint(1, 6))
+            for edit in edits:
+                edit()
+            result = sync(books, service, months_a_night=0)
+            assert (result.ties, result.complete) == (True, True), (seed, result.explain())
+            after = assert_same_lines(books, service)
+            assert set(result.changes.lines["id"]) == changed_ids(before, after), seed
+            assert_same_report(books.as_of(0).report(YEAR), reported)
+            now = aa.load_cash_flow_report(service.client, YEAR.start_date, YEAR.end_date)
+            assert_same_report(books.report(YEAR), now)
+            assert sum(figure.exact() for figure in result.changes.figures) == 0
+
+
+@pytest.mark.soak
+def test_the_rota_finds_the_rest(tmp_path, serve, soak_count):
+    """Texts and entries without cash are found when their month is read again, at the latest after all months."""
+    for seed in range(100, 100 + soak_count(50, 1)):
+        with serve(seed) as service:
+            books = Books.open(tmp_path / f"books-{seed}")
+            sync(books, service)
+            for edit in service.random.sample(service.hidden_edits(), 3):
+                edit()
+            found = [sync(books, service, months_a_night=12).changes for _ in range(3)]
+            assert_same_lines(books, service)
+            assert any(len(changes.frame) for changes in found)
+
+
+def test_a_new_name_is_found(tmp_path, serve):
+    """The name of a ledger is read with the ledgers, and in every report."""
+    for months in (0, 1):
+        with serve(200 + months) as service:
+            books = Books.open(tmp_path / f"books-{months}")
+            sync(books, service)
+            before = set(books.ledgers()["name"])
+            service.rename_ledger()
+            sync(books, service, months_a_night=months)
+            assert {f"{name}!" for name in before} & set(books.ledgers()["name"])
+            assert not {f"{name}!" for name in before} & set(books.as_of(0).ledgers()["name"])
+
+
+def test_requests_of_a_sync_without_changes(tmp_path, serve, monkeypatch):
+    """One report a month; the rota takes one line of each ledger, and a page of each ledger and month."""
+    with serve(300) as service:
+        books = Books.open(tmp_path / "books")
+        sync(books, service)
+        sent, send = [], aa.LedgerClient._send
+
+        def count(client, request, kind):
+            sent.append(kind.__name__)
+            return send(client, request, kind)
+
+        monkeypatch.setattr(aa.LedgerClient, "_send", count)
+        ledgers = len(books.ledgers())
+        sync(books, service, months_a_night=0)
+        assert len(sent) <= 36 + 5
+        sent.clear()
+        sync(books, service, months_a_night=2)
+        assert len(sent) <= 36 + 5 + ledgers + 2 * ledgers
