@@ -7,6 +7,7 @@ A table is made when a query first names it. Until then it is a view that has it
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
     from accounting_analytics.exports.books import ExportedBooks, MonthProof
 
-_VIEWS = {name: query for name, _, query in all_views()}
-_NAMES = (*(table.name for table in STAR_SCHEMA), *_VIEWS)
 _ALLOWED = "write one SELECT, WITH, FROM, DESCRIBE, SUMMARIZE or SHOW statement; nothing was run"
 _CONFIG = WITHOUT_EXTENSIONS | {"temp_directory": ""}  # texts of the books are in no file but the books
 _LOCK = """
@@ -69,7 +68,7 @@ class BooksQueries:
             self._connection.execute(
                 f"create view {table.name} as select {columns} where error('not made: {table.name}')"
             )
-        for name, query in _VIEWS.items():
+        for name, query in _views().items():
             self._connection.execute(f"create view {name} as {query}")
         self._connection.execute(_LOCK)
 
@@ -137,12 +136,18 @@ class BooksQueries:
         return frame
 
 
+@cache
+def _views() -> dict[str, str]:
+    """Query of each view by name."""
+    return {name: query for name, _, query in all_views()}
+
+
 def _tables_named(text: str) -> frozenset[str]:
     """Tables that a query names anywhere, or the views that it names: all that it may read, and perhaps others."""
     words = set(re.findall(r"\w+", text.lower()))
     if words & _CALCULATED_NAMES:
         return _TABLES
-    return _TABLES & words | frozenset().union(*(_tables_named(_VIEWS[name]) for name in words & _VIEWS.keys()))
+    return _TABLES & words | frozenset().union(*(_tables_named(_views()[name]) for name in words & _views().keys()))
 
 
 def _numbered(name: str) -> Iterator[str]:
@@ -185,7 +190,7 @@ def _describe(error: duckdb.Error) -> str:
     """Message of DuckDB on one line, without its copy of the query, and what to do."""
     reason = str(error).partition("\n\nLINE ")[0]
     suggested = _SUGGESTION.search(reason)
-    if suggested and suggested[1] not in _NAMES:  # a table of DuckDB itself
+    if suggested and suggested[1] not in _TABLES | _views().keys():  # a table of DuckDB itself
         reason = reason[: suggested.start()]
     reason = shorten(printable(reason.replace("\n", "; "), " "), limit=_MAX_REASON)
     return "; ".join(filter(None, [f"the query failed: {reason}", _hint(error)]))
@@ -195,7 +200,7 @@ def _hint(error: duckdb.Error) -> str:
     if isinstance(error, duckdb.ParserException):
         return _ALLOWED
     if isinstance(error, duckdb.CatalogException) and "Table with name" in str(error):
-        return f"the tables and views are {', '.join(_NAMES)}"
+        return f"the tables and views are {', '.join([*sorted(_TABLES), *_views()])}"
     if isinstance(error, duckdb.BinderException):
         return "DESCRIBE and the name of a table or view, such as DESCRIBE line_entries, lists its columns"
     if isinstance(error, duckdb.PermissionException):

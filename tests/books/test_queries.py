@@ -159,7 +159,7 @@ STATEMENTS = {
     "selekt 1": 'syntax error at or near "selekt"; write one SELECT',
     "with x as (insert into dim_tag values ('a', 'b', 'c') returning *) select * from x": "dim_tag is not an table",
     "select * from read_text('{path}')": "a query reads the tables of the books only, not files or addresses",
-    "select * from '{path}'": "the tables and views are fact_line_entry, ",
+    "select * from '{path}'": "the tables and views are bridge_line_entry_tag, ",
     "select * from read_csv('https://127.0.0.1:9/x.csv')": "not files or addresses",
     "select * from glob('{path}')": "not files or addresses",
     "select * from line_entri": 'Did you mean "line_entries"?; the tables and views are',

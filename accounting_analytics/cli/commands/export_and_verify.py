@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import accounting_analytics as aa
 from accounting_analytics.cli.day_options import DayOptions
-from accounting_analytics.cli.discover_and_load import LoadOptions, load_books
+from accounting_analytics.cli.discover_and_load import LoadOptions, load_books, require_options_of
 from accounting_analytics.cli.options import (
     AllowPartial,
     AsJson,
@@ -28,6 +28,10 @@ from accounting_analytics.cli.output import print_message
 from accounting_analytics.cli.service_or_demo import connect_for_days
 from accounting_analytics.errors import BooksError, IncompleteLoadError, InputError
 from accounting_analytics.exports.formats import FORMATS
+
+if TYPE_CHECKING:
+    from accounting_analytics.client import LedgerClient
+    from accounting_analytics.periods import Period
 
 _OUTPUTS = ", ".join(f"{name} ({output})" for name, output in FORMATS.items())
 
@@ -87,7 +91,8 @@ def export(
     dimensions are ledgers, days, transactions, tags and loads. A folder has the export in DIR/current, and is replaced
     in one step; `verify-export DIR` checks it. With --replace-months (Parquet) only the months of the period are loaded
     and written; all others stay as they are, and days are counted in the time zone of the export. With --journal the
-    period is extended to every exported month that the applied plan changed.
+    period is extended to every exported month that the applied plan changed. With --books a month is proven by the last
+    sync, and files of months that did not change stay as they are.
     """
     from accounting_analytics.exports import VersionFolder, check_output
     from accounting_analytics.exports.manifest import current_manifest, require_currency
@@ -108,6 +113,8 @@ def export(
     given = DayOptions(start_date, end_date, period)
     with connect_for_days(given, profile, zone_of_export, use_demo=use_demo, books=books) as (client, requested):
         days = requested
+        if journal is not None and isinstance(client, aa.Books):
+            raise InputError("--journal has no effect with --books: sync finds what a plan changed, so leave it out")
         if journal is not None and earlier is not None:
             changes, _, note = read_sent_changes(journal, instance_id=client.instance_id, incomplete=True)
             if note is not None:
@@ -116,15 +123,11 @@ def export(
             loaded = f"{days.start_date} to {days.end_date} are loaded and replaced"
             print_message(f"{journal} changed {join_ids(months) or 'no exported month'}, so {loaded}")
         options = LoadOptions(checkpoint, dry_run, as_json, allow_partial, parents)
-        discovered = days if earlier is None else period_with(earlier, days)
-        ledgers, lines = load_books(client, days.start_date, days, options, report_count=1, discovered=discovered)
-        reported = aa.load_cash_flow_report(client, days.start_date, days.end_date, time_zone=days.time_zone)
+        source = _read_source(client, days, options, discovered=days if earlier is None else period_with(earlier, days))
     manifest = aa.export(
         output,
         format=export_format,
-        line_entries=lines,
-        ledgers=ledgers,
-        report=reported,
+        **source,
         replace_months=replace_months,
         currency=settings["currency"],
         fiscal_year_start_month=settings["fiscal_year_start_month"] or 1,
@@ -134,6 +137,18 @@ def export(
         raise IncompleteLoadError(
             f"PARTIAL: lines are missing in {output}, and its manifest says so; run it again to load the rest"
         )
+
+
+def _read_source(
+    client: LedgerClient | aa.Books, days: Period, options: LoadOptions, *, discovered: Period
+) -> dict[str, Any]:
+    """Local books with the days to export; or what is loaded from a service, with its report."""
+    if isinstance(client, aa.Books):
+        require_options_of(client, options)
+        return {"line_entries": client, "period": days}
+    ledgers, lines = load_books(client, days.start_date, days, options, report_count=1, discovered=discovered)
+    reported = aa.load_cash_flow_report(client, days.start_date, days.end_date, time_zone=days.time_zone)
+    return {"line_entries": lines, "ledgers": ledgers, "report": reported}
 
 
 def verify_export(
