@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from accounting_analytics.load_metadata import DayRange, attach_load_metadata, days_to_text
+from accounting_analytics.load_metadata import DayRange, attach_load_metadata, days_to_text, to_file_metadata
 from accounting_analytics.loader.line_entries import to_line_frame
 from accounting_analytics.loader.load_request import DEFAULT_EXPANSIONS
 
@@ -30,8 +30,20 @@ def line_frame(
     """Make a frame of all lines of some ledgers in some days; `source` adds to its metadata, or replaces some."""
     frame = to_line_frame(lines, scale, days.time_zone, as_decimals=as_decimals)
     frame.attrs["notes"] = notes
+    attach_load_metadata(frame, _metadata(lines, days, ledger_ids, scale) | dict(source))
+    return frame
+
+
+def exact_lines(lines: pa.Table, days: Period, *, scale: int) -> pa.Table:
+    """Make a table for calculations of the lines of all ledgers in some days, which states what it holds."""
+    metadata = _metadata(lines, days, (), scale)
+    return lines.replace_schema_metadata(to_file_metadata(metadata))
+
+
+def _metadata(lines: pa.Table, days: Period, ledger_ids: Iterable[str], scale: int) -> dict[str, Any]:
+    """Metadata as those of a complete load."""
     covered = days_to_text([DayRange.of_period(days)])
-    metadata = {
+    return {
         "start_date": days.start_date.isoformat(),
         "end_date": days.end_date.isoformat(),
         "time_zone": days.time_zone,
@@ -46,5 +58,3 @@ def line_frame(
         "of_one_moment": "not checked",
         "lines": lines.num_rows,
     }
-    attach_load_metadata(frame, metadata | dict(source))
-    return frame

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.arguments import require_type, to_texts
-from accounting_analytics.books.frames import line_frame
+from accounting_analytics.books.frames import exact_lines, line_frame
 from accounting_analytics.books.queries import BooksQueries
 from accounting_analytics.books.storage import BooksFolder, month_name
 from accounting_analytics.cash_flow import recompute_cash_flow
@@ -143,8 +143,8 @@ class BooksReader(ABC):
         BooksError
             A file of the books is damaged.
         """
-        days = self.period if period is None else self._require_days(period)
-        lines = lines_within(self._storage.read_lines(self._version, map(month_name, days.months())), days)
+        days = self.period if period is None else period
+        lines = self.line_table(days)
         filters: dict[str, Any] = {}
         if is_cashflow is not None:
             filters["is_cashflow"] = is_cashflow
@@ -172,6 +172,11 @@ class BooksReader(ABC):
         if self.books_start is not None:
             source["books_start"] = str(self.books_start)
         return line_frame(lines, days, ids, scale=record.scale, source=source, notes=self.notes)
+
+    def line_table(self, period: Period) -> pa.Table:
+        """Return the line entries of some days with exact amounts, for calculations."""
+        days = self._require_days(period)
+        return lines_within(self._storage.read_lines(self._version, map(month_name, days.months())), days)
 
     def _require_days(self, period: Period) -> Period:
         """Return days within the books, in their zone."""
@@ -206,10 +211,8 @@ class BooksReader(ABC):
         if to_texts(tag_ids):
             raise InputError("local books have no report of tags; load it from the service")
         days = self._require_days(period)
-        lines, ledgers = (
-            self.line_entries(Period(self.period.start_date, days.end_date, self.time_zone)),
-            self.ledgers(),
-        )
+        history = Period(self.period.start_date, days.end_date, self.time_zone)
+        lines, ledgers = exact_lines(self.line_table(history), history, scale=self.scale), self.ledgers()
         starting: Any = None
         if self.books_start is None:
             starting = {one: from_minor_units(units, self.scale) for one, units in self._record.anchor.items()}

@@ -58,6 +58,9 @@ class ProvenBooks(LocalBooks, Protocol):
     def period(self) -> Period:
         """The days that they have."""
 
+    def line_table(self, period: Period) -> pa.Table:
+        """Line entries of some days with exact amounts."""
+
     def report(self, period: Period, *, tag_ids: Iterable[str] = (), allow_partial: bool = False) -> CashFlowReport:
         """Cash flow report of some days, recomputed from the line entries."""
 
@@ -97,7 +100,9 @@ class ExportedBooks(NamedTuple):
     @classmethod
     def from_books(cls, books: ProvenBooks, period: Period) -> Self:
         """Take the line entries, ledgers and recomputed report of some days of local books."""
-        return cls.from_frames(books.line_entries(period), books.ledgers(), books.report(period, allow_partial=True))
+        report = books.report(period, allow_partial=True)
+        lines = with_dates(books.line_table(period), period)
+        return cls(lines, Ledgers.checked(books.ledgers()), report.exact(), missing=(), read_at=None)
 
     def in_batches(self, least_lines: int = LINES_OF_A_BATCH) -> Iterator[Self]:
         """Split the books into batches of whole months, in order, so that tables made of them fit into memory.

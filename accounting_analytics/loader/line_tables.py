@@ -91,7 +91,10 @@ def require_in_period(table: pa.Table, period: Period, where: str) -> None:
 
 def lines_within(table: pa.Table, period: Period) -> pa.Table:
     """Lines whose local date lies in the period; all lines in the zone `localtime`."""
-    return table if period.time_zone == LOCALTIME else table.filter(are_within(table, period))
+    if period.time_zone == LOCALTIME:
+        return table
+    inside = are_within(table, period)
+    return table if pc.all(inside).as_py() else table.filter(inside)  # a filter copies all columns
 
 
 def with_local_dates(table: pa.Table, time_zone: str) -> pa.Table:

@@ -5,6 +5,7 @@ import json
 import pyarrow.parquet as pq
 
 import accounting_analytics as aa
+from accounting_analytics.books import Books
 from accounting_analytics.exports import Manifest, verify_export
 from accounting_analytics.exports.version_folder import export_lock
 
@@ -84,6 +85,24 @@ def test_months_of_a_journal_are_replaced(run, assert_refused, tmp_path):
         {file.name: file.sha256 for file in Manifest.load(tmp_path / out / "current").files} for out in ("out", "whole")
     ]
     assert {name for name in digests[1] if digests[0][name] != digests[1][name]} == {"dim_load.parquet"}
+
+
+def test_local_books_are_exported(run, assert_refused, demo_company, tmp_path):
+    """The verdict is that of the sync; options of a load, and a journal, are refused."""
+    Books.open(tmp_path / "books").sync(demo_company.client, start_date="2025-02-01", end_date="2025-03-31")
+    export = ("export", *DAYS, "--output", "out", "--books", "books")
+    first = run(*export, "--json")
+    assert first.returncode == 0, first.stderr
+    manifest = json.loads(first.stdout)
+    assert manifest["verdict"] == "The service's report agrees with the line entries to the last digit."
+    assert (manifest["books_version"], manifest["replaced_months"]) == (0, None)
+    assert [month["month"] for month in manifest["months"] if month["proven_at"]] == ["2025-02", "2025-03"]
+    again = run(*export)
+    assert "No month has changed since the export before." in again.stdout
+    assert verify_export(tmp_path / "out").verified
+    assert_refused(run(*export, "--dry-run"), 2, "--dry-run has no effect with --books")
+    journal = run(*export, "--replace-months", "--journal", "run.jsonl")
+    assert_refused(journal, 2, "--journal has no effect with --books: sync finds what a plan changed")
 
 
 def test_two_exports_at_once(run, assert_refused, demo_company, tmp_path):
