@@ -6,9 +6,13 @@ from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import accounting_analytics as aa
+from accounting_analytics.books.drift import compare_lines
+from accounting_analytics.books.storage import table_schema
+from accounting_analytics.books.sync_result import SyncResult
 from accounting_analytics.categorization.rules import Rule, Rules
 from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.completeness import Certificate, Check
@@ -117,6 +121,37 @@ def make_months():
     )
 
 
+def make_drift():
+    """Return large changes of many ledgers with long names."""
+    schema = table_schema(2)
+    row = dict.fromkeys(schema.names) | {
+        "datetime": pd.Timestamp("2025-01-02T12:00Z"),
+        "amount": -AMOUNT,
+        "debit_credit": "credit",
+        "signed_amount": AMOUNT,
+        "journal_entry_description": f"\x1b[31m{NAME}",
+    }
+    rows = [row | {"id": one, "ledger_id": one, "journal_entry_id": one} for one in IDS]
+    ledgers = pd.DataFrame({"id": IDS, "name": NAME, "report_cash_flow": True})
+    labels = dict.fromkeys(("before_label", "after_label"), "version 1234 (2025-04-14 06:00 UTC)")
+    lines = pa.Table.from_pylist(rows, schema)
+    return compare_lines(
+        schema.empty_table(), lines, ledgers, time_zone=PERIOD.time_zone, scale=2, notes=(NOTE,), **labels
+    )
+
+
+def make_sync_result():
+    """Return a sync of many months that differ, and many closed ones that changed."""
+    instant = pd.Timestamp("2025-04-14T06:00Z")
+    months = pd.DataFrame({"month": [f"{year}-01" for year in range(1970, 1970 + MANY)], "lines": 10_000_000})
+    months = months.assign(
+        ties=False, complete=False, read_again=True, read_at=instant, compared_at=instant, problem=NOTE
+    )
+    return SyncResult(
+        1234, months, ties=False, complete=False, changes=make_drift(), alarms=(NOTE,) * MANY, verdict=NOTE
+    )
+
+
 def make_results():
     """Return large results of every class."""
     ledgers = {"ledger_id": IDS, "lines": 10_000_000, "calls": 100_000, "exact": False, "kept_lines": 1}
@@ -149,6 +184,9 @@ def make_results():
             verdict=NOTE,
             files=(file,) * MANY,
         ),
+        make_drift(),
+        make_drift()["2025-01"],
+        make_sync_result(),
     ]
 
 

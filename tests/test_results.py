@@ -9,9 +9,13 @@ from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import accounting_analytics as aa
+from accounting_analytics.books.drift import Drift, compare_lines
+from accounting_analytics.books.storage import table_schema
+from accounting_analytics.books.sync_result import SyncResult
 from accounting_analytics.completeness import Certificate, Check
 from accounting_analytics.demo_company import DemoSummary
 from accounting_analytics.diagnosis import Diagnosis, Finding, Part, Verdict
@@ -51,6 +55,8 @@ COMPLETE = (
     Certificate,
     ExportVerification,
     Manifest,
+    Drift,
+    SyncResult,
 )
 # members that a class leaves out, and why
 PARTLY = {
@@ -134,6 +140,44 @@ LEDGERS = Ledgers.from_columns(
         "sort_code": ["1"],
     }
 )
+
+
+def make_drift():
+    """Return a line that was added."""
+    row = {
+        "id": "le_1",
+        "ledger_id": "sales",
+        "journal_entry_id": "je_1",
+        "datetime": dt.datetime(2025, 1, 2, 12, tzinfo=dt.UTC),
+        "amount": Decimal("1234567.89"),
+        "debit_credit": "debit",
+        "signed_amount": Decimal("1234567.89"),
+    }
+    schema = table_schema(2)
+    lines = pa.Table.from_pylist([{name: row.get(name) for name in schema.names}], schema)
+    labels = {"before_label": "version 3", "after_label": "<Sales>"}
+    return compare_lines(schema.empty_table(), lines, LEDGERS, time_zone="UTC", scale=2, notes=["<Sales>"], **labels)
+
+
+def make_sync_result():
+    """Return a sync that found a line in a closed month that does not agree with its report."""
+    months = pd.DataFrame(
+        {
+            "month": ["2025-01"],
+            "lines": [1],
+            "ties": [False],
+            "complete": [True],
+            "read_again": [True],
+            "read_at": [pd.Timestamp("2025-02-01T06:00Z")],
+            "compared_at": [pd.Timestamp("2025-02-01T06:00Z")],
+            "problem": ["<Sales>"],
+        }
+    )
+    return SyncResult(
+        4, months, ties=False, complete=True, changes=make_drift(), alarms=("<Sales>",), verdict="1 month differs"
+    )
+
+
 EXAMPLES = [
     make_report(),
     make_report()["sales"],
@@ -194,6 +238,8 @@ EXAMPLES = [
         verdict="Reported and recomputed agree.",
         files=(ExportedFile("dim_tag.parquet", "dim_tag", None, 3, {}, "0"),),
     ),
+    make_drift(),
+    make_sync_result(),
 ]
 
 

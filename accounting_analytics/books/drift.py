@@ -220,30 +220,9 @@ def compare_lines(
     period: Period | None = None,
     notes: Iterable[str] = (),
 ) -> Drift:
-    """Compare two tables of exact line entries.
+    """Compare two tables of exact lines, from which equal months may be left out; a period limits what is listed.
 
-    Parameters
-    ----------
-    before, after : pyarrow.Table
-        Columns of :class:`~accounting_analytics.schemas.LineEntries` without the local date, amounts of `scale`. Both
-        may lack months that are the same in both. A column that only one of them has is not compared.
-    ledgers : DataFrame
-        :class:`~accounting_analytics.schemas.Ledgers`: names, and which of them report cash flow.
-    time_zone : str
-        Zone that months are counted in.
-    scale : int
-        Fraction digits of the amounts.
-    before_label, after_label : str
-        What the tables are, for messages: ``version 3 (2025-04-14 06:00 UTC)``.
-    period : Period, optional
-        Only changes of lines that were or are in these days.
-    notes : iterable of str
-        Remarks for the reader.
-
-    Returns
-    -------
-    Drift
-        What changed; a line that was moved to another month is amended in both, out of the one and into the other.
+    A line that was moved to another month is amended in both, out of the one and into the other.
     """
     lines = find_changed_lines(before, after, time_zone=time_zone, scale=scale)
     if period is not None:
