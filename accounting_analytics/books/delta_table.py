@@ -67,22 +67,36 @@ class PartitionedTable:
 
     def commits(self) -> list[Commit]:
         """All commits, oldest first, each checked against the one before; empty where there is no table."""
-        if not (self.folder / _LOG).is_dir() or not any((self.folder / _LOG).glob("*.json")):
-            self._require_not_behind([])
-            return []
+        newest = self._newest()  # read first: a writer may commit meanwhile
+        commits = self._read_log() if any((self.folder / _LOG).glob("*.json")) else []
+        if newest and (len(commits) <= newest[0] or commits[newest[0]].digest != newest[1]):
+            raise BooksError(f"version {newest[0]} of {self.folder}, the newest that was written, is missing; {_HINT}")
+        return commits
+
+    def _read_log(self) -> list[Commit]:
+        """Commits of the log up to the one that is the newest now."""
+        log = self.folder / _LOG
         with self._naming_damage():
             table = _deltalake().DeltaTable(self.folder)
-            history = sorted(table.history(), key=lambda one: one["version"])
+            last = table.version()
+            history = sorted((one for one in table.history() if one["version"] <= last), key=lambda one: one["version"])
             listed = {uri.rpartition("/")[2] for uri in table.file_uris()}
         commits = list(self._checked(history))
-        if len(commits) != table.version() + 1:
-            raise BooksError(
-                f"commits are missing in {self.folder / _LOG}: {len(commits)} of {table.version() + 1}; {_HINT}"
-            )
+        if len(commits) != last + 1:
+            raise BooksError(f"commits are missing in {log}: {len(commits)} of {last + 1}; {_HINT}")
         if listed != {file.name for file in commits[-1].parts.values()}:
-            raise BooksError(f"the files that {self.folder / _LOG} lists are not those of its record; {_HINT}")
-        self._require_not_behind(commits)
+            raise BooksError(f"the files that {log} lists are not those of its record; {_HINT}")
         return commits
+
+    def _newest(self) -> tuple[int, str] | None:
+        """Number and digest of the newest version as it was noted after its commit; None where nothing was."""
+        try:
+            newest = json.loads((self.folder / _NEWEST).read_bytes())
+            return int(newest["version"]), newest["digest"]
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError, KeyError):
+            raise BooksError(f"{self.folder / _NEWEST} is damaged; {_HINT}") from None
 
     def _checked(self, history: Iterable[Mapping[str, Any]]) -> Iterator[Commit]:
         """Read the record of each commit, and check that it follows the one before."""
@@ -101,18 +115,6 @@ class PartitionedTable:
             record = json.loads(text)
             yield Commit(entry["version"], dt.datetime.fromisoformat(record["written_at"]), record, digest)
             before = digest
-
-    def _require_not_behind(self, commits: list[Commit]) -> None:
-        """Refuse a table that lacks its newest commits."""
-        try:
-            newest = json.loads((self.folder / _NEWEST).read_bytes())
-            version, digest = int(newest["version"]), newest["digest"]
-        except FileNotFoundError:
-            return
-        except (OSError, ValueError, TypeError, KeyError):
-            raise BooksError(f"{self.folder / _NEWEST} is damaged; {_HINT}") from None
-        if len(commits) <= version or commits[version].digest != digest:
-            raise BooksError(f"version {version} of {self.folder}, the newest that was written, is missing; {_HINT}")
 
     def save(self, part: str, rows: pa.Table) -> PartFile:
         """Write the file of a part; it belongs to no version before it is committed."""
