@@ -103,8 +103,8 @@ class Drift(Result):
 
     @property
     def figures(self) -> list[Figure]:
-        """Figures of all keys: the cash of each month, its ledgers and the kinds of each, in the order of the frame."""
-        return list(map(self._figure, self._sums))
+        """The change of each ledger in each month, in the order of the frame."""
+        return [self._figure(key) for key in dict.fromkeys(one.keys(one.ledger_id)[1] for one in self._changes)]
 
     def __getitem__(self, key: str) -> Figure:
         """Figure of a month, of a ledger in a month, or of a kind of its changes."""
