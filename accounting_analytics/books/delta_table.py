@@ -74,12 +74,13 @@ class PartitionedTable:
         return commits
 
     def _read_log(self) -> list[Commit]:
-        """Commits of the log up to the one that is the newest now."""
+        """Read the commits of the log up to the one that is the newest now."""
         log = self.folder / _LOG
         with self._naming_damage():
             table = _deltalake().DeltaTable(self.folder)
             last = table.version()
-            history = sorted((one for one in table.history() if one["version"] <= last), key=lambda one: one["version"])
+            # deltalake counts back from its own version, also where commits were added after it was opened
+            history = sorted(table.history(), key=lambda one: one["version"])[: last + 1]
             listed = {uri.rpartition("/")[2] for uri in table.file_uris()}
         commits = list(self._checked(history))
         if len(commits) != last + 1:
@@ -89,7 +90,7 @@ class PartitionedTable:
         return commits
 
     def _newest(self) -> tuple[int, str] | None:
-        """Number and digest of the newest version as it was noted after its commit; None where nothing was."""
+        """Read the number and digest of the newest version, as they were noted after its commit; None at first."""
         try:
             newest = json.loads((self.folder / _NEWEST).read_bytes())
             return int(newest["version"]), newest["digest"]
@@ -101,19 +102,17 @@ class PartitionedTable:
     def _checked(self, history: Iterable[Mapping[str, Any]]) -> Iterator[Commit]:
         """Read the record of each commit, and check that it follows the one before."""
         before = ""
-        for entry in history:
+        for version, entry in enumerate(history):
             text, digest = entry.get(_RECORD), entry.get(_DIGEST)
             if not isinstance(text, str) or digest is None:
                 raise BooksError(
-                    f"version {entry['version']} of {self.folder} was written by another program "
+                    f"version {version} of {self.folder} was written by another program "
                     f"({shorten(str(entry.get('operation')))} of {shorten(str(entry.get('engineInfo')))}); {_HINT}"
                 )
             if digest != _digest_of(before, text):
-                raise BooksError(
-                    f"version {entry['version']} of {self.folder} was changed after it was written; {_HINT}"
-                )
+                raise BooksError(f"version {version} of {self.folder} was changed after it was written; {_HINT}")
             record = json.loads(text)
-            yield Commit(entry["version"], dt.datetime.fromisoformat(record["written_at"]), record, digest)
+            yield Commit(version, dt.datetime.fromisoformat(record["written_at"]), record, digest)
             before = digest
 
     def save(self, part: str, rows: pa.Table) -> PartFile:
