@@ -199,6 +199,17 @@ def demo_company():
         yield company
 
 
+FIRST_QUARTER = {"start_date": "2025-01-01", "end_date": "2025-03-31"}
+
+
+@pytest.fixture(scope="session")
+def demo_books(demo_company, tmp_path_factory):
+    """Return the folder of local books with the first quarter of the demo company; tests must not change them."""
+    folder = tmp_path_factory.mktemp("books") / "local"
+    assert aa.Books.open(folder).sync(demo_company.client, **FIRST_QUARTER).ties
+    return folder
+
+
 @pytest.fixture(scope="session")
 def spark_session():
     """Return a local Spark session with little overhead."""

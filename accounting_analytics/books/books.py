@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from accounting_analytics.arguments import require_type, to_path
 from accounting_analytics.books.drift import compare_lines
-from accounting_analytics.books.reading import BooksReader
+from accounting_analytics.books.reading import VersionReader
 from accounting_analytics.books.record import FORMAT, BooksRecord, ClosedPeriod, LineChanges
 from accounting_analytics.books.storage import Version, table_schema
 from accounting_analytics.books.sync import BooksSync, SyncOptions
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Books(BooksReader, Result):
+class Books(VersionReader, Result):
     """Local books: what a service held at the last sync, and at every sync before.
 
     Functions that load from a client, and those that take line entries, take books as well.

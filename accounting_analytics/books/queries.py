@@ -73,23 +73,7 @@ class BooksQueries:
         self._connection.execute(_LOCK)
 
     def query(self, text: str) -> pd.DataFrame:
-        """Run one statement that reads.
-
-        Parameters
-        ----------
-        text : str
-            A SELECT, also one that begins with WITH or FROM, or DESCRIBE, SUMMARIZE or SHOW.
-
-        Returns
-        -------
-        DataFrame
-            Decimals are float64 of their exact digits, as amounts of other frames; instants are in UTC.
-
-        Raises
-        ------
-        InputError
-            The text is another statement, several, or DuckDB refuses it; or a decimal has too many digits for float64.
-        """
+        """Run one statement that reads; decimals are float64 of their exact digits, instants are in UTC."""
         self._require_reading(text)
         for name in sorted(self._absent & _tables_named(text)):
             self._add(name)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _DAY = dt.timedelta(days=1)
 
 
-class BooksReader(ABC):
+class VersionReader(ABC):
     """What can be read of one version of books: the one that `_current` returns."""
 
     folder: Path

@@ -12,6 +12,7 @@ from accounting_analytics.errors import AccountingAnalyticsError, with_context
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from accounting_analytics.cli.plan_run import PlanRun
     from accounting_analytics.client import LedgerClient
 
 
@@ -24,12 +25,12 @@ class BooksAfterRun:
         self._books = None if folder is None else aa.connect(books=folder)
         self._error: AccountingAnalyticsError | None = None
 
-    def sync(self, client: LedgerClient, *, confirm: bool) -> None:
+    def sync(self, client: LedgerClient, run: PlanRun | None) -> None:
         """Sync the books after a confirmed run, and print what changed; the outcomes of the run are printed anyway."""
-        if self._books is None or not confirm:
+        if self._books is None or run is None or not run.options.confirm:
             return
         try:
-            synced = aa.Books.open(self._books.folder).sync(client)
+            synced = self._books.sync(client, end_date=self._books.period.end_date, months_a_night=0)
         except AccountingAnalyticsError as error:
             self._error = error
             return

@@ -80,7 +80,11 @@ Ledgers = Annotated[
 
 LocalBooks = Annotated[
     Path | None,
-    typer.Option("--books", metavar="DIR", help="Read the local books of this folder, which `sync` writes, offline."),
+    typer.Option(
+        "--books",
+        metavar="DIR",
+        help="Read local books, which `sync` writes to this folder, offline; all their days by default.",
+    ),
 ]
 BooksToSync = Annotated[
     Path | None,

@@ -52,16 +52,18 @@ def connect_service_for_days(
 def connect_for_days(
     days: DayOptions, profile: str | None, time_zone: str | None = None, *, use_demo: bool, books: Path | None
 ) -> Iterator[tuple[LedgerClient | aa.Books, Period]]:
-    """Local books of --books, or those that are configured in the place of a service, else a client; and the days."""
-    days.require_days()
+    """Local books of --books, or those that are configured in the place of a service, else a client; and the days.
+
+    Without days they are all that local books have.
+    """
     local = None if use_demo and books is None else _open_books(profile, books, use_demo=use_demo)
     if local is None:
-        with connect_service(profile, time_zone, use_demo=use_demo) as (client, zone):
-            yield client, days.in_zone(zone)
+        with connect_service_for_days(days, profile, time_zone, use_demo=use_demo) as (client, of_client):
+            yield client, of_client
         return
     for note in local.notes:
         print_note(note)
-    yield local, days.in_zone(time_zone or local.time_zone)
+    yield local, days.in_zone(time_zone or local.time_zone) if any(days) else local.period
 
 
 def _open_books(profile: str | None, books: Path | None, *, use_demo: bool) -> aa.Books | None:

@@ -57,3 +57,18 @@ def loop(client: aa.LedgerClient) -> None:
     assert_type(aa.undo_plan(client, "journal"), aa.Plan)
     assert_type(aa.undo_plan(client, "journal").left_out, pd.DataFrame)
     assert_type(aa.doctor(client, "2025-01-01", "2025-03-31", time_zone="UTC").frame, pd.DataFrame)
+
+
+def offline() -> None:
+    """Local books in the place of a client, of lines and of ledgers."""
+    books = aa.connect(books=Path("local"))
+    assert_type(books, aa.Books)
+    assert_type(aa.connect(), aa.LedgerClient)
+    lines = aa.load_line_entries(
+        books, aa.discover_ledgers(books, "2025-01-01", "2025-03-31")["id"], "2025-01-01", "2025-03-31"
+    )
+    assert_type(lines, pd.DataFrame)
+    assert_type(aa.load_cash_flow_report(books, "2025-01-01", "2025-03-31"), aa.CashFlowReport)
+    assert_type(aa.income_statement(books), aa.Statement)
+    assert_type(aa.uncategorized_queue(books), pd.DataFrame)
+    assert_type(aa.check_completeness(books).complete, bool)

@@ -60,7 +60,7 @@ def apply(
         planned = resolve_plan(client, file, zone)
         options = RunOptions(journal, modified_by, zone, confirm, allow_irreversible, profile, use_demo)
         run = run_plan(client, planned, options)
-        local.sync(client, confirm=confirm)
+        local.sync(client, run)
     print_run(run, limit=None if all_rows else limit, as_json=as_json, by=by)
     local.raise_for_error()
 
@@ -96,7 +96,7 @@ def undo(
             print_first_rows(left_out, _LEFT_OUT_COLUMNS, rows)
         options = RunOptions(journal, modified_by, zone, confirm, profile=profile, use_demo=use_demo)
         completed = run_plan(client, planned, options) if len(planned) else None
-        local.sync(client, confirm=confirm)
+        local.sync(client, completed)
     if completed is not None:
         print_run(completed, limit=rows, as_json=as_json, by=by, others={"left_out": left_out})
     else:

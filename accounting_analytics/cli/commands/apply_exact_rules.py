@@ -98,7 +98,7 @@ def categorize(
             print_first_rows(groups, _COLUMNS, rows, rest="groups; --all prints every group")
         run_options = RunOptions(file, modified_by, days.time_zone, confirm, profile=profile, use_demo=use_demo)
         run = run_plan(client, plan, run_options) if len(plan) else None
-        local.sync(client, confirm=confirm)
+        local.sync(client, run)
     tables = queue_tables(groups, left)
     if run is not None:
         print_run(run, limit=rows, as_json=as_json, others=tables)

@@ -140,6 +140,23 @@ def list_closed(folder: BooksFolder, *, as_json: AsJson = False) -> None:
     print_first_rows(frame.assign(**days, closed_at=frame["closed_at"].dt.strftime(_MINUTES)), _CLOSED, None)
 
 
+@books.command("sql")
+def sql(
+    query: Annotated[
+        str, typer.Argument(metavar="QUERY", help="Query of the tables of an export.", show_default=False)
+    ],
+    folder: BooksFolder,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a query in SQL, read-only.
+
+    The tables are those of an export, such as fact_cash_flow_line and dim_ledger: see its README.
+    """
+    answer = aa.connect(books=folder).sql(query)
+    print_frame(answer, as_json=as_json)
+
+
 @books.command("compact")
 def compact(
     folder: BooksFolder,

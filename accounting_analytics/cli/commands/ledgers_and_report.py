@@ -20,7 +20,7 @@ from accounting_analytics.cli.options import (
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import print_frame, print_message, print_notes, print_statement
+from accounting_analytics.cli.output import print_frame, print_note, print_notes, print_statement
 from accounting_analytics.cli.parents_file import read_parents
 from accounting_analytics.cli.service_or_demo import connect_for_days, presentation_of
 
@@ -101,4 +101,4 @@ def _print_text(report: CashFlowReport) -> None:
     typer.echo(f"net cash flow         {format_amount(sums.net_cash_flow)}")
     typer.echo(f"ending cash balance   {format_amount(sums.ending_cash_balance)}")
     for note in report.notes:
-        print_message(note)
+        print_note(note)

@@ -1,0 +1,103 @@
+"""Connecting to local books: by name, by the setting, never silently in the place of a configured service."""
+
+import json
+
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import ConfigurationError, InputError
+from accounting_analytics.local_books import LocalBooks
+
+
+@pytest.fixture
+def configured(monkeypatch, tmp_path):
+    """Return a function that sets the environment and the default profile, and nothing else."""
+    for name in ("BASE_URL", "INSTANCE_ID", "TOKEN", "BOOKS", "PROFILE"):
+        monkeypatch.delenv(f"ACCOUNTING_ANALYTICS_{name}", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    file = tmp_path / "accounting-analytics" / "config.toml"
+
+    def configure(environment=(), profile=()):
+        for name, value in dict(environment).items():
+            monkeypatch.setenv(f"ACCOUNTING_ANALYTICS_{name}", str(value))
+        file.parent.mkdir(exist_ok=True)
+        settings = "".join(f'{name} = "{value}"\n' for name, value in dict(profile).items())
+        file.write_text(f"[default]\n{settings}", encoding="utf-8")
+        file.chmod(0o600)
+
+    return configure
+
+
+SERVICE = {"base_url": "http://127.0.0.1:9", "instance_id": "ins_1", "token": "secret"}
+
+
+def test_named_books(demo_books, demo_company):
+    """books= returns the books of a folder, which functions take in the place of a client."""
+    books = aa.connect(books=demo_books)
+    assert isinstance(books, aa.Books)
+    assert isinstance(books, LocalBooks)
+    assert books.instance_id == demo_company.instance_id
+    lines = aa.load_line_entries(
+        books, aa.discover_ledgers(books, "2025-02-01", "2025-02-28")["id"], "2025-02-01", "2025-02-28"
+    )
+    assert aa.check_completeness(lines).complete
+    assert aa.connect("any profile", books=str(demo_books)).folder == demo_books
+
+
+def test_a_folder_without_books(tmp_path):
+    """Books that were never synced are refused with the command that writes them; a file is refused too."""
+    with pytest.raises(InputError, match=r"none has no local books yet; .*: accounting-analytics sync --books .*none$"):
+        aa.connect(books=tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+    with pytest.raises(InputError, match="is a file; local books are in a folder"):
+        aa.connect(books=__file__)
+
+
+def test_options_of_the_service_are_refused(demo_books):
+    """An option that local books have no use for is refused."""
+    with pytest.raises(InputError, match="time_zone is an option of the service, which books="):
+        aa.connect(books=demo_books, time_zone="UTC")
+
+
+def test_the_setting_without_a_service(configured, demo_books):
+    """The setting names the books where no service is configured, in the environment and in a profile."""
+    configured({"BOOKS": demo_books})
+    assert aa.connect().folder == demo_books
+    configured({"BOOKS": ""}, {"books": demo_books})
+    assert aa.connect().folder == demo_books
+
+
+@pytest.mark.parametrize("where", ["environment", "profile"])
+def test_a_configured_service_comes_first(configured, demo_books, where):
+    """Where both are set at the same place, or the service is set at a higher one, connect() returns a client."""
+    upper = {name.upper(): value for name, value in SERVICE.items()}
+    if where == "environment":
+        configured(upper | {"BOOKS": demo_books}, {"books": demo_books})
+    else:
+        configured({}, SERVICE | {"books": demo_books})
+    assert isinstance(aa.connect(), aa.LedgerClient)
+    assert isinstance(aa.connect(books=demo_books), aa.Books)
+
+
+def test_books_of_the_environment_and_a_service_of_the_profile(configured, demo_books):
+    """The environment wins over the profile, as for every setting; options of the service ask for a client."""
+    configured({"BOOKS": demo_books}, SERVICE)
+    assert isinstance(aa.connect(), aa.Books)
+    assert isinstance(aa.connect(time_zone="UTC"), aa.LedgerClient)
+
+
+def test_nothing_is_configured(configured):
+    """Without either the message is that of the service."""
+    configured()
+    with pytest.raises(ConfigurationError, match="no Ledger Accounting Service is configured"):
+        aa.connect()
+
+
+def test_books_show_themselves(demo_books):
+    """Books have what every result has: a summary, text, JSON, HTML and a frame."""
+    books = aa.connect(books=demo_books)
+    assert books.summary() in books.explain()
+    assert "all 3 months agree with the service's reports" in books.summary()
+    assert json.loads(books.to_json())["instance_id"] == books.instance_id
+    assert "2025-02" in books._repr_html_()
+    assert list(books.frame["version"]) == [0]
