@@ -7,6 +7,7 @@ A table is made when a query first names it. Until then it is a view that has it
 from __future__ import annotations
 
 import re
+import threading
 from functools import cache
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,7 @@ class BooksQueries:
         self._tables = LazyTables(books, proofs)
         self._absent = set(_TABLES)
         self._notes = tuple(notes)
+        self._lock = threading.Lock()  # DuckDB refuses two queries of one connection at a time
         self._connection = duckdb.connect(config=_CONFIG)
         for table in STAR_SCHEMA:
             columns = ", ".join(f"null::{dtype} as {name}" for name, dtype in column_types(table, books.scale).items())
@@ -74,17 +76,18 @@ class BooksQueries:
 
     def query(self, text: str) -> pd.DataFrame:
         """Run one statement that reads; decimals are float64 of their exact digits, instants are in UTC."""
-        self._require_reading(text)
-        for name in sorted(self._absent & _tables_named(text)):
-            self._add(name)
-        try:
-            relation = self._connection.sql(text)
-            return self._frame(relation.to_arrow_table(), relation.columns, relation.types)
-        except duckdb.Error as error:
-            raise InputError(_describe(error)) from None
+        require_type(text, str, "query", _ALLOWED)
+        with self._lock:
+            self._require_reading(text)
+            for name in sorted(self._absent & _tables_named(text)):
+                self._add(name)
+            try:
+                relation = self._connection.sql(text)
+                return self._frame(relation.to_arrow_table(), relation.columns, relation.types)
+            except duckdb.Error as error:
+                raise InputError(_describe(error)) from None
 
     def _require_reading(self, text: str) -> None:
-        require_type(text, str, "query", _ALLOWED)
         try:
             text.encode()
             statements = self._connection.extract_statements(text)

@@ -258,6 +258,10 @@ class VersionReader(ABC):
         days = self.period
         return BooksQueries(ExportedBooks.from_books(self, days), self.month_proofs(days), notes=self.notes)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a pickle has: not the tables of queries, which it makes again."""
+        return {name: value for name, value in self.__dict__.items() if name != "_queries"}
+
     def sql(self, query: str) -> pd.DataFrame:
         """Answer a question in SQL, by DuckDB in memory.
 

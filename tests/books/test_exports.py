@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import pickle
 import shutil
 from decimal import Decimal
 from typing import NamedTuple
@@ -233,6 +234,7 @@ def test_books_as_they_were(company, tmp_path):
     assert earlier.sql(text)["rent"][0] == before
     assert export(tmp_path / "out", line_entries=earlier).books_version == version
     assert books.sql(text).attrs["notes"] == books.notes
+    assert pickle.loads(pickle.dumps(books)).sql(text).equals(books.sql(text))  # noqa: S301 (written here)
     assert earlier.sql(text).attrs["notes"] == earlier.notes
 
 

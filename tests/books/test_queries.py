@@ -2,6 +2,7 @@
 
 import datetime as dt
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import duckdb
@@ -205,6 +206,13 @@ def test_another_type_is_refused(queries):
     """The message says what to write."""
     with pytest.raises(InputError, match="query is of type bytes, not str; write one SELECT"):
         queries.query(b"select 1")
+
+
+def test_threads_share_the_tables(queries):
+    """Queries of several threads wait for each other."""
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(queries.query, ["select count(*) as n from cash_flow"] * 8))
+    assert len({answer["n"][0] for answer in answers}) == 1
 
 
 def test_queries_warn_of_nothing(queries):
