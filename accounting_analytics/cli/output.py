@@ -85,7 +85,7 @@ def print_notes(frame: pd.DataFrame) -> None:
 
 @cache
 def print_note(note: str) -> None:
-    """Print a note on stderr, once in a process: the age of local books is a note of each of their tables."""
+    """Print a note on stderr, once in a command: the age of local books is a note of each of their tables."""
     print_message(note)
 
 

@@ -37,7 +37,7 @@ from accounting_analytics.cli.commands import (
     verify,
 )
 from accounting_analytics.cli.options import Version
-from accounting_analytics.cli.output import print_message
+from accounting_analytics.cli.output import print_message, print_note
 from accounting_analytics.errors import AccountingAnalyticsError
 
 if TYPE_CHECKING:
@@ -119,8 +119,9 @@ for _commands in _SECTIONS.values():
 
 
 @app.callback()
-def program(*, version: Version = False) -> None:
+def program(*, version: Version = False) -> None:  # noqa: ARG001 (it is printed when it is parsed)
     """Options of the program itself."""
+    print_note.cache_clear()  # in a process that runs several commands each prints its notes
 
 
 def main() -> NoReturn:
