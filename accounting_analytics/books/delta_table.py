@@ -130,7 +130,7 @@ class PartitionedTable:
                 write_durably(path, lambda target: target.write(memoryview(content)), remove_leftovers=False)
         return file
 
-    def read(self, file: PartFile) -> pa.Table:
+    def read(self, file: PartFile, columns: list[str] | None = None) -> pa.Table:
         """Rows of a file, if it is as it was written."""
         path = self.folder / file.name
         try:
@@ -141,7 +141,7 @@ class PartitionedTable:
             raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
         if not file.name.endswith(f"-{hashlib.sha256(content).hexdigest()}.parquet"):
             raise BooksError(f"{path} was changed after it was written; {_HINT}")
-        return pq.read_table(pa.BufferReader(content))
+        return pq.read_table(pa.BufferReader(content), columns=columns)
 
     def commit(
         self, schema: pa.Schema, parts: Mapping[str, PartFile], record: Mapping[str, Any], last: Commit | None

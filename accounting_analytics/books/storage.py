@@ -134,6 +134,7 @@ class WorkingCopy:
         self._table = table
         self.parts = dict(parts)
         self._empty = table_schema(scale).empty_table()
+        self._arrived: dict[str, str] = {}
 
     def read(self, month: str) -> pa.Table:
         """Line entries of a month."""
@@ -144,14 +145,39 @@ class WorkingCopy:
     def replace(self, days: Period, lines: pa.Table) -> None:
         """Replace the lines of some days; a month that stays the same keeps its file."""
         for month in days.months():
-            name, new = month_name(month), lines_within(lines, month).cast(self._empty.schema)
-            before = self.read(name)
-            kept = before.filter(pc.invert(are_within(before, days)))
-            self.parts[name] = self._table.save(name, sort_lines(pa.concat_tables([kept, new])))
+            before = self.read(month_name(month))
+            self._save(month, before, before.filter(pc.invert(are_within(before, days))), lines)
 
     def add(self, days: Period, lines: pa.Table) -> None:
         """Add lines of ledgers that no month has yet."""
         for month in days.months():
-            name, new = month_name(month), lines_within(lines, month).cast(self._empty.schema)
+            name, new = month_name(month), lines_within(lines, month)
             if new.num_rows or name not in self.parts:
-                self.parts[name] = self._table.save(name, sort_lines(pa.concat_tables([self.read(name), new])))
+                before = self.read(name)
+                self._save(month, before, before, new)
+
+    def remove_moved(self) -> None:
+        """Remove lines that were read in one month from the months that they were in before."""
+        moved, self._arrived = self._arrived, {}
+        for name, file in list(self.parts.items()) if moved else ():
+            found = self._table.read(file, columns=["id"])["id"]
+            found = found.filter(_are_in(found, pa.array(moved, pa.string())))
+            stale = [line_id for line_id in found.to_pylist() if moved[line_id] != name]
+            if stale:
+                lines = self.read(name)
+                kept = lines.filter(pc.invert(_are_in(lines["id"], pa.array(stale, pa.string()))))
+                self.parts[name] = self._table.save(name, kept)
+
+    def _save(self, month: Period, before: pa.Table, kept: pa.Table, lines: pa.Table) -> None:
+        """Write a month: lines that were just read, and those that are kept because they are not among them."""
+        name, new = month_name(month), lines_within(lines, month).cast(self._empty.schema)
+        if name in self.parts:
+            stayed = before["id"].filter(pc.invert(_are_in(before["id"], pa.array(self._arrived, pa.string()))))
+            arrived = new["id"].filter(pc.invert(_are_in(new["id"], stayed)))
+            self._arrived |= dict.fromkeys(arrived.to_pylist(), name)
+        kept = kept.filter(pc.invert(_are_in(kept["id"], new["id"])))
+        self.parts[name] = self._table.save(name, sort_lines(pa.concat_tables([kept, new])))
+
+
+def _are_in(ids: pa.ChunkedArray, others: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:
+    return pc.is_in(ids, value_set=others)

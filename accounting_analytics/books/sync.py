@@ -120,6 +120,7 @@ class BooksSync:
         for month in self.period.months():
             if month_name(month) in due:
                 self._read(month)
+        self.copy.remove_moved()
 
     def _start(self, default: dt.date) -> dt.date:
         given = self._options.start_date
@@ -206,6 +207,7 @@ class BooksSync:
             for month in each:
                 compared = self._compare_until_equal(month, starting)
                 starting = compared.ending_balances
+        self.copy.remove_moved()
 
     def _take_anchor(self, reported: CashFlowReport) -> pd.DataFrame:
         """Keep the balances that the service reports at the start of books that do not reach back."""
