@@ -101,7 +101,9 @@ class VersionReader(ABC):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Age of the books, and what the last sync proved."""
+        """Age of the books, and what the last sync proved; empty before the first one."""
+        if self._current is None:
+            return ()
         oldest = min(one.read_at for one in self._record.months.values())
         proven = (
             f"Local books, version {self.version}, as of {self.synced_at:%Y-%m-%d %H:%M} UTC: {self._record.summary()}."
