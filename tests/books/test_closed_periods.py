@@ -1,0 +1,78 @@
+"""Closed periods: every later change of their lines raises an alarm until they are closed again."""
+
+import pandas as pd
+import pytest
+
+from accounting_analytics.books import Books
+from accounting_analytics.errors import InputError
+from accounting_analytics.periods import Period
+
+MARCH = Period("2024-03-01", "2024-03-31", "America/New_York")
+
+
+def sync(books, service):
+    """Sync half a year."""
+    return books.sync(service.client, start_date="2024-01-01", end_date="2024-06-30", months_a_night=0)
+
+
+def entry_on_cash(service, start, end):
+    """Return the key of an entry that touches cash, on one of some days."""
+    first, last = (int(pd.Timestamp(day, tz="UTC").timestamp()) * 1_000_000 for day in (start, end))
+    (pk,), *_ = service.execute(
+        "SELECT pk FROM journal_entries WHERE cash_ledger_pk IS NOT NULL AND datetime BETWEEN ? AND ?", first, last
+    )
+    return pk
+
+
+def move(service, entry, day):
+    """Move an entry to another day."""
+    moment = int(pd.Timestamp(f"{day}T17:00Z").timestamp()) * 1_000_000
+    service.execute("UPDATE line_entries SET datetime = ? WHERE journal_entry_pk = ?", moment, entry)
+    service.execute("UPDATE journal_entries SET datetime = ? WHERE pk = ?", moment, entry)
+
+
+def test_changes_of_a_closed_month_raise_an_alarm(tmp_path, serve):
+    """An entry that leaves the month is an alarm in each sync, until the month is closed again; others are not."""
+    with serve(500) as service:
+        books = Books.open(tmp_path / "books")
+        sync(books, service)
+        books.close(MARCH)
+        move(service, entry_on_cash(service, "2024-05-02", "2024-05-30"), "2024-05-15")
+        assert sync(books, service).alarms == ()
+        move(service, entry_on_cash(service, "2024-03-02", "2024-03-30"), "2024-04-15")
+        found = sync(books, service)
+        (alarm,) = found.alarms
+        assert alarm.startswith("2024-03-01 to 2024-03-31, closed on ")
+        assert " 2 lines of 1 journal entry in 1 month." in alarm
+        assert set(found.changes.frame["kind"]) == {"amended"}
+        assert set(found.changes.frame["month"]) == {"2024-03", "2024-04"}
+        assert len(sync(books, service).alarms) == 1
+        (closed,) = books.closed().to_dict("records")
+        assert (closed["version"], closed["changed_lines"]) == (1, 2)
+        drift = books.drift(closed["version"], period=MARCH)
+        assert set(drift.frame["kind"]) == {"amended"}
+        assert set(drift.lines["change"]) == {"before"}
+        books.close(MARCH)
+        assert (books.alarms(), sync(books, service).alarms) == ((), ())
+        assert list(books.closed()["changed_lines"]) == [0]
+
+
+def test_an_entry_that_moves_into_a_closed_month(tmp_path, serve):
+    """It is an alarm too; and so is one that is posted there."""
+    with serve(501) as service:
+        books = Books.open(tmp_path / "books")
+        sync(books, service)
+        books.close(MARCH)
+        move(service, entry_on_cash(service, "2024-05-02", "2024-05-30"), "2024-03-15")
+        assert len(sync(books, service).alarms) == 1
+
+
+def test_old_versions_cannot_be_closed(tmp_path, serve):
+    """Only the newest version can be closed, and only days that the books have."""
+    with serve(502) as service:
+        books = Books.open(tmp_path / "books")
+        sync(books, service)
+        with pytest.raises(InputError, match="these are the books as of version 0"):
+            books.as_of(0).close(MARCH)
+        with pytest.raises(InputError, match="does not include all of"):
+            books.close(Period("2023-03-01", "2023-03-31", "America/New_York"))
