@@ -297,7 +297,7 @@ class Books(VersionReader, Result):
         """Return a sentence for each closed period whose lines have changed since."""
         found = ((one, self._changed_since(one)) for one in self._record.closed)
         return tuple(
-            f"{one.start_date} to {one.end_date}, closed on {one.closed_at[:10]}, changed: {drift.summary()}"
+            f"{one.start_date} to {one.end_date} changed since it was closed on {one.closed_at[:10]}. {drift.summary()}"
             for one, drift in found
             if len(drift.frame)
         )

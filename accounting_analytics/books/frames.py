@@ -56,5 +56,7 @@ def _metadata(lines: pa.Table, days: Period, ledger_ids: Iterable[str], scale: i
         "consistency": "combined",
         "verified": "",
         "of_one_moment": "not checked",
+        "windows": 0,
+        "pages": 0,
         "lines": lines.num_rows,
     }

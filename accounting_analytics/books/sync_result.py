@@ -110,7 +110,8 @@ class SyncResult(Result):
         yield ResultPart([f"{row.month}: {row.problem}" for row in differing.itertuples()], self.months, max_rows=None)
         again = self.months.loc[self.months["read_again"], "month"]
         if len(again) and self.changes is not None:
-            yield ResultPart([f"Read again whole: {', '.join(again)}"])
+            months = f"all {len(again)} months" if len(again) == len(self.months) else ", ".join(again)
+            yield ResultPart([f"Read again whole: {months}"])
         if self.changes is not None and len(self.changes.frame):
             yield ResultPart(self.changes.explain().splitlines(), self.changes.frame)
 

@@ -79,10 +79,18 @@ def sync(
 def _require_proven(synced: SyncResult, books: Path) -> None:
     """Fail, after the result was printed, where the books are not proven, or closed days have changed."""
     if not synced.complete:
-        raise IncompleteLoadError(f"{synced.verdict}; journal entries lack lines; sync again, with --parents if needed")
+        first = synced.months.loc[~synced.months["complete"]].iloc[0]
+        raise IncompleteLoadError(
+            f"journal entries are not complete, first in {first['month']}: {first['problem']}; sync again, and if that "
+            "stays, ask the operator of the service"
+        )
     if not synced.ties:
         raise BooksDoNotTieError(f"{synced.verdict}; the books were written, and every result of them says so")
     if synced.alarms:
-        changed = command_line("books", "closed", books=books)
-        raise BooksDoNotTieError(f"{len(synced.alarms)} closed period(s) have changed: {changed} lists them")
-    print_message(f"read them with --books {books}, or aa.connect(books={str(books)!r})")
+        closed = command_line("books", "closed", books=books)
+        raise BooksDoNotTieError(
+            f"{len(synced.alarms)} closed period(s) have changed: {closed} lists them with their versions, "
+            "`books drift --since VERSION` shows what changed, and `books close` accepts it"
+        )
+    if synced.changes is None:
+        print_message(f"read them with --books {books}, or aa.connect(books={str(books)!r})")
