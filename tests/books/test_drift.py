@@ -310,6 +310,19 @@ def test_scale():
     assert json.loads(drift.to_json())["changes"][0]["amount"] == "12.4000"
 
 
+def test_long_ranges_and_shuffled_rows():
+    """Changes among many lines are found where the others follow each other, and in any order of rows."""
+    before = {f"ent_{number}": purchase(number, at=MARCH + dt.timedelta(hours=number)) for number in range(400)}
+    after = before | {"ent_250": before["ent_250"].change("lin_250b", ledger="meals")}
+    del after["ent_100"]
+    after["ent_999"] = purchase(999, at=MARCH + dt.timedelta(hours=50))
+    lines = table(after)
+    expected = naive_rows(table(before), lines, ZONE)
+    shuffled = lines.take(pa.array(list(reversed(range(lines.num_rows)))))
+    assert rows(compare(before, lines)) == rows(compare(before, shuffled)) == expected
+    assert sum(row[5] for row in expected) == 6
+
+
 def test_repeated_id():
     """Where a damaged table has a line in two months, the sums still are those of its lines."""
     doubled = pa.concat_tables([table(ONE), table({"ent_1": purchase(1, at=APRIL)})])
