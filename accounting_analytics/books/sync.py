@@ -67,13 +67,13 @@ class BooksSync:
         record = None if last is None else last.record
         self._time_zone = self._find_zone(record)
         self.scale = client.scale
-        self._require_same_books(record)
         self.copy = WorkingCopy(folder.lines, {} if last is None else last.commit.parts, self.scale)
         self._parts_before = dict(self.copy.parts)
         self.months = {} if record is None else dict(record.months)
         self.read_again: set[str] = set()
         self._ledgers_are_new = False
         self.notes: tuple[str, ...] = ()
+        self._require_same_books(record)
         self.anchor = {} if record is None else dict(record.anchor)
 
     def _find_zone(self, record: BooksRecord | None) -> str:
@@ -89,12 +89,14 @@ class BooksSync:
     def _require_same_books(self, record: BooksRecord | None) -> None:
         if record is None:
             return
-        here = (self.client.base_url, self.client.instance_id, self.client.scale)
-        if here != (record.base_url, record.instance_id, record.scale):
+        here = (self.client.instance_id, self.client.scale)
+        if here != (record.instance_id, record.scale):
             raise InputError(
-                f"the local books are of instance {record.instance_id} of {record.base_url} with scale {record.scale}, "
-                f"not of {here[1]} of {here[0]} with scale {here[2]}; sync into a new folder; nothing was changed"
+                f"the local books are of instance {record.instance_id} with scale {record.scale}, not of {here[0]} with "
+                f"scale {here[1]}; sync into a new folder; nothing was changed"
             )
+        if self.client.base_url != record.base_url:
+            self.notes = (f"The service is at {self.client.base_url} now; it was at {record.base_url}.",)
 
     def read_changes(self) -> None:
         """Read the days and months that are due, or all days for the first time."""
@@ -216,7 +218,7 @@ class BooksSync:
         found = {one: to_minor_units(amount, self.scale) for one, amount in amounts}
         if self.anchor and found != self.anchor:
             first = self.period.start_date
-            self.notes = (f"The cash balances before {first} have changed: lines before the first day of the books.",)
+            self.notes += (f"The cash balances before {first} have changed: lines before the first day of the books.",)
         self.anchor = found
         return reported.starting_balances
 

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+import accounting_analytics as aa
 from accounting_analytics.books import Books
 from accounting_analytics.errors import AccountingAnalyticsError, BooksError, InputError
 
@@ -151,3 +152,17 @@ def test_empty_and_wrong_folders(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="is a file; local books are in a folder"):
         Books.open(tmp_path / "file")
+
+
+def test_another_address_is_noted_and_another_instance_refused(synced, tmp_path):
+    """The same instance may be served elsewhere, as the demo company is each time; other books are refused."""
+    folder = shutil.copytree(synced, tmp_path / "books")
+    with aa.demo() as company:
+        result = Books.open(folder).sync(company.client, months_a_night=0)
+        assert result.ties
+        assert any(f"The service is at {company.client.base_url} now" in note for note in result.notes)
+        with (
+            aa.LedgerClient(company.client.base_url, token="canary-token-value", instance_id="other") as other,
+            pytest.raises(InputError, match=r"are of instance harbor-lane .*, not of other .*; nothing was changed"),
+        ):
+            Books.open(folder).sync(other)
