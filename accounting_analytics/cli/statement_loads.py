@@ -116,7 +116,9 @@ def load_statement_books(
         starting = report.starting_balances
         print_message(_describe_start(client))
     elif request.of_balances and request.books_start is None:
-        print_message("these are movements, not balances: add --books-start DATE, the first day of the books")
+        is_local = isinstance(client, aa.Books)
+        hint = "sync the local books from" if is_local else "add --books-start DATE,"
+        print_message(f"these are movements, not balances: {hint} the first day of the books")
     return StatementBooks(ledgers, lines, starting)
 
 
