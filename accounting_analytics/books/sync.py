@@ -92,8 +92,8 @@ class BooksSync:
         here = (self.client.instance_id, self.client.scale)
         if here != (record.instance_id, record.scale):
             raise InputError(
-                f"the local books are of instance {record.instance_id} with scale {record.scale}, not of {here[0]} with "
-                f"scale {here[1]}; sync into a new folder; nothing was changed"
+                f"the local books are of instance {record.instance_id} with scale {record.scale}, not of {here[0]} "
+                f"with scale {here[1]}; sync into a new folder; nothing was changed"
             )
         if self.client.base_url != record.base_url:
             self.notes = (f"The service is at {self.client.base_url} now; it was at {record.base_url}.",)
