@@ -32,8 +32,10 @@ BEFORE, AFTER = "before", "after"
 CHANGE, KIND, MONTH, AMOUNT = "change", "kind", "month", "figure_amount"
 """Columns of a changed line beside its own: the version that it is of, the kind of its change, its local month, and its
 signed amount with the sign that it is summed with."""
-_FOLLOWING = ("ledger_name", "opposing_ledger_ids", "related_line_entry_id", "journal_entry_line_entry_ids")
-"""Columns that also differ where only another line of the journal entry, or the ledger itself, has changed."""
+_FOLLOWING = ("opposing_ledger_ids", "related_line_entry_id", "journal_entry_line_entry_ids")
+"""Columns that also differ where only another line of the journal entry has changed."""
+_OF_LEDGER = ("ledger_name", "editable")
+"""Columns of the ledger, which are not compared: a new name changes no line."""
 _KEPT_BY_RECATEGORIZATION = ("amount", "debit_credit", "datetime", "journal_entry_id")
 _PAIRS_PER_RANGE = 100
 """Pairs that a range must have on average, or copying the rows is faster."""
@@ -132,7 +134,8 @@ def _pair_by_id(old_ids: pa.ChunkedArray, new_ids: pa.ChunkedArray) -> _Pairs:
 def _compare(before: pa.Table, after: pa.Table, pairs: _Pairs) -> tuple[Rows, Kinds]:
     """Find the pairs that changed, and the kind of each; not those that follow from another line of their entry."""
     old, new = _select(before, pairs.old), _select(after, pairs.new)
-    differ = {name: _differ(old[name], new[name]) for name in old.column_names if name in new.column_names}
+    names = [name for name in old.column_names if name in new.column_names and name not in _OF_LEDGER]
+    differ = {name: _differ(old[name], new[name]) for name in names}
     own = np.logical_or.reduce([flags for name, flags in differ.items() if name not in _FOLLOWING])
     following = np.logical_or.reduce([own, *(flags for name, flags in differ.items() if name in _FOLLOWING)]) & ~own
     entries = pa.concat_arrays(

@@ -55,13 +55,10 @@ class Drift(Result):
     """Changes of the line entries between two versions of local books.
 
     A line is the one with the same id. It is ``recategorized`` if it is on another ledger with the same amount, side,
-    time and journal entry; any other difference makes it ``amended``. Where the names or ids of other lines or ledgers
-    are all that differs in a line (``ledger_name``, ``opposing_ledger_ids``, ``related_line_entry_id``,
-    ``journal_entry_line_entry_ids``), it is only listed, as amended, if its journal entry has no other change.
-
-    ``drift["2025-03|Rent"]`` is the :class:`~accounting_analytics.Figure` of a ledger, by id or name, in a month,
-    ``drift["2025-03|Rent|amended"]`` the part of one kind, and ``drift["2025-03"]`` that of all ledgers that report
-    cash flow. Amounts are debit less credit. They are float64, or Decimals if one is too large for that.
+    time and journal entry; any other difference makes it ``amended``. Where the ids of other lines or ledgers are all
+    that differs in a line (``opposing_ledger_ids``, ``related_line_entry_id``, ``journal_entry_line_entry_ids``), it is
+    only listed, as amended, if its journal entry has no other change. What belongs to the ledger (``ledger_name``,
+    ``editable``) is not compared.
 
     Parameters
     ----------

@@ -90,6 +90,14 @@ def by_month(lines: ds.Dataset, period: Period) -> Iterator[tuple[Period, pa.Tab
         yield month, lines.to_table(filter=(day >= first) & (day <= last)).drop_columns("local_date")
 
 
+def has_lines_until(client: LedgerClient, ledger_ids: Iterable[str], end: dt.date, time_zone: str) -> bool:
+    """Whether any ledger has a line on a day or before; the books then begin earlier, as they do if that is refused."""
+    try:
+        return _earliest(client, ledger_ids, end, time_zone) is not None
+    except InvalidRequestError:
+        return True
+
+
 def _earliest(client: LedgerClient, ledger_ids: Iterable[str], end: dt.date, time_zone: str) -> dt.date | None:
     """Day of the first line of all ledgers; one request a ledger."""
     days: list[dt.date] = []

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from accounting_analytics.books.comparison import ComparedMonth, compare_month
-from accounting_analytics.books.first_load import FirstLoad, by_month
+from accounting_analytics.books.first_load import FirstLoad, by_month, has_lines_until
 from accounting_analytics.books.frames import line_frame
 from accounting_analytics.books.record import MonthRecord
 from accounting_analytics.books.storage import WorkingCopy, month_name
@@ -109,10 +109,11 @@ class BooksSync:
         self.reaches_back = record.reaches_back
         self.ledgers = self._folder.read_ledgers(record.ledgers_version)
         if self._options.months_a_night > 0 or self._options.parents:
-            self._refresh_ledgers(())
+            self._refresh_ledgers()
         if self.period.start_date < before.start_date:
             self._read(Period(self.period.start_date, before.start_date - _DAY, self._time_zone))
-            self.anchor = {}
+            self.anchor, first = {}, self.period.start_date
+            self.reaches_back = not has_lines_until(self.client, self.ledgers["id"], first - _DAY, self._time_zone)
         since = min(self.at, record.synced_at).astimezone(zone(self._time_zone)).date()
         recent = min(since - dt.timedelta(days=self._options.lookback_days), before.end_date + _DAY)
         if recent <= self.period.end_date:
@@ -181,7 +182,13 @@ class BooksSync:
                     self.months.get(name, MonthRecord(read_at="")), read_at=self.at.isoformat()
                 )
 
-    def _refresh_ledgers(self, new_ids: Iterable[str]) -> None:
+    def _refresh_ledgers(self) -> None:
+        """Read the ledgers again, and load all lines of those that are new."""
+        known = set(self.ledgers["id"])
+        self._discover(())
+        self._add_ledgers(set(self.ledgers["id"]), known)
+
+    def _discover(self, new_ids: Iterable[str]) -> None:
         self.ledgers = refresh_ledgers(
             self.client, self.ledgers, self.period, new_ids=new_ids, parents=self._options.parents
         )
@@ -192,7 +199,7 @@ class BooksSync:
         known = set(self.ledgers["id"]) if loaded is None else loaded
         while found - known:
             if found - set(self.ledgers["id"]):
-                self._refresh_ledgers(sorted(found - set(self.ledgers["id"])))
+                self._discover(sorted(found - set(self.ledgers["id"])))
             new = sorted(set(self.ledgers["id"]) - known)
             lines = load_line_table(self.client, new, self.period, progress=self._options.progress)
             self.copy.add(self.period, lines)
@@ -234,7 +241,7 @@ class BooksSync:
         self._add_ledgers(set(named.index))
         known = self.ledgers.set_index("id")["name"]
         if not self._ledgers_are_new and (named != known.reindex(named.index)).any():
-            self._refresh_ledgers(())
+            self._refresh_ledgers()
         return reported
 
     def _compare_until_equal(self, month: Period, starting: Any) -> ComparedMonth:  # noqa: ANN401 (balances)
@@ -256,7 +263,7 @@ class BooksSync:
             compared = compare()
             problem = self._find_problem(month)
         if not compared.ties and not self._ledgers_are_new:
-            self._refresh_ledgers(())
+            self._refresh_ledgers()
             compared = compare()
         self.months[name] = MonthRecord(
             read_at=self.months[name].read_at,

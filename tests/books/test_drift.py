@@ -31,7 +31,7 @@ LEDGERS = pd.DataFrame(
 )
 MARCH = dt.datetime(2025, 3, 14, 12, tzinfo=dt.UTC)
 APRIL = dt.datetime(2025, 4, 14, 12, tzinfo=dt.UTC)
-FOLLOWING = {"ledger_name", "opposing_ledger_ids", "related_line_entry_id", "journal_entry_line_entry_ids"}
+FOLLOWING = {"opposing_ledger_ids", "related_line_entry_id", "journal_entry_line_entry_ids"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -422,7 +422,7 @@ def naive(before, after):
             kinds[line_id] = "added" if line_id in new else "removed"
             continue
         was, now = old[line_id], new[line_id]
-        differing = {name for name in was if was[name] != now[name]}
+        differing = {name for name in was if was[name] != now[name]} - {"ledger_name", "editable"}
         if differing - FOLLOWING:
             stays = all(was[name] == now[name] for name in ("amount", "debit_credit", "datetime"))
             kinds[line_id] = "recategorized" if "ledger_id" in differing and stays else "amended"

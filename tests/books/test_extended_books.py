@@ -1,0 +1,57 @@
+"""Books whose first day moves back, and ledgers that appear between two syncs."""
+
+import datetime as dt
+from decimal import Decimal
+
+import pandas as pd
+
+from accounting_analytics.books import Books
+from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, post_entries
+from accounting_analytics.service.storage.store import Store
+
+
+def test_books_that_are_extended_reach_back(tmp_path, serve):
+    """Extended to before the first line, books know that they have every line, so that sums are balances."""
+    with serve(7) as service:
+        books = Books.open(tmp_path / "books")
+        books.sync(service.client, start_date="2025-11-01", end_date="2025-12-31")
+        assert books.books_start is None
+        assert books.sync(service.client, start_date="2023-01-01").ties
+        assert books.books_start == dt.date(2023, 1, 1)
+        fresh = service.load(books.ledgers())
+        held = books.line_entries()
+        pd.testing.assert_frame_equal(held[held["local_date"] <= "2025-12-31"], fresh)
+
+
+def test_a_new_ledger_comes_with_all_its_lines(tmp_path, serve):
+    """Lines of a ledger that was not known are read in all months, also those of entries without cash."""
+    with serve(8) as service:
+        books = Books.open(tmp_path / "books")
+        books.sync(service.client, start_date="2024-01-01", end_date="2024-12-31")
+        with Store.open(service.path) as store:
+            new = create_ledger(
+                store, service.instance,
+                NewLedger("Deposits", type="asset", sub_type="current_assets", debit_credit="debit",
+                          report_cash_flow=False, sort_code="1900"),
+            ).id  # fmt: skip
+            amount = Decimal("12.34")
+            for number, (month, other) in enumerate(((3, service.cash[0]), (9, service.receivable))):
+                lines = (NewLine(new, "debit", amount), NewLine(other, "credit", amount))
+                moment = dt.datetime(2024, month, 10, 17, tzinfo=dt.UTC)
+                post_entries(store, service.instance, [NewJournalEntry(moment, "deposit", lines, id=f"new-{number}")])
+        assert books.sync(service.client, months_a_night=0).ties
+        assert new in set(books.ledgers()["id"])
+        assert len(books.line_entries(ledger_ids=[new])) == 2
+
+
+def test_a_new_name_changes_no_line(tmp_path, serve):
+    """A ledger that is renamed changes the chart of accounts, not the lines: no drift, and no alarm of a closed month."""
+    with serve(9) as service:
+        books = Books.open(tmp_path / "books")
+        books.sync(service.client, start_date="2025-10-01", end_date="2025-12-31")
+        books.close(books.period)
+        service.rename_ledger()
+        result = books.sync(service.client, months_a_night=12)
+        assert result.changes.frame.empty
+        assert result.alarms == ()
