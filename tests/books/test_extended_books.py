@@ -46,7 +46,7 @@ def test_a_new_ledger_comes_with_all_its_lines(tmp_path, serve):
 
 
 def test_a_new_name_changes_no_line(tmp_path, serve):
-    """A ledger that is renamed changes the chart of accounts, not the lines: no drift, and no alarm of a closed month."""
+    """A ledger that is renamed changes the chart of accounts, not the lines: no drift, no alarm of closed days."""
     with serve(9) as service:
         books = Books.open(tmp_path / "books")
         books.sync(service.client, start_date="2025-10-01", end_date="2025-12-31")
