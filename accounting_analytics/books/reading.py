@@ -20,6 +20,7 @@ from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.errors import InputError, PeriodError
 from accounting_analytics.exports.books import ExportedBooks
 from accounting_analytics.loader.line_tables import lines_within
+from accounting_analytics.messages import join_ids
 from accounting_analytics.money import from_minor_units
 from accounting_analytics.periods import Period
 
@@ -141,7 +142,7 @@ class VersionReader(ABC):
         Raises
         ------
         InputError
-            There are no books yet, or the period is not within them.
+            There are no books yet, the period is not within them, or they have no such ledger.
         BooksError
             A file of the books is damaged.
         """
@@ -160,7 +161,12 @@ class VersionReader(ABC):
                     pa.bool_(),
                 )
             )
-        ids = list(self.ledgers()["id"]) if ledger_ids is None else list(to_texts(ledger_ids))
+        known = self.ledgers()["id"]
+        ids = list(known) if ledger_ids is None else list(to_texts(ledger_ids))
+        if unknown := set(ids) - set(known):
+            raise InputError(
+                f"the local books have no ledger {join_ids(unknown)}; books.ledgers() lists those they have"
+            )
         if ledger_ids is not None:
             lines = lines.filter(pc.is_in(lines["ledger_id"], value_set=pa.array(ids, pa.string())))
         record = self._record
