@@ -148,6 +148,8 @@ class BooksSync:
             progress=self._options.progress,
         )
         self._ledgers_are_new = True
+        if self.ledgers.empty:
+            raise InputError(f"the service has no ledgers with lines until {end} yet; sync when it has some")
         given = self._options.start_date
         start = None if given is None else parse_date(given, "start_date")
         until = Period(start or end, end, self._time_zone)
