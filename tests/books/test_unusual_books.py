@@ -1,0 +1,213 @@
+"""Local books of a service that changes in unusual ways: lines that move, no lines at all, ledgers that appear."""
+
+import datetime as dt
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.books import Books
+from accounting_analytics.errors import InputError
+from accounting_analytics.service.auth import issue_token
+from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
+from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTag, post_entries
+from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.web.server import running
+
+END = "2025-04-30"
+
+
+class SmallBooks:
+    """Books of a few ledgers and entries, which a test posts and moves."""
+
+    def __init__(self, store, base_url, zone):
+        self.store, self.zone = store, zone
+        self.instance_id = create_instance(store, NewInstance(localtime=zone))
+        token = issue_token(store, self.instance_id)
+        self.client = aa.LedgerClient(base_url, token=token, instance_id=self.instance_id, time_zone=zone)
+
+    def add(self, id_, kind=None, **fields):
+        """Create a bank account, or a category of a kind."""
+        sub_types = {"expense": "operating_expenses", "liability": "current_liabilities"}
+        if kind is None:
+            fields |= {"financial_account_type": "bank_account"}
+        else:
+            codes = len(self.store.ledgers(self.instance_id))
+            fields |= {"type": kind, "sub_type": sub_types[kind], "debit_credit": "debit", "report_cash_flow": False}
+            fields |= {"sort_code": f"7{codes:03}"}
+        create_ledger(self.store, self.instance_id, NewLedger(id_, id=id_, **fields))
+
+    def post(self, when, debit, credit, *tags):
+        """Post an entry whose id is its instant."""
+        lines = (NewLine(debit, "debit", Decimal(10), tags=tags), NewLine(credit, "credit", Decimal(10)))
+        entry = NewJournalEntry(dt.datetime.fromisoformat(when).replace(tzinfo=dt.UTC), when, lines, id=when[:10])
+        post_entries(self.store, self.instance_id, [entry])
+
+    def move(self, entry_id, when):
+        """Move an entry without cash to another instant."""
+        moment = int(dt.datetime.fromisoformat(when).replace(tzinfo=dt.UTC).timestamp()) * 1_000_000
+        entries = "SELECT pk FROM journal_entries WHERE id = ? AND instance_pk = (SELECT max(pk) FROM instances)"
+        with self.store.writing() as connection:
+            key = connection.exec_driver_sql(entries, (entry_id,)).scalar_one()
+            for table, column in (("line_entries", "journal_entry_pk"), ("journal_entries", "pk")):
+                change = f"UPDATE {table} SET datetime = ? WHERE {column} = ?"  # noqa: S608 (our own names)
+                connection.exec_driver_sql(change, (moment, key))
+
+    def sync(self, books, **options):
+        """Sync the books up to the end."""
+        return books.sync(self.client, **{"end_date": END, "progress": False} | options)
+
+    def check(self, books, start_date="2025-01-01", end_date=END):
+        """Check lines and monthly reports of the books against the service."""
+        ledgers = aa.discover_ledgers(self.client, start_date, end_date)
+        days = aa.Period(start_date, end_date, self.zone)
+        fresh = aa.load_line_entries(self.client, ledgers["id"], start_date, end_date)
+        pd.testing.assert_frame_equal(books.line_entries(days), fresh)
+        for month in days.months():
+            reported = aa.load_cash_flow_report(self.client, month.start_date, month.end_date)
+            assert aa.reconcile(reported, books.report(month)).ties
+
+
+@pytest.fixture(scope="module")
+def served_store(tmp_path_factory):
+    """Return a store and the address of its service."""
+    database = tmp_path_factory.mktemp("small") / "books.db"
+    with Store.open(database) as store, running(database) as service:
+        yield store, service.base_url
+
+
+@pytest.fixture
+def make_books(served_store):
+    """Return a function that makes books with a bank, rent and a loan."""
+    made = []
+
+    def make(zone="UTC"):
+        made.append(SmallBooks(*served_store, zone))
+        made[-1].add("bank")
+        made[-1].add("rent", "expense")
+        made[-1].add("loan", "liability")
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.client.close()
+
+
+def fill(small, months=(1, 2, 3, 4)):
+    """Post a payment and an entry without cash in each month."""
+    for month in months:
+        small.post(f"2025-{month:02}-10T03:00:00", "rent", "bank")
+        small.post(f"2025-{month:02}-11T03:00:00", "rent", "loan")
+
+
+@pytest.mark.parametrize("when", ["2025-01-20T00:00:00", "2025-03-12T00:00:00", "2025-04-12T00:00:00"])
+def test_an_entry_that_moved_is_held_once(make_books, tmp_path, when):
+    """An entry without cash is not in both months, whichever of them is read again first."""
+    small = make_books()
+    fill(small)
+    books = Books.open(tmp_path / "books")
+    small.sync(books)
+    small.move("2025-03-11", when)
+    for _ in range(4):
+        assert small.sync(books).ties
+        assert len(books.line_entries()) in {14, 16}  # without the entry, or with it once
+    small.check(books)
+    assert books.drift(0).frame["entries"].max() == 1
+
+
+def test_an_entry_that_moved_within_a_month(make_books, tmp_path):
+    """Where days of a month are read again, a line from another day that moved there is not doubled."""
+    small = make_books()
+    fill(small)
+    books = Books.open(tmp_path / "books")
+    small.sync(books)
+    small.move("2025-03-11", "2025-03-20T00:00:00")
+    small.post("2025-03-20T04:00:00", "rent", "bank")
+    assert small.sync(books, months_a_night=0).ties
+    small.check(books)
+
+
+def test_a_service_without_ledgers_or_lines(make_books, served_store, tmp_path):
+    """Nothing to sync is an error that leaves nothing; ledgers without lines are books without lines."""
+    empty = SmallBooks(*served_store, "UTC")
+    books = Books.open(tmp_path / "books")
+    with empty.client, pytest.raises(InputError, match="the service has no ledgers with lines until 2025-04-30 yet"):
+        empty.sync(books)
+    assert [path.name for path in (tmp_path / "books").iterdir()] == ["books.lock"]
+    small = make_books()
+    assert small.sync(books).ties
+    assert len(books.line_entries()) == 0
+    small.post("2025-04-10T03:00:00", "rent", "bank")
+    assert small.sync(books).ties
+    small.check(books, "2025-04-01")
+    small.post("2025-02-10T03:00:00", "rent", "bank")
+    assert not small.sync(books).ties
+    assert small.sync(books, start_date="2025-02-01").ties
+    small.check(books, "2025-02-01")
+
+
+def test_books_that_are_extended_both_ways(make_books, tmp_path):
+    """Days are added at either end, also within a month; an earlier end changes nothing."""
+    small = make_books()
+    fill(small)
+    books = Books.open(tmp_path / "books")
+    for start, end in (("2025-02-11", "2025-03-10"), (None, "2025-04-10"), ("2025-01-11", None), ("2024-12-24", None)):
+        assert small.sync(books, start_date=start, end_date=end or END).ties
+        small.check(books, str(books.period.start_date), str(books.period.end_date))
+    before = books.line_entries()
+    assert small.sync(books, end_date="2025-02-10").changes.frame.empty
+    pd.testing.assert_frame_equal(books.line_entries(), before)
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Apia", "Australia/Lord_Howe", "Africa/Cairo"])
+def test_days_of_other_zones(make_books, tmp_path, zone):
+    """Lines at the ends of months and where clocks change are in the months of the service."""
+    small = make_books(zone)
+    for when in ("01-31T10:30", "03-29T12:00", "04-05T14:59", "04-24T21:30", "04-30T11:00"):
+        small.post(f"2025-{when}:00", "rent", "bank")
+    books = Books.open(tmp_path / "books")
+    assert small.sync(books).ties
+    small.post("2025-02-28T11:00:00", "rent", "bank")
+    assert small.sync(books, months_a_night=0).ties
+    small.check(books, str(books.period.start_date))
+
+
+def test_ledgers_that_appear_between_syncs(make_books, tmp_path):
+    """New bank accounts and categories with parents are found by the reports, or by the rota with their lines."""
+    small = make_books()
+    fill(small)
+    books = Books.open(tmp_path / "books")
+    small.sync(books)
+    small.add("second_bank")
+    small.add("parent", "expense")
+    small.add("child", "expense", parent_id="parent")
+    small.post("2025-02-12T03:00:00", "child", "second_bank")
+    assert small.sync(books, months_a_night=0).ties
+    small.check(books)
+    small.add("later", "expense", parent_id="parent")
+    small.post("2025-03-12T03:00:00", "later", "rent")
+    assert small.sync(books, months_a_night=4).ties
+    small.check(books)
+    found = books.ledgers().set_index("id")["parent_id"]
+    assert (found["child"], found["later"]) == ("parent", "parent")
+
+
+def test_filters_are_those_of_the_service(make_books, tmp_path):
+    """Lines by cash flow and tags are those that the service returns; an unknown ledger is refused."""
+    small = make_books()
+    tags = NewTag("project", "a"), NewTag("project", "b")
+    small.post("2025-04-10T03:00:00", "rent", "bank", tags[0])
+    small.post("2025-04-11T03:00:00", "rent", "loan", *tags)
+    small.post("2025-04-12T03:00:00", "loan", "bank", tags[1])
+    books = Books.open(tmp_path / "books")
+    small.sync(books)
+    ids = sorted({one for text in books.line_entries()["tag_ids"] if text for one in text.split("|")})
+    for is_cashflow in (None, True, False):
+        for tag_ids in (None, ids[:1], ids[1:], ids):
+            options = {"is_cashflow": is_cashflow, "tag_ids": tag_ids}
+            fresh = aa.load_line_entries(small.client, books.ledgers()["id"], "2025-04-01", END, **options)
+            pd.testing.assert_frame_equal(books.line_entries(**options), fresh)
+    with pytest.raises(InputError, match="the local books have no ledger rnet"):
+        books.line_entries(ledger_ids=["rnet"])
