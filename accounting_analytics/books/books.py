@@ -347,7 +347,7 @@ class Books(VersionReader, Result):
         if self._current is None:
             return
         months = SyncResult.of(self._version, frozenset(), None).months
-        yield ResultPart([], months, max_rows=None)
+        yield ResultPart([], months.drop(columns="read_again"), max_rows=None)
 
     def _content(self) -> dict[str, Any]:
         if self._current is None:

@@ -64,6 +64,7 @@ class BooksSync:
     def __init__(self, folder: BooksFolder, client: LedgerClient, options: SyncOptions, last: Version | None) -> None:
         self._folder, self.client, self._options, self._last = folder, client, options, last
         self.at = dt.datetime.now(dt.UTC)
+        self.notes: tuple[str, ...] = ()
         record = None if last is None else last.record
         self._time_zone = self._find_zone(record)
         self.scale = client.scale
@@ -72,13 +73,14 @@ class BooksSync:
         self.months = {} if record is None else dict(record.months)
         self.read_again: set[str] = set()
         self._ledgers_are_new = False
-        self.notes: tuple[str, ...] = ()
         self._require_same_books(record)
         self.anchor = {} if record is None else dict(record.anchor)
 
     def _find_zone(self, record: BooksRecord | None) -> str:
         if record is None:
-            return str(zone(choose_zone(self._options.time_zone, self.client.time_zone).name))
+            day_zone = choose_zone(self._options.time_zone, self.client.time_zone)
+            self.notes = day_zone.notes
+            return str(zone(day_zone.name))
         given = self._options.time_zone
         if given is not None and choose_zone(given).name != record.time_zone:
             raise PeriodError(
@@ -267,12 +269,15 @@ class BooksSync:
         if not compared.ties and not self._ledgers_are_new:
             self._refresh_ledgers()
             compared = compare()
+        difference = compared.problem
+        if difference and self.reaches_back and month.start_date == self.period.start_date:
+            difference += f"; where lines before {month.start_date} are new, sync with an earlier start_date"
         self.months[name] = MonthRecord(
             read_at=self.months[name].read_at,
             compared_at=self.at.isoformat(),
             ties=compared.ties,
             complete=not problem,
-            problem=compared.problem or problem,
+            problem=difference or problem,
         )
         return compared
 

@@ -55,3 +55,24 @@ def test_a_new_name_changes_no_line(tmp_path, serve):
         result = books.sync(service.client, months_a_night=12)
         assert result.changes.frame.empty
         assert result.alarms == ()
+
+
+def test_lines_before_the_first_day_are_named(tmp_path, serve):
+    """A later line before the first day of the books shows in the first report, and the message says what to do."""
+    with serve(10) as service:
+        books = Books.open(tmp_path / "books")
+        service.execute("DELETE FROM transactions")
+        service.execute("DELETE FROM line_entry_tags")
+        early = "(SELECT pk FROM line_entries WHERE datetime < 1759300000000000)"  # before October 2025
+        service.execute(f"DELETE FROM line_entries WHERE pk IN {early}")  # noqa: S608
+        service.execute("DELETE FROM journal_entries WHERE datetime < 1759300000000000")
+        assert books.sync(service.client, start_date="2025-10-01", end_date="2025-12-31").ties
+        assert books.books_start == dt.date(2025, 10, 1)
+        lines = (NewLine(service.cash[0], "debit", Decimal(5)), NewLine(service.categories[0], "credit", Decimal(5)))
+        with Store.open(service.path) as store:
+            moment = dt.datetime(2025, 9, 10, 17, tzinfo=dt.UTC)
+            post_entries(store, service.instance, [NewJournalEntry(moment, "late", lines, id="late")])
+        result = books.sync(service.client)
+        assert not result.ties
+        assert "sync with an earlier start_date" in result.explain()
+        assert books.sync(service.client, start_date="2025-09-01").ties
