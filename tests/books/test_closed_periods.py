@@ -42,7 +42,7 @@ def test_changes_of_a_closed_month_raise_an_alarm(tmp_path, serve):
         move(service, entry_on_cash(service, "2024-03-02", "2024-03-30"), "2024-04-15")
         found = sync(books, service)
         (alarm,) = found.alarms
-        assert alarm.startswith("2024-03-01 to 2024-03-31, closed on ")
+        assert alarm.startswith("2024-03-01 to 2024-03-31 changed since it was closed on ")
         assert " 2 lines of 1 journal entry in 1 month." in alarm
         assert set(found.changes.frame["kind"]) == {"amended"}
         assert set(found.changes.frame["month"]) == {"2024-03", "2024-04"}
