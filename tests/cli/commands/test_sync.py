@@ -5,6 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 import accounting_analytics as aa
 
@@ -208,13 +209,21 @@ def test_categorize_syncs_too(run, company, tmp_path):
     assert "local books in local are synced: Version 1: all 3 months agree" in finished.stderr
 
 
-def test_books_of_another_service(run, assert_refused, demo_company, company, tmp_path):
-    """Books are of one service: another one is refused, and a run on it is reported before the failure."""
+def test_an_instance_that_is_served_elsewhere(run, demo_company, company):
+    """The same instance at another address is synced, and the address is noted."""
     assert run(*SYNC, **demo_company.environment()).returncode == 0
-    assert_refused(run(*SYNC, **company.environment()), 2, "the local books are of instance harbor-lane of http://")
+    synced = run(*SYNC, **company.environment())
+    assert synced.returncode == 0
+    assert f"The service is at {company.client.base_url} now; it was at {demo_company.base_url}." in synced.stdout
+
+
+def test_a_run_whose_books_cannot_be_synced(run, company, tmp_path):
+    """If another program holds the books, the run is reported before the failure, which says what to do next."""
+    assert run(*SYNC, **company.environment()).returncode == 0
     plan = ("plan", "--period", "2025-01", "--rules", RULES, "--output", "plan.csv", "--books", "local")
     assert run(*plan).returncode == 0
-    applied = run("apply", "plan.csv", "--journal", "j", "--books", "local", "--confirm", **company.environment())
+    with FileLock(tmp_path / "local" / "books.lock"):
+        applied = run("apply", "plan.csv", "--journal", "j", "--books", "local", "--confirm", **company.environment())
     assert applied.returncode == 2
     assert "done" in applied.stdout
     assert "the run has ended, but the local books were not synced: accounting-analytics sync" in applied.stderr
