@@ -25,7 +25,7 @@ from accounting_analytics.cli.options import (
     UseDemo,
 )
 from accounting_analytics.cli.output import print_message
-from accounting_analytics.cli.service_or_demo import connect_for_days
+from accounting_analytics.cli.service_or_demo import connect_for_days, presentation_of
 from accounting_analytics.errors import BooksError, IncompleteLoadError, InputError
 from accounting_analytics.exports.formats import FORMATS
 
@@ -54,7 +54,7 @@ def export(
         typer.Option(
             "--currency",
             help="Name of the currency, such as USD; the service does not state it.",
-            show_default="that of the export whose months are replaced, or none",
+            show_default="that of the export whose months are replaced, or the configured one",
         ),
     ] = None,
     fiscal_year_start_month: Annotated[
@@ -65,7 +65,7 @@ def export(
             min=1,
             max=12,
             help="First month of the fiscal year.",
-            show_default="that of the export whose months are replaced, or 1",
+            show_default="that of the export whose months are replaced, or the configured one",
         ),
     ] = None,
     journal: Annotated[
@@ -107,7 +107,11 @@ def export(
     replaces = replace_months and export_format == "parquet"
     earlier = current_manifest(VersionFolder(output), SUFFIX) if replaces else None
     settings: dict[str, Any] = {"currency": currency, "fiscal_year_start_month": fiscal_year_start_month}
-    if earlier is not None:
+    if earlier is None:
+        configured = presentation_of(profile, use_demo=use_demo)._asdict()
+        settings = {name: configured[name] if value is None else value for name, value in settings.items()}
+        require_currency(settings["currency"])
+    else:
         settings = keep_settings(earlier, settings)
     zone_of_export = time_zone if earlier is None else time_zone or earlier.time_zone
     given = DayOptions(start_date, end_date, period)
@@ -129,8 +133,7 @@ def export(
         format=export_format,
         **source,
         replace_months=replace_months,
-        currency=settings["currency"],
-        fiscal_year_start_month=settings["fiscal_year_start_month"] or 1,
+        **settings,
     )
     typer.echo(manifest.to_json() if as_json else manifest.explain())
     if manifest.partial:

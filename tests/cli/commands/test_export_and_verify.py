@@ -40,6 +40,25 @@ def test_export(run, demo_company, tmp_path):
     assert verified.returncode == 0, verified.stdout
 
 
+def test_settings_are_those_of_the_configuration(run, assert_refused, demo_company, tmp_path):
+    """Currency and fiscal year are configured; an option is used instead, and replaced months keep what they had."""
+    settings = {"ACCOUNTING_ANALYTICS_CURRENCY": "EUR", "ACCOUNTING_ANALYTICS_FISCAL_YEAR_START_MONTH": "4"}
+    environment = demo_company.environment() | settings
+    command = ("export", *MARCH[:4], *NEW_YORK, "--json")
+    exports = {
+        "configured": run(*command, "--output", "configured", **environment),
+        "given": run(*command, "--output", "given", "--currency", "USD", **environment),
+    }
+    stated = {name: json.loads(done.stdout) for name, done in exports.items()}
+    assert {name: one["currency"] for name, one in stated.items()} == {"configured": "EUR", "given": "USD"}
+    assert {one["fiscal_year_start_month"] for one in stated.values()} == {4}
+    again = run(*command, "--replace-months", "--output", "given", **environment)
+    assert json.loads(again.stdout)["currency"] == "USD"
+    long = {"ACCOUNTING_ANALYTICS_CURRENCY": "x" * 31}
+    assert_refused(run(*command, "--output", "long", **environment | long), 2, "name it in 1 to 30 printable")
+    assert not (tmp_path / "long").exists()
+
+
 def test_settings_of_replaced_months(run, assert_refused, demo_company):
     """Another currency, fiscal year, time zone or part of a month is refused before a line is loaded."""
     environment = demo_company.environment()
