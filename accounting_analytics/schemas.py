@@ -311,7 +311,8 @@ class Queue(Table):
 
     `amount` is positive into cash and negative out of cash; `category_amount` is its uncategorized part, null where
     that is not certain. `opposing_ledger_ids` are all categories of the transaction: several if it is split.
-    `local_date` is that of the line entries, where they have it or the zone of their load is known.
+    `local_date` is that of the line entries, where they have it or the zone of their load is known. `group_id` is the
+    group that one decision categorizes; `counterpart_ledger_id` the other account of a likely transfer.
     """
 
     transaction_id: Series[str]
@@ -329,6 +330,8 @@ class Queue(Table):
     opposing_ledger_ids: Series[str]
     review_status: Series[str] = pandera.Field(nullable=True)
     tag_ids: Series[str] = pandera.Field(nullable=True)
+    group_id: Series[str] | None
+    counterpart_ledger_id: Series[str] | None = pandera.Field(nullable=True)
 
 
 class Proposals(Queue):

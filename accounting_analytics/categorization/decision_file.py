@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.categorization.category_ledgers import Categories
-from accounting_analytics.categorization.groups import group_queue, with_groups
+from accounting_analytics.categorization.groups import group_queue
+from accounting_analytics.categorization.transaction_groups import with_groups
 from accounting_analytics.categorization.uncategorized_queue import exact_queue
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import quote

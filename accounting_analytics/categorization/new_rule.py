@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import write_text
 from accounting_analytics.categorization.category_ledgers import Categories
-from accounting_analytics.categorization.groups import NO_DESCRIPTION, with_groups
 from accounting_analytics.categorization.proposals import Decidable
 from accounting_analytics.categorization.rules import load_rules, parse_rules
+from accounting_analytics.categorization.transaction_groups import NO_DESCRIPTION, with_groups
 from accounting_analytics.categorization.uncategorized_queue import exact_queue
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import quote

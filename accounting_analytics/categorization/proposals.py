@@ -13,8 +13,8 @@ import pandas as pd
 from accounting_analytics.arguments import require_type, to_path
 from accounting_analytics.categorization.category_ledgers import Categories, find_named
 from accounting_analytics.categorization.decision_file import Decision, read_decisions
-from accounting_analytics.categorization.groups import with_groups
 from accounting_analytics.categorization.rules import Rules
+from accounting_analytics.categorization.transaction_groups import with_groups
 from accounting_analytics.categorization.uncategorized_queue import exact_queue
 from accounting_analytics.column_conversion import LIST_SEPARATOR, total
 from accounting_analytics.errors import InputError, RulesError

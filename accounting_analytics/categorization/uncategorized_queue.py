@@ -8,6 +8,7 @@ import pandas as pd
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.categorization.category_ledgers import uncategorized_ledgers
+from accounting_analytics.categorization.transaction_groups import with_groups
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.column_conversion import LOCAL_DATE, convert, exact_frame, negated, split_lists
 from accounting_analytics.errors import FrameError
@@ -92,9 +93,8 @@ def uncategorized_queue(
     )
     transactions = _cash_transactions(lines, chart)
     matching = _with_opposing(transactions, uncategorized)
-    queue = Queue.from_exact(
-        _largest_first(_queue_columns(matching, lines)), exact.scale, as_decimals=exact.as_decimals
-    )
+    grouped = with_groups(_largest_first(_queue_columns(matching, lines))).drop(columns=["kind", "merchant"])
+    queue = Queue.from_exact(grouped, exact.scale, as_decimals=exact.as_decimals)
     attach_notes(queue, (*exact.notes, *_notes(queue, transactions, names, uncategorized)), lines)
     return queue
 

@@ -114,6 +114,9 @@ RunBy = Annotated[
         "--by", help="What a row is: the items of a new category or rule, an item, or a ledger of the report."
     ),
 ]
+QueueGroup = Annotated[
+    str | None, typer.Option("--group", metavar="ID", help="Only the transactions of this group, each of them.")
+]
 AllRows = Annotated[bool, typer.Option("--all", help="Print every row.")]
 Output = Annotated[Path, typer.Option("--output", help="Folder to write to.")]
 

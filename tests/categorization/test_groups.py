@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounting_analytics.categorization import group_queue, load_rules, propose, report_rules, uncategorized_queue
-from accounting_analytics.categorization.groups import with_groups
+from accounting_analytics.categorization import (
+    decide,
+    group_queue,
+    load_rules,
+    propose,
+    report_rules,
+    uncategorized_queue,
+)
+from accounting_analytics.categorization.transaction_groups import with_groups
 from accounting_analytics.errors import FrameError, InputError, PeriodError
 from accounting_analytics.schemas import QueueGroups
 
@@ -114,6 +121,26 @@ def test_transfers_are_apart(queue_of):
     assert transfers.index.min() > groups.index[groups["kind"] == "merchant"].max()
     assert transfers["group_id"].str.startswith("transfer-").all()
     assert groups.attrs["notes"][1].startswith("4 transaction(s) are likely transfers between own accounts")
+
+
+def test_a_part_of_the_queue_has_the_same_groups(queue_of, books):
+    """The queue states the group of each transaction, and one side of a transfer is of its group without the other."""
+    queue = queue_of(
+        ("bank", "-500.00", "ONLINE TRANSFER", 0),
+        ("card", "500.00", "PAYMENT THANK YOU", 7),
+        ("card", "-10.10", "BLUE BOTTLE", 0),
+        ("card", "-20.10", "BLUE BOTTLE", 1),
+    )
+    groups = group_queue(queue)
+    assert dict(queue["group_id"].value_counts()) == dict(
+        zip(groups["group_id"], groups["transaction_count"], strict=True)
+    )
+    for group_id, kind in zip(groups["group_id"], groups["kind"], strict=True):
+        part = queue[queue["group_id"] == group_id]
+        assert shown(group_queue(part), "group_id", "kind") == [(group_id, kind)]
+        assert len(decide(part, {group_id: "Meals"}, books.ledgers)) == len(part)
+    unstated = queue.drop(columns=["group_id", "counterpart_ledger_id"])
+    assert shown(group_queue(unstated), "group_id") == shown(groups, "group_id")
 
 
 def test_splits_are_apart(books):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import typer
@@ -19,6 +20,7 @@ from accounting_analytics.cli.options import (
     LocalBooks,
     PeriodText,
     Profile,
+    QueueGroup,
     QueueOutput,
     RowLimit,
     StartDate,
@@ -40,7 +42,8 @@ from accounting_analytics.cli.transaction_tables import (
     print_transactions,
     queue_tables,
 )
-from accounting_analytics.messages import shorten
+from accounting_analytics.errors import InputError
+from accounting_analytics.messages import quote, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,6 +72,7 @@ def queue(
     period: PeriodText = None,
     time_zone: TimeZone = None,
     ledger: Ledgers = None,
+    group: QueueGroup = None,
     output: QueueOutput = None,
     checkpoint: Checkpoint = None,
     books: LocalBooks = None,
@@ -83,7 +87,7 @@ def queue(
     """List the uncategorized transactions in groups.
 
     A group has one merchant, direction and account. Most money comes first, likely transfers between own accounts and
-    split transactions last.
+    split transactions last. With --group or --all the transactions are listed.
     """
     from accounting_analytics.categorization.decision_file import require_new_file, write_groups, write_transactions
 
@@ -94,6 +98,10 @@ def queue(
     with connect_for_days(given, profile, time_zone, use_demo=use_demo, books=books) as (client, days):
         ledgers, uncategorized = load_queue(client, days, options, only=ledger)
     groups = aa.group_queue(uncategorized, as_of=days.end_date)
+    if group is not None:
+        _require_group(group, groups)
+        groups, uncategorized = (frame[frame["group_id"] == group] for frame in (groups, uncategorized))
+        all_rows = True
     print_notes(uncategorized)
     if ledger:
         print_message("likely transfers between accounts are recognized only where both accounts are listed")
@@ -117,6 +125,14 @@ def queue(
             demo=use_demo,
         )
         print_message(f"fill in its column category with ids, unique names or paths of ledgers, then: {following}")
+
+
+def _require_group(group: str, groups: pd.DataFrame) -> None:
+    """Refuse a group that the queue does not have, with the nearest ids."""
+    if group not in set(groups["group_id"]):
+        close = get_close_matches(group, groups["group_id"], n=3)
+        hint = f"did you mean {' or '.join(map(quote, close))}?" if close else "queue without --group lists them"
+        raise InputError(f"--group: the queue of these days has no group {quote(group)}; {hint}")
 
 
 def _print_transactions(uncategorized: pd.DataFrame, zone: str) -> None:

@@ -57,6 +57,26 @@ def test_groups_and_rows(run, demo_company):
     assert all(row["transaction_id"] in everything for row in rows)
 
 
+def test_transactions_of_a_group(run, assert_refused, demo_company, tmp_path):
+    """Every transaction behind a group is printed, and written to be decided; a misspelt group names the nearest."""
+    listed = json.loads(run("queue", *PERIOD, "--json", **demo_company.environment()).stdout)
+    group = max(listed["groups"], key=lambda one: one["transaction_count"])
+    assert 1 < group["transaction_count"] < len(listed["transactions"])
+    expected = [one for one in listed["transactions"] if one["group_id"] == group["group_id"]]
+    assert len(expected) == group["transaction_count"]
+    command = ("queue", *PERIOD, "--group", group["group_id"])
+    assert json.loads(run(*command, "--json", **demo_company.environment()).stdout) == {
+        "groups": [group],
+        "transactions": expected,
+    }
+    finished = run(*command, "--output", "group.csv", **demo_company.environment())
+    assert finished.stdout.startswith(f"{len(expected)} uncategorized transaction(s), largest first: ")
+    assert all(one["transaction_id"] in finished.stdout for one in expected)
+    assert len((tmp_path / "group.csv").read_text(encoding="utf-8-sig").splitlines()) == 1 + len(expected)
+    misspelt = run("queue", *PERIOD, "--group", f"{group['group_id']}0", **demo_company.environment())
+    assert_refused(misspelt, 2, "--group: the queue of these days has no group", f"did you mean '{group['group_id']}'")
+
+
 def test_unknown_ledger(run, assert_refused, demo_company, ledgers):
     """A misspelt account is invalid input, with a suggestion, before any line is loaded."""
     name = ledgers.loc[ledgers["report_cash_flow"], "name"].iloc[0]
