@@ -17,7 +17,8 @@ from accounting_analytics.books.drift import compare_lines
 from accounting_analytics.books.reading import VersionReader
 from accounting_analytics.books.record import FORMAT, BooksRecord, ClosedPeriod, LineChanges
 from accounting_analytics.books.storage import Version, table_schema
-from accounting_analytics.books.sync import BooksSync, SyncOptions
+from accounting_analytics.books.sync import BooksSync
+from accounting_analytics.books.sync_options import SyncOptions
 from accounting_analytics.books.sync_result import SyncResult
 from accounting_analytics.books.versions import find_version, list_versions
 from accounting_analytics.client import LedgerClient

@@ -135,12 +135,15 @@ class WorkingCopy:
         self.parts = dict(parts)
         self._empty = table_schema(scale).empty_table()
         self._arrived: dict[str, str] = {}
+        self._last_read: tuple[PartFile | None, pa.Table] = None, self._empty
 
     def read(self, month: str) -> pa.Table:
-        """Line entries of a month."""
+        """Line entries of a month; the one that was read last stays in memory."""
         if month not in self.parts:
             return self._empty
-        return self._table.read(self.parts[month]).cast(self._empty.schema)
+        if self._last_read[0] != self.parts[month]:
+            self._last_read = self.parts[month], self._table.read(self.parts[month]).cast(self._empty.schema)
+        return self._last_read[1]
 
     def replace(self, days: Period, lines: pa.Table) -> None:
         """Replace the lines of some days; a month that stays the same keeps its file."""

@@ -7,7 +7,8 @@ report cannot show is read again by rota, the months that were read longest ago 
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, Any, NamedTuple
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pandas as pd
@@ -15,29 +16,28 @@ import pyarrow.compute as pc
 
 from accounting_analytics.books.comparison import ComparedMonth, compare_month
 from accounting_analytics.books.first_load import FirstLoad, by_month, has_lines_until
-from accounting_analytics.books.frames import line_frame
+from accounting_analytics.books.month_completeness import find_incompleteness
 from accounting_analytics.books.record import MonthRecord
 from accounting_analytics.books.storage import WorkingCopy, month_name
+from accounting_analytics.books.sync_options import require_same_books
 from accounting_analytics.column_conversion import LIST_SEPARATOR
-from accounting_analytics.completeness import check_completeness
-from accounting_analytics.errors import InputError, PeriodError
+from accounting_analytics.errors import InputError
 from accounting_analytics.ledger_discovery import discover_ledgers, refresh_ledgers
 from accounting_analytics.loader import load_cash_flow_report
 from accounting_analytics.loader.line_entries import load_line_table
 from accounting_analytics.money import to_minor_units
-from accounting_analytics.periods import Period, choose_zone, parse_date, zone
+from accounting_analytics.periods import Period, zone
 from accounting_analytics.progress import progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pyarrow as pa
 
-    from accounting_analytics.books.record import BooksRecord
     from accounting_analytics.books.storage import BooksFolder, Version
+    from accounting_analytics.books.sync_options import SyncOptions
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.periods import DateLike, ZoneLike
 
 _FIRST_DAY = dt.date(1, 1, 1)
 _DAY = dt.timedelta(days=1)
@@ -46,59 +46,23 @@ _MOST_RANGES = 3
 """Ranges of days that are read again one by one; more of them are read as the whole month."""
 
 
-class SyncOptions(NamedTuple):
-    """What a caller says of a sync."""
-
-    start_date: DateLike | None = None
-    end_date: DateLike | None = None
-    time_zone: ZoneLike | None = None
-    lookback_days: int = 10
-    months_a_night: int = 1
-    parents: Mapping[str, str | None] | None = None
-    progress: bool | None = None
-
-
 class BooksSync:
     """One sync: the ledgers and months as they are read, and what is known of each month."""
 
     def __init__(self, folder: BooksFolder, client: LedgerClient, options: SyncOptions, last: Version | None) -> None:
         self._folder, self.client, self._options, self._last = folder, client, options, last
         self.at = dt.datetime.now(dt.UTC)
-        self.notes: tuple[str, ...] = ()
         record = None if last is None else last.record
-        self._time_zone = self._find_zone(record)
+        self._time_zone, self.notes = options.zone_of_days(client, record)
+        if record is not None:
+            self.notes += require_same_books(client, record)
         self.scale = client.scale
         self.copy = WorkingCopy(folder.lines, {} if last is None else last.commit.parts, self.scale)
         self._parts_before = dict(self.copy.parts)
         self.months = {} if record is None else dict(record.months)
         self.read_again: set[str] = set()
         self._ledgers_are_new = False
-        self._require_same_books(record)
         self.anchor = {} if record is None else dict(record.anchor)
-
-    def _find_zone(self, record: BooksRecord | None) -> str:
-        if record is None:
-            day_zone = choose_zone(self._options.time_zone, self.client.time_zone)
-            self.notes = day_zone.notes
-            return str(zone(day_zone.name))
-        given = self._options.time_zone
-        if given is not None and choose_zone(given).name != record.time_zone:
-            raise PeriodError(
-                f"the local books have days in {record.time_zone}; sync into a new folder for another zone"
-            )
-        return record.time_zone
-
-    def _require_same_books(self, record: BooksRecord | None) -> None:
-        if record is None:
-            return
-        here = (self.client.instance_id, self.client.scale)
-        if here != (record.instance_id, record.scale):
-            raise InputError(
-                f"the local books are of instance {record.instance_id} with scale {record.scale}, not of {here[0]} "
-                f"with scale {here[1]}; sync into a new folder; nothing was changed"
-            )
-        if self.client.base_url != record.base_url:
-            self.notes = (f"The service is at {self.client.base_url} now; it was at {record.base_url}.",)
 
     def read_changes(self) -> None:
         """Read the days and months that are due, or all days for the first time."""
@@ -107,14 +71,16 @@ class BooksSync:
             return
         record = self._last.record
         before = record.period
-        self.period = Period(self._start(before.start_date), max(self._end(), before.end_date), self._time_zone)
+        first = min(self._options.first_day() or before.start_date, before.start_date)
+        end = self._options.last_day(self.at, self._time_zone)
+        self.period = Period(first, max(end, before.end_date), self._time_zone)
         self.reaches_back = record.reaches_back
         self.ledgers = self._folder.read_ledgers(record.ledgers_version)
         if self._options.months_a_night > 0 or self._options.parents:
             self._refresh_ledgers()
         if self.period.start_date < before.start_date:
             self._read(Period(self.period.start_date, before.start_date - _DAY, self._time_zone))
-            self.anchor, first = {}, self.period.start_date
+            self.anchor = {}
             self.reaches_back = not has_lines_until(self.client, self.ledgers["id"], first - _DAY, self._time_zone)
         since = min(self.at, record.synced_at).astimezone(zone(self._time_zone)).date()
         recent = min(since - dt.timedelta(days=self._options.lookback_days), before.end_date + _DAY)
@@ -127,20 +93,9 @@ class BooksSync:
                 self._read(month)
         self.copy.remove_moved()
 
-    def _start(self, default: dt.date) -> dt.date:
-        given = self._options.start_date
-        return default if given is None else min(parse_date(given, "start_date"), default)
-
-    def _end(self) -> dt.date:
-        """Last day that is asked for, or the last day of this month."""
-        if self._options.end_date is not None:
-            return parse_date(self._options.end_date, "end_date", last=True)
-        today = self.at.astimezone(zone(self._time_zone)).date()
-        return Period.relative("this-month", as_of=today, time_zone=self._time_zone).end_date
-
     def _take_first_load(self) -> None:
         """Load all days for the first time, or continue such a load, and then the days since it began."""
-        end = self._end()
+        end = self._options.last_day(self.at, self._time_zone)
         self.ledgers = discover_ledgers(
             self.client,
             max(end, _FIRST_DAY + _YEAR) - _YEAR,
@@ -152,8 +107,7 @@ class BooksSync:
         self._ledgers_are_new = True
         if self.ledgers.empty:
             raise InputError(f"the service has no ledgers with lines until {end} yet; sync when it has some")
-        given = self._options.start_date
-        start = None if given is None else parse_date(given, "start_date")
+        start = self._options.first_day()
         until = Period(start or end, end, self._time_zone)
         load = FirstLoad.begin(self._folder.first_load, self.client, self.ledgers["id"], start, until)
         self.period, self.reaches_back = load.period, load.reaches_back
@@ -214,13 +168,23 @@ class BooksSync:
         """Compare every month with the service's report; read again what differs."""
         starting: Any = None
         months = self.period.months()
-        if not self.reaches_back:
-            starting = self._take_anchor(self._report(months[0]))
+        reports = self._load_reports(months)
         with progress_bar(self._options.progress, iterable=months, desc="months", unit=" months") as each:
             for month in each:
-                compared = self._compare_until_equal(month, starting)
-                starting = compared.ending_balances
+                reported = self._take_report(next(reports))
+                if month == months[0] and not self.reaches_back:
+                    starting = self._take_anchor(reported)
+                starting = self._compare_until_equal(month, reported, starting).ending_balances
         self.copy.remove_moved()
+
+    def _load_reports(self, months: Sequence[Period]) -> Iterator[CashFlowReport]:
+        """Load the service's report of each month while the one before is compared."""
+        with ThreadPoolExecutor(1) as thread:
+            coming = thread.submit(self._load_report, months[0])
+            for following in months[1:]:
+                reported, coming = coming.result(), thread.submit(self._load_report, following)
+                yield reported
+            yield coming.result()
 
     def _take_anchor(self, reported: CashFlowReport) -> pd.DataFrame:
         """Keep the balances that the service reports at the start of books that do not reach back."""
@@ -233,9 +197,11 @@ class BooksSync:
         self.anchor = found
         return reported.starting_balances
 
-    def _report(self, month: Period) -> CashFlowReport:
-        """Load the service's report of a month; ledgers that it names and the books do not have are loaded too."""
-        reported = load_cash_flow_report(self.client, month.start_date, month.end_date, time_zone=self._time_zone)
+    def _load_report(self, month: Period) -> CashFlowReport:
+        return load_cash_flow_report(self.client, month.start_date, month.end_date, time_zone=self._time_zone)
+
+    def _take_report(self, reported: CashFlowReport) -> CashFlowReport:
+        """Load the ledgers that a report names and the books do not have."""
         named = pd.concat(
             [
                 reported.ledgers.set_index("ledger_id")["name"],
@@ -248,9 +214,14 @@ class BooksSync:
             self._refresh_ledgers()
         return reported
 
-    def _compare_until_equal(self, month: Period, starting: Any) -> ComparedMonth:  # noqa: ANN401 (balances)
+    def _compare_until_equal(
+        self,
+        month: Period,
+        reported: CashFlowReport,
+        starting: Any,  # noqa: ANN401 (balances)
+    ) -> ComparedMonth:
         """Compare a month; if it differs, read the days that differ again, then all days, then the ledgers."""
-        name, reported = month_name(month), self._report(month)
+        name = month_name(month)
 
         def compare() -> ComparedMonth:
             return compare_month(reported, self.copy.read(name), self.ledgers, starting)
@@ -263,7 +234,7 @@ class BooksSync:
         problem = self._find_problem(month) if compared.ties else ""
         if not compared.ties or problem:
             self._read(month)
-            reported = self._report(month)
+            reported = self._take_report(self._load_report(month))
             compared = compare()
             problem = self._find_problem(month)
         if not compared.ties and not self._ledgers_are_new:
@@ -286,9 +257,7 @@ class BooksSync:
         name = month_name(month)
         if self.months[name].complete and self.copy.parts[name] == self._parts_before.get(name):
             return ""
-        frame = line_frame(self.copy.read(name), month, self.ledgers["id"], scale=self.scale, source={})
-        certificate = check_completeness(frame)
-        return "" if certificate.complete else certificate.summary()
+        return find_incompleteness(self.copy.read(name), month, self.ledgers["id"], self.scale)
 
     def changed_months(self) -> list[str]:
         """Months whose lines are not those of the version before."""

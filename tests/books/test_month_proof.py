@@ -1,0 +1,129 @@
+"""A month whose figures or lines differ in anything is never taken as proven."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import accounting_analytics as aa
+from accounting_analytics.books import comparison, month_completeness
+from accounting_analytics.books.comparison import compare_month
+from accounting_analytics.books.month_completeness import find_incompleteness
+from accounting_analytics.loader.line_entries import load_line_table
+
+ZONE = "America/New_York"
+MARCH = aa.Period("2026-03-01", "2026-03-31", ZONE)
+BEFORE = aa.Period("2025-01-01", "2026-02-28", ZONE)
+
+
+@pytest.fixture(scope="module")
+def ledgers(demo_company):
+    """Return the chart of accounts."""
+    return aa.discover_ledgers(demo_company.client, "2025-01-01", MARCH.end_date, time_zone=ZONE)
+
+
+@pytest.fixture(scope="module")
+def lines(demo_company, ledgers):
+    """Return the exact lines of March."""
+    return load_line_table(demo_company.client, ledgers["id"], MARCH)
+
+
+@pytest.fixture(scope="module")
+def reported(demo_company):
+    """Return the report of the service."""
+    return aa.load_cash_flow_report(demo_company.client, MARCH.start_date, MARCH.end_date, time_zone=ZONE)
+
+
+def change_value(value):
+    """Return another value of the same kind."""
+    if isinstance(value, str):
+        return value + "x"
+    return value + (pd.Timedelta("1s") if isinstance(value, pd.Timestamp) else 0.01)
+
+
+TABLES = {
+    "ledgers": ("ledger_id", "net_cash_flow", "total_net_cash_flow"),
+    "lines": ("line_id", "ledger_id", "amount", "datetime", "journal_entry_id"),
+    "starting_balances": ("ledger_id", "cash_balance", "total_cash_balance"),
+    "ending_balances": ("ledger_id", "cash_balance", "total_cash_balance"),
+}
+
+
+def test_equal_figures_are_not_compared_twice(reported, lines, ledgers, monkeypatch):
+    """A month that agrees in everything needs neither the full comparison nor a certificate."""
+    monkeypatch.setattr(comparison, "reconcile", None)
+    monkeypatch.setattr(month_completeness, "check_completeness", None)
+    assert compare_month(reported, lines, ledgers, reported.starting_balances).ties
+    assert find_incompleteness(lines, MARCH, ledgers["id"], 2) == ""
+
+
+@settings(max_examples=30)
+@given(data=st.data())
+def test_any_other_value_in_the_report_is_found(reported, lines, ledgers, data):
+    """One other value anywhere in the report, a row too few, or other cash balances: the month does not agree."""
+    name = data.draw(st.sampled_from(sorted(TABLES)))
+    table, column = getattr(reported, name).copy(), data.draw(st.sampled_from(TABLES[name]))
+    row = data.draw(st.integers(0, len(table) - 1))
+    if data.draw(st.booleans()):
+        table.loc[row, column] = change_value(table.loc[row, column])
+        table[column] = table[column].round(2) if table[column].dtype == float else table[column]
+        assert not compare_month(replace(reported, **{name: table}), lines, ledgers, reported.starting_balances).ties
+    elif name == "lines":
+        fewer = replace(reported, lines=table.drop(index=row).reset_index(drop=True))
+        assert not compare_month(fewer, lines, ledgers, reported.starting_balances).ties
+
+
+@pytest.mark.parametrize("name", ["starting_cash_balance", "ending_cash_balance"])
+def test_another_cash_balance_is_found(reported, lines, ledgers, name):
+    """The sums of the report are compared too."""
+    other = replace(reported, **{name: round(getattr(reported, name) + 0.01, 2)})
+    assert not compare_month(other, lines, ledgers, reported.starting_balances).ties
+
+
+def test_rows_in_another_order_agree(reported, lines, ledgers):
+    """Order is not part of the proof: what differs in it only is compared in full, and agrees."""
+    other = replace(reported, lines=reported.lines.iloc[::-1].reset_index(drop=True))
+    assert not comparison._have_same_figures(other, reported)
+    assert compare_month(other, lines, ledgers, reported.starting_balances).ties
+
+
+def set_value(lines, row, name, value):
+    """Return lines with another value in one row."""
+    values = lines[name].to_pylist()
+    values[row] = value
+    return lines.set_column(lines.column_names.index(name), name, pa.array(values, lines.schema.field(name).type))
+
+
+@given(row=st.integers(0, 300))
+@settings(max_examples=5)
+def test_incomplete_entries_are_found(lines, ledgers, row):
+    """A line too few or twice, another amount, or a name of a line that is not there is found and described."""
+    amount = lines["signed_amount"][row].as_py() + 1
+    named = lines["journal_entry_line_entry_ids"][row].as_py()
+    on_other_side = "credit" if lines["debit_credit"][row].as_py() == "debit" else "debit"
+    wrong_amount = set_value(set_value(lines, row, "signed_amount", amount), row, "amount", abs(amount))
+    side = "debit" if amount > 0 else "credit"
+    of_entry = pc.equal(lines["journal_entry_id"], lines["journal_entry_id"][row]).to_pylist()
+    naming = [
+        f"{text}|absent" if is_named else text
+        for text, is_named in zip(lines["journal_entry_line_entry_ids"].to_pylist(), of_entry, strict=True)
+    ]
+    column = lines.column_names.index("journal_entry_line_entry_ids")
+    changed = {
+        "a line the entry names is missing": pa.concat_tables([lines[:row], lines[row + 1 :]]),
+        "appears 2 times": pa.concat_tables([lines, lines[row : row + 1]]),
+        "debits and credits differ": set_value(wrong_amount, row, "debit_credit", side),
+        "absent": lines.set_column(column, "journal_entry_line_entry_ids", pa.array(naming)),
+    }
+    assert named
+    for problem, table in changed.items():
+        assert not month_completeness._are_complete(table, MARCH, 2), problem
+        if problem != "appears 2 times":  # a frame of lines refuses them
+            assert "NOT COMPLETE" in find_incompleteness(table, MARCH, ledgers["id"], 2)
+    for name, value in (("debit_credit", on_other_side), ("id", None), ("signed_amount", Decimal("0.01"))):
+        assert not month_completeness._are_complete(set_value(lines, row, name, value), MARCH, 2), name
