@@ -88,7 +88,7 @@ class BooksRecord(msgspec.Struct, frozen=True):
         if record.get("format") != FORMAT:
             raise BooksError(
                 f"the local books have the format {record.get('format')}, this version of the package reads {FORMAT}; "
-                "install the version that wrote them, or sync into a new folder"
+                "update it (pip install --upgrade accounting-analytics), or sync into a new folder"
             )
         return msgspec.convert(record, cls)
 

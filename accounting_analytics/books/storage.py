@@ -94,7 +94,7 @@ class BooksFolder:
         """Line entries of some months of a version, ordered by (datetime, id)."""
         parts = version.commit.parts
         empty = table_schema(version.record.scale).empty_table()
-        tables = [self.lines.read(parts[month]).cast(empty.schema) for month in sorted(months) if month in parts]
+        tables = [_as_current(self.lines.read(parts[one]), empty.schema) for one in sorted(months) if one in parts]
         return pa.concat_tables([empty, *tables])
 
     def read_ledgers(self, number: int) -> pd.DataFrame:
@@ -104,7 +104,7 @@ class BooksFolder:
             raise BooksError(f"version {number} of {self.ledgers.folder} is missing; sync into a new folder")
         commit = commits[number]
         frame = self.ledgers.read(commit.parts[_WHOLE]).to_pandas(ignore_metadata=True)
-        ledgers = Ledgers.require_valid(frame.astype(Ledgers.dtypes()))
+        ledgers = Ledgers.require_valid(frame.reindex(columns=list(Ledgers.dtypes())).astype(Ledgers.dtypes()))
         ledgers.attrs["required"] = commit.record["required"]
         ledgers.attrs["notes"] = tuple(commit.record["notes"])
         return ledgers
@@ -127,6 +127,14 @@ def _is_same(before: Mapping[str, object], record: Mapping[str, object]) -> bool
     return all(before[name] == record[name] for name in ("required", "notes"))
 
 
+def _as_current(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Rows of a file with the columns of now: one that an older version did not write is null."""
+    absent = [field for field in schema if field.name not in table.column_names]
+    for field in absent:
+        table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+    return table.select(schema.names).cast(schema)
+
+
 class WorkingCopy:
     """The months of books while they are synced: files that no version has yet."""
 
@@ -142,7 +150,7 @@ class WorkingCopy:
         if month not in self.parts:
             return self._empty
         if self._last_read[0] != self.parts[month]:
-            self._last_read = self.parts[month], self._table.read(self.parts[month]).cast(self._empty.schema)
+            self._last_read = self.parts[month], _as_current(self._table.read(self.parts[month]), self._empty.schema)
         return self._last_read[1]
 
     def replace(self, days: Period, lines: pa.Table) -> None:
