@@ -141,9 +141,14 @@ def refresh_ledgers(
     *,
     new_ids: Iterable[str] = (),
     parents: Mapping[str, str | None] | None = None,
+    since_first_line: bool = False,
 ) -> pd.DataFrame:
-    """Read the fields of known ledgers again, one line of each, and discover those with new ids."""
-    search = _LedgerSearch(client, days, DEFAULT_IN_FLIGHT, frozenset(known["id"]))
+    """Read the fields of known ledgers again, one line of each, and discover those with new ids.
+
+    With `since_first_line` it is their first line of any day, and ``attrs["first_line_at"]`` the earliest of these.
+    """
+    first_day = _ALL_DAYS[0] if since_first_line else days.start_date
+    search = _LedgerSearch(client, days, DEFAULT_IN_FLIGHT, frozenset(known["id"]), first_day)
     for row in known.to_dict("records"):
         search.add(
             row["id"], row["found_by"], name=row["name"], sort_code=row["sort_code"], cash=row["report_cash_flow"]
@@ -152,7 +157,10 @@ def refresh_ledgers(
         search.add(ledger_id, "a line or a report")
     while search.unprobed:
         search.probe_new()
-    return search.frame(parents or {}, {RequiredLedger(role): one for role, one in known.attrs["required"].items()})
+    found = search.frame(parents or {}, {RequiredLedger(role): one for role, one in known.attrs["required"].items()})
+    if since_first_line and search.first_line_at:
+        found.attrs["first_line_at"] = search.first_line_at.isoformat()
+    return found
 
 
 @dataclass
@@ -171,20 +179,34 @@ class _FoundLedger:
 
 
 class _ProbedLedger(NamedTuple):
-    """What the lines of a ledger show: its fields, None without lines, and the opposing ledgers of these lines."""
+    """What the lines of a ledger show: its fields, None without lines, and the opposing ledgers of these lines.
+
+    `first_line_at` is the instant of the one line that is read of a known ledger.
+    """
 
     fields: wire.Ledger | None
     opposing: frozenset[str]
     has_all_lines: bool
+    first_line_at: dt.datetime | None = None
 
 
 class _LedgerSearch:
-    """Ledgers found so far; each is probed once, and all new ones in parallel; of those that are known, one line."""
+    """Ledgers found so far; each is probed once, and all new ones in parallel; of those that are known, one line.
+
+    `first_line_at` is the earliest instant of the lines of known ledgers, which are read from `first_day_of_known`.
+    """
 
     def __init__(
-        self, client: LedgerClient, period: Period, in_flight: int, known: frozenset[str] = frozenset()
+        self,
+        client: LedgerClient,
+        period: Period,
+        in_flight: int,
+        known: frozenset[str] = frozenset(),
+        first_day_of_known: dt.date | str | None = None,
     ) -> None:
         self._known = known
+        self._first_day_of_known = first_day_of_known or period.start_date
+        self.first_line_at: dt.datetime | None = None
         self._client = client
         self._period = period
         self._in_flight = in_flight
@@ -216,6 +238,8 @@ class _LedgerSearch:
             self._probe_all_cash_lines(probed)
         for ledger in ledgers:  # in the order found, whichever response arrived first
             result = probed[ledger.id]
+            if result.first_line_at is not None:
+                self.first_line_at = min(result.first_line_at, self.first_line_at or result.first_line_at)
             if result.fields is not None:
                 self._set_fields(ledger, result.fields)
             for opposing_id in sorted(result.opposing):
@@ -228,17 +252,21 @@ class _LedgerSearch:
         The report names what is opposite cash. So of a cash ledger with many lines one page is enough, and of any other
         ledger with many lines only those of entries that do not touch cash are read.
         """
-        limit = 1 if ledger.id in self._known else _LIMIT
+        is_known = ledger.id in self._known
+        first_day, limit = (self._first_day_of_known, 1) if is_known else (self._period.start_date, _LIMIT)
         try:
-            page = self._first_page(ledger.id, self._period.start_date, self._period.end_date, limit)
+            page = self._first_page(ledger.id, first_day, self._period.end_date, limit)
         except NotFoundError:
             if ledger.found_by != _GIVEN_PARENTS:
                 raise
             raise InputError(
                 f"parents: ledger {quote(ledger.id)} does not exist in this instance; correct its id"
             ) from None
-        if ledger.id in self._known:
-            return _ProbedLedger(page.records[0].ledger if page.records else None, frozenset(), has_all_lines=True)
+        if is_known:
+            if not page.records:
+                return _ProbedLedger(None, frozenset(), has_all_lines=True)
+            first = page.records[0]
+            return _ProbedLedger(first.ledger, frozenset(), has_all_lines=True, first_line_at=as_utc(first.datetime))
         fields = page.records[0].ledger if page.records else self._fields_at_any_time(ledger.id)
         opposing = _opposing_ids(page.records)
         if page.next_page_token is None or ledger.cash:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import shutil
+from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Self
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _FIRST_DAY = dt.date(1, 1, 1)
 _REQUEST = "request.json"
+_DAY = dt.timedelta(days=1)
 _MIDNIGHT = dt.time.min
 
 
@@ -53,10 +55,12 @@ class FirstLoad(msgspec.Struct, frozen=True):
             return begun
         if begun:
             shutil.rmtree(folder)
-        ids = list(ledger_ids)
-        earliest = _earliest(client, ids, end, time_zone)
-        first = start or (earliest or end).replace(day=1)
-        begun = cls(str(first), str(end), time_zone, ids, reaches_back=earliest is None or first <= earliest)
+        ids, reaches_back = list(ledger_ids), True
+        if start is None:
+            start = (_earliest(client, ids, end, time_zone) or end).replace(day=1)
+        else:
+            reaches_back = not has_lines_before(client, ids, start, time_zone)
+        begun = cls(str(start), str(end), time_zone, ids, reaches_back)
         folder.mkdir(parents=True, exist_ok=True)
         write_text(path, msgspec.json.encode(begun).decode())
         return begun
@@ -95,10 +99,12 @@ def by_month(lines: ds.Dataset, period: Period) -> Iterator[tuple[Period, pa.Tab
             yield month, lines_within(of_year, month)
 
 
-def has_lines_until(client: LedgerClient, ledger_ids: Iterable[str], end: dt.date, time_zone: str) -> bool:
-    """Whether any ledger has a line on a day or before; the books then begin earlier, as they do if that is refused."""
+def has_lines_before(client: LedgerClient, ledger_ids: Iterable[str], first: dt.date, time_zone: str) -> bool:
+    """Whether any ledger has a line before a day; the books then begin earlier, as they do if that is refused."""
+    if first == _FIRST_DAY:
+        return False
     try:
-        return _earliest(client, ledger_ids, end, time_zone) is not None
+        return _earliest(client, ledger_ids, first - _DAY, time_zone) is not None
     except InvalidRequestError:
         return True
 
@@ -107,12 +113,18 @@ def _earliest(client: LedgerClient, ledger_ids: Iterable[str], end: dt.date, tim
     """Day of the first line of all ledgers; one request a ledger."""
     days: list[dt.date] = []
     for ledger_id in ledger_ids:
-        lines = client.iter_line_entries(ledger_id, _FIRST_DAY, end, time_zone=time_zone, limit=1)
-        try:
-            first = next(lines, None)
-        except InvalidRequestError as error:
-            hint = "if it refuses days before the books begin, give the first day as start_date"
-            raise with_context(error, hint) from None
+        with giving_first_day():
+            first = next(client.iter_line_entries(ledger_id, _FIRST_DAY, end, time_zone=time_zone, limit=1), None)
         if first is not None:
             days.append(local_date(as_utc(first.datetime), zone(time_zone)))
     return min(days, default=None)
+
+
+@contextmanager
+def giving_first_day() -> Iterator[None]:
+    """Say what to do where a service refuses days before its books begin."""
+    try:
+        yield
+    except InvalidRequestError as error:
+        hint = "if it refuses days before the books begin, give the first day as start_date"
+        raise with_context(error, hint) from None

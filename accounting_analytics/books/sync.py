@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from accounting_analytics.books.comparison import ComparedMonth, compare_month
-from accounting_analytics.books.first_load import FirstLoad, by_month, has_lines_until
+from accounting_analytics.books.first_load import FirstLoad, by_month, giving_first_day, has_lines_before
 from accounting_analytics.books.month_completeness import find_incompleteness
 from accounting_analytics.books.record import MonthRecord
 from accounting_analytics.books.storage import WorkingCopy, month_name
@@ -26,7 +26,7 @@ from accounting_analytics.ledger_discovery import discover_ledgers, refresh_ledg
 from accounting_analytics.loader import load_cash_flow_report
 from accounting_analytics.loader.line_entries import load_line_table
 from accounting_analytics.money import to_minor_units
-from accounting_analytics.periods import Period, zone
+from accounting_analytics.periods import Period, local_date, zone
 from accounting_analytics.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -81,7 +81,9 @@ class BooksSync:
         if self.period.start_date < before.start_date:
             self._read(Period(self.period.start_date, before.start_date - _DAY, self._time_zone))
             self.anchor = {}
-            self.reaches_back = not has_lines_until(self.client, self.ledgers["id"], first - _DAY, self._time_zone)
+            self.reaches_back = not has_lines_before(self.client, self.ledgers["id"], first, self._time_zone)
+        elif self.reaches_back:
+            self._check_first_line()
         since = min(self.at, record.synced_at).astimezone(zone(self._time_zone)).date()
         recent = min(since - dt.timedelta(days=self._options.lookback_days), before.end_date + _DAY)
         if recent <= self.period.end_date:
@@ -95,19 +97,20 @@ class BooksSync:
 
     def _take_first_load(self) -> None:
         """Load all days for the first time, or continue such a load, and then the days since it began."""
-        end = self._options.last_day(self.at, self._time_zone)
-        self.ledgers = discover_ledgers(
-            self.client,
-            max(end, _FIRST_DAY + _YEAR) - _YEAR,
-            end,
-            time_zone=self._time_zone,
-            parents=self._options.parents,
-            progress=self._options.progress,
-        )
+        start, end = self._options.first_day(), self._options.last_day(self.at, self._time_zone)
+        a_year_before = max(end, _FIRST_DAY + _YEAR) - _YEAR
+        with giving_first_day():
+            self.ledgers = discover_ledgers(
+                self.client,
+                max(start or a_year_before, a_year_before),
+                end,
+                time_zone=self._time_zone,
+                parents=self._options.parents,
+                progress=self._options.progress,
+            )
         self._ledgers_are_new = True
         if self.ledgers.empty:
             raise InputError(f"the service has no ledgers with lines until {end} yet; sync when it has some")
-        start = self._options.first_day()
         until = Period(start or end, end, self._time_zone)
         load = FirstLoad.begin(self._folder.first_load, self.client, self.ledgers["id"], start, until)
         self.period, self.reaches_back = load.period, load.reaches_back
@@ -146,9 +149,29 @@ class BooksSync:
         self._discover(())
         self._add_ledgers(set(self.ledgers["id"]), known)
 
+    def _check_first_line(self) -> None:
+        """Note lines before the first day, if the ledgers were read again; balances are then those of the reports."""
+        first_line_at = self.ledgers.attrs.get("first_line_at")
+        if first_line_at is None:
+            return
+        first = self.period.start_date
+        earliest = local_date(dt.datetime.fromisoformat(first_line_at), zone(self._time_zone))
+        if earliest < first:
+            self.reaches_back = False
+            note = (
+                f"There are lines before {first} now, the first on {earliest}: balances of the books begin with those "
+                f"that the service reports for {first}. Sync with start_date={earliest.replace(day=1)} to read them."
+            )
+            self.notes += (note,)
+
     def _discover(self, new_ids: Iterable[str]) -> None:
         self.ledgers = refresh_ledgers(
-            self.client, self.ledgers, self.period, new_ids=new_ids, parents=self._options.parents
+            self.client,
+            self.ledgers,
+            self.period,
+            new_ids=new_ids,
+            parents=self._options.parents,
+            since_first_line=self._last is not None and self.reaches_back,
         )
         self._ledgers_are_new = True
 

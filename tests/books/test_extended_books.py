@@ -4,7 +4,9 @@ import datetime as dt
 from decimal import Decimal
 
 import pandas as pd
+import pytest
 
+import accounting_analytics as aa
 from accounting_analytics.books import Books
 from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
 from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, post_entries
@@ -57,22 +59,60 @@ def test_a_new_name_changes_no_line(tmp_path, serve):
         assert result.alarms == ()
 
 
+def post_before_october(service, id_, day, debit, credit):
+    """Post an entry of September 2025."""
+    lines = (NewLine(debit, "debit", Decimal(5)), NewLine(credit, "credit", Decimal(5)))
+    with Store.open(service.path) as store:
+        moment = dt.datetime(2025, 9, day, 17, tzinfo=dt.UTC)
+        post_entries(store, service.instance, [NewJournalEntry(moment, id_, lines, id=id_)])
+
+
+def sync_since_october(books, service):
+    """Delete all lines before October 2025, and sync the rest."""
+    service.execute("DELETE FROM transactions")
+    service.execute("DELETE FROM line_entry_tags")
+    early = "(SELECT pk FROM line_entries WHERE datetime < 1759300000000000)"  # before October 2025
+    service.execute(f"DELETE FROM line_entries WHERE pk IN {early}")  # noqa: S608
+    service.execute("DELETE FROM journal_entries WHERE datetime < 1759300000000000")
+    assert books.sync(service.client, start_date="2025-10-01", end_date="2025-12-31").ties
+    assert books.books_start == dt.date(2025, 10, 1)
+
+
 def test_lines_before_the_first_day_are_named(tmp_path, serve):
     """A later line before the first day of the books shows in the first report, and the message says what to do."""
     with serve(10) as service:
         books = Books.open(tmp_path / "books")
-        service.execute("DELETE FROM transactions")
-        service.execute("DELETE FROM line_entry_tags")
-        early = "(SELECT pk FROM line_entries WHERE datetime < 1759300000000000)"  # before October 2025
-        service.execute(f"DELETE FROM line_entries WHERE pk IN {early}")  # noqa: S608
-        service.execute("DELETE FROM journal_entries WHERE datetime < 1759300000000000")
-        assert books.sync(service.client, start_date="2025-10-01", end_date="2025-12-31").ties
-        assert books.books_start == dt.date(2025, 10, 1)
-        lines = (NewLine(service.cash[0], "debit", Decimal(5)), NewLine(service.categories[0], "credit", Decimal(5)))
-        with Store.open(service.path) as store:
-            moment = dt.datetime(2025, 9, 10, 17, tzinfo=dt.UTC)
-            post_entries(store, service.instance, [NewJournalEntry(moment, "late", lines, id="late")])
-        result = books.sync(service.client)
+        sync_since_october(books, service)
+        post_before_october(service, "late", 10, service.cash[0], service.categories[0])
+        result = books.sync(service.client, months_a_night=0)
         assert not result.ties
         assert "sync with an earlier start_date" in result.explain()
         assert books.sync(service.client, start_date="2025-09-01").ties
+
+
+@pytest.mark.parametrize("touches_cash", [True, False])
+def test_a_sync_looks_before_the_first_day(tmp_path, serve, touches_cash):
+    """The line of each ledger that is read again is its first one: if that is too early, no sum is a balance."""
+    with serve(11) as service:
+        books = Books.open(tmp_path / "books")
+        sync_since_october(books, service)
+        assert books.sync(service.client).notes == ()
+        debit = service.cash[0] if touches_cash else service.receivable
+        post_before_october(service, "late", 10, debit, service.categories[0])
+        post_before_october(service, "later", 12, debit, service.categories[0])
+        result = books.sync(service.client)
+        assert result.ties
+        (note,) = result.notes
+        assert note == (
+            "There are lines before 2025-10-01 now, the first on 2025-09-10: balances of the books begin with those "
+            "that the service reports for 2025-10-01. Sync with start_date=2025-09-01 to read them."
+        )
+        assert note in result.explain()
+        assert books.books_start is None
+        assert "books_start" not in books.line_entries().attrs["load"]
+        december = aa.load_cash_flow_report(service.client, "2025-12-01", "2025-12-31")
+        assert aa.reconcile(december, books.report(december.period)).ties
+        assert books.sync(service.client).notes == ()
+        assert books.sync(service.client, start_date="2025-09-01").ties
+        assert books.books_start == dt.date(2025, 9, 1)
+        assert len(books.line_entries(aa.Period("2025-09-01", "2025-09-30", books.time_zone))) == 4

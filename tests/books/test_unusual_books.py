@@ -8,7 +8,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.books import Books
-from accounting_analytics.errors import InputError
+from accounting_analytics.errors import InputError, InvalidRequestError
 from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
 from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
@@ -22,9 +22,9 @@ END = "2025-04-30"
 class SmallBooks:
     """Books of a few ledgers and entries, which a test posts and moves."""
 
-    def __init__(self, store, base_url, zone):
+    def __init__(self, store, base_url, zone, **fields):
         self.store, self.zone = store, zone
-        self.instance_id = create_instance(store, NewInstance(localtime=zone))
+        self.instance_id = create_instance(store, NewInstance(localtime=zone, **fields))
         token = issue_token(store, self.instance_id)
         self.client = aa.LedgerClient(base_url, token=token, instance_id=self.instance_id, time_zone=zone)
 
@@ -83,8 +83,8 @@ def make_books(served_store):
     """Return a function that makes books with a bank, rent and a loan."""
     made = []
 
-    def make(zone="UTC"):
-        made.append(SmallBooks(*served_store, zone))
+    def make(zone="UTC", **fields):
+        made.append(SmallBooks(*served_store, zone, **fields))
         made[-1].add("bank")
         made[-1].add("rent", "expense")
         made[-1].add("loan", "liability")
@@ -143,7 +143,7 @@ def test_a_service_without_ledgers_or_lines(make_books, served_store, tmp_path):
     assert small.sync(books).ties
     small.check(books, "2025-04-01")
     small.post("2025-02-10T03:00:00", "rent", "bank")
-    assert not small.sync(books).ties
+    assert not small.sync(books, months_a_night=0).ties
     assert small.sync(books, start_date="2025-02-01").ties
     small.check(books, "2025-02-01")
 
@@ -211,3 +211,18 @@ def test_filters_are_those_of_the_service(make_books, tmp_path):
             pd.testing.assert_frame_equal(books.line_entries(**options), fresh)
     with pytest.raises(InputError, match="the local books have no ledger rnet"):
         books.line_entries(ledger_ids=["rnet"])
+
+
+@pytest.mark.parametrize("entries_start", [dt.date(2025, 1, 1), dt.date(2024, 1, 1)])
+def test_a_service_that_refuses_days_before_its_books(make_books, tmp_path, entries_start):
+    """With a given first day such a service is synced; without one the message says to give it."""
+    small = make_books(entries_start=entries_start)
+    fill(small)
+    books = Books.open(tmp_path / "books")
+    with pytest.raises(InvalidRequestError, match=r"begin on 202.*; .* give the first day as start_date"):
+        small.sync(books)
+    for _ in range(2):
+        assert small.sync(books, start_date="2025-01-01").ties
+        assert books.books_start is None
+    small.check(books)
+    assert len(books.line_entries()) == 16
