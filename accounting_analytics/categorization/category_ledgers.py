@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accounting_analytics.chart_of_accounts import RequiredLedger, required_ledger
+from accounting_analytics.chart_of_accounts import LedgerType, RequiredLedger, required_ledger
+from accounting_analytics.column_conversion import total
 from accounting_analytics.errors import InputError
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import join_ids, quote
+from accounting_analytics.money import format_amount
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import pandas as pd
+
+
+_CONTRADICTIONS = {
+    ("inflow", LedgerType.EXPENSE): ("receipt", "an expense", "refunds"),
+    ("outflow", LedgerType.REVENUE): ("payment", "revenue", "refunds to customers"),
+}
+"""What direction and type of the category together rarely mean, and what they do mean then."""
 
 
 class Categories:
@@ -30,6 +39,7 @@ class Categories:
         self._children = {parent: rows["id"].tolist() for parent, rows in ledgers.groupby("parent_id")}
         self.cash = set(ledgers.loc[ledgers["report_cash_flow"], "id"])
         self._uncategorized = uncategorized | uncategorized_ledgers(ledgers)
+        self._types = dict(zip(ledgers["id"], ledgers["type"], strict=True))
 
     def find(self, text: object) -> str:
         """Id of a category: any ledger that does not report cash flow, except the uncategorized ones."""
@@ -55,6 +65,23 @@ class Categories:
         children = [self.names.name(child) for child in self._children.get(ledger_id, [])]
         listed = join_ids(children, limit=3)
         return f"is a parent ledger; a ledger below it may be meant: {listed}." if children else ""
+
+    def direction_notes(self, proposals: pd.DataFrame) -> Iterator[str]:
+        """Yield what contradicts the type of a category: receipts that are expenses, payments that are revenue.
+
+        The amounts of `proposals` are exact.
+        """
+        parts = proposals["category_amount"].fillna(proposals["amount"])
+        types = proposals["updated_category_ledger_id"].map(self._types)
+        for (direction, kind), (what, named, meant) in _CONTRADICTIONS.items():
+            contradicts = (proposals["direction"] == direction) & (types == kind)
+            ids = proposals.loc[contradicts, "updated_category_ledger_id"]
+            for ledger_id, amounts in parts[contradicts].groupby(ids, sort=False):
+                text = format_amount(total(amounts).copy_abs())
+                yield (
+                    f"{len(amounts):,} {what}(s), {text}, are proposed for {quote(self.names.name(ledger_id))}, which "
+                    f"is {named}: check that they are {meant}."
+                )
 
     def find_account(self, text: object) -> str:
         """Id of an account; it must report cash flow, because only such accounts are in the queue."""

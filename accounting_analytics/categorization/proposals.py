@@ -69,7 +69,8 @@ def propose(
         :class:`~accounting_analytics.schemas.Proposals`: the rows of the queue that match a rule or were decided, with
         ``updated_category_ledger_id``, ``updated_category_ledger_name`` and ``rule``. ``attrs["notes"]`` states how
         many transactions match no rule, which rules match nothing, which name an unknown category or decide
-        transactions with a parent ledger, and how many proposals decisions replaced; further what :func:`decide` notes.
+        transactions with a parent ledger, how many proposals decisions replaced, and which receipts are proposed as
+        expenses or payments as revenue; further what :func:`decide` notes.
 
     Raises
     ------
@@ -112,6 +113,7 @@ def propose(
         updated_category_ledger_name=ids.map(chart.names.name).astype("str"),
         rule=pd.Series([chosen[row].reason for row in order], order, dtype="str"),
     )
+    notes += chart.direction_notes(proposals)
     proposals = Proposals.from_exact(proposals.reset_index(drop=True), exact.scale, as_decimals=exact.as_decimals)
     attach_notes(proposals, notes, queue)
     return proposals

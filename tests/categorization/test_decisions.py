@@ -50,6 +50,7 @@ def test_groups_and_transactions_are_decided(books, queue, groups):
             "Decision 'txn-1-0': its category 'Cost of Goods' is a parent ledger; a ledger below it may be meant: "
             "Software."
         ),
+        "1 payment(s), 5.00, are proposed for 'Sales', which is revenue: check that they are refunds to customers.",
     )
     Proposals.checked(decided)
     assert len(plan_recategorization(decided, ledgers=books.ledgers)) == 3
@@ -118,6 +119,7 @@ def test_decisions_replace_rules(books, queue, groups, tmp_path):
             "be meant: Software."
         ),
         "1 proposal(s) were replaced by later ones.",
+        "2 payment(s), 40.00, are proposed for 'Sales', which is revenue: check that they are refunds to customers.",
     )
     assert len(plan_recategorization(combined, ledgers=books.ledgers)) == 3
 
@@ -131,7 +133,7 @@ def test_later_decisions_replace_earlier_ones(books, queue, groups, tmp_path):
     assert {key: category for key, (category, _) in reasons(combined).items()} == {
         "txn-0-0": "meals", "txn-1-0": "transfers", "txn-2-0": "sales",
     }  # fmt: skip
-    assert combined.attrs["notes"][-1] == "3 proposal(s) were replaced by later ones."
+    assert combined.attrs["notes"][-2] == "3 proposal(s) were replaced by later ones."
 
 
 def test_something_must_decide(books, queue):

@@ -59,8 +59,22 @@ def test_first_matching_rule_decides(proposed):
     }
     assert proposals["updated_category_ledger_name"].tolist() == ["Software", "Sales", "Sales", "Meals"]
     assert proposals["updated_category_ledger_id"].tolist() == ["software", "sales", "sales", "meals"]
-    assert proposals.attrs["notes"] == ("1 of 5 transaction(s) match no rule.",)
+    assert proposals.attrs["notes"] == (
+        "1 of 5 transaction(s) match no rule.",
+        "1 payment(s), 50.00, are proposed for 'Sales', which is revenue: check that they are refunds to customers.",
+    )
     Proposals.checked(proposals)
+
+
+def test_receipts_that_are_proposed_as_expenses(proposed):
+    """Receipts with an expense as category are counted and summed, because they may be sales."""
+    proposals = proposed(rule("all", contains="sq *", category="Meals"))
+    receipts = proposals[proposals["direction"] == "inflow"]
+    assert len(receipts) == 1
+    assert proposals.attrs["notes"][-1] == (
+        f"1 receipt(s), {receipts['amount'].iloc[0]:.2f}, are proposed for 'Meals', which is an expense: check that "
+        "they are refunds."
+    )
 
 
 @pytest.mark.parametrize(
