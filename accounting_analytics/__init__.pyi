@@ -16,6 +16,7 @@ from .demo_company import demo
 from .diagnosis import doctor
 from .exports import export, export_parquet
 from .figures import Figure
+from .hledger import SecondOpinion, export_journal, second_opinion
 from .ledger_discovery import discover_ledgers
 from .ledger_names import LedgerNames
 from .load_metadata import notes
@@ -53,6 +54,7 @@ __all__ = [
     "Period",
     "Plan",
     "Reconciliation",
+    "SecondOpinion",
     "Statement",
     "TokenFile",
     "__version__",
@@ -69,6 +71,7 @@ __all__ = [
     "doctor",
     "errors",
     "export",
+    "export_journal",
     "export_parquet",
     "group_queue",
     "income_statement",
@@ -88,6 +91,7 @@ __all__ = [
     "report_rules",
     "run_notebook",
     "schemas",
+    "second_opinion",
     "trial_balance",
     "uncategorized_queue",
     "undo_plan",

@@ -499,6 +499,36 @@ class Differences(Table):
     explanation: Series[str]
 
 
+class SecondOpinions(Table):
+    """Figures of a cash flow report as reported and as hledger has them, one row per figure.
+
+    `what` is ``net_cash_flow``, ``starting_balance`` or ``ending_balance``; `difference` is the reported figure minus
+    that of hledger. Where `agrees` is null the figure was not compared, and `reason` says why.
+    """
+
+    what: Series[str] = pandera.Field(isin=["net_cash_flow", "starting_balance", "ending_balance"])
+    ledger_id: Series[str]
+    ledger_name: Series[str]
+    report: Series[Any]
+    hledger: Series[Any] = pandera.Field(nullable=True)
+    difference: Series[Any] = pandera.Field(nullable=True)
+    agrees: Series[pd.BooleanDtype] = pandera.Field(nullable=True)
+    reason: Series[str]
+
+
+class MonthlyDifferences(Table):
+    """Figures of ledgers that differ between reported and recomputed months, one row per figure and month.
+
+    `what` and `difference` are as in :class:`Differences`; `start_date` is the first day of the month.
+    """
+
+    start_date: Series[pandera.DateTime]
+    what: Series[str]
+    ledger_id: Series[str] = pandera.Field(nullable=True)
+    ledger_name: Series[str] = pandera.Field(nullable=True)
+    difference: Series[Any]
+
+
 class Months(Table):
     """Reconciled calendar months, one row per month; amounts are the reported ones.
 

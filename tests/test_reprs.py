@@ -24,7 +24,14 @@ from accounting_analytics.monthly_reconciliation import MonthlyReconciliation
 from accounting_analytics.periods import Period
 from accounting_analytics.reconciliation import Comparison
 from accounting_analytics.reconciliation.result import TITLES
-from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, Differences, PlanItems
+from accounting_analytics.schemas import (
+    CashBalances,
+    CashFlowLedgers,
+    CashFlowLines,
+    Differences,
+    PlanItems,
+    SecondOpinions,
+)
 
 SECRET = "canary-secret-value"
 MANY = 60
@@ -152,6 +159,21 @@ def make_sync_result():
     )
 
 
+def make_second_opinion():
+    """Return an opinion in which every other figure differs and the rest was not compared."""
+    columns = {
+        "what": ["net_cash_flow"] * MANY,
+        "ledger_id": IDS,
+        "ledger_name": [NAME] * MANY,
+        "report": [AMOUNT] * MANY,
+        "hledger": [Decimal(0), None] * (MANY // 2),
+        "difference": [AMOUNT, None] * (MANY // 2),
+        "agrees": [False, None] * (MANY // 2),
+        "reason": ["", NOTE] * (MANY // 2),
+    }
+    return aa.SecondOpinion(PERIOD, "hledger 1.25", SecondOpinions.from_columns(columns), (NOTE,))
+
+
 def make_results():
     """Return large results of every class."""
     ledgers = {"ledger_id": IDS, "lines": 10_000_000, "calls": 100_000, "exact": False, "kept_lines": 1}
@@ -187,6 +209,7 @@ def make_results():
         make_drift(),
         make_drift()["2025-01"],
         make_sync_result(),
+        make_second_opinion(),
     ]
 
 

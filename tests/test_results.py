@@ -38,6 +38,7 @@ from accounting_analytics.schemas import (
     PlanItems,
     Problems,
     ReportDifferences,
+    SecondOpinions,
 )
 from accounting_analytics.service.imports.import_books import ImportSummary
 
@@ -57,6 +58,7 @@ COMPLETE = (
     Manifest,
     Drift,
     SyncResult,
+    aa.SecondOpinion,
 )
 # members that a class leaves out, and why
 PARTLY = {
@@ -84,7 +86,7 @@ PARTLY = {
         "_repr_html_": "the frame is one row",
     },
 }
-NOT_RESULTS = {"Books", "DataFrame", "DemoCompany", "LedgerClient", "Rules", "str"}  # Books: tests/books
+NOT_RESULTS = {"Books", "DataFrame", "DemoCompany", "LedgerClient", "None", "Rules", "str"}  # Books: tests/books
 PERIOD = Period.of("2025-01-01", "2025-01-31", "UTC")
 
 
@@ -178,6 +180,21 @@ def make_sync_result():
     )
 
 
+def make_second_opinion():
+    """Return a figure that differs."""
+    columns = {
+        "what": ["net_cash_flow"],
+        "ledger_id": ["sales"],
+        "ledger_name": ["<Sales>"],
+        "report": [Decimal("1234567.89")],
+        "hledger": [Decimal(1)],
+        "difference": [Decimal("1234566.89")],
+        "agrees": [False],
+        "reason": [""],
+    }
+    return aa.SecondOpinion(PERIOD, "hledger 1.25", SecondOpinions.from_columns(columns))
+
+
 EXAMPLES = [
     make_report(),
     make_report()["sales"],
@@ -240,6 +257,7 @@ EXAMPLES = [
     ),
     make_drift(),
     make_sync_result(),
+    make_second_opinion(),
 ]
 
 
