@@ -7,7 +7,7 @@ report cannot show is read again by rota, the months that were read longest ago 
 from __future__ import annotations
 
 import datetime as dt
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -25,6 +25,7 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.ledger_discovery import discover_ledgers, refresh_ledgers
 from accounting_analytics.loader import load_cash_flow_report
 from accounting_analytics.loader.line_entries import load_line_table
+from accounting_analytics.loader.worker_pool import start_in_thread
 from accounting_analytics.money import to_minor_units
 from accounting_analytics.periods import Period, local_date, zone
 from accounting_analytics.progress import progress_bar
@@ -202,12 +203,12 @@ class BooksSync:
 
     def _load_reports(self, months: Sequence[Period]) -> Iterator[CashFlowReport]:
         """Load the service's report of each month while the one before is compared."""
-        with ThreadPoolExecutor(1) as thread:
-            coming = thread.submit(self._load_report, months[0])
-            for following in months[1:]:
-                reported, coming = coming.result(), thread.submit(self._load_report, following)
-                yield reported
-            yield coming.result()
+        coming = start_in_thread(partial(self._load_report, months[0]), "report")
+        for following in months[1:]:
+            reported = coming.result()
+            coming = start_in_thread(partial(self._load_report, following), "report")
+            yield reported
+        yield coming.result()
 
     def _take_anchor(self, reported: CashFlowReport) -> pd.DataFrame:
         """Keep the balances that the service reports at the start of books that do not reach back."""
