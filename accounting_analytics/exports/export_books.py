@@ -122,10 +122,7 @@ def export(
             f"the format {format} is written as a whole; single months are replaced in the format parquet only; "
             "nothing was written"
         )
-    if fiscal_year_start_month != 1 and not writer.has_fiscal_years:
-        raise InputError(
-            "a workbook has no fiscal years; omit fiscal_year_start_month, or use the format parquet, duckdb or csv"
-        )
+    _require_fiscal_years(writer, fiscal_year_start_month)
     checked = writer.check(output)
     folder = checked.path / CURRENT if isinstance(checked, VersionFolder) else checked.parent
     if fiscal_year_start_month not in range(1, 13):
@@ -180,9 +177,20 @@ def export_parquet(
     )
 
 
-def check_output(export_format: str, output: str | Path) -> None:
-    """Check, before the books are loaded, that a format can be written to `output`."""
-    _writer(export_format).check(output)
+def check_output(export_format: str, output: str | Path, fiscal_year_start_month: int = 1) -> bool:
+    """Check, before the books are loaded, that a format can be written to `output`; whether it has fiscal years."""
+    writer = _writer(export_format)
+    _require_fiscal_years(writer, fiscal_year_start_month)
+    writer.check(output)
+    return writer.has_fiscal_years
+
+
+def _require_fiscal_years(writer: Writer, fiscal_year_start_month: int) -> None:
+    """Refuse a fiscal year that the format cannot state."""
+    if fiscal_year_start_month != 1 and not writer.has_fiscal_years:
+        raise InputError(
+            "a workbook has no fiscal years; omit fiscal_year_start_month, or use the format parquet, duckdb or csv"
+        )
 
 
 def _writer(export_format: str) -> Writer:

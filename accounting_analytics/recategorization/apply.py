@@ -84,6 +84,7 @@ _LEFT_ALONE = FoundOutcome(
 _NO_RESPONSE = FoundOutcome(Outcome.NOT_DONE)
 _BATCH_SIZE = 100
 _MAX_ATTEMPTS = 3
+"""Rounds of a batch without any response that the books confirm, before what is lost is left."""
 _RATE_LIMITED = "the service is limiting the request rate"
 _SENT_AGAIN = "sent again: a response was lost, and the books did not show the change"
 _NOT_SHOWN = "the service confirmed the change, but the books do not show it"

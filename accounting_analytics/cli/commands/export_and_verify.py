@@ -102,13 +102,14 @@ def export(
 
     if journal is not None and not replace_months:
         raise InputError("--journal names months to replace, so it needs --replace-months; nothing was loaded")
-    check_output(export_format, output)  # before the load, not after it
+    has_fiscal_years = check_output(export_format, output, fiscal_year_start_month or 1)  # before the load
     require_currency(currency)
     replaces = replace_months and export_format == "parquet"
     earlier = current_manifest(VersionFolder(output), SUFFIX) if replaces else None
     settings: dict[str, Any] = {"currency": currency, "fiscal_year_start_month": fiscal_year_start_month}
     if earlier is None:
         configured = presentation_of(profile, use_demo=use_demo)._asdict()
+        configured["fiscal_year_start_month"] = configured["fiscal_year_start_month"] if has_fiscal_years else 1
         settings = {name: configured[name] if value is None else value for name, value in settings.items()}
         require_currency(settings["currency"])
     else:

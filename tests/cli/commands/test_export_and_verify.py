@@ -54,6 +54,10 @@ def test_settings_are_those_of_the_configuration(run, assert_refused, demo_compa
     assert {one["fiscal_year_start_month"] for one in stated.values()} == {4}
     again = run(*command, "--replace-months", "--output", "given", **environment)
     assert json.loads(again.stdout)["currency"] == "USD"
+    workbook = run(*command, "--format", "excel", "--output", "books.xlsx", **environment)  # it has no fiscal years
+    assert json.loads(workbook.stdout)["currency"] == "EUR", workbook.stderr
+    given = ("--format", "excel", "--output", "july.xlsx", "--fiscal-year-start-month", "7")
+    assert_refused(run(*command, *given, **environment), 2, "a workbook has no fiscal years")
     long = {"ACCOUNTING_ANALYTICS_CURRENCY": "x" * 31}
     assert_refused(run(*command, "--output", "long", **environment | long), 2, "name it in 1 to 30 printable")
     assert not (tmp_path / "long").exists()
