@@ -1,5 +1,6 @@
 from . import charts, errors, schemas
 from .books import Books, connect
+from .bridges import Bridge, bridge
 from .cash_flow import recompute_cash_flow
 from .cash_flow_report import CashFlowReport
 from .categorization import (
@@ -45,6 +46,7 @@ from .version import __version__
 
 __all__ = [
     "Books",
+    "Bridge",
     "CashFlowReport",
     "ClientCredentials",
     "Effect",
@@ -60,6 +62,7 @@ __all__ = [
     "__version__",
     "apply_plan",
     "balance_sheet",
+    "bridge",
     "cash_flow_statement",
     "charts",
     "check_completeness",

@@ -171,6 +171,18 @@ def with_entries(statement, row):
     return [statement, statement.tidy(), [figure.entries[["id", "figure_amount", "local_date"]] for figure in figures]]
 
 
+def bridge_of_months(books):
+    """Return the bridge between the two months of the lines."""
+    statement = aa.cash_flow_statement(books.lines, books.ledgers)
+    return aa.bridge(statement.column("2026-04"), statement.column("2026-05"))
+
+
+def with_entries_of_steps(bridge):
+    """Return a bridge, and the entries of its steps."""
+    entries = [bridge[step.key].entries for step in bridge.steps]
+    return [bridge, [one[["id", "figure_amount", "local_date"]] for one in entries]]
+
+
 CASES = {
     "CashFlowReport": lambda books, _: changed_tables(books),
     "LedgerNames.from_frame": lambda books, _: paths(aa.LedgerNames.from_frame(books.ledgers)),
@@ -189,6 +201,12 @@ CASES = {
     "Plan.totals": lambda books, _: [books.plan.totals("rule", verified(books)), books.plan.totals()],
     "apply_plan": lambda books, folder: aa.apply_plan(books.client, books.plan, journal=folder / "journal.jsonl"),
     "balance_sheet": lambda books, _: with_entries(aa.balance_sheet(books.lines, books.ledgers), "Operating Account"),
+    "bridge": lambda books, _: [
+        with_entries_of_steps(bridge_of_months(books)),
+        with_entries_of_steps(
+            aa.bridge(books.may.assign(signed_amount=-books.may["signed_amount"]), books.may, ledgers=books.ledgers)
+        ),
+    ],
     "cash_flow_statement": lambda books, _: [
         *with_entries(
             aa.cash_flow_statement(books.lines, books.ledgers, *DAYS, starting_balances=books.balances), "Rent"

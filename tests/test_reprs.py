@@ -147,6 +147,24 @@ def make_drift():
     )
 
 
+def make_bridge():
+    """Return many changes of payees with long names."""
+    ledgers = pd.DataFrame(
+        {"id": [*IDS, "bank"], "name": NAME, "type": "expense", "report_cash_flow": [*[False] * MANY, True]}
+    ).assign(parent_id=None, sort_code="1")
+    lines = pd.DataFrame(
+        {
+            "id": [f"{one}-{side}" for one in IDS for side in ("bank", "category")],
+            "ledger_id": [ledger for one in IDS for ledger in ("bank", one)],
+            "journal_entry_id": [one for one in IDS for _ in range(2)],
+            "journal_entry_description": f"\x1b[31m{NAME}",
+            "datetime": pd.Timestamp("2025-01-02T12:00Z"),
+            "signed_amount": [-1234567890.12, 1234567890.12] * MANY,
+        }
+    )
+    return aa.bridge(lines.head(0), lines, ledgers=ledgers, period=PERIOD)
+
+
 def make_sync_result():
     """Return a sync of many months that differ, and many closed ones that changed."""
     instant = pd.Timestamp("2025-04-14T06:00Z")
@@ -183,6 +201,7 @@ def make_results():
         make_report(),
         make_report()["ending_cash_balance"],
         make_statement(),
+        make_bridge(),
         make_reconciliation(),
         make_months(),
         make_plan(),

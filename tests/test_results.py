@@ -47,6 +47,7 @@ COMPLETE = (
     aa.CashFlowReport,
     aa.Figure,
     aa.Statement,
+    aa.Bridge,
     Diagnosis,
     aa.Effect,
     aa.Plan,
@@ -161,6 +162,15 @@ def make_drift():
     return compare_lines(schema.empty_table(), lines, LEDGERS, time_zone="UTC", scale=2, notes=["<Sales>"], **labels)
 
 
+def make_bridge():
+    """Return the bridge between two loads, of which the later has one line more."""
+    lines = make_drift().lines.drop(columns=["change", "kind", "figure_amount"])
+    cash = LEDGERS.assign(id="bank", name="Bank", type="asset", sub_type="current_assets", report_cash_flow=True)
+    other = lines.assign(id="le_2", ledger_id="bank", signed_amount=-lines["signed_amount"], debit_credit="credit")
+    after = pd.concat([lines, other], ignore_index=True).assign(journal_entry_description="<Sales>")
+    return aa.bridge(after.head(0), after, ledgers=pd.concat([LEDGERS, cash]), period=PERIOD)
+
+
 def make_sync_result():
     """Return a sync that found a line in a closed month that does not agree with its report."""
     months = pd.DataFrame(
@@ -199,6 +209,7 @@ EXAMPLES = [
     make_report(),
     make_report()["sales"],
     aa.cash_flow_statement(make_report(), LEDGERS),
+    make_bridge(),
     Diagnosis("Service", PERIOD, (Finding(Part.BOOKS, "sums", Verdict.FAILED, "differ", "call support"),)),
     aa.Effect(
         PERIOD,

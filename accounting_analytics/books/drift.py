@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.books.changed_lines import (
+from accounting_analytics.changed_lines import (
     AFTER,
     AMOUNT,
     BEFORE,

@@ -274,6 +274,10 @@ class LineSource:
         entries = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0].reset_index(drop=True)
         return checked_entries(entries, units, self.scale)
 
+    def lines(self, span: Span) -> pd.DataFrame:
+        """Return the lines of some days, of every ledger, with all columns of the frame."""
+        return self._rows(is_within(span.intervals(self.time_zone)))
+
     def page_lines(
         self, spans: Collection[Span], ledger_ids: Collection[str], names: LedgerNames, limit: int
     ) -> list[PageLine] | None:

@@ -14,6 +14,7 @@ from accounting_analytics.figures import KEY_SEPARATOR, OWN, Figure, find_row
 from accounting_analytics.messages import TERMINAL_WIDTH, quote
 from accounting_analytics.periods import Period
 from accounting_analytics.results import Result, ResultPart
+from accounting_analytics.statements.chosen_column import ChosenColumn
 from accounting_analytics.statements.columns import day_label, days_label
 from accounting_analytics.statements.page import figure_table
 from accounting_analytics.statements.terminal_text import statement_text
@@ -92,6 +93,10 @@ class Statement(Result):
             if key not in self._cells.layout.by_key:
                 raise InputError(f"{quote(name)} is a total, not a ledger, so it has no amounts of its own")
         return {column.key: self._cells.figure(key, column.key) for column in self.columns}
+
+    def column(self, key: str) -> ChosenColumn:
+        """One of the columns, by key or heading, to be explained by :func:`~accounting_analytics.bridge`."""
+        return ChosenColumn(self.title, self._cells.columns.by_key[self._column_key(key)], self._cells)
 
     def value(self, row_key: str, column_key: str) -> Decimal | None:
         """Exact amount (or percentage) of a cell; None where it is not known."""

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import accounting_analytics as aa
-from accounting_analytics.books.changed_lines import KINDS
 from accounting_analytics.books.drift import compare_lines
 from accounting_analytics.books.storage import table_schema
+from accounting_analytics.changed_lines import KINDS
 from accounting_analytics.demo_company import demo
 from accounting_analytics.errors import InputError
 from accounting_analytics.loader.line_entries import load_line_table, to_line_frame

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.figures import KEY_SEPARATOR
-from accounting_analytics.loader.line_tables import with_local_dates
 from accounting_analytics.money import PRECISION, arrow_type
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ _FOLLOWING = ("opposing_ledger_ids", "related_line_entry_id", "journal_entry_lin
 """Columns that also differ where only another line of the journal entry has changed."""
 _OF_LEDGER = ("ledger_name", "editable")
 """Columns of the ledger, which are not compared: a new name changes no line."""
-_KEPT_BY_RECATEGORIZATION = ("amount", "debit_credit", "datetime", "journal_entry_id")
+_KEPT_BY_RECATEGORIZATION = ("signed_amount", "amount", "debit_credit", "datetime", "journal_entry_id")
 _PAIRS_PER_RANGE = 100
 """Pairs that a range must have on average, or copying the rows is faster."""
 
@@ -83,7 +82,8 @@ def find_changed_lines(before: pa.Table, after: pa.Table, *, time_zone: str, sca
         ],
         promote_options="default",
     )
-    months = pc.strftime(with_local_dates(lines, time_zone)["local_date"], format="%Y-%m")
+    local = lines["datetime"].to_pandas().dt.tz_convert(time_zone).dt.tz_localize(None)
+    months = pc.strftime(pa.array(local, pa.timestamp("us")), format="%Y-%m")
     signed = lines["signed_amount"]
     amounts = pc.if_else(pc.equal(lines[CHANGE], AFTER), signed, pc.negate(signed))
     return lines.append_column(MONTH, months).append_column(AMOUNT, amounts.cast(arrow_type(scale)))
@@ -144,7 +144,7 @@ def _compare(before: pa.Table, after: pa.Table, pairs: _Pairs) -> tuple[Rows, Ki
     )
     following[following] = ~_to_numpy(pc.is_in(new["journal_entry_id"].filter(following), value_set=entries))
     changed = np.flatnonzero(own | following)
-    differ_more = np.logical_or.reduce([differ[name] for name in _KEPT_BY_RECATEGORIZATION])
+    differ_more = np.logical_or.reduce([differ[name] for name in _KEPT_BY_RECATEGORIZATION if name in differ])
     is_recategorized = (differ["ledger_id"] & ~differ_more)[changed]
     return changed, np.where(is_recategorized, _RECATEGORIZED, _AMENDED)
 

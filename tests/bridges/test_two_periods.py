@@ -1,0 +1,251 @@
+"""Bridges between two columns of a statement: steps that sum exactly, each payee of a category once."""
+
+import datetime as dt
+from collections import defaultdict
+from decimal import Decimal
+
+import hypothesis
+import pytest
+from payee_books import CATEGORIES, LEDGERS, BookEntry, entries_of, frame_of
+
+import accounting_analytics as aa
+from accounting_analytics.errors import InputError
+
+DAYS = ("2025-01-01", "2025-03-31")
+FEBRUARY, MARCH = "2025-02", "2025-03"
+
+
+BACKGROUND = [BookEntry(dt.date(2024, 12, 1), "OPENING", (("loan", -100), ("bank", 100)), entry_id="opening")]
+"""What makes the lines reach back before the periods that are compared."""
+
+
+def statement_of(entries, kind="cash"):
+    """Return the statement of three months."""
+    make = aa.cash_flow_statement if kind == "cash" else aa.income_statement
+    return make(frame_of([*BACKGROUND, *entries]), LEDGERS, *DAYS, time_zone="UTC")
+
+
+def bridge_of(entries, kind="cash", before=FEBRUARY, after=MARCH, **options):
+    """Return the bridge between two months, with all its steps unless limited."""
+    statement = statement_of(entries, kind)
+    return aa.bridge(statement.column(before), statement.column(after), **{"largest": 1000, **options})
+
+
+def naive_changes(entries, kind):
+    """Change of each category and payee from February to March, in units."""
+    changes = defaultdict(int)
+    for entry in entries:
+        if entry.day.month < 2:
+            continue
+        side = 1 if entry.day.month == 3 else -1
+        is_cash = any(ledger in {"bank", "card"} for ledger, _ in entry.units)
+        # the text of a transaction is on a cash line, so an entry without one has no text
+        text = entry.text if is_cash or not entry.is_transaction else ""
+        for ledger, units in entry.units:
+            if ledger in ({"rent", "wages", "sales"} if kind == "income" else CATEGORIES) and (
+                kind == "income" or is_cash
+            ):
+                changes[ledger, text] -= side * units
+    return {key: units for key, units in changes.items() if units}
+
+
+@pytest.mark.parametrize("kind", ["cash", "income"])
+@hypothesis.settings(max_examples=15)
+@hypothesis.given(entries=entries_of())
+def test_steps_are_the_changes_of_payees_and_sum_exactly(kind, entries):
+    """Each payee of a category is one step, its change; each step is the sum of its entries; no line is in two."""
+    bridge = bridge_of(entries, kind)
+    found = {(step.ledger_id, step.payee): step.units for step in bridge.steps}
+    assert found == naive_changes(entries, kind)
+    assert len(found) == len(bridge.steps)
+    statement = statement_of(entries, kind)
+    total = "net_cash_flow" if kind == "cash" else "net_income"
+    sides = [statement.value(total, month) for month in (FEBRUARY, MARCH)]
+    change = sides[1] - sides[0]
+    assert [bridge["before"].exact(), bridge["after"].exact(), bridge["change"].exact()] == [*sides, change]
+    assert sum((bridge[step.key].exact() for step in bridge.steps), Decimal(0)) == change
+    seen = []
+    for step in bridge.steps:
+        entries_of_step = bridge[step.key].entries
+        cents = [round(amount * 100) for amount in entries_of_step["figure_amount"]]
+        assert sum(cents) == step.units == round(bridge[step.key].exact() * 100)
+        seen += list(entries_of_step["id"])
+    assert len(seen) == len(set(seen))
+
+
+@hypothesis.settings(max_examples=15)
+@hypothesis.given(entries=entries_of())
+def test_small_steps_share_one(entries):
+    """The largest steps are shown in order, the others are one step, and all shown steps sum to the change."""
+    every, shown = bridge_of(entries), bridge_of(entries, largest=2)
+    assert shown.steps[:2] == every.steps[:2]
+    sizes = [abs(step.units) for step in every.steps]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(shown.steps) == min(len(every.steps), 3)
+    amounts = [shown[step.key].exact() for step in shown.steps]
+    assert sum(amounts, Decimal(0)) == shown["change"].exact()
+    if len(every.steps) > 2:
+        count = len(every.steps) - 2
+        assert shown.steps[2].label == f"{count} smaller change{'s' if count > 1 else ''}"
+        assert shown["smaller_changes|2"].exact() == amounts[2]
+    assert round(shown.frame["amount"].sum() * 100) == round(shown["change"].exact() * 100)
+
+
+@hypothesis.settings(max_examples=15)
+@hypothesis.given(entries=entries_of())
+def test_causes_hold_for_the_payments(entries):
+    """Every cause is true of the payments, counted in the entries themselves."""
+    for step in bridge_of(entries).steps:
+        payments = defaultdict(lambda: defaultdict(int))
+        for entry in entries:
+            if entry.text == step.payee and any(ledger in {"bank", "card"} for ledger, _ in entry.units):
+                for ledger, units in entry.units:
+                    if ledger == step.ledger_id:
+                        payments[entry.day.month][entry.entry_id] -= units
+        old, new = payments[2], payments[3]
+        if step.cause.name in {"earlier", "later"}:
+            assert abs(len(old) - len(new)) == 2
+            (moved,) = step.cause.payments
+            source, target = (old, new) if moved.entry_id in old else (new, old)
+            remaining = [units for entry, units in source.items() if entry != moved.entry_id]
+            assert sorted(remaining) == sorted([*target.values(), moved.units])
+            assert dt.date(2025, 2, 24) <= moved.date <= dt.date(2025, 3, 5)
+            assert (step.cause.name == "earlier") == (moved.date.month == 2)
+            continue
+        expected = {
+            "other": not step.payee,
+            "new payee": not old and new,
+            "gone": old and not new,
+            "more payments": 0 < len(old) < len(new),
+            "fewer payments": len(old) > len(new) > 0,
+            "larger payments": len(old) == len(new) and abs(sum(new.values())) > abs(sum(old.values())),
+            "smaller payments": len(old) == len(new) and abs(sum(new.values())) < abs(sum(old.values())),
+            "other amounts": len(old) == len(new) and sum(old.values()) * sum(new.values()) < 0,
+        }
+        assert expected[step.cause.name], step
+        assert bool(step.payee) or step.cause.name == "other"
+        assert {one.entry_id for one in step.cause.payments} <= {*old, *new}
+
+
+def paid(*days, cents=-320_000, payee="OAK STREET", ledger="rent"):
+    """Return payments of a payee on days of 2025, written month-day."""
+    return [
+        BookEntry(
+            dt.date.fromisoformat(f"2025-{day}"), payee, ((ledger, -cents), ("bank", cents)), entry_id=f"{payee}{day}"
+        )
+        for day in days
+    ]
+
+
+def cause_of(entries, **options):
+    """Return cause and named days of the only step."""
+    (step,) = bridge_of(entries, **options).steps
+    return step.cause.name, [f"{one.date:%m-%d}" for one in step.cause.payments]
+
+
+@pytest.mark.parametrize(
+    ("entries", "cause"),
+    [
+        (paid("02-01", "02-28"), ("earlier", ["02-28"])),  # rent of March
+        (paid("01-31", "03-02", "03-31"), ("later", ["03-02"])),  # rent of the end of February
+        (paid("03-02", "03-31"), ("new payee", ["03-02", "03-31"])),  # nobody was paid before: it may be new
+        (paid("02-01", "02-22"), ("gone", ["02-01", "02-22"])),  # a week from the edge
+        (paid("02-10", "02-28"), ("gone", ["02-10", "02-28"])),  # would not be near the edge in March
+        (paid("02-28"), ("gone", ["02-28"])),  # one payment that was not repeated
+        (paid("02-01", "02-28", "03-31"), ("fewer payments", ["02-01"])),  # the last of March is that of February
+        (paid("02-01") + paid("02-28", cents=-320_001), ("gone", ["02-01", "02-28"])),  # not the same amount
+        (paid("01-03", "01-17", "01-31", "02-14", "02-28", "03-14", "03-28"), None),  # every second Friday
+        (paid("02-07", "02-21", "03-07", "03-21", "03-28"), ("more payments", ["03-28"])),
+        (paid("02-05", "03-05", "03-19"), ("more payments", ["03-19"])),  # monthly, of one amount
+        (paid("02-05", "03-01", "03-19"), ("more payments", [])),  # none is on the day of February
+        (paid("02-03", "02-12") + paid("03-03", cents=-320_000), ("fewer payments", ["02-12"])),
+        (paid("02-03") + paid("03-03", cents=-330_000), ("larger payments", ["03-03"])),
+        (paid("02-03", "02-17") + paid("03-03", "03-17", cents=-1), ("smaller payments", [])),
+        (paid("02-03") + paid("03-03", cents=320_000), ("other amounts", ["03-03"])),
+        (paid("02-03", payee=""), ("other", [])),
+    ],
+)
+def test_cause_and_days(entries, cause):
+    """The first cause that fits, with the payments that are certain."""
+    if cause is None:
+        assert bridge_of(entries).steps == ()
+    else:
+        assert cause_of(entries) == cause
+
+
+def test_no_edge_between_periods_that_do_not_follow():
+    """A payment is moved only across an edge that both periods have, within the given days."""
+    assert cause_of(paid("01-01", "01-31"), before="2025-01", after=MARCH)[0] == "gone"
+    assert cause_of(paid("02-01", "02-28"), edge_days=0)[0] == "gone"
+    assert cause_of(paid("02-01", "02-25"), edge_days=3)[0] == "gone"
+    assert cause_of(paid("02-01", "02-25"), edge_days=4)[0] == "earlier"
+
+
+def test_periods_may_be_given_in_either_order():
+    """From March to February, the amounts have the opposite sign, and the movement is the same."""
+    assert cause_of(paid("02-01", "02-28"), before=MARCH, after=FEBRUARY) == ("earlier", ["02-28"])
+    assert cause_of(paid("02-01"), before=MARCH, after=FEBRUARY)[0] == "new payee"
+
+
+def test_payee_is_of_the_transaction_on_the_cash_ledger():
+    """References of banks are left out, so that payments of one payee are compared."""
+    days = ("02-03", "03-03")
+    texts = ("SQ *BLUE BOTTLE #0412", "BLUE BOTTLE 1234 SF CA")
+    entries = [
+        paid(day, payee=text, cents=-100 * number)[0]
+        for number, (day, text) in enumerate(zip(days, texts, strict=True), 1)
+    ]
+    (step,) = bridge_of(entries).steps
+    assert (step.payee, step.label, step.cause.name) == ("BLUE BOTTLE", "Rent: BLUE BOTTLE", "larger payments")
+
+
+def test_figures_by_key_and_label():
+    """A step is found by key or label, and has its two sides."""
+    bridge = bridge_of([*paid("02-03"), *paid("03-03", cents=-330_000)])
+    assert bridge["rent|OAK STREET"] == bridge["Rent: OAK STREET"]
+    assert bridge["rent|OAK STREET"].exact() == Decimal("-100.00")
+    assert list(bridge["rent|OAK STREET"].entries["figure_amount"]) == [3200.0, -3300.0]
+    assert list(bridge["rent|OAK STREET|before"].entries["figure_amount"]) == [-3200.0]
+    assert list(bridge["rent|OAK STREET|after"].entries["figure_amount"]) == [-3300.0]
+    with pytest.raises(InputError, match="key or label of a step"):
+        bridge["nothing"]
+
+
+def test_what_cannot_be_bridged_is_refused():
+    """Balances, calculated columns, columns of two statements and days in both columns are refused."""
+    entries = paid("02-03", "03-03")
+    lines = frame_of(entries)
+    sheet = aa.balance_sheet(lines, LEDGERS, *DAYS, time_zone="UTC", books_start="2025-01-01")
+    with pytest.raises(InputError, match="are balances; pass columns of a cash flow statement or an income statement"):
+        aa.bridge(sheet.column(FEBRUARY), sheet.column(MARCH))
+    statement = aa.cash_flow_statement(lines, LEDGERS, *DAYS, time_zone="UTC", compare=["total", "change", "prior"])
+    march = statement.column(MARCH)
+    for derived in ("total", f"{MARCH} change"):
+        with pytest.raises(InputError, match="is calculated from others"):
+            aa.bridge(statement.column(derived), march)
+    with pytest.raises(InputError, match="columns of one statement"):
+        aa.bridge(statement_of(entries).column(FEBRUARY), march)
+    with pytest.raises(InputError, match="overlap"):
+        aa.bridge(march, march)
+    with pytest.raises(InputError, match="not one of each"):
+        aa.bridge(march, lines)
+    with pytest.raises(InputError, match="leave out ledgers and period"):
+        aa.bridge(march, march, ledgers=LEDGERS)
+    for largest in (0, 2.5):
+        with pytest.raises(InputError, match=f"at least 1, not {largest}"):
+            aa.bridge(statement.column(FEBRUARY), march, largest=largest)
+    with pytest.raises(InputError, match="edge_days"):
+        aa.bridge(statement.column(FEBRUARY), march, edge_days=-1)
+    with pytest.raises(InputError, match="no column is '2025-07'"):
+        statement.column("2025-07")
+    prior = aa.bridge(statement.column(f"{MARCH} prior"), march)
+    assert prior["change"].exact() == 0
+
+
+def test_a_total_that_is_not_known_is_refused():
+    """Where a ledger's type is unknown, net income is not known, and neither is why it changed."""
+    chart = LEDGERS.assign(type=LEDGERS["type"].replace("expense", "mystery"))
+    lines = frame_of([*BACKGROUND, *paid("02-03", "03-03", "03-09")])
+    statement = aa.income_statement(lines, chart, *DAYS, time_zone="UTC")
+    with pytest.raises(InputError, match="Net income of Feb 2025 cannot be bridged: it is not known"):
+        aa.bridge(statement.column(FEBRUARY), statement.column(MARCH))
