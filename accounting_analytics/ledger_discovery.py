@@ -41,8 +41,8 @@ _ATTEMPTS = 6
 _LIMIT = 200
 """Few enough for a small response with nested ledgers, enough for all lines of most categories."""
 _LIMITATION = (
-    "A ledger without a line opposite one of these in the period cannot be found: the service has no list of ledgers. "
-    "A longer period finds more."
+    "The service has no list of ledgers: those without lines in the period may be missing, and a longer period finds "
+    "more."
 )
 _GIVEN_PARENTS = "given parents"
 

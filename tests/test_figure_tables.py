@@ -86,12 +86,12 @@ def test_a_table_without_scripts_is_a_normal_table():
     assert [attrs["colspan"] for tag, attrs in page.opened if attrs.get("scope") == "rowgroup"] == ["6"]
     assert [tag for tag, _ in page.opened].count("tbody") == 2
     assert page.texts[:2] == ["Cash flow statement", "Rent · US dollars"]
-    assert page.texts[-2:] == ["A note on Rent.", "▲ favourable, ▼ unfavourable"]
+    assert page.texts[-2:] == ["A note on Rent.", "F favourable, U unfavourable"]
     assert "button" not in {tag for tag, _ in page.opened}
 
 
 def test_figures_and_their_marks():
-    """Favourable and unfavourable differ by arrow and name, not by colour alone; zeros are marked."""
+    """Favourable and unfavourable differ by letter and name, not by colour alone; zeros are marked."""
     page = Page(figure_table_html(make_table(make_entries())))
     figures = [attrs for tag, attrs in page.opened if tag == "td" and "amount" in attrs.get("class", "")][:5]
     assert [attrs["class"] for attrs in figures] == [
@@ -104,9 +104,9 @@ def test_figures_and_their_marks():
     assert [attrs.get("data-key") for attrs in figures] == ["5010|2026-05", None, None, "5010|change", None]
     row = page.texts.index("Premises")
     assert page.texts[row : row + 8] == [
-        "Premises", "(7,900.00)", "\N{EN DASH}", "not known", "▲", "1,200.00", "▼", "(32.0%)",
+        "Premises", "(7,900.00)", "\N{EN DASH}", "not known", "F", "1,200.00", "U", "(32.0%)",
     ]  # fmt: skip
-    named = [attrs["title"] for tag, attrs in page.opened if attrs.get("role") == "img"]
+    named = [attrs["title"] for tag, attrs in page.opened if tag == "abbr"]
     assert named[:2] == ["favourable", "unfavourable"]
 
 

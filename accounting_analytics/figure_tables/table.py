@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from accounting_analytics.figure_tables.entries import EntriesData
 
 _MARKS = {"zero": "zero", "unknown": "unknown", "favourable": "up", "unfavourable": "down"}
-_ARROWS = {
-    mark: f'<span role="img" aria-label="{mark}" title="{mark}">{arrow}&nbsp;</span>'
-    for mark, arrow in (("favourable", "▲"), ("unfavourable", "▼"))
+_LETTERS = {
+    mark: f'<abbr aria-label="{mark}" title="{mark}">{letter}&nbsp;</abbr>'
+    for mark, letter in (("favourable", "F"), ("unfavourable", "U"))
 }
-_LEGEND = "▲ favourable, ▼ unfavourable"
+_LEGEND = "F favourable, U unfavourable"
 _LONG_LABEL = 60  # characters; where a label has more lines than are shown, its title has all
 
 
@@ -129,13 +129,13 @@ def _cell(cell: FigureCell, style: str) -> str:
     if cell.mark:
         classes += f" {_MARKS[cell.mark]}"
     key = f' data-key="{escape(cell.key)}"' if cell.key else ""
-    return f'<td class="{classes}"{key}>{_ARROWS.get(cell.mark, "")}{_text(cell.text)}</td>'
+    return f'<td class="{classes}"{key}>{_LETTERS.get(cell.mark, "")}{_text(cell.text)}</td>'
 
 
 def _below(table: FigureTable) -> str:
     """Write the notes, the meaning of the marks where there are some, and the entries."""
-    has_arrows = any(cell.mark in _ARROWS for row in table.rows for cell in row.cells)
-    notes = [*table.notes, *([_LEGEND] if has_arrows else [])]
+    has_letters = any(cell.mark in _LETTERS for row in table.rows for cell in row.cells)
+    notes = [*table.notes, *([_LEGEND] if has_letters else [])]
     lines = "".join(f'<p class="note">{_text(note)}</p>\n' for note in notes)
     if table.entries is None:
         return lines

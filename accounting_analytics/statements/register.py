@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import narwhals as nw
 import pandas as pd
 
+from accounting_analytics.arguments import require_type
 from accounting_analytics.errors import IncompleteLoadError
 from accounting_analytics.exact_sums import collect
 from accounting_analytics.ledger_names import LedgerNames
@@ -14,12 +15,9 @@ from accounting_analytics.ledger_tree import LedgerTree
 from accounting_analytics.load_metadata import attach_notes, stated_books_start, zone_of_frame
 from accounting_analytics.local_books import ledgers_of, lines_of
 from accounting_analytics.money import from_minor_units
-from accounting_analytics.periods import local_date, zone
+from accounting_analytics.periods import Period, local_date, zone
 from accounting_analytics.schemas import Register
 from accounting_analytics.statements.line_sums import LineSource, Span
-
-if TYPE_CHECKING:
-    from accounting_analytics.periods import Period
 
 
 def register(
@@ -27,7 +25,7 @@ def register(
     ledger: str,
     *,
     ledgers: Any = None,  # noqa: ANN401 (any frame narwhals knows)
-    period: Period | None = None,
+    period: Period | str | None = None,
 ) -> pd.DataFrame:
     """Entries of one ledger, with their opposing ledgers and a running total.
 
@@ -39,8 +37,8 @@ def register(
         Id, unique name or path of the ledger; its descendants are not included.
     ledgers : frame, optional
         The chart of accounts; local books have their own.
-    period : Period, optional
-        Days that are listed; by default all. The running total counts the lines before them too.
+    period : Period or str, optional
+        Days that are listed, such as ``"2026-05"``; by default all. The running total counts the lines before them too.
 
     Returns
     -------
@@ -59,7 +57,11 @@ def register(
     lines, ledgers = lines_of(lines), ledgers_of(lines, ledgers)
     tree = LedgerTree.from_frame(ledgers)
     ledger_id = LedgerNames(tree.names, tree.hierarchy).find(ledger)
-    day_zone = zone_of_frame(lines, None if period is None else period.time_zone)
+    day_zone = zone_of_frame(lines, period.time_zone if isinstance(period, Period) else None)
+    if isinstance(period, str):
+        period = Period.parse(period, time_zone=day_zone.name)
+    elif period is not None:
+        require_type(period, Period, "period", 'pass Period("2026-05-01", "2026-05-31") or "2026-05"')
     source = LineSource(lines, tree.cash, {ledger_id}, day_zone.name)
     if source.is_tagged or ledger_id not in tree.cash:
         source.require_all_entries()

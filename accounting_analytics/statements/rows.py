@@ -15,7 +15,7 @@ from accounting_analytics.chart_of_accounts import (
 from accounting_analytics.errors import InputError
 from accounting_analytics.figures import OWN
 from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.messages import quote
+from accounting_analytics.messages import join_ids, quote, shorten
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -35,6 +35,7 @@ CASH_FLOW_SECTIONS: Mapping[str, str] = {
     SubType.NON_CURRENT_ASSETS: "investing",
 }
 """Section of the cash flow statement by financial_account_type, else sub_type; all else is operating."""
+_MAX_CASH_NAMES = 8
 _CASH_FLOW_ORDER = ("operating", "investing", "financing", "transfers", "uncategorized")
 _UNCATEGORIZED = (RequiredLedger.UNCATEGORIZED_INFLOW, RequiredLedger.UNCATEGORIZED_OUTFLOW)
 
@@ -353,7 +354,11 @@ def cash_flow_rows(build: LayoutBuilder, sections: Mapping[str, str], cash_rows:
         build.add(ending._replace(children=children))
     inflows = build.add(Row("total_inflows", "Total inflows", "total", "cash", 0, -1, "flow"), shown=False)
     table = ", ".join(f"{name}: {section}" for name, section in sections.items())
-    notes = (f"Sections by category ledger: {table}; all else: operating.",)
+    named_cash = join_ids([shorten(chart.tree.names[one]) for one in chart.tree.cash], limit=_MAX_CASH_NAMES)
+    notes = (
+        f"Cash is what reports cash flow: {named_cash}.",
+        f"Sections by category ledger: {table}; all else: operating.",
+    )
     return build.build("Cash flow statement", inflows.key, notes)._replace(inflows=inflows.key)
 
 

@@ -1,9 +1,10 @@
 """Registers of loads that lack lines."""
 
+import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import IncompleteLoadError
+from accounting_analytics.errors import IncompleteLoadError, InputError
 
 
 def test_a_register_of_lines_of_cash_flow_alone_is_refused(books):
@@ -35,3 +36,19 @@ def test_a_running_total_over_a_gap_says_so(demo_company, demo_books):
     march = aa.Period("2025-03-01", "2025-03-31", demo_company.time_zone)
     found = aa.register(aa.combine_loads(loads), "led_operating", ledgers=ledgers, period=march)
     assert found.attrs["notes"][0].startswith("The running total lacks lines before 2025-03-01:")
+
+
+def test_days_of_a_register_as_text(books):
+    """A month may be named as text, in the zone of the load; what is no period is refused."""
+    lines, ledgers, _ = books
+    may = aa.register(lines, "Rent", ledgers=ledgers, period="2026-05")
+    assert len(may)
+    assert may["local_date"].between("2026-05-01", "2026-05-31").all()
+    pd.testing.assert_frame_equal(
+        may,
+        aa.register(
+            lines, "Rent", ledgers=ledgers, period=aa.Period("2026-05-01", "2026-05-31", time_zone="America/New_York")
+        ),
+    )
+    with pytest.raises(InputError, match="period is of type tuple"):
+        aa.register(lines, "Rent", ledgers=ledgers, period=("2026-05-01", "2026-05-31"))
