@@ -203,6 +203,18 @@ def test_the_company_is_served(demo_company):
     assert demo_company.token not in other.stdout
 
 
+def test_every_demo_company_has_the_same_lines(demo_company):
+    """Local books of one demo company are those of the next: no id is random, those of tags included."""
+    with aa.demo() as other:
+        ledgers = aa.discover_ledgers(other.client, "2025-01-01", "2025-03-31")["id"]
+        loads = [
+            aa.load_line_entries(one.client, ledgers, "2025-01-01", "2025-03-31", progress=False)
+            for one in (demo_company, other)
+        ]
+    assert (loads[0]["tag_ids"] != "").any()
+    pd.testing.assert_frame_equal(*loads)
+
+
 def test_serving_it_loads_no_charts_and_no_notebooks():
     """Commands with --demo do not wait for the libraries of charts, nor the demo run for those of notebooks."""
     code = (

@@ -31,7 +31,7 @@ from accounting_analytics.service.storage.audit_rows import (
 )
 from accounting_analytics.service.storage.database import database_of, id_batches
 from accounting_analytics.service.storage.store import Store, read_instance, read_ledgers
-from accounting_analytics.service.wire.identifiers import check_id, check_text, new_id, new_ids
+from accounting_analytics.service.wire.identifiers import check_id, check_text, derived_id, new_ids
 from accounting_analytics.service.wire.stored_values import (
     MICROSECONDS_PER_DAY,
     POST_ENTRIES,
@@ -322,20 +322,20 @@ class PostedJournal:
 
     def _tag_key(self, tag: NewTag) -> int:
         if tag not in self._tags:
-            group = self._find_or_create(tables.tag_groups, "tgr", tag.group, instance_pk=self._instance.pk)
-            row = {"instance_pk": self._instance.pk}
-            self._tags[tag] = self._find_or_create(tables.tags, "tag", tag.name, row, tag_group_pk=group)
+            texts = (self._instance.id, tag.group, tag.name)  # books that are posted again have the same tags
+            group_row = {"id": derived_id("tgr", *texts[:2]), "name": tag.group}
+            group = self._find_or_create(tables.tag_groups, group_row, instance_pk=self._instance.pk)
+            row = {"id": derived_id("tag", *texts), "name": tag.name, "instance_pk": self._instance.pk}
+            self._tags[tag] = self._find_or_create(tables.tags, row, tag_group_pk=group)
         return self._tags[tag]
 
-    def _find_or_create(
-        self, table: Table, prefix: str, name: str, row: dict[str, Any] | None = None, **within: int
-    ) -> int:
+    def _find_or_create(self, table: Table, row: dict[str, Any], **within: int) -> int:
         """Key of the row with this name, which is created if there is none."""
-        if not check_text(name, "tag name", most=_MAX_TAG_LENGTH):
+        if not check_text(row["name"], "tag name", most=_MAX_TAG_LENGTH):
             raise PostingRefusedError("a tag and its group need a name")
-        key = self._connection.execute(select(table.c.pk).filter_by(name=name, **within)).scalar()
+        key = self._connection.execute(select(table.c.pk).filter_by(name=row["name"], **within)).scalar()
         if key is None:
-            written = insert(table).values(id=new_id(prefix), name=name, **within, **(row or {}))
+            written = insert(table).values(**row, **within)
             key = self._connection.execute(written.returning(table.c.pk)).scalar_one()
         return int(key)
 

@@ -28,6 +28,11 @@ def new_id(prefix: str) -> str:
     return f"{prefix}_{os.urandom(_BYTES).hex()}"
 
 
+def derived_id(prefix: str, *texts: str) -> str:
+    """Return the id with a prefix that follows from some texts."""
+    return f"{prefix}_{sha256(chr(0).join(texts).encode('utf-8', 'surrogatepass')).hexdigest()[: 2 * _BYTES]}"
+
+
 def instance_suffix(instance_id: str) -> str:
     """Suffix of the ids that an import derives from a file: the same file has other ids in another instance."""
     return f"-{sha256(instance_id.encode()).hexdigest()[:_SUFFIX_DIGITS]}"
