@@ -98,6 +98,9 @@ class Books(VersionReader, Result):
         the recent days again, compares each month with the service's own report, and reads again what differs; what no
         report shows is read again by rota. One version is written; until then readers see the one before.
 
+        An entry without cash that moved between months is never held twice. If its old month is read again first, it is
+        missing until its new month is: at the latest when the rota has read every month.
+
         Parameters
         ----------
         client : LedgerClient
