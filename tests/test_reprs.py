@@ -173,7 +173,7 @@ def make_sync_result():
         ties=False, complete=False, read_again=True, read_at=instant, compared_at=instant, problem=NOTE
     )
     return SyncResult(
-        1234, months, ties=False, complete=False, changes=make_drift(), alarms=(NOTE,) * MANY, verdict=NOTE
+        1234, months, ties=False, complete=False, changes=make_drift(), alarms=(NOTE,) * MANY, verdict=NOTE, requests=41
     )
 
 

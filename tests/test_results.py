@@ -186,7 +186,14 @@ def make_sync_result():
         }
     )
     return SyncResult(
-        4, months, ties=False, complete=True, changes=make_drift(), alarms=("<Sales>",), verdict="1 month differs"
+        4,
+        months,
+        ties=False,
+        complete=True,
+        changes=make_drift(),
+        alarms=("<Sales>",),
+        verdict="1 month differs",
+        requests=41,
     )
 
 

@@ -8,32 +8,29 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-import msgspec
-import pandas as pd
-import pyarrow as pa
-
 from accounting_analytics.arguments import require_type, to_path
-from accounting_analytics.books.drift import compare_lines
+from accounting_analytics.books.closed_periods import close_days, find_alarms, list_closed
 from accounting_analytics.books.reading import VersionReader
-from accounting_analytics.books.record import FORMAT, BooksRecord, ClosedPeriod, LineChanges
-from accounting_analytics.books.storage import Version, table_schema
 from accounting_analytics.books.sync import BooksSync
 from accounting_analytics.books.sync_options import SyncOptions
-from accounting_analytics.books.sync_result import SyncResult
-from accounting_analytics.books.versions import find_version, list_versions
+from accounting_analytics.books.sync_result import SyncResult, month_table
+from accounting_analytics.books.synced_version import changed_lines, write_version
+from accounting_analytics.books.versions import changed_months, compare_versions, find_version, list_versions
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import quote
-from accounting_analytics.periods import Period
 from accounting_analytics.results import Result, ResultPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    import pandas as pd
+
     from accounting_analytics.books.drift import Drift
+    from accounting_analytics.books.storage import Version
     from accounting_analytics.books.versions import When
-    from accounting_analytics.periods import DateLike, ZoneLike
+    from accounting_analytics.periods import DateLike, Period, ZoneLike
 
 
 @dataclass(frozen=True, repr=False)
@@ -142,60 +139,26 @@ class Books(VersionReader, Result):
             if not isinstance(value, int) or value < 0:
                 raise InputError(f"{name} is {quote(value)}; it must be a whole number, 0 or more")
         options = SyncOptions(start_date, end_date, time_zone, lookback_days, months_a_night, parents, progress)
-        storage = self._storage
+        storage, sent_before = self._storage, client.quota.sent
         with storage.locked():
             versions = storage.versions()
             last = versions[-1] if versions else None
             work = BooksSync(storage, client, options, last)
             work.read_changes()
             work.compare_months()
-            changes = None if last is None else self._changes(work, last)
-            version = self._commit(work, last, changes)
+            changes = None if last is None else changed_lines(storage, work, last)
+            version = write_version(storage, work, last, changes)
             shutil.rmtree(storage.first_load, ignore_errors=True)
             storage.lines.remove_unused(one.commit for one in (*versions, version))  # those of interrupted syncs
         self._read(version)
-        return SyncResult.of(version, frozenset(work.read_again), changes, self.alarms(), work.notes)
-
-    def _changes(self, work: BooksSync, last: Version) -> Drift:
-        """Lines that a sync changed."""
-        months = sorted(work.changed_months())
-        empty = table_schema(last.record.scale).empty_table()
-        after = pa.concat_tables([empty, *map(work.copy.read, months)])
-        return compare_lines(
-            self._storage.read_lines(last, months),
-            after,
-            work.ledgers,
-            time_zone=last.record.time_zone,
-            scale=last.record.scale,
-            before_label=last.label,
-            after_label="now",
+        return SyncResult.of(
+            version,
+            read_again=frozenset(work.read_again),
+            changes=changes,
+            alarms=self.alarms(),
+            notes=work.notes,
+            requests=client.quota.sent - sent_before,
         )
-
-    def _commit(self, work: BooksSync, last: Version | None, changes: Drift | None) -> Version:
-        """Write the version: first the ledgers, then the lines, whose record names the version of the ledgers."""
-        storage, at = self._storage, work.at.isoformat()
-        closed = () if last is None else last.record.closed
-        record = BooksRecord(
-            format=FORMAT,
-            action="sync",
-            written_at=at,
-            base_url=work.client.base_url,
-            instance_id=work.client.instance_id,
-            start_date=str(work.period.start_date),
-            end_date=str(work.period.end_date),
-            time_zone=work.period.time_zone,
-            scale=work.scale,
-            reaches_back=work.reaches_back,
-            ledgers_version=storage.write_ledgers(work.ledgers, at),
-            months=work.months,
-            anchor=work.anchor,
-            changes=_count_lines(changes),
-            closed=closed,
-        )
-        commit = storage.lines.commit(
-            table_schema(work.scale), work.copy.parts, record.as_json(), None if last is None else last.commit
-        )
-        return Version(commit, record)
 
     def as_of(self, when: When) -> Books:
         """Return the books as they were: at a version, or the newest one at an instant or at the end of a local day.
@@ -209,8 +172,7 @@ class Books(VersionReader, Result):
 
     def changed_months(self, since: int) -> list[str]:
         """Return the months whose lines are not those of an earlier version."""
-        before, after = find_version(self._storage, since).commit.parts, self._version.commit.parts
-        return sorted(month for month in before.keys() | after.keys() if before.get(month) != after.get(month))
+        return changed_months(find_version(self._storage, since), self._version)
 
     def drift(self, before: When, after: When | None = None, *, period: Period | None = None) -> Drift:
         """Return the lines that changed between two versions.
@@ -235,22 +197,7 @@ class Books(VersionReader, Result):
         )
         if period is not None:
             self._require_days(period)
-        return self._compare(old, new, period)
-
-    def _compare(self, old: Version, new: Version, period: Period | None) -> Drift:
-        """Compare the months whose files differ."""
-        before, after = old.commit.parts, new.commit.parts
-        months = sorted(month for month in before.keys() | after.keys() if before.get(month) != after.get(month))
-        return compare_lines(
-            self._storage.read_lines(old, months),
-            self._storage.read_lines(new, months),
-            self._storage.read_ledgers(new.record.ledgers_version),
-            time_zone=new.record.time_zone,
-            scale=new.record.scale,
-            before_label=old.label,
-            after_label=new.label,
-            period=period,
-        )
+        return compare_versions(self._storage, old, new, period)
 
     def close(self, period: Period) -> Self:
         """Close some days: a later change of their lines raises an alarm in every sync until they are closed again.
@@ -261,54 +208,16 @@ class Books(VersionReader, Result):
             The books with the new version.
         """
         self._require_newest()
-        days = self._require_days(period)
-        with self._storage.locked():
-            last = self._storage.versions()[-1]
-            at = dt.datetime.now(dt.UTC).isoformat()
-            start, end = str(days.start_date), str(days.end_date)
-            others = [one for one in last.record.closed if (one.start_date, one.end_date) != (start, end)]
-            closed = ClosedPeriod(start, end, at, last.number + 1)
-            record = msgspec.structs.replace(
-                last.record,
-                action="close",
-                written_at=at,
-                changes=LineChanges(),
-                closed=tuple(sorted([*others, closed], key=_days)),
-            )
-            parts = last.commit.parts
-            commit = self._storage.lines.commit(table_schema(record.scale), parts, record.as_json(), last.commit)
-        self._read(Version(commit, record))
+        self._read(close_days(self._storage, self._require_days(period)))
         return self
 
     def closed(self) -> pd.DataFrame:
         """Return the closed periods: ``start_date, end_date, closed_at, version`` and how many lines changed since."""
-        rows = [
-            (
-                one.start_date,
-                one.end_date,
-                one.closed_at,
-                one.version,
-                sum(self._changed_since(one).line_counts.values()),
-            )
-            for one in self._record.closed
-        ]
-        frame = pd.DataFrame(rows, columns=["start_date", "end_date", "closed_at", "version", "changed_lines"])
-        instants = pd.to_datetime(frame["closed_at"], utc=True).astype("datetime64[us, UTC]")
-        days = {name: pd.to_datetime(frame[name]).astype("datetime64[us]") for name in ("start_date", "end_date")}
-        return frame.assign(closed_at=instants, **days)
+        return list_closed(self._storage, self._version)
 
     def alarms(self) -> tuple[str, ...]:
         """Return a sentence for each closed period whose lines have changed since."""
-        found = ((one, self._changed_since(one)) for one in self._record.closed)
-        return tuple(
-            f"{one.start_date} to {one.end_date} changed since it was closed on {one.closed_at[:10]}. {drift.summary()}"
-            for one, drift in found
-            if len(drift.frame)
-        )
-
-    def _changed_since(self, closed: ClosedPeriod) -> Drift:
-        days = Period(closed.start_date, closed.end_date, self.time_zone)
-        return self._compare(find_version(self._storage, closed.version), self._version, days)
+        return find_alarms(self._storage, self._version)
 
     def history(self) -> pd.DataFrame:
         """Return the versions, newest first: when, why, what changed, what was compared, and whether they are kept."""
@@ -350,23 +259,9 @@ class Books(VersionReader, Result):
     def _parts(self) -> Iterator[ResultPart]:
         if self._current is None:
             return
-        months = SyncResult.of(self._version, frozenset(), None).months
-        yield ResultPart([], months.drop(columns="read_again"), max_rows=None)
+        yield ResultPart([], month_table(self._version), max_rows=None)
 
     def _content(self) -> dict[str, Any]:
         if self._current is None:
             return {"folder": str(self.folder), "version": None}
         return {"folder": str(self.folder), "version": self.version, **self._record.as_json()}
-
-
-def _days(closed: ClosedPeriod) -> tuple[str, str]:
-    return closed.start_date, closed.end_date
-
-
-def _count_lines(changes: Drift | None) -> LineChanges:
-    """Count the lines of each kind of change."""
-    if changes is None:
-        return LineChanges()
-    lines = changes.line_counts
-    changed = lines["recategorized"] + lines["amended"]
-    return LineChanges(lines["added"], lines["removed"], changed, tuple(sorted(changes.frame["month"].unique())))

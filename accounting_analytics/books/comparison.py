@@ -11,8 +11,7 @@ from accounting_analytics.cash_flow import recompute_cash_flow
 from accounting_analytics.column_conversion import exact_amounts
 from accounting_analytics.load_metadata import DayRange, merge_days
 from accounting_analytics.loader.line_tables import with_local_dates
-from accounting_analytics.reconciliation import reconcile
-from accounting_analytics.reconciliation.comparison import COMPARED_FIELDS
+from accounting_analytics.reconciliation import COMPARED_FIELDS, reconcile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a sync of local books compared, read again and changed."""
+"""What a sync of local books compared, read again and changed, and what is known of the months of a version."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from accounting_analytics.books.drift import Drift
     from accounting_analytics.books.storage import Version
 
-_COLUMNS = ("month", "lines", "ties", "complete", "read_again", "read_at", "compared_at", "problem")
+_COLUMNS = ("month", "lines", "ties", "complete", "read_at", "compared_at", "problem")
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,6 +39,8 @@ class SyncResult(Result):
         Closed periods that have changed since they were closed.
     verdict : str
         What was proven, as a sentence.
+    requests : int
+        Requests that it sent to the service, repeated ones included.
     notes : tuple of str
         Remarks.
     """
@@ -50,47 +52,16 @@ class SyncResult(Result):
     changes: Drift | None
     alarms: tuple[str, ...]
     verdict: str
+    requests: int
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(
-        cls,
-        version: Version,
-        read_again: frozenset[str],
-        changes: Drift | None,
-        alarms: tuple[str, ...] = (),
-        notes: tuple[str, ...] = (),
-    ) -> Self:
+    def of(cls, version: Version, *, read_again: frozenset[str], **more: Any) -> Self:  # noqa: ANN401 (attributes)
         """Describe a version that was just written."""
-        record, parts = version.record, version.commit.parts
-        rows = [
-            (
-                month,
-                parts[month].rows,
-                one.ties,
-                one.complete,
-                month in read_again,
-                one.read_at,
-                one.compared_at,
-                one.problem,
-            )
-            for month, one in sorted(record.months.items())
-        ]
-        months = pd.DataFrame(rows, columns=list(_COLUMNS))
-        instants = {
-            name: pd.to_datetime(months[name], utc=True).astype("datetime64[us, UTC]")
-            for name in ("read_at", "compared_at")
-        }
-        return cls(
-            version.number,
-            months.assign(**instants),
-            record.ties,
-            record.complete,
-            changes,
-            alarms,
-            record.summary(),
-            notes,
-        )
+        record, months = version.record, month_table(version)
+        position = list(months.columns).index("complete") + 1
+        months.insert(position, "read_again", months["month"].isin(read_again))
+        return cls(version.number, months, record.ties, record.complete, verdict=record.summary(), **more)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -102,7 +73,7 @@ class SyncResult(Result):
         lines = int(self.months["lines"].sum())
         changes = f"{lines:,} lines loaded" if self.changes is None else self.changes.summary()
         alarms = f" {len(self.alarms)} closed period(s) changed." if self.alarms else ""
-        return f"Version {self.version}: {self.verdict}. {changes.rstrip('.')}.{alarms}"
+        return f"Version {self.version}: {self.verdict}. {changes.rstrip('.')}.{alarms} {self.requests:,} requests."
 
     def _parts(self) -> Iterator[ResultPart]:
         yield ResultPart([f"ALARM: {alarm}" for alarm in self.alarms])
@@ -121,8 +92,24 @@ class SyncResult(Result):
             "ties": self.ties,
             "complete": self.complete,
             "verdict": self.verdict,
+            "requests": self.requests,
             "alarms": self.alarms,
             "months": self.months,
             "changes": None if self.changes is None else self.changes.frame,
             "notes": self.notes,
         }
+
+
+def month_table(version: Version) -> pd.DataFrame:
+    """Every month of a version: its lines, what was proven, when it was read and compared, and why it differs."""
+    parts = version.commit.parts
+    rows = [
+        (month, parts[month].rows, one.ties, one.complete, one.read_at, one.compared_at, one.problem)
+        for month, one in sorted(version.record.months.items())
+    ]
+    months = pd.DataFrame(rows, columns=list(_COLUMNS))
+    instants = {
+        name: pd.to_datetime(months[name], utc=True).astype("datetime64[us, UTC]")
+        for name in ("read_at", "compared_at")
+    }
+    return months.assign(**instants)

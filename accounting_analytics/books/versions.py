@@ -1,4 +1,4 @@
-"""The versions of local books: found by number or time, and listed."""
+"""The versions of local books: found by number or time, compared, and listed."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pandas as pd
 
+from accounting_analytics.books.drift import compare_lines
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import quote
 from accounting_analytics.periods import parse_date, zone
 
 if TYPE_CHECKING:
+    from accounting_analytics.books.drift import Drift
     from accounting_analytics.books.storage import BooksFolder, Version
+    from accounting_analytics.periods import Period
 
 When: TypeAlias = int | str | dt.date | dt.datetime
 _DAY = dt.timedelta(days=1)
@@ -55,6 +58,27 @@ def _instant(when: str | dt.date | dt.datetime, time_zone: str) -> dt.datetime:
         return when if when.tzinfo else when.replace(tzinfo=zone(time_zone))
     day = parse_date(when, "the day of a version")
     return dt.datetime.combine(day + _DAY, dt.time.min, zone(time_zone)) - dt.timedelta(microseconds=1)
+
+
+def changed_months(before: Version, after: Version) -> list[str]:
+    """Months whose files differ between two versions."""
+    old, new = before.commit.parts, after.commit.parts
+    return sorted(month for month in old.keys() | new.keys() if old.get(month) != new.get(month))
+
+
+def compare_versions(storage: BooksFolder, before: Version, after: Version, period: Period | None = None) -> Drift:
+    """Lines that differ between two versions, of which only the months are read whose files differ."""
+    months = changed_months(before, after)
+    return compare_lines(
+        storage.read_lines(before, months),
+        storage.read_lines(after, months),
+        storage.read_ledgers(after.record.ledgers_version),
+        time_zone=after.record.time_zone,
+        scale=after.record.scale,
+        before_label=before.label,
+        after_label=after.label,
+        period=period,
+    )
 
 
 def list_versions(storage: BooksFolder) -> pd.DataFrame:

@@ -39,12 +39,15 @@ class Quota:
         Seconds until the next window.
     paused_for : float
         Seconds during which no request starts, because the service asked to wait.
+    sent : int
+        Requests that this process has sent with the client so far, repeated ones included.
     """
 
     limit: int | None
     remaining: int | None
     reset_in: float | None
     paused_for: float
+    sent: int = 0
 
 
 class SendingPausedError(Exception):
@@ -69,6 +72,7 @@ class RateLimiter:
         self._remaining: int | None = None
         self._reset_at = 0.0
         self._in_flight = 0
+        self._sent = 0
 
     @property
     def quota(self) -> Quota:
@@ -81,6 +85,7 @@ class RateLimiter:
                 self._remaining if known else None,
                 self._reset_at - now if known else None,
                 max(0.0, self._paused_until - now),
+                self._sent,
             )
 
     def acquire(self, deadline: Deadline, request: object) -> None:
@@ -116,6 +121,7 @@ class RateLimiter:
         """Count a request that has ended, and that was not sent, as if it had never started."""
         with self._lock:
             self._next_even_start -= self._gap
+            self._sent -= 1
             if self._remaining is not None:
                 self._remaining += 1
 
@@ -148,6 +154,7 @@ class RateLimiter:
         now = time.monotonic()
         self._next_even_start = max(self._next_even_start, now) + self._gap
         self._in_flight += 1
+        self._sent += 1
         if self._remaining is not None:
             if now >= self._reset_at:
                 self._remaining = None  # a new window: the next response reports what it allows

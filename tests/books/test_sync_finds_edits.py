@@ -1,5 +1,7 @@
 """After edits anywhere in 36 months a sync has the lines of the service again, and names what changed."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -100,8 +102,8 @@ def test_requests_of_a_sync_without_changes(tmp_path, serve, monkeypatch):
 
         monkeypatch.setattr(aa.LedgerClient, "_send", count)
         ledgers = len(books.ledgers())
-        sync(books, service, months_a_night=0)
-        assert len(sent) <= 36 + 5
-        sent.clear()
-        sync(books, service, months_a_night=2)
-        assert len(sent) <= 36 + 5 + ledgers + 2 * ledgers
+        result = sync(books, service, months_a_night=0)
+        assert result.requests == len(sent) <= 36 + 5
+        assert result.summary().endswith(f" {len(sent)} requests.")
+        assert json.loads(result.to_json())["requests"] == len(sent)
+        assert 36 + 2 * ledgers < sync(books, service, months_a_night=2).requests <= 36 + 5 + ledgers + 2 * ledgers

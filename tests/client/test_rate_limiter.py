@@ -47,7 +47,7 @@ def test_what_was_not_sent_is_given_back(clock):
         limiter.acquire(LATER, "test")
         limiter.update({}, NOW)
         limiter.give_back()
-    assert (limiter.quota.remaining, clock.sleeps) == (5, [])
+    assert (limiter.quota.remaining, limiter.quota.sent, clock.sleeps) == (5, 1, [])
 
 
 @pytest.mark.parametrize("per_minute", [1, 7, 60, 320, 1000])
