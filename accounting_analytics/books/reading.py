@@ -192,10 +192,7 @@ class VersionReader(ABC):
         if period.time_zone != self.time_zone:
             raise PeriodError(f"the period is in {period.time_zone}, the local books have days in {self.time_zone}")
         if not self.period.covers(period):
-            raise PeriodError(
-                f"the local books have {self.period}, which does not include all of {period}; sync with start_date= or "
-                "end_date= to extend them"
-            )
+            raise PeriodError(self._record.describe_held(period))
         return period
 
     def ledgers(self) -> pd.DataFrame:
@@ -239,17 +236,6 @@ class VersionReader(ABC):
             allow_partial=allow_partial,
         )
         return replace(report, notes=tuple(dict.fromkeys((*self.notes, *report.notes))))
-
-    def proof(self, period: Period) -> tuple[str, dt.datetime | None]:
-        """Return whether the months of some days agree with the service's reports, and since when that is known."""
-        months = {
-            month_name(month): self._record.months[month_name(month)] for month in self._require_days(period).months()
-        }
-        differing = [name for name, one in months.items() if not one.ties]
-        if differing:
-            return f"{differing[0]} does not agree with the service's report: {months[differing[0]].problem}", None
-        at = dt.datetime.fromisoformat(min(one.compared_at for one in months.values()))
-        return f"Every month agreed with the service's report at {at:%Y-%m-%d %H:%M} UTC", at
 
     def month_proofs(self, period: Period) -> dict[str, MonthProof]:
         """Return what is known of each month of some days: whether it agreed with the service's report, and when."""

@@ -126,6 +126,17 @@ class BooksRecord(msgspec.Struct, frozen=True):
             return f"{len(differing)} of {count} months do not agree with the service's report; first {first}"
         return f"all {count} months agree with the service's reports"
 
+    def describe_held(self, period: Period) -> str:
+        """Say which days of a period the books have, and what to do."""
+        first, last = max(period.start_date, self.period.start_date), min(period.end_date, self.period.end_date)
+        held = f"for the days that they have, use {first}/{last}; " if first <= last else ""
+        earlier = [f"start_date='{period.start_date}'"] if period.start_date < self.period.start_date else []
+        later = [f"end_date='{period.end_date}'"] if period.end_date > self.period.end_date else []
+        return (
+            f"the local books have {self.period}, which does not include all of {period}; {held}to extend them, sync "
+            f"with {' and '.join(earlier + later)}"
+        )
+
     def as_json(self) -> dict[str, Any]:
         """Return the record as JSON types."""
         found: dict[str, Any] = msgspec.to_builtins(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -9,7 +10,14 @@ import typer
 import accounting_analytics as aa
 from accounting_analytics.cli.day_options import DayOptions
 from accounting_analytics.cli.options import AllRows, AsJson, BooksFolder, EndDate, PeriodText, RowLimit, StartDate
-from accounting_analytics.cli.output import MAX_ROWS, command_line, print_first_rows, print_frame, print_message
+from accounting_analytics.cli.output import (
+    MAX_ROWS,
+    command_line,
+    print_first_rows,
+    print_frame,
+    print_json,
+    print_message,
+)
 
 books = typer.Typer(help="Versions of local books, what changed, closed days, and SQL.", no_args_is_help=True)
 
@@ -111,7 +119,12 @@ def drift(
 
 @books.command("close")
 def close(
-    folder: BooksFolder, start_date: StartDate = None, end_date: EndDate = None, period: PeriodText = None
+    folder: BooksFolder,
+    start_date: StartDate = None,
+    end_date: EndDate = None,
+    period: PeriodText = None,
+    *,
+    as_json: AsJson = False,
 ) -> None:
     """Close some days, such as a reported month.
 
@@ -119,10 +132,15 @@ def close(
     """
     opened = aa.connect(books=folder)
     days = DayOptions(start_date, end_date, period).in_zone(opened.time_zone)
-    proof, _ = opened.proof(days)
+    proofs = opened.month_proofs(days)
     closed = opened.close(days)
+    if as_json:
+        months = [{"month": month, **proof._asdict()} for month, proof in proofs.items()]
+        print_json({"version": closed.version, **asdict(days), "months": months})
+        return
     typer.echo(f"closed {days} in version {closed.version}")
-    print_message(proof)
+    for month, proof in proofs.items():
+        print_message(f"{month}: {proof.verdict}")
 
 
 @books.command("closed")
@@ -163,10 +181,15 @@ def compact(
     keep_days: Annotated[
         int, typer.Option("--keep-days", metavar="N", min=1, help="Keep every version of the last N days.")
     ] = 90,
+    *,
+    as_json: AsJson = False,
 ) -> None:
     """Delete files of old versions.
 
     The newest version of each calendar month and those of closed days stay.
     """
     removed = aa.connect(books=folder).compact(keep_days)
+    if as_json:
+        print_json({"deleted_files": removed})
+        return
     typer.echo(f"{removed:,} file(s) of old versions were deleted")

@@ -1,5 +1,6 @@
 """The commands `books`: versions, changes, closed days and old files of local books."""
 
+import datetime as dt
 import json
 import re
 import shutil
@@ -34,7 +35,7 @@ def test_closed_days(run, demo_books, books):
     assert "no days are closed; to close some: accounting-analytics books close --books" in none.stderr
     closed = run("books", "close", "--books", books, "--period", "2025-02")
     assert closed.stdout == "closed 2025-02-01 to 2025-02-28 (America/New_York) in version 1\n"
-    assert "Every month agreed with the service's report at " in closed.stderr
+    assert closed.stderr == "2025-02: The service's report agrees with the line entries to the last digit.\n"
     (row,) = json.loads(run("books", "closed", "--books", books, "--json").stdout)
     assert (row["start_date"], row["version"], row["changed_lines"]) == ("2025-02-01T00:00:00", 1, 0)
     assert " 2025-02-01   2025-02-28 " in run("books", "closed", "--books", books).stdout
@@ -72,7 +73,20 @@ def test_drift_without_changes(run, demo_books, books):
         (("drift", "--since", "0", "--period", "2024-01"), "the local books have 2025-01-01 to 2025-03-31"),
         (("drift", "--until", "9"), "no version of the local books is as of 9"),
         (("close",), "no days are given: add --period"),
-        (("close", "--period", "2025-04"), "the local books have 2025-01-01 to 2025-03-31"),
+        (
+            ("close", "--period", "2025-04"),
+            (
+                "which does not include all of 2025-04-01 to 2025-04-30 (America/New_York); to extend them, sync with "
+                "end_date='2025-04-30'"
+            ),
+        ),
+        (
+            ("close", "--period", "2025"),
+            (
+                "all of 2025-01-01 to 2025-12-31 (America/New_York); for the days that they have, "
+                "use 2025-01-01/2025-03-31; to extend them, sync with end_date='2025-12-31'"
+            ),
+        ),
     ],
 )
 def test_refused(run, assert_refused, demo_books, command, text):
@@ -101,3 +115,18 @@ def test_compact(run, books):
     finished = run("books", "compact", "--books", books, "--keep-days", "1")
     assert finished.stdout == "0 file(s) of old versions were deleted\n"
     assert run("books", "history", "--books", books).returncode == 0
+    finished = run("books", "compact", "--books", books, "--json")
+    assert json.loads(finished.stdout) == {"deleted_files": 0}
+
+
+def test_closed_days_as_json(run, books):
+    """JSON has the version, the days, and what was proven of each month."""
+    found = json.loads(run("books", "close", "--books", books, "--period", "2025-Q1", "--json").stdout)
+    first = found["months"][0]
+    assert (found["version"], found["start_date"], found["end_date"]) == (1, "2025-01-01", "2025-03-31")
+    assert [one["month"] for one in found["months"]] == ["2025-01", "2025-02", "2025-03"]
+    assert (first["verdict"], first["is_complete"]) == (
+        "The service's report agrees with the line entries to the last digit.",
+        True,
+    )
+    assert dt.datetime.fromisoformat(first["proven_at"]) == aa.connect(books=books).synced_at

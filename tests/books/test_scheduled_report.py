@@ -1,0 +1,54 @@
+"""The notebook of the scheduled report on local books."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.books.reading import VersionReader
+
+NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "scheduled_report.ipynb"
+PARAMETERS = {"start_date": "2025-02-01", "end_date": "2025-02-28"}
+
+
+@pytest.fixture
+def run_cells(monkeypatch, demo_books):
+    """Return a function that runs the code of the notebook where only local books are configured."""
+    for name in ("BASE_URL", "INSTANCE_ID", "TOKEN", "PROFILE"):
+        monkeypatch.delenv(f"ACCOUNTING_ANALYTICS_{name}", raising=False)
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_BOOKS", str(demo_books))
+
+    def run():
+        names = {}
+        for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]:
+            if cell["cell_type"] == "code":
+                exec("".join(cell["source"]), names)  # noqa: S102 (our own notebook)
+                names |= PARAMETERS
+        return names
+
+    return run
+
+
+def test_the_report_of_local_books(run_cells):
+    """It has the figures of the books, and what the last sync proved of each month."""
+    names = run_cells()
+    assert isinstance(names["client"], aa.Books)
+    assert names["certificate"].complete
+    assert names["reconciliation"]["2025-02"].proven_at == names["client"].synced_at
+    assert names["reported"].exact_sums() == names["recomputed"].exact_sums()
+
+
+def test_a_month_that_does_not_agree(run_cells, monkeypatch):
+    """It fails as on the service, and names the month."""
+    record = VersionReader._record.fget
+
+    def differing(books):
+        months = record(books).months
+        other = msgspec.structs.replace(months["2025-02"], ties=False, problem="2 difference(s)")
+        return msgspec.structs.replace(record(books), months=months | {"2025-02": other})
+
+    monkeypatch.setattr(VersionReader, "_record", property(differing))
+    with pytest.raises(aa.errors.BooksDoNotTieError, match=r"2025-02: The service's report does not agree .*2 diff"):
+        run_cells()
