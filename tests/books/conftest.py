@@ -144,7 +144,7 @@ class ServedBooks:
     def recategorize(self):
         """Move the category of a transaction, through the interface."""
         lines = aa.load_line_entries(self.client, self.cash, FIRST, LAST)
-        lines = lines[lines["transaction_id"].notna() & ~lines["opposing_ledger_ids"].str.contains("|", regex=False)]
+        lines = lines[lines["transaction_id"].notna() & lines["opposing_ledger_ids"].isin(self.categories)]
         line = lines.iloc[self.random.randrange(len(lines))]
         target = self.random.choice([one for one in self.categories if one != line["opposing_ledger_ids"]])
         self.client.recategorize_transaction(
