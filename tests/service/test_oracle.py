@@ -455,6 +455,9 @@ class Machine(RuleBasedStateMachine):
         assert rows == self.changes
 
 
+_MANY = 500
+
+
 @pytest.mark.soak
 def test_any_sequence_of_operations(make_books, soak_count):
     """Create, post, recategorize, list and report agree with the naive implementation at every step."""
@@ -468,6 +471,7 @@ def test_any_sequence_of_operations(make_books, soak_count):
             suppress_health_check=list(HealthCheck),
         ),
     )
-    # every kind of case occurred: whole splits, one category of many, several pages, reports with lines
+    assert seen["report", True], seen
+    # over many examples every kind of case occurs: whole splits, one category of many, several pages
     often = [("change", True, False), ("change", False, True), ("pages", True), ("report", True)]
-    assert min(seen[kind] for kind in often) > examples // 25, seen
+    assert examples < _MANY or min(seen[kind] for kind in often) > examples // 25, seen
