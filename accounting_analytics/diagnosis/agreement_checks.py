@@ -14,7 +14,7 @@ import pandas as pd
 from accounting_analytics.column_conversion import split_list, split_lists, total
 from accounting_analytics.completeness import check_completeness
 from accounting_analytics.diagnosis import findings
-from accounting_analytics.diagnosis.books_sample import NO_CASH_FLOW
+from accounting_analytics.diagnosis.books_sample import NO_CASH_FLOW, NO_LINES
 from accounting_analytics.diagnosis.findings import CheckOutcome, NotCheckedError, not_checked, passed
 from accounting_analytics.errors import InvalidRequestError, PermissionDeniedError
 from accounting_analytics.loader import load_cash_flow_report
@@ -38,7 +38,6 @@ _EXPANDED_LINES = 20
 _EXPANSIONS = ("ledger", "transaction", "journal_entry", "opposing_ledger_ids")
 _PARENT = "ledger.parent"
 _ENTRY_LINE_IDS = "journal_entry_line_entry_ids"
-_NO_LINES = "because no ledger of the report has a line entry in the period"
 _ONE_DAY = "because the period is one day long; give a longer one"
 _REPORT_IT = "report this to the operator of the service, and do not use these figures until they agree"
 
@@ -181,7 +180,7 @@ def check_cash_filter(books: BooksSample) -> CheckOutcome:
     cash_entry_lines = books.entry_lines()
     ledger_ids = tuple(cash_entry_lines["ledger_id"].value_counts().index[:_MAX_FILTERED_LEDGERS])
     if not ledger_ids:
-        return not_checked(_NO_LINES)
+        return not_checked(NO_LINES)
     with_true = _ids_by_ledger(cash_entry_lines)
     with_false = _ids_by_ledger(books.reader.lines(ledger_ids, sample, is_cashflow=False))
     unfiltered = _ids_by_ledger(books.reader.lines(ledger_ids, sample, is_cashflow=None))
@@ -211,7 +210,7 @@ def _filter_problem(with_true: set[str], with_false: set[str], unfiltered: set[s
 
 def check_entries_complete(books: BooksSample) -> CheckOutcome:
     """Check that debits equal credits in every entry that touches cash, and its lines can be listed."""
-    certificate = check_completeness(_complete_entry_lines(books))
+    certificate = check_completeness(books.complete_entry_lines())
     if certificate.problems.empty:
         return passed(f"{certificate.entries:,} entries: debits equal credits, every named line is listed")
     first = certificate.problems.iloc[0].dropna()
@@ -222,7 +221,7 @@ def check_entries_complete(books: BooksSample) -> CheckOutcome:
 def check_opposing_ledgers(books: BooksSample) -> CheckOutcome:
     """Check that ``opposing_ledger_ids`` of a line are the ledgers on the other side of its entry."""
     columns = ["journal_entry_id", "id", "ledger_id", "debit_credit", "amount", "opposing_ledger_ids", _ENTRY_LINE_IDS]
-    rows: list[dict[Any, Any]] = _complete_entry_lines(books)[columns].to_dict("records")
+    rows: list[dict[Any, Any]] = books.complete_entry_lines()[columns].to_dict("records")
     entries: defaultdict[str, list[dict[Any, Any]]] = defaultdict(list)
     for row in rows:
         entries[row["journal_entry_id"]].append(row)
@@ -347,16 +346,6 @@ def _several_reports(books: BooksSample) -> list[CashFlowReport]:
     if len(reports) < 2:  # noqa: PLR2004 (something to compare)
         raise NotCheckedError(_ONE_DAY)
     return reports
-
-
-def _complete_entry_lines(books: BooksSample) -> pd.DataFrame:
-    """Every line of the entries that touch cash."""
-    if not books.has_all_categories:
-        raise NotCheckedError(f"because only the lines of the {len(books.categories())} largest categories were read")
-    lines = books.entry_lines()
-    if lines.empty:
-        raise NotCheckedError(_NO_LINES)
-    return lines
 
 
 def _balances(balances: pd.DataFrame) -> Sums:

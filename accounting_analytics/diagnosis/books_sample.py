@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Response = TypeVar("Response")
 
 NO_CASH_FLOW = "because there is no cash flow in the period; give one with entries (--start-date, --end-date)"
+NO_LINES = "because no ledger of the report has a line entry in the period"
 MONTHS = 3
 _MONTHS_BACK = 12
 _MAX_LINES = 20_000
@@ -89,6 +90,10 @@ class BooksReader:
         """Name and id of a ledger, for messages."""
         name = self._names.get(ledger_id, "")
         return f"{name} (ledger {ledger_id})" if name else f"ledger {ledger_id}"
+
+    def ledger_name(self, ledger_id: str) -> str:
+        """Name of a ledger in the reports; its id if it is in none."""
+        return self._names.get(ledger_id) or ledger_id
 
     def _request_once(self, key: Hashable, request: Callable[[], Response]) -> Response:
         if key not in self._results:
@@ -167,6 +172,31 @@ class BooksSample:
     def entry_lines(self) -> pd.DataFrame:
         """All lines of the entries of the sample period that touch cash."""
         return pd.concat([self.cash_lines(), self.category_lines()], ignore_index=True)
+
+    def complete_entry_lines(self) -> pd.DataFrame:
+        """All lines of the entries of the sample period that touch cash, if every category was read."""
+        if not self.has_all_categories:
+            raise NotCheckedError(
+                f"because only the lines of the {len(self.categories())} largest categories were read"
+            )
+        lines = self.entry_lines()
+        if lines.empty:
+            raise NotCheckedError(NO_LINES)
+        return lines
+
+    def ledgers(self) -> pd.DataFrame:
+        """Ledgers of the sample period, whose parents and types reports do not state."""
+        cash = self.cash_ledgers()
+        ids = [*cash, *self.categories()]
+        return pd.DataFrame(
+            {
+                "id": ids,
+                "name": [self.reader.ledger_name(one) for one in ids],
+                "report_cash_flow": [one in cash for one in ids],
+                "parent_id": None,
+                "sort_code": "",
+            }
+        )
 
     @property
     def has_all_categories(self) -> bool:

@@ -2,5 +2,6 @@
 
 from accounting_analytics.hledger.comparison import SecondOpinion, second_opinion
 from accounting_analytics.hledger.journal import export_journal
+from accounting_analytics.hledger.program import INSTALL, is_hledger_installed
 
-__all__ = ["SecondOpinion", "export_journal", "second_opinion"]
+__all__ = ["INSTALL", "SecondOpinion", "export_journal", "is_hledger_installed", "second_opinion"]
