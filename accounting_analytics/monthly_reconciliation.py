@@ -18,7 +18,7 @@ from accounting_analytics.local_books import refuse_books
 from accounting_analytics.money import format_amount
 from accounting_analytics.periods import Period, parse_date, zone
 from accounting_analytics.progress import progress_bar
-from accounting_analytics.reconciliation import describe_not_compared, reconcile
+from accounting_analytics.reconciliation import describe_not_compared, differences_by_month, reconcile
 from accounting_analytics.results import Result, ResultPart
 from accounting_analytics.schemas import Months
 
@@ -105,6 +105,11 @@ class MonthlyReconciliation(Result):
         rows = self._rows()
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         return Months.from_columns(columns, self.reports[0].scale, as_decimals=self.reports[0].as_decimals)
+
+    @property
+    def differences(self) -> pd.DataFrame:
+        """Differences by ledger and month: :class:`~accounting_analytics.schemas.MonthlyDifferences`."""
+        return differences_by_month(self.reconciliations)
 
     def summary(self) -> str:
         """One line: the months, whether they tie, and what was not compared."""

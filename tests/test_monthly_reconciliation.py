@@ -3,13 +3,14 @@
 import json
 from decimal import Decimal
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import IncompleteLoadError, InputError, PeriodError
 from accounting_analytics.money import pandas_dtype
-from accounting_analytics.schemas import Months
+from accounting_analytics.schemas import MonthlyDifferences, Months
 
 START, END = "2025-01-01", "2025-04-15"
 ZONES = ("UTC", "America/New_York")
@@ -140,6 +141,25 @@ def test_an_error_is_found_in_its_month_only(distorted, loaded, change, books_st
     assert list(result.frame["ties"]) == [True, False, True, True]
     assert "1 of 4 month(s) do not tie: 2025-02" in result.summary()
     assert result.untied[0].explain() in result.explain()
+
+
+def add_flow(report):
+    """Add a cent to the net cash flow of the first ledger that has one."""
+    ledger = next(one for one in report["cash_flow_ledgers"] if one["net_cash_flow"])
+    ledger["net_cash_flow"] = Decimal(ledger["net_cash_flow"]) + CENT
+
+
+def test_differences_by_month_are_drawn(distorted, loaded):
+    """A wrong flow is one cell, whose key is the figure of its month's report; books that tie have none."""
+    result, _ = distorted(in_month("2025-03-01", add_flow), **loaded)
+    (row,) = MonthlyDifferences.exact(result.differences).frame.to_dict("records")
+    assert (row["start_date"], row["what"], row["difference"]) == (pd.Timestamp("2025-03-01"), "net_cash_flow", CENT)
+    (trace,) = aa.charts.reconciled_months(result.reconciliations).data
+    (cells,) = trace.customdata
+    assert [cell[-1] for cell in cells] == ["0.00", "0.00", "0.01", "0.00"]
+    figures = [report[cells[2][0]].exact() for report in (result.reports[2], result.recomputed[2])]
+    assert figures[0] - figures[1] == CENT
+    assert distorted(**loaded)[0].differences.empty
 
 
 def test_json_has_exact_amounts_and_differences(distorted, loaded):

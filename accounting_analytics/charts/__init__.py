@@ -1,4 +1,4 @@
-"""Charts: each function takes a cash flow report and returns a Plotly figure.
+"""Charts: each function takes a cash flow report, or reconciled months, and returns a Plotly figure.
 
 Each mark has the key of its figure, first in its ``customdata``: ``report[key].entries`` are the lines behind a bar.
 
@@ -7,7 +7,8 @@ other figure; ``figure.update_layout(modebar_remove="sendChartToCloud")`` remove
 """
 
 from accounting_analytics.charts.inflow_outflow import inflow_outflow
+from accounting_analytics.charts.reconciled_months import reconciled_months
 from accounting_analytics.charts.running_balance import running_balance
 from accounting_analytics.charts.waterfall import waterfall
 
-__all__ = ["inflow_outflow", "running_balance", "waterfall"]
+__all__ = ["inflow_outflow", "reconciled_months", "running_balance", "waterfall"]

@@ -40,18 +40,23 @@ _SMALL = 10
 
 def new_figure(report: CashFlowReport, title: str, *remarks: str) -> go.Figure:
     """Empty figure whose subtitle states the period, the time zone, what limits the report, and remarks."""
-    subtitle = [
+    return titled_figure(
+        title,
         f"{report.period.start_date} to {report.period.end_date}, days in {report.period.time_zone}",
         *(["PARTIAL: lines are missing"] if report.partial else []),
         "amounts in the currency of the books",
         *(["starting balance supplied, not summed"] if report.anchored else []),
         *([f"only lines tagged {_escape(join_ids(report.tag_ids, limit=1))}"] if report.tag_ids else []),
         *remarks,
-    ]
+    )
+
+
+def titled_figure(title: str, *remarks: str) -> go.Figure:
+    """Empty figure with a title, and remarks as its subtitle."""
     figure = go.Figure()
     figure.update_layout(
         template="plotly_white",
-        title={"text": title, "subtitle": {"text": " · ".join(subtitle)}, "x": 0.01, "xanchor": "left"},
+        title={"text": title, "subtitle": {"text": " · ".join(remarks)}, "x": 0.01, "xanchor": "left"},
         font={"family": "system-ui, sans-serif", "size": 13},
         margin={"l": 80, "r": 40, "t": 110, "b": 60},
         legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.0, "yanchor": "bottom"},
