@@ -111,8 +111,9 @@ class Books(VersionReader, Result):
         lookback_days : int
             Days before the last sync that are read again.
         months_a_night : int
-            Months that are read again whole, those that were read longest ago first, together with one line of each
-            ledger; 0 reads only what the reports show to be different.
+            Months that are read again whole, those that were read longest ago first, together with the first line of
+            each ledger, which shows whether one is before the first day; 0 reads only what the reports show to be
+            different.
         parents : mapping, optional
             Ledger id to parent id (None for a root), where the service does not show parents.
         progress : bool, optional
