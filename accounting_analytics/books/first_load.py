@@ -57,7 +57,7 @@ class FirstLoad(msgspec.Struct, frozen=True):
             shutil.rmtree(folder)
         ids, reaches_back = list(ledger_ids), True
         if start is None:
-            start = (_earliest(client, ids, end, time_zone) or end).replace(day=1)
+            start = min(_first_days(client, ids, end, time_zone), default=end).replace(day=1)
         else:
             reaches_back = not has_lines_before(client, ids, start, time_zone)
         begun = cls(str(start), str(end), time_zone, ids, reaches_back)
@@ -104,20 +104,18 @@ def has_lines_before(client: LedgerClient, ledger_ids: Iterable[str], first: dt.
     if first == _FIRST_DAY:
         return False
     try:
-        return _earliest(client, ledger_ids, first - _DAY, time_zone) is not None
+        return any(True for _ in _first_days(client, ledger_ids, first - _DAY, time_zone))
     except InvalidRequestError:
         return True
 
 
-def _earliest(client: LedgerClient, ledger_ids: Iterable[str], end: dt.date, time_zone: str) -> dt.date | None:
-    """Day of the first line of all ledgers; one request a ledger."""
-    days: list[dt.date] = []
+def _first_days(client: LedgerClient, ledger_ids: Iterable[str], end: dt.date, time_zone: str) -> Iterator[dt.date]:
+    """Day of the first line of each ledger that has one; one request a ledger."""
     for ledger_id in ledger_ids:
         with giving_first_day():
             first = next(client.iter_line_entries(ledger_id, _FIRST_DAY, end, time_zone=time_zone, limit=1), None)
         if first is not None:
-            days.append(local_date(as_utc(first.datetime), zone(time_zone)))
-    return min(days, default=None)
+            yield local_date(as_utc(first.datetime), zone(time_zone))
 
 
 @contextmanager
