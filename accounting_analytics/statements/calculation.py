@@ -379,7 +379,16 @@ def _make(source: Any, ledgers: Any, request: _Request, kind: _Kind) -> Statemen
     layout = kind.rows(build, None if lines.is_tagged else cash_rows)
     title = f"{kind.moved_title} since {since}" if since and kind.moved_title else layout.title
     left_out = [f"{layout.left_out} ledger(s) without amounts are left out."] if layout.left_out else []
-    notes = (*history.notes, *left_out, *layout.notes, *chart.tree.notes(trees), *lines.notes, *day_zone.notes)
+    nothing = [] if any(sums.values()) else ["There are no line entries in these days."]
+    notes = (
+        *nothing,
+        *history.notes,
+        *left_out,
+        *layout.notes,
+        *chart.tree.notes(trees),
+        *lines.notes,
+        *day_zone.notes,
+    )
     labels = {key: row.label for key, row in layout.by_key.items() if row.kind not in {"ledger", "own"}}
     return Statement(
         title,

@@ -28,6 +28,17 @@ def test_days_that_nothing_states_are_noted(books):
     assert any("not checked; its lines are of 2025-01-01 to 2026-05-31" in note for note in statement.notes)
 
 
+def test_days_without_entries_are_noted(books):
+    """A statement of days that no line is in says so first: the year may be wrong."""
+    lines, ledgers, _ = books
+    load = dict(lines.attrs["load"]) | {"lines": 0, "end_date": "2026-12-31"}
+    nothing = lines.iloc[:0].copy()
+    nothing.attrs = lines.attrs | {"load": load}
+    statement = aa.income_statement(nothing, ledgers, columns=["2026-05"])
+    assert statement.notes[0] == "There are no line entries in these days."
+    assert not any("no line entries" in note for note in aa.income_statement(lines, ledgers, columns=["2026-05"]).notes)
+
+
 def test_entries_have_the_days_of_the_statement(books):
     """The local date of an entry is that of the statement's zone, not that of the load."""
     lines, ledgers, _ = books

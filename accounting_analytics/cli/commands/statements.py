@@ -37,7 +37,7 @@ from accounting_analytics.cli.statement_loads import (
     require_complete,
 )
 from accounting_analytics.errors import InputError
-from accounting_analytics.messages import printable, shorten
+from accounting_analytics.messages import join_ids, printable, shorten
 
 if TYPE_CHECKING:
     from datetime import date
@@ -174,8 +174,11 @@ def _print_register(entries: pd.DataFrame, books: LedgerBooks, days: Period, boo
         local_date=entries["local_date"].dt.date,
         opposing_ledgers=entries["opposing_ledgers"].map(lambda names: shorten(names, limit=width)),
     )
-    if entries.empty:
-        print_message("a register has the entries of one account, without those of the accounts below it")
+    below = books.ledgers.loc[books.ledgers["parent_id"] == books.ledger_id, "name"]
+    if entries.empty and len(below):
+        print_message(
+            f"a register has the entries of one account, without those of accounts below it: {join_ids(below)}"
+        )
     print_first_rows(shown, {**_REGISTER, "running_total": total}, None)
 
 

@@ -175,7 +175,11 @@ def test_an_account_without_entries(run, demo_company):
     """A register of a parent says that accounts below it are not in it."""
     finished = run("register", "Assets", *MAY, **demo_company.environment())
     assert finished.stdout.endswith(": 0 entries, debits less credits 0\n")
-    assert "without those of the accounts below it" in finished.stderr
+    assert "without those of accounts below it: Cash and Banks" in finished.stderr
+    empty = run("register", "Rent", "--period", "2027-01", **demo_company.environment())
+    assert empty.returncode == 0, empty.stderr
+    assert "Rent, 2027-01-01 to 2027-01-31 (America/New_York): 0 entries" in empty.stdout
+    assert "accounts below" not in empty.stderr
 
 
 def test_an_account_that_is_misspelt(run, assert_refused, demo_company):
