@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.errors import InputError
-from accounting_analytics.messages import printable, shorten
+from accounting_analytics.messages import printable, quote, shorten
 from accounting_analytics.money import exact_sum, from_minor_units
 
 if TYPE_CHECKING:
@@ -109,8 +109,13 @@ def sum_with_hledger(program: Program, journal: HledgerJournal, period: Period) 
 
         def balances(*options: str) -> dict[str, Decimal]:
             arguments = ("balance", "-f", str(file), "--flat", "--no-total", "--output-format", "json", *options, *cash)
-            rows, _ = json.loads(program.run(*arguments, folder=folder))
-            return {ledger_ids[row[0]]: _quantity(row[3]) for row in rows}
+            printed = program.run(*arguments, folder=folder)
+            try:
+                rows, _ = json.loads(printed)
+                return {ledger_ids[row[0]]: _quantity(row[3]) for row in rows}
+            except (ValueError, TypeError, LookupError):  # another version may print another structure
+                shown = quote(printed)
+                raise InputError(f"{program.version} prints balances in a form that is not known: {shown}") from None
 
         return HledgerSums(
             balances("--related", "--invert", "--begin", str(period.start_date), *until),

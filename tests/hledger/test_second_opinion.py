@@ -303,6 +303,14 @@ def test_a_program_that_fails_is_an_error(demo, february, program, version, mess
         aa.second_opinion(february, demo[1], demo[0])
 
 
+@pytest.mark.parametrize("printed", ["", "[]", '{"rows": []}', '[[["Elsewhere", "Elsewhere", 0, []]], []]'])
+def test_output_that_is_not_known_is_an_error(demo, february, program, printed):
+    """Nothing is guessed from what another version may print."""
+    program(f"[ $1 = --version ] && echo 'hledger 9.1, linux' || echo '{printed}'")
+    with pytest.raises(InputError, match=r"hledger 9.1 prints balances in a form that is not known: '"):
+        aa.second_opinion(february, demo[1], demo[0])
+
+
 def test_reports_by_tag_are_refused(february):
     """Tags are not in the journal."""
     tagged = dataclasses.replace(february, tag_ids=("tag_1",))
