@@ -34,7 +34,7 @@ from accounting_analytics.exact_sums import (
     null_message,
     repeated_message,
 )
-from accounting_analytics.ledger_tree import LedgerTree
+from accounting_analytics.ledger_tree import LedgerTree, describe_ledgers
 from accounting_analytics.load_metadata import (
     attach_notes,
     loaded_period,
@@ -157,7 +157,11 @@ def recompute_cash_flow(
     as_decimals = exact.from_decimals if amounts is None else amounts == "decimal"
     sums = exact.sums(before, within)
     earlier, change = sums.columns
-    tree.require([*change, *(earlier if starting_balances is None else ())])
+    summed_days = within if starting_balances is not None else (*before, *within)
+    tree.require(
+        [*change, *(earlier if starting_balances is None else ())],
+        lambda absent: describe_ledgers(line_entries, exact, summed_days, absent),
+    )
     if states_all_lines(line_entries):
         exact.require_ids(within)
     else:

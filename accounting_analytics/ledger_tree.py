@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+import narwhals as nw
+
 from accounting_analytics.chart_of_accounts import Hierarchy, display_order
 from accounting_analytics.errors import FrameError, HierarchyError
-from accounting_analytics.exact_sums import collect, null_message, require_columns, wrap
+from accounting_analytics.exact_sums import collect, is_on, is_within, null_message, require_columns, wrap
 from accounting_analytics.messages import join_ids
+from accounting_analytics.money import format_amount, from_minor_units
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+    from accounting_analytics.exact_sums import Days, ExactLines
 
 _COLUMNS = ("id", "name", "report_cash_flow", "parent_id", "sort_code")
 _OPTIONAL_COLUMNS = ("parent_known", "type")
@@ -76,12 +81,16 @@ class LedgerTree:
             ordered.update(dict.fromkeys([*reversed(without_code), ledger_id]))
         return list(ordered | dict.fromkeys(sorted(self.names)))
 
-    def require(self, ledger_ids: Collection[str | None]) -> None:
-        """Refuse ledgers in use, and parents of these or of cash, that are not in the chart."""
+    def require(
+        self, ledger_ids: Collection[str | None], describe: Callable[[Collection[str]], Iterable[str]] | None = None
+    ) -> None:
+        """Refuse ledgers in use, and parents of these or of cash, that are not in the chart; `describe` names them."""
         absent = {ledger_id for ledger_id in ledger_ids if ledger_id not in self.names}
         if absent:
+            known = [ledger_id for ledger_id in absent if ledger_id is not None]
+            named = absent if describe is None or len(known) < len(absent) else describe(known)
             raise FrameError(
-                f"{len(absent)} ledger(s) of the line entries are not in ledgers: {join_ids(absent)}; "
+                f"{len(absent)} ledger(s) of the line entries are not in ledgers: {join_ids(named)}; "
                 "whether they report cash flow is not known, so no figure would be reliable"
             )
         in_use = self.names.keys() & {*ledger_ids, *self.cash}
@@ -143,3 +152,25 @@ class LedgerTree:
 
     def _listed(self, ledger_ids: Iterable[str]) -> str:
         return join_ids([self.names[ledger_id] for ledger_id in ledger_ids])
+
+
+def describe_ledgers(
+    line_entries: Any,  # noqa: ANN401 (any frame narwhals knows)
+    exact: ExactLines,
+    days: Days,
+    ledger_ids: Collection[str],
+) -> list[str]:
+    """Name some ledgers, which no chart of accounts names, with the count and sum of their lines of some days."""
+    stated = wrap(line_entries, "line_entries", ("ledger_id", "ledger_name"))
+    names: dict[str, str] = {}
+    if "ledger_name" in stated.collect_schema():
+        named = collect(stated.select("ledger_id", "ledger_name").filter(is_on(ledger_ids)).unique())
+        names = {row["ledger_id"]: row["ledger_name"] for row in named.to_pylist() if row["ledger_name"]}
+    lines = exact.lines.select("ledger_id", "datetime", "units").filter(is_on(ledger_ids) & is_within(days))
+    rows = collect(lines.group_by("ledger_id").agg(nw.col("units").sum(), count=nw.len())).to_pylist()
+    return [
+        f"{names.get(row['ledger_id'], 'ledger')} ({row['ledger_id']}) with {row['count']:,} "
+        f"line{'' if row['count'] == 1 else 's'} that sum to "
+        f"{format_amount(from_minor_units(exact.to_units(row['units']), exact.scale))}"
+        for row in rows
+    ]

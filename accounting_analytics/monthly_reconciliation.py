@@ -142,7 +142,7 @@ class MonthlyReconciliation(Result):
 
     def _content(self) -> dict[str, Any]:
         months = [
-            row | {"differences": month.differences}
+            row | {"differences": month.differences, "explanations": month.explanations}
             for row, month in zip(self._rows(), self.reconciliations, strict=True)
         ]
         return asdict(self.period) | {
@@ -330,7 +330,9 @@ def _reconcile_each(
             amounts="decimal" if reported.as_decimals else None,
             allow_partial=allow_partial,
         )
-        before = _Month(reported, recomputed, reconcile(reported, recomputed, line_entries=line_entries))
+        before = _Month(
+            reported, recomputed, reconcile(reported, recomputed, line_entries=line_entries, ledgers=ledgers)
+        )
         yield before
 
 

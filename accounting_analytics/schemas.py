@@ -485,10 +485,13 @@ class Differences(Table):
     `what` names the figure: ``line``, ``net_cash_flow``, ``total_net_cash_flow``, ``starting_balance``,
     ``starting_total_balance``, ``ending_balance``, ``ending_total_balance``, ``starting_cash_balance``,
     ``ending_cash_balance`` or ``identity``. `reported` or `recomputed` is null where that report has no such row;
-    `difference` is reported minus recomputed, and zero where only the day or entry of a line differs.
+    `difference` is reported minus recomputed, and zero where only the day or entry of a line differs. `role` is
+    ``consequence`` where a figure differs only because of others. `category` is the path of the ledger; a line has its
+    day, the text of its transaction or entry, the cash account that its entry moved, and its transaction.
     """
 
     what: Series[str]
+    role: Series[str] = pandera.Field(isin=["cause", "consequence"])
     ledger_id: Series[str] = pandera.Field(nullable=True)
     ledger_name: Series[str] = pandera.Field(nullable=True)
     line_id: Series[str] = pandera.Field(nullable=True)
@@ -497,6 +500,11 @@ class Differences(Table):
     recomputed: Series[Any] = pandera.Field(nullable=True)
     difference: Series[Any]
     explanation: Series[str]
+    local_date: Series[pd.Timestamp] = pandera.Field(nullable=True)
+    description: Series[str] = pandera.Field(nullable=True)
+    cash_account: Series[str] = pandera.Field(nullable=True)
+    category: Series[str] = pandera.Field(nullable=True)
+    transaction_id: Series[str] = pandera.Field(nullable=True)
 
 
 class SecondOpinions(Table):

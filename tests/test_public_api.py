@@ -42,7 +42,7 @@ def test_core_signatures():
             "*time_zone",
             "*starting_balances",
         ],
-        "reconcile": ["reported", "recomputed", "*line_entries"],
+        "reconcile": ["reported", "recomputed", "*line_entries", "*ledgers"],
         "reconcile_months": ["client", "start_date", "end_date", "*time_zone", "*books_start"],
         "apply_plan": ["client", "plan", "*journal", "*confirm", "*modified_by"],
         "LedgerClient": ["base_url", "*token", "*instance_id", "*instance_header", "*transport"],

@@ -78,6 +78,7 @@ def make_reconciliation():
     """Return a reconciliation in which every kind of figure differs."""
     columns = {name: [None] * MANY for name in Differences.to_schema().columns} | {
         "what": ["line"] * MANY,
+        "role": ["cause"] * MANY,
         "ledger_name": [NAME] * MANY,
         "ledger_id": IDS,
         "line_id": IDS,

@@ -3,83 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from accounting_analytics.money import format_amount
+from accounting_analytics.reconciliation.difference_texts import (
+    describe,
+    describe_consequences,
+    describe_unexplained,
+    group_causes,
+)
+from accounting_analytics.reconciliation.differences import CAUSE, TITLES, TOTALS, Comparison, describe_not_compared
 from accounting_analytics.results import Result, ResultPart
 from accounting_analytics.schemas import Differences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from accounting_analytics.periods import Period
 
-_MAX_DIFFERENCES = 50
-TITLES = {
-    "line": "cash flow lines",
-    "net_cash_flow": "net cash flow per ledger",
-    "total_net_cash_flow": "net cash flow with descendants",
-    "starting_balance": "starting balance per cash ledger",
-    "starting_total_balance": "starting balance with descendants",
-    "ending_balance": "ending balance per cash ledger",
-    "ending_total_balance": "ending balance with descendants",
-    "starting_cash_balance": "starting cash balance",
-    "ending_cash_balance": "ending cash balance",
-    "identity": "net cash flow = change of cash",
-}
+_MAX_CONSEQUENCES = 50
+_FACTS = ("local_date", "description", "cash_account", "category", "what", "reported", "recomputed", "difference")
+_SHOWN = (*_FACTS, "explanation", "ledger_id", "line_id", "journal_entry_id", "transaction_id")
+"""Columns as people read them."""
 _WITHOUT_HISTORY = (
     "the starting balances were recomputed without earlier history: pass starting_balances=reported.starting_balances "
     "to recompute_cash_flow, or load the line entries from the first entry of the books"
 )
-_LINES = ("line",)
-_TOTALS = ("total_net_cash_flow", "starting_total_balance", "ending_total_balance")
-
-
-class Difference(NamedTuple):
-    """One figure that differs between the two reports; an amount is None where that report has no such row."""
-
-    what: str
-    ledger_id: str | None
-    line_id: str | None
-    journal_entry_id: str | None
-    reported: Decimal | None
-    recomputed: Decimal | None
-    explanation: str
-
-    @property
-    def amount(self) -> Decimal:
-        """Reported minus recomputed."""
-        return (self.reported or Decimal(0)) - (self.recomputed or Decimal(0))
-
-
-class Comparison(NamedTuple):
-    """How many figures of one kind were compared, how many differ, and whether the comparison proves anything.
-
-    Attributes
-    ----------
-    what : str
-        As in :class:`~accounting_analytics.schemas.Differences`.
-    compared, differing : int
-        How many figures were compared, and how many differ.
-    independent : bool
-        False where the recomputed figure was itself supplied from a report: agreement then proves nothing.
-    not_compared : int
-        How many figures could not be compared, because one side does not know them.
-    """
-
-    what: str
-    compared: int
-    differing: int
-    independent: bool = True
-    not_compared: int = 0
-
-    @property
-    def total(self) -> int:
-        """How many figures there are, compared or not."""
-        return self.compared + self.not_compared
 
 
 @dataclass(frozen=True, repr=False)
@@ -149,15 +99,25 @@ class Reconciliation(Result):
             return f"{_WITHOUT_HISTORY} ({count} difference{'' if count == 1 else 's'})"
         if count:
             only_totals = (
-                ", all in totals: the cause is the hierarchy" if self.differences["what"].isin(_TOTALS).all() else ""
+                ", all in totals: the cause is the hierarchy" if self.differences["what"].isin(TOTALS).all() else ""
             )
-            return f"{count} difference{'' if count == 1 else 's'}{only_totals}"
+            causes = int((self.differences["role"] == CAUSE).sum())
+            counted = f", {causes} of them {'a cause' if causes == 1 else 'causes'}" if causes < count else ""
+            return f"{count} difference{'' if count == 1 else 's'}{counted}{only_totals}"
         if self.compared_everything:
             return "reported and recomputed agree to the last digit"
         return "the figures compared agree to the last digit"
 
     def _parts(self) -> Iterator[ResultPart]:
-        """Show what was compared, and each difference and why."""
+        """Show every cause and why, what follows from them, and what was compared."""
+        explained, listed = self._by_history()
+        rows = listed.to_dict("records")
+        for group in group_causes(rows):
+            yield ResultPart([f"- {describe(row)}" for row in group.rows], _for_people(pd.DataFrame(group.rows)), None)
+            yield ResultPart(group.sums)
+        yield ResultPart(self._following(rows, explained))
+        rest = "figures that follow; .frame has all"
+        yield ResultPart([], _for_people(listed[listed["role"] != CAUSE]), _MAX_CONSEQUENCES, rest)
         compared = [
             (
                 TITLES[one.what],
@@ -170,13 +130,20 @@ class Reconciliation(Result):
         ]
         columns = ["figure", "compared", "differ", "not compared", "independent"]
         yield ResultPart(self._comparison_lines(), pd.DataFrame(compared, columns=columns))
+
+    @property
+    def explanations(self) -> tuple[str, ...]:
+        """Sentences on why the reports differ: every cause, what the causes sum to, and what follows from them."""
         explained, listed = self._by_history()
-        rows = listed.head(_MAX_DIFFERENCES).to_dict("records")
-        more = len(listed) - len(rows)
-        differences = [f"- {_describe(row)}" for row in rows] + ([f"- and {more} more: see .differences"] * (more > 0))
-        if explained:
-            differences.append(f"- {explained} balance(s) differ only by the missing history: see .differences.")
-        yield ResultPart(differences, self._exact_differences(), _MAX_DIFFERENCES, "differences; .frame has all")
+        rows = listed.to_dict("records")
+        groups = group_causes(rows)
+        causes = (text for group in groups for text in (*map(describe, group.rows), *group.sums))
+        return (*causes, *self._following(rows, explained))
+
+    def _following(self, rows: list[dict[Any, Any]], explained: int) -> list[str]:
+        """Say what is unexplained, what follows from the causes, and what only lacks its history."""
+        history = [f"- {explained} balance(s) differ only by the missing history: see .differences."]
+        return [*describe_unexplained(rows), *describe_consequences(rows), *(history if explained else [])]
 
     def _content(self) -> dict[str, Any]:
         return asdict(self.period) | {
@@ -186,6 +153,7 @@ class Reconciliation(Result):
             "hierarchy_inferred": self.hierarchy_inferred,
             "comparisons": [one._asdict() for one in self.comparisons],
             "differences": self.differences,
+            "explanations": self.explanations,
             "notes": self.notes,
         }
 
@@ -212,29 +180,11 @@ class Reconciliation(Result):
         ]
 
 
-def describe_not_compared(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
-    """How many lines and totals were not compared, and how many there are; empty where everything was compared."""
-    texts = []
-    comparisons = list(comparisons)
-    for name, kinds in (("lines", _LINES), ("totals", _TOTALS)):
-        chosen = [one for one in comparisons if one.what in kinds]
-        if left := sum(one.not_compared for one in chosen):
-            texts.append(f"{name} not compared ({left} of {sum(one.total for one in chosen)})")
-    return tuple(texts)
+def _for_people(differences: pd.DataFrame) -> pd.DataFrame:
+    """Columns that people read before ids, without empty ones."""
+    return differences[[name for name in _SHOWN if name in differences]].dropna(axis="columns", how="all")
 
 
 def _place(row: Mapping[Any, Any]) -> tuple[str, str]:
     """Figure and ledger of a difference, the same for the start and the end of the period."""
     return row["what"].removeprefix("starting_").removeprefix("ending_"), str(row["ledger_id"])
-
-
-def _describe(row: Mapping[Any, Any]) -> str:
-    """One difference as a line of text."""
-    places = [f"{row['ledger_name']} ({row['ledger_id']})"] if isinstance(row["ledger_id"], str) else []
-    if isinstance(row["line_id"], str):
-        places.append(f"line {row['line_id']} of entry {row['journal_entry_id']}")
-    figures = [
-        f"{side} {'nothing' if pd.isna(row[side]) else format_amount(row[side])}" for side in ("reported", "recomputed")
-    ]
-    subject = ": ".join([TITLES[row["what"]], *([", ".join(places)] if places else [])])
-    return f"{subject}: {', '.join(figures)}, difference {format_amount(row['difference'])}: {row['explanation']}."

@@ -19,7 +19,9 @@ def make_result():
 
     def make(count, *, name="Rent", **options):
         differences = Differences.from_columns(
-            {
+            {name: [None] * count for name in Differences.dtypes()}
+            | {
+                "role": ["cause"] * count,
                 "what": ["line"] * count,
                 "ledger_id": ["led_1"] * count,
                 "ledger_name": [name] * count,
@@ -112,8 +114,11 @@ def test_what_was_not_compared(make_result):
     assert "<td>44</td>" in result._repr_html_()
 
 
-def test_many_differences_are_shortened_in_text_only(make_result):
-    """The text shows the first differences and counts the rest; the table has all."""
+def test_every_cause_is_shown(make_result):
+    """The text, the page and the JSON have every cause, however many there are."""
     result = make_result(80)
     assert len(result.differences) == 80
-    assert "and 30 more: see .differences" in result.explain()
+    for number in range(80):
+        assert f"line le_{number} of entry je_1" in result.explain()
+        assert f'<td class="text">le_{number}</td>' in result._repr_html_()
+    assert sum("of entry je_1" in one for one in json.loads(result.to_json())["explanations"]) == 80

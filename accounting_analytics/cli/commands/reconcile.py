@@ -125,6 +125,8 @@ def _print_verdict(months: MonthlyReconciliation, *, strict: bool) -> None:
 def _print_months(months: MonthlyReconciliation, *, as_json: bool) -> None:
     frame = months.frame[["start_date", "end_date", "ties", "anchored", "differences", "not_compared", "partial"]]
     days = {name: frame[name].dt.date for name in ("start_date", "end_date")}
+    if as_json:
+        days["explanations"] = [month.explanations for month in months.reconciliations]
     title = "PARTIAL: lines are missing" if months.partial else ""
     print_frame(frame.assign(**days), as_json=as_json, title=title, optional=["partial", "anchored"])
     if not as_json:

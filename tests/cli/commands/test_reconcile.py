@@ -92,3 +92,22 @@ def test_parents_from_a_file(without_parents, tmp_path):
     discovered = without_parents("discover", *days, "--parents", "parents.csv", "--json")
     parents = {ledger["name"]: ledger["parent_id"] for ledger in json.loads(discovered.stdout)}
     assert parents["rent"] == ids["home"]
+
+
+def test_json_says_why_a_month_does_not_tie(run, demo_company, distortion, forwarding):
+    """Each month has its explanations; those of a month without a line name it, and count what follows."""
+
+    def change_response(path, params, body):
+        if "cash-flow" in path and (params["start_date"], params["end_date"]) == ("2025-02-01", "2025-02-28"):
+            body["cash_flow_ledgers"] = [one for one in body["cash_flow_ledgers"] if one["name"] != "Rent"]
+
+    with forwarding(demo_company.base_url, distortion(response=change_response)) as base_url:
+        environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_BASE_URL": base_url}
+        days = ("--start-date", "2025-01-01", "--end-date", "2025-02-28")
+        finished = run("reconcile", *days, "--json", **environment)
+    assert finished.returncode == 3
+    january, february = json.loads(finished.stdout)
+    assert january["explanations"] == []
+    assert ":Rent (led_rent), line " in february["explanations"][0]
+    assert "the report omits it" in february["explanations"][0]
+    assert "follow from this" in february["explanations"][-1]

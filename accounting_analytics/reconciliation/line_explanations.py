@@ -1,8 +1,8 @@
-"""Explanations of differences: why a line, a balance or a net cash flow is not the same in both reports."""
+"""Explanations of lines that differ, and what a person knows them by."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,21 +10,21 @@ import narwhals as nw
 import pandas as pd
 
 from accounting_analytics.errors import FrameError
-from accounting_analytics.money import format_amount
 from accounting_analytics.periods import local_date, zone
+from accounting_analytics.reconciliation.differences import LineFacts
+from accounting_analytics.reconciliation.figure_explanations import CASH_ONLY_RECOMPUTED, CASH_ONLY_REPORTED
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.reconciliation.result import Difference
+    from accounting_analytics.reconciliation.differences import Difference
 
-    Amounts = Mapping[str, Decimal | None]
-    Explain = Callable[[str, Decimal], str]
-
-CASH_ONLY_RECOMPUTED = "the given chart of accounts counts this ledger as cash, the report does not"
-CASH_ONLY_REPORTED = "the report counts this ledger as cash, the given chart of accounts does not"
+OMITTED = "the report omits it"
+NOT_GIVEN = "the given line entries do not contain this line"
+NOT_RECOMPUTED = "the recomputed report does not contain this line"
+_FACTS = ("transaction_id", "transaction_description", "journal_entry_description")
 _MOVED = "the line was moved between the two loads, or the report has it under the wrong ledger"
 
 
@@ -41,6 +41,8 @@ class LinePair(NamedTuple):
     recomputed_entry_id: str | None
     reported_datetime: dt.datetime | None
     recomputed_datetime: dt.datetime | None
+    cash_account: str | None
+    text: str | None
 
     @classmethod
     def from_row(cls, row: Mapping[Any, Any]) -> LinePair:
@@ -57,6 +59,8 @@ class LinePair(NamedTuple):
             recomputed_entry_id=known["entry_recomputed"],
             reported_datetime=known["datetime_reported"],
             recomputed_datetime=known["datetime_recomputed"],
+            cash_account=known["cash_recomputed"] or known["cash_reported"],
+            text=known["text_recomputed"] or known["text_reported"],
         )
 
     @property
@@ -99,16 +103,32 @@ class LineExplainer:
         self._missing_by_amount = {(pair.entry_id, pair.ledger_id, pair.recomputed): pair for pair in missing}
         self._has_line_entries = line_entries is not None
         self._line_entries: dict[str, dict[str, Any]] = {}
+        self._entry_facts: dict[str, dict[str, str]] = {}
         self._cash_entry_ids: set[str] = set()
-        if self._has_line_entries and extra:
-            rows = select_line_entries(line_entries, "id", [pair.line_id for pair in extra])
-            self._line_entries = {row["id"]: row for row in rows}
-            of_entries = select_line_entries(
-                line_entries, "journal_entry_id", {row["journal_entry_id"] for row in rows}
-            )
-            self._cash_entry_ids = {
-                row["journal_entry_id"] for row in of_entries if row["ledger_id"] in self._recomputed_cash
-            }
+        if self._has_line_entries and pairs:
+            self._read(line_entries, extra, {pair.entry_id for pair in pairs})
+
+    def _read(self, line_entries: Any, extra: list[LinePair], entry_ids: set[str]) -> None:  # noqa: ANN401 (any frame)
+        """Read the lines that only the report has, and all lines of the entries that differ."""
+        rows = select_line_entries(line_entries, "id", [pair.line_id for pair in extra]) if extra else []
+        self._line_entries = {row["id"]: row for row in rows}
+        entry_ids |= {row["journal_entry_id"] for row in rows}
+        for row in select_line_entries(line_entries, "journal_entry_id", entry_ids):
+            if row["ledger_id"] in self._recomputed_cash:
+                self._cash_entry_ids.add(row["journal_entry_id"])
+            known = {name: row[name] for name in _FACTS if isinstance(row.get(name), str)}
+            self._entry_facts.setdefault(row["journal_entry_id"], {}).update(known)
+
+    def facts(self, pair: LinePair) -> LineFacts:
+        """Day, text, cash account and transaction of a line."""
+        moment = pair.recomputed_datetime or pair.reported_datetime
+        found = self._entry_facts.get(pair.entry_id, {})
+        return LineFacts(
+            local_date=None if moment is None else local_date(moment, self._zone),
+            description=found.get("transaction_description") or pair.text or found.get("journal_entry_description"),
+            cash_account=pair.cash_account,
+            transaction_id=found.get("transaction_id"),
+        )
 
     def explain(self, pair: LinePair) -> str:
         """Why the line differs, as one clause without its amounts."""
@@ -139,8 +159,8 @@ class LineExplainer:
         if line_entry:
             return "the recomputed report has this line entry under another ledger, or it is itself a cash line"
         if self._has_line_entries:
-            return "the given line entries do not contain this line"
-        return "the recomputed report does not contain this line"
+            return NOT_GIVEN
+        return NOT_RECOMPUTED
 
     def _explain_missing(self, pair: LinePair) -> str:
         moved = self._extra_by_line.get(pair.line_id)
@@ -154,7 +174,7 @@ class LineExplainer:
         moment = pair.recomputed_datetime
         if moment is not None and not self._period.start_date <= moment.date() <= self._period.end_date:
             return f"the report omits it; it is dated {self._local_time(moment)}, which is another day in UTC"
-        return "the report omits it"
+        return OMITTED
 
     def _explain_changed(self, pair: LinePair) -> str:
         if pair.reported != pair.recomputed:
@@ -198,72 +218,6 @@ def find_opening_lines(
     return frozenset()
 
 
-def explain_starting_balances(recomputed: CashFlowReport, *, has_opening_lines: bool) -> str:
-    """Why starting balances of ledgers differ."""
-    if recomputed.anchored:
-        return "not the balance that was supplied"
-    if has_opening_lines:
-        return "the report counts entries of the first day in the starting balance"
-    return "the lines before the period, if any, sum to a different balance; check that the history is complete"
-
-
-def explain_ending_balances(reported: CashFlowReport, recomputed: CashFlowReport) -> Explain:
-    """Return a function that explains the ending balance of a ledger by its starting balance, or the period's lines."""
-    reported_starts, recomputed_starts = (
-        amounts_by_ledger(report.starting_balances, "cash_balance") for report in (reported, recomputed)
-    )
-
-    def explain(ledger_id: str, difference: Decimal) -> str:
-        if difference == amount_or_zero(reported_starts, ledger_id) - amount_or_zero(recomputed_starts, ledger_id):
-            return "carried over from the starting balance"
-        return "the lines of the period change this ledger by a different amount"
-
-    return explain
-
-
-def explain_net_cash_flows(line_differences: list[Difference], *, has_lines: bool) -> Explain:
-    """Return a function that explains the net cash flow of a ledger by the differences of its lines."""
-    counts = Counter(one.ledger_id for one in line_differences)
-    sums: dict[str | None, Decimal] = defaultdict(Decimal)
-    for one in line_differences:
-        sums[one.ledger_id] += one.amount
-
-    def explain(ledger_id: str, difference: Decimal) -> str:
-        count = counts[ledger_id]
-        if not has_lines:
-            return "no lines were compared that could explain it"
-        if not count:
-            return "the lines of this ledger agree: the reported figure is not the sum of its own lines"
-        if sums[ledger_id] == difference:
-            return f"made up of {count} line difference(s)"
-        rest = format_amount(difference - sums[ledger_id])
-        return f"{count} line difference(s), and {rest} that the reported lines do not show"
-
-    return explain
-
-
-def explain_totals(own_differences: list[Difference], *, is_inferred: bool) -> Explain:
-    """Return a function that explains a figure with descendants by the differences of figures without them."""
-    own = {one.ledger_id: one.amount for one in own_differences}
-
-    def explain(ledger_id: str, difference: Decimal) -> str:
-        if own.get(ledger_id) == difference:
-            return "follows from the ledger's own figure"
-        if own:
-            return "the figures of its descendants differ, or the report sums other descendants"
-        if is_inferred:
-            return (
-                "all figures without descendants agree: the cause is the hierarchy, which is inferred (give the "
-                "missing parents), or the report sums incorrectly"
-            )
-        return (
-            "all figures without descendants agree: the cause is the hierarchy, the report sums other descendants, or "
-            "sums them incorrectly"
-        )
-
-    return explain
-
-
 def select_line_entries(line_entries: Any, column: str, values: Iterable[str]) -> list[dict[str, Any]]:  # noqa: ANN401
     """Rows of the line entries whose `column` is one of `values`."""
     try:
@@ -276,17 +230,7 @@ def select_line_entries(line_entries: Any, column: str, values: Iterable[str]) -
     absent = [name for name in needed if name not in frame.collect_schema()]
     if absent:
         raise FrameError(f"line_entries: column is missing: {', '.join(absent)}")
-    selected = frame.select(*needed).filter(nw.col(column).is_in(list(values))).collect("pyarrow")
+    optional = [name for name in _FACTS if name in frame.collect_schema()]
+    selected = frame.select(*needed, *optional).filter(nw.col(column).is_in(list(values))).collect("pyarrow")
     rows: list[dict[str, Any]] = selected.to_arrow().to_pylist()
     return rows
-
-
-def amounts_by_ledger(frame: pd.DataFrame, column: str) -> dict[str, Decimal | None]:
-    """Amounts of a report table by ledger; None where unknown."""
-    known = (None if pd.isna(amount) else amount for amount in frame[column])
-    return dict(zip(frame["ledger_id"], known, strict=True))
-
-
-def amount_or_zero(amounts: Amounts, ledger_id: str) -> Decimal:
-    """Amount of a ledger; zero where it is absent or unknown."""
-    return amounts.get(ledger_id) or Decimal(0)

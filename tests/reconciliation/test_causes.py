@@ -1,0 +1,214 @@
+"""Causes come first and are complete, what follows from them is counted once, and sums are stated."""
+
+import dataclasses
+import datetime as dt
+import random
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+
+from accounting_analytics.cash_flow import recompute_cash_flow
+from accounting_analytics.errors import FrameError
+from accounting_analytics.reconciliation import reconcile
+from accounting_analytics.schemas import Ledgers, LineEntries
+
+DAYS = ("2025-03-01", "2025-03-31")
+PARENTS = {"rent": "costs", "meals": "costs", "tips": "meals"}
+NAMES = {"bank": "Checking", "card": "Credit Card", "equity": "Capital", "sales": "Sales", "costs": "Expenses"}
+NAMES |= {ledger_id: ledger_id.title() for ledger_id in PARENTS}
+CASH = ("bank", "card")
+
+
+def ledger_frame(ledger_ids=tuple(NAMES)):
+    """Chart of accounts with three levels."""
+    return Ledgers.from_columns(
+        {
+            "id": list(ledger_ids),
+            "name": [NAMES[ledger_id] for ledger_id in ledger_ids],
+            "report_cash_flow": [ledger_id in CASH for ledger_id in ledger_ids],
+            "parent_id": [PARENTS.get(ledger_id) for ledger_id in ledger_ids],
+            "sort_code": [f"{position}" for position in range(len(ledger_ids))],
+        }
+    )
+
+
+def line_frame(seed=1, count=100):
+    """Line entries with transactions on the cash side: an opening, then payments and receipts of three months."""
+    rng = random.Random(seed)  # noqa: S311 (reproducible books, no secret)
+    start = dt.datetime(2025, 2, 1, 12, tzinfo=dt.UTC)
+    entries = [(start, "bank", "equity", Decimal(5000), "Opening")]
+    for number in range(count):
+        moment = start + dt.timedelta(hours=rng.randrange(24 * 80))
+        category = rng.choice(["rent", "meals", "tips", "sales"])
+        amount = Decimal(rng.randrange(100, 99999)) / 100 * (1 if category == "sales" else -1)
+        entries.append((moment, rng.choice(CASH), category, amount, f"Payee {number}"))
+    rows = [
+        row
+        for number, (moment, cash, category, amount, text) in enumerate(entries)
+        for row in (
+            (f"c{number}", cash, f"e{number}", moment, amount, f"tx{number}", text.upper(), text),
+            (f"l{number}", category, f"e{number}", moment, -amount, None, None, text),
+        )
+    ]
+    ids = ("id", "ledger_id", "journal_entry_id", "datetime", "signed_amount", "transaction_id")
+    names = (*ids, "transaction_description", "journal_entry_description")
+    return LineEntries.from_columns(
+        {name: [row[position] for row in rows] for position, name in enumerate(names)}, as_decimals=True
+    )
+
+
+LINES, LEDGERS = line_frame(), ledger_frame()
+RECOMPUTED = recompute_cash_flow(LINES, LEDGERS, *DAYS)
+
+
+def as_reported(lines, ledgers=LEDGERS):
+    """Report of other books, as if the service had sent it."""
+    return dataclasses.replace(recompute_cash_flow(lines, ledgers, *DAYS), origin="loaded")
+
+
+def reconciled(reported):
+    """Reconcile with all that is known."""
+    return reconcile(reported, RECOMPUTED, line_entries=LINES, ledgers=LEDGERS)
+
+
+def causes(outcome):
+    """Return the rows that are causes."""
+    return outcome.differences[outcome.differences["role"] == "cause"]
+
+
+def without_entries(lines, entry_ids):
+    """Return line entries without some entries."""
+    return lines[~lines["journal_entry_id"].isin(entry_ids)].reset_index(drop=True)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_follows_from_a_line_is_counted_once(seed):
+    """Of an omitted entry the line is the cause; balances, nets and totals follow, and are counted."""
+    line = RECOMPUTED.lines.sample(1, random_state=seed).iloc[0]
+    outcome = reconciled(as_reported(without_entries(LINES, [line["journal_entry_id"]])))
+    (cause,) = causes(outcome).to_dict("records")
+    assert (cause["what"], cause["line_id"]) == ("line", line["line_id"])
+    assert outcome.differences["role"].tolist() == ["cause"] + ["consequence"] * (len(outcome.differences) - 1)
+    text = outcome.explain()
+    assert f"{len(outcome.differences) - 1} balances and totals follow from this." in text
+    assert f"amounts to {-line['amount']:,}, the gap of net cash flow." in text
+    assert "nexplained" not in text
+    assert "1 of them a cause" in outcome.summary()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_line_is_named_as_people_know_it(seed):
+    """Beside the ids stand local date, text of the transaction, cash account, path of the category, transaction."""
+    line = RECOMPUTED.lines.sample(1, random_state=seed).iloc[0]
+    number = line["journal_entry_id"].removeprefix("e")
+    outcome = reconciled(as_reported(without_entries(LINES, [f"e{number}"])))
+    (cause,) = causes(outcome).to_dict("records")
+    path = {"rent": "Expenses:Rent", "meals": "Expenses:Meals", "tips": "Expenses:Meals:Tips", "sales": "Sales"}
+    text = LINES.set_index("id").loc[f"c{number}", "transaction_description"]
+    assert {name: cause[name] for name in ("description", "cash_account", "category", "transaction_id")} == {
+        "description": text,
+        "cash_account": line["cash_flow_ledger_name"],
+        "category": path[line["ledger_id"]],
+        "transaction_id": f"tx{number}",
+    }
+    assert cause["local_date"].date() == line["datetime"].date()
+    assert f'of {line["datetime"]:%Y-%m-%d} "{text}" on {line["cash_flow_ledger_name"]}' in outcome.explain()
+    assert f"{path[line['ledger_id']]} ({line['ledger_id']}), line l{number} of entry e{number}" in outcome.explain()
+
+
+def test_many_causes_are_all_shown_before_what_follows():
+    """A report in which 68 lines are missing names each of them, then one sentence on what follows."""
+    lines = line_frame(seed=5, count=300)
+    recomputed = recompute_cash_flow(lines, LEDGERS, *DAYS)
+    omitted = recomputed.lines.head(68)
+    outcome = reconcile(
+        as_reported(without_entries(lines, omitted["journal_entry_id"])),
+        recomputed,
+        line_entries=lines,
+        ledgers=LEDGERS,
+    )
+    text = outcome.explain()
+    assert len(causes(outcome)) >= 1
+    lines_named = causes(outcome)["line_id"].dropna()
+    missing = causes(outcome)[causes(outcome)["what"] == "net_cash_flow"]
+    assert set(omitted["line_id"]) - set(lines_named) == set(
+        omitted.loc[omitted["ledger_id"].isin(missing["ledger_id"]), "line_id"]
+    )
+    assert all(f"line {line_id} of" in text for line_id in lines_named)
+    assert text.index("the gap of net cash flow") < text.index("follow from these")
+    assert f"sum to {-omitted['amount'].sum():,}, the gap of net cash flow." in text
+
+
+@pytest.mark.parametrize("ledger_id", ["rent", "meals", "sales"])
+@pytest.mark.parametrize("is_reported", [True, False])
+def test_a_missing_ledger_is_one_cause(ledger_id, is_reported):
+    """A ledger that one report lacks is named once, with the count and sum of its lines."""
+    of_ledger = RECOMPUTED.lines[RECOMPUTED.lines["ledger_id"] == ledger_id]
+    fewer = {
+        name: getattr(RECOMPUTED, name)[lambda frame: frame["ledger_id"] != ledger_id].reset_index(drop=True)
+        for name in ("ledgers", "lines")
+    }
+    lacking = dataclasses.replace(RECOMPUTED, **fewer)
+    reported, recomputed = (RECOMPUTED, lacking) if is_reported else (lacking, RECOMPUTED)
+    lines = LINES[LINES["ledger_id"] != ledger_id] if is_reported else LINES
+    loaded = dataclasses.replace(reported, origin="loaded")
+    outcome = reconcile(loaded, recomputed, line_entries=lines, ledgers=LEDGERS)
+    (cause,) = causes(outcome).to_dict("records")
+    which = "only the report lists this ledger" if is_reported else "the report does not list this ledger"
+    assert (cause["what"], cause["ledger_id"]) == ("net_cash_flow", ledger_id)
+    assert cause["explanation"] == f"{which}: its {len(of_ledger)} line(s) sum to {of_ledger['amount'].sum():,}"
+    assert f"{len(of_ledger)} lines and " in outcome.explain()
+
+
+def test_a_load_with_an_unknown_ledger_names_it():
+    """The refusal of lines on a ledger that the chart lacks names it, with the count and sum of its lines."""
+    known = ledger_frame([ledger_id for ledger_id in NAMES if ledger_id != "rent"])
+    end = pd.Timestamp("2025-04-01", tz="UTC")
+    of_rent = LINES[(LINES["ledger_id"] == "rent") & (LINES["datetime"] < end)]
+    lines = LINES.assign(ledger_name=LINES["ledger_id"].map(NAMES))
+    sentence = f"{len(of_rent)} lines that sum to {of_rent['signed_amount'].sum():,}; whether they report"
+    for frame, name in ((lines, "Rent"), (LINES, "ledger")):
+        with pytest.raises(FrameError) as raised:
+            recompute_cash_flow(frame, known, *DAYS)
+        assert f"1 ledger(s) of the line entries are not in ledgers: {name} (rent) with {sentence}" in str(raised.value)
+    with pytest.raises(FrameError) as raised:
+        recompute_cash_flow(lines, known, *DAYS, starting_balances={})
+    within = of_rent[of_rent["datetime"] >= pd.Timestamp(DAYS[0], tz="UTC")]
+    assert f"with {len(within)} lines that sum to {within['signed_amount'].sum():,}" in str(raised.value)
+
+
+def test_what_no_line_explains_is_unexplained_with_its_size():
+    """A net cash flow that is not the sum of its lines is unexplained, beside lines that explain another gap."""
+    line = RECOMPUTED.lines.iloc[0]
+    reported = as_reported(without_entries(LINES, [line["journal_entry_id"]]))
+    position = reported.ledgers.index[reported.ledgers["ledger_id"] == "sales"][0]
+    ledgers = reported.ledgers.copy()
+    ledgers.loc[position, "net_cash_flow"] += Decimal("7.50")
+    text = reconciled(dataclasses.replace(reported, ledgers=ledgers)).explain()
+    gap = Decimal("7.50") - line["amount"]
+    assert f"{-line['amount']:,}; the gap of net cash flow is {gap:,}, so 7.50 of it is unexplained." in text
+    assert "Unexplained: 7.50, net cash flow per ledger of Sales (sales)." in text
+
+
+def test_a_recategorized_line_leaves_the_whole_as_it_is():
+    """The two sides of a line under another ledger sum to zero, and the text says that the whole agrees."""
+    line = RECOMPUTED.lines[RECOMPUTED.lines["ledger_id"] == "rent"].iloc[0]
+    moved = LINES.assign(ledger_id=LINES["ledger_id"].mask(LINES["id"] == line["line_id"], "tips"))
+    outcome = reconciled(as_reported(moved))
+    assert set(causes(outcome)["line_id"]) == {line["line_id"]}
+    assert "These 2 differences sum to 0.00: net cash flow as a whole agrees." in outcome.explain()
+
+
+def test_a_total_that_is_not_the_sum_of_its_parts_is_a_cause():
+    """With a known hierarchy, a total that differs by more than its parts is a cause of its own."""
+    line = RECOMPUTED.lines[RECOMPUTED.lines["ledger_id"] == "rent"].iloc[0]
+    reported = as_reported(without_entries(LINES, [line["journal_entry_id"]]))
+    ledgers = reported.ledgers.copy()
+    position = ledgers.index[ledgers["ledger_id"] == "meals"][0]
+    ledgers.loc[position, "total_net_cash_flow"] += Decimal(3)
+    found = causes(reconciled(dataclasses.replace(reported, ledgers=ledgers)))
+    assert set(zip(found["what"], found["ledger_id"], strict=True)) == {
+        ("line", "rent"),
+        ("total_net_cash_flow", "meals"),
+    }
