@@ -168,9 +168,10 @@ def describe_ledgers(
         names = {row["ledger_id"]: row["ledger_name"] for row in named.to_pylist() if row["ledger_name"]}
     lines = exact.lines.select("ledger_id", "datetime", "units").filter(is_on(ledger_ids) & is_within(days))
     rows = collect(lines.group_by("ledger_id").agg(nw.col("units").sum(), count=nw.len())).to_pylist()
-    return [
-        f"{names.get(row['ledger_id'], 'ledger')} ({row['ledger_id']}) with {row['count']:,} "
-        f"line{'' if row['count'] == 1 else 's'} that sum to "
-        f"{format_amount(from_minor_units(exact.to_units(row['units']), exact.scale))}"
-        for row in rows
-    ]
+    described = []
+    for row in rows:
+        ledger_id, count = row["ledger_id"], row["count"]
+        name = f"{names[ledger_id]} ({ledger_id})" if ledger_id in names else ledger_id
+        total = format_amount(from_minor_units(exact.to_units(row["units"]), exact.scale))
+        described.append(f"{name} with {count:,} line{' that sums' if count == 1 else 's that sum'} to {total}")
+    return described

@@ -29,6 +29,7 @@ from accounting_analytics.reconciliation.figure_explanations import explain_endi
 from accounting_analytics.reconciliation.line_comparison import compare_lines
 from accounting_analytics.reconciliation.line_explanations import find_opening_lines
 from accounting_analytics.reconciliation.result import Reconciliation
+from accounting_analytics.reconciliation.whole_report import explain_whole_report
 
 if TYPE_CHECKING:
     from accounting_analytics.cash_flow_report import CashFlowReport
@@ -72,9 +73,10 @@ def reconcile(
         The two cannot be compared: different days or scales, a report filtered by tags, the same report twice, or two
         of the same origin.
     """
-    if ledgers is None and isinstance(line_entries, LocalBooks):
-        ledgers = line_entries.ledgers()
-    line_entries = lines_of(line_entries)
+    given = line_entries
+    if ledgers is None and isinstance(given, LocalBooks):
+        ledgers = given.ledgers()
+    line_entries = lines_of(given)
     require_report(reported, "reported")
     require_report(recomputed, "recomputed")
     _require_origins(reported, recomputed)
@@ -101,6 +103,11 @@ def reconcile(
         differences = separate_causes(
             differences, reported, recomputed, _known_hierarchy(tree), opening_lines=opening_lines
         )
+        hypotheses, candidates = (
+            ((), ())
+            if without_history or not differences
+            else explain_whole_report(reported, recomputed, differences, given, (line_entries, ledgers))
+        )
     return Reconciliation(
         period=recomputed.period,
         differences=differences_frame(differences, names, _paths(tree), recomputed.scale, as_decimals=as_decimals),
@@ -108,6 +115,8 @@ def reconcile(
         partial=reported.partial or recomputed.partial,
         hierarchy_inferred=bool(recomputed.inferred_roots),
         without_history=without_history,
+        hypotheses=hypotheses,
+        candidates=candidates,
         notes=(
             *notes,
             *(note for one in compared for note in one.notes),

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from accounting_analytics.periods import Period
+    from accounting_analytics.reconciliation.candidates import Candidate
+    from accounting_analytics.reconciliation.hypotheses import Hypothesis
 
 _MAX_CONSEQUENCES = 50
 _FACTS = ("local_date", "description", "cash_account", "category", "what", "reported", "recomputed", "difference")
@@ -52,6 +54,11 @@ class Reconciliation(Result):
         Whether recomputed totals assume that ledgers without a known parent are roots.
     without_history : bool
         Whether every recomputed starting balance is zero and the reported ones are not: `summary` says what to pass.
+    hypotheses : tuple of Hypothesis
+        Single assumptions about the report under which every figure compared agrees, such as the days of another zone;
+        needs `line_entries` and `ledgers`.
+    candidates : tuple of Candidate
+        Where only balances differ, at most three entries that have just this amount.
     """
 
     period: Period
@@ -61,6 +68,8 @@ class Reconciliation(Result):
     partial: bool = False
     hierarchy_inferred: bool = False
     without_history: bool = False
+    hypotheses: tuple[Hypothesis, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
 
     @property
     def ties(self) -> bool:
@@ -109,7 +118,8 @@ class Reconciliation(Result):
         return "the figures compared agree to the last digit"
 
     def _parts(self) -> Iterator[ResultPart]:
-        """Show every cause and why, what follows from them, and what was compared."""
+        """Show assumptions that fit, every cause and why, what follows from them, and what was compared."""
+        yield ResultPart(self._assumptions())
         explained, listed = self._by_history()
         rows = listed.to_dict("records")
         for group in group_causes(rows):
@@ -133,17 +143,25 @@ class Reconciliation(Result):
 
     @property
     def explanations(self) -> tuple[str, ...]:
-        """Sentences on why the reports differ: every cause, what the causes sum to, and what follows from them."""
+        """Sentences on why the reports differ: assumptions that fit, every cause, sums, and what follows from them."""
         explained, listed = self._by_history()
         rows = listed.to_dict("records")
         groups = group_causes(rows)
         causes = (text for group in groups for text in (*map(describe, group.rows), *group.sums))
-        return (*causes, *self._following(rows, explained))
+        return (*self._assumptions(), *causes, *self._following(rows, explained))
+
+    def _assumptions(self) -> list[str]:
+        """Sentences of hypotheses and candidates."""
+        return [
+            *(f"{one.sentence} So read, every figure compared agrees." for one in self.hypotheses),
+            *(f"Candidate: {one.sentence}" for one in self.candidates),
+        ]
 
     def _following(self, rows: list[dict[Any, Any]], explained: int) -> list[str]:
         """Say what is unexplained, what follows from the causes, and what only lacks its history."""
         history = [f"- {explained} balance(s) differ only by the missing history: see .differences."]
-        return [*describe_unexplained(rows), *describe_consequences(rows), *(history if explained else [])]
+        unexplained = () if self.hypotheses else describe_unexplained(rows)
+        return [*unexplained, *describe_consequences(rows), *(history if explained else [])]
 
     def _content(self) -> dict[str, Any]:
         return asdict(self.period) | {
@@ -154,6 +172,8 @@ class Reconciliation(Result):
             "comparisons": [one._asdict() for one in self.comparisons],
             "differences": self.differences,
             "explanations": self.explanations,
+            "hypotheses": [one._asdict() for one in self.hypotheses],
+            "candidates": [one._asdict() for one in self.candidates],
             "notes": self.notes,
         }
 
