@@ -30,6 +30,8 @@ def month(number, differences, *, as_decimals=True, **options):
         "ledger_name": [f"Ledger {ledger}" for _, ledger in differences],
         "reported": [None] * len(differences),
         "recomputed": [None] * len(differences),
+        "role": ["cause"] * len(differences),
+        "local_date": [None] * len(differences),
         "difference": [Decimal(units).scaleb(-2) for units in differences.values()],
     }
     last = calendar.monthrange(2025, number)[1]
