@@ -8,14 +8,15 @@ float. Text from the books is escaped.
 from __future__ import annotations
 
 import html
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+import itertools
+from decimal import Decimal, localcontext
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import plotly.graph_objects as go
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import join_ids, printable
-from accounting_analytics.money import format_amount
+from accounting_analytics.money import EXACT, format_amount
 from accounting_analytics.periods import zone
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ UPLOAD_BUTTON = "sendChartToCloud"
 """Button of Plotly that sends a figure with its figures to a server of its maker; removed wherever a chart is shown."""
 LABEL_MARGIN = 0.12
 """Part of an axis that is left free for the label of its outermost mark."""
+_STEP_MARGIN = 0.2
+"""Part of the axis of a waterfall left free on each side, enough for an amount in a chart of the width of a sheet."""
+_ZERO_LINE = "#BBBBBB"
+"""Light enough that an amount which crosses it can be read."""
 _MAX_LABEL_LENGTH = 28
 _SMALL = 10
 
@@ -113,6 +118,55 @@ def amount_label(amount: Decimal, *, sign: bool = False) -> str:
     """Amount to be written beside its mark: in whole units, and with all digits where it is small."""
     shown = amount if 0 < abs(amount) < _SMALL else amount.quantize(Decimal(1))
     return (f"{shown:+,f}" if sign else f"{shown:,f}").replace("-", "\N{MINUS SIGN}")
+
+
+class StepMark(NamedTuple):
+    """A bar of a waterfall: the key of its figure, its label, and its amount."""
+
+    key: str
+    label: str
+    amount: Decimal
+
+
+def draw_waterfall(figure: go.Figure, marks: Sequence[StepMark], *, row_height: int) -> None:
+    """Draw bars from the first mark, over those between, to the last one, which they sum to."""
+    amounts = [mark.amount for mark in marks]
+    labels = [mark.label for mark in marks]
+    positions = list(range(len(marks)))
+    figure.add_waterfall(
+        orientation="h",
+        y=positions,
+        x=mark_sizes(amounts),
+        measure=["absolute", *["relative"] * (len(marks) - 2), "total"],
+        text=[
+            amount_label(amounts[0]),
+            *(amount_label(amount, sign=True) for amount in amounts[1:-1]),
+            amount_label(amounts[-1]),
+        ],
+        textposition="outside",
+        textfont={"size": 12},
+        constraintext="none",
+        cliponaxis=False,
+        increasing={"marker": {"color": INFLOW_COLOUR}},
+        decreasing={"marker": {"color": OUTFLOW_COLOUR}},
+        totals={"marker": {"color": BALANCE_COLOUR}},
+        connector={"line": {"color": "#999999", "width": 1, "dash": "dot"}},
+        **mark_data([mark.key for mark in marks], amounts, labels=labels),
+    )
+    height = 190 + row_height * len(marks)
+    figure.update_layout(showlegend=False, waterfallgap=0.3, height=height, margin={"r": 40})
+    figure.update_yaxes(tickvals=positions, ticktext=labels, autorange="reversed", showgrid=False, zeroline=False)
+    figure.update_xaxes(
+        tickformat=",", showgrid=True, zeroline=True, zerolinecolor=_ZERO_LINE, range=_axis_range(amounts[:-1])
+    )
+
+
+def _axis_range(changes: Sequence[Decimal]) -> list[float]:
+    """Range of all sums along the steps, with a margin for labels."""
+    with localcontext(EXACT):
+        sums = mark_sizes([Decimal(0), *itertools.accumulate(changes)])
+    margin = (max(sums) - min(sums)) * _STEP_MARGIN or 1.0
+    return [min(sums) - margin, max(sums) + margin]
 
 
 def ledger_label(name: str) -> str:

@@ -29,10 +29,11 @@ class StatementRequest(NamedTuple):
 
     kind: StatementKind
     days: Period
-    columns: StatementUnit
+    columns: StatementUnit | tuple[Period, ...]
     compare: tuple[str, ...]
     books_start: date | None
     fiscal_year_start_month: int
+    with_balances: bool = True
 
     @property
     def of_balances(self) -> bool:
@@ -98,7 +99,7 @@ def load_statement_books(
     loaded = _days_held(client, request)
     ledgers = discover(client, loaded, options)
     is_cash_flow = request.kind == "cash-flow"
-    needs_report = is_cash_flow and request.books_start is None
+    needs_report = is_cash_flow and request.with_balances and request.books_start is None
     lines = load_lines(
         client,
         ledgers["id"],

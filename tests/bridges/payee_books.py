@@ -73,3 +73,13 @@ def entries_of(draw, first=dt.date(2025, 1, 1), last=dt.date(2025, 3, 31), *, si
             BookEntry(draw(days), draw(st.sampled_from(PAYEES)), (*parts, own), draw(st.booleans()), f"je{number}")
         )
     return found
+
+
+def paid(*days, cents=-320_000, payee="OAK STREET", ledger="rent"):
+    """Return payments of a payee on days of 2025, written month-day."""
+    return [
+        BookEntry(
+            dt.date.fromisoformat(f"2025-{day}"), payee, ((ledger, -cents), ("bank", cents)), entry_id=f"{payee}{day}"
+        )
+        for day in days
+    ]

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import hypothesis
 import pytest
-from payee_books import CATEGORIES, LEDGERS, BookEntry, entries_of, frame_of
+from payee_books import CATEGORIES, LEDGERS, BookEntry, entries_of, frame_of, paid
 
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError
@@ -125,16 +125,6 @@ def test_causes_hold_for_the_payments(entries):
         assert expected[step.cause.name], step
         assert bool(step.payee) or step.cause.name == "other"
         assert {one.entry_id for one in step.cause.payments} <= {*old, *new}
-
-
-def paid(*days, cents=-320_000, payee="OAK STREET", ledger="rent"):
-    """Return payments of a payee on days of 2025, written month-day."""
-    return [
-        BookEntry(
-            dt.date.fromisoformat(f"2025-{day}"), payee, ((ledger, -cents), ("bank", cents)), entry_id=f"{payee}{day}"
-        )
-        for day in days
-    ]
 
 
 def cause_of(entries, **options):

@@ -25,6 +25,7 @@ LOADS = {
     "export": ("--output", "parquet"),
     "statements": ("income",),
     "register": ("Rent",),
+    "bridge": (),
 }
 
 

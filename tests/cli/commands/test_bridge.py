@@ -1,0 +1,36 @@
+"""Bridges on the command line."""
+
+import json
+
+import pytest
+
+import accounting_analytics as aa
+
+
+@pytest.mark.parametrize(("against", "kind"), [("prior", "cash-flow"), ("prior-year", "income")])
+def test_bridges_are_those_of_python(run, demo_company, against, kind):
+    """The JSON is that of the function, from only the lines that the command loads; the text has the sentences."""
+    arguments = ("bridge", "--period", "2026-05", "--against", against, "--statement", kind, "--largest", "4")
+    finished = run(*arguments, "--json", **demo_company.environment())
+    assert finished.returncode == 0, finished.stderr
+    days = ("2025-05-01", "2026-05-31")
+    ledgers = aa.discover_ledgers(demo_company.client, demo_company.start_date, demo_company.end_date)
+    lines = aa.load_line_entries(demo_company.client, ledgers["id"], *days)
+    make = aa.cash_flow_statement if kind == "cash-flow" else aa.income_statement
+    statement = make(lines, ledgers, *days)
+    before = "2026-04" if against == "prior" else "2025-05"
+    expected = aa.bridge(statement.column(before), statement.column("2026-05"), largest=4)
+    found, wanted = json.loads(finished.stdout), json.loads(expected.to_json())
+    assert {**found, "notes": None} == {**wanted, "notes": None}
+    text = run(*arguments, **demo_company.environment()).stdout
+    assert " ".join(text.split()).startswith(" ".join(" ".join(expected.sentences()).split()))
+
+
+def test_bridge_of_local_books(run, demo_books):
+    """Local books are bridged offline; a period that they do not have is refused."""
+    finished = run("bridge", "--period", "2025-03", "--books", demo_books)
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stdout.startswith("Net change in cash: ")
+    refused = run("bridge", "--period", "2025-01", "--books", demo_books)
+    assert refused.returncode == 2
+    assert "cannot be bridged" in refused.stderr
