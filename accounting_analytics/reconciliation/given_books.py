@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.cash_flow import recompute_cash_flow
+from accounting_analytics.errors import AmountError, BooksDoNotTieError, FrameError, HierarchyError
 from accounting_analytics.exact_sums import EntryLines, ExactLines, amount_column, collect, is_on, is_within
 from accounting_analytics.ledger_tree import LedgerTree
 from accounting_analytics.money import from_minor_units, to_minor_units
@@ -79,11 +80,16 @@ class GivenBooks:
         line_entries: Any,  # noqa: ANN401 (any frame narwhals knows)
         ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
     ) -> Self | None:
-        """Return the books if enough is given to recompute from."""
+        """Return the books if enough is given to recompute from, with amounts that can be summed."""
         if line_entries is None or ledgers is None:
             return None
         columns = nw.from_native(line_entries).lazy().collect_schema()
-        return cls(reported, recomputed, line_entries, ledgers) if all(name in columns for name in _NEEDED) else None
+        if not all(name in columns for name in _NEEDED):
+            return None
+        try:
+            return cls(reported, recomputed, line_entries, ledgers)
+        except (AmountError, FrameError):
+            return None
 
     def within(self, days: Days) -> Mask:
         """Whether each line is in some intervals."""
@@ -118,7 +124,8 @@ class GivenBooks:
     ) -> bool:
         """Whether the report recomputed from other lines, ledgers or days is the reported one in every figure.
 
-        With `dated` the recomputed lines are those of `lines`, but have the instants of that table.
+        One that cannot be recomputed, such as with a ledger that the chart of accounts lacks, does not fit. With
+        `dated` the recomputed lines are those of `lines`, but have the instants of that table.
         """
         lines = self.lines if lines is None else lines
         ledgers = self.ledgers if ledgers is None else ledgers
@@ -128,17 +135,20 @@ class GivenBooks:
             balances = self.reported.starting_balances
             supplied = zip(balances["ledger_id"], balances["cash_balance"], strict=True)
             starting = {ledger_id: amount for ledger_id, amount in supplied if ledger_id in cash}
-        assumed = recompute_cash_flow(
-            lines,
-            ledgers,
-            self.period.start_date,
-            self.period.end_date,
-            time_zone=time_zone or self.period.time_zone,
-            starting_balances=starting,
-            scale=self.scale,
-            amounts="decimal",
-            allow_partial=True,
-        )
+        try:
+            assumed = recompute_cash_flow(
+                lines,
+                ledgers,
+                self.period.start_date,
+                self.period.end_date,
+                time_zone=time_zone or self.period.time_zone,
+                starting_balances=starting,
+                scale=self.scale,
+                amounts="decimal",
+                allow_partial=True,
+            )
+        except (BooksDoNotTieError, FrameError, HierarchyError):
+            return False
         if dated is not None:
             instants = dict(zip(dated["id"].to_pylist(), dated["datetime"].to_pylist(), strict=True))
             table = assumed.lines.assign(datetime=assumed.lines["line_id"].map(instants))

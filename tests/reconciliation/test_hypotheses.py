@@ -3,18 +3,21 @@
 The reports come from plain loops over the lines (`planted_books`); the other side is the real recomputation.
 """
 
+import dataclasses
 import datetime as dt
 import json
 import random
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
+import pandas as pd
 import pytest
-from planted_books import CASH, CATEGORIES, TAGS, Reading, figures, ledger_frame, line_frame, naive_report
+from planted_books import CASH, CATEGORIES, TAGS, Line, Reading, figures, ledger_frame, line_frame, naive_report
 from planted_books import random_books as make_books
 
+import accounting_analytics as aa
 from accounting_analytics.cash_flow import recompute_cash_flow
-from accounting_analytics.periods import LOCALTIME, time_zone_names
+from accounting_analytics.periods import LOCALTIME, Period, time_zone_names
 from accounting_analytics.reconciliation import reconcile
 
 ZONES = sorted(time_zone_names() - {LOCALTIME})
@@ -152,10 +155,11 @@ PLANTED = {
 BALANCES_ONLY = {"missing before", "cash account"}
 
 
-def reconciled(books, report):
-    """Reconcile with what the package recomputes."""
+def reconciled(books, report, *, is_anchored=False):
+    """Reconcile with what the package recomputes, perhaps from the starting balances of the report."""
     lines, ledgers = line_frame(books.lines), ledger_frame()
-    recomputed = recompute_cash_flow(lines, ledgers, *books.days, time_zone=books.zone)
+    starting = report.starting_balances if is_anchored else None
+    recomputed = recompute_cash_flow(lines, ledgers, *books.days, time_zone=books.zone, starting_balances=starting)
     return reconcile(report, recomputed, line_entries=lines, ledgers=ledgers)
 
 
@@ -265,3 +269,118 @@ def test_nothing_is_assumed_without_ledgers():
     recomputed = recompute_cash_flow(lines, ledger_frame(), *books.days, time_zone=books.zone)
     assert not reconcile(error.report, recomputed, line_entries=lines).hypotheses
     assert reconcile(error.report, recomputed, line_entries=lines, ledgers=ledger_frame()).hypotheses
+
+
+@pytest.mark.parametrize("kind", ["zone", "end date", "as of", "categories", "exchanged ledgers"])
+def test_balances_may_be_anchored(kind):
+    """Where the starting balances are those of the report, the same is found."""
+    books, rng = make_books(3), random.Random(3)  # noqa: S311 (reproducible books, no secret)
+    error = PLANTED[kind](books, rng)
+    outcome = reconciled(error.books or books, error.report, is_anchored=True)
+    assert kind in {one.kind for one in outcome.hypotheses}, outcome.explain()
+
+
+def test_a_report_that_ties_is_not_recomputed():
+    """Where the reports tie nothing is read that only assumptions need."""
+    books = make_books(1)
+    lines, ledgers = line_frame(books.lines), ledger_frame()
+    recomputed = recompute_cash_flow(lines, ledgers, *books.days, time_zone=books.zone)
+    assert reconcile(naive_report(books), recomputed, line_entries=lines, ledgers=object()).ties
+
+
+def test_assumptions_that_cannot_be_recomputed_do_not_fit():
+    """A line just outside the period, on a ledger that the chart lacks, refuses other zones, not the reconciliation."""
+    books = make_books(4)
+    error = plant_as_of(books, random.Random(4))  # noqa: S311 (reproducible books, no secret)
+    at = dt.datetime.combine(books.end + DAY, dt.time(1), ZoneInfo(books.zone)).astimezone(dt.UTC)
+    unknown = [Line(f"u{ledger}", ledger, "eu", at, amount, "") for ledger, amount in (("new", 1), ("bank", -1))]
+    lines, ledgers = line_frame([*books.lines, *unknown]), ledger_frame()
+    recomputed = recompute_cash_flow(lines, ledgers, *books.days, time_zone=books.zone)
+    outcome = reconcile(error.report, recomputed, line_entries=lines, ledgers=ledgers)
+    assert [one.kind for one in outcome.hypotheses] == ["as of"]
+
+
+class Versions:
+    """Local books with versions, as lists of lines."""
+
+    time_zone, scale = "UTC", 2
+
+    def __init__(self, versions, number):
+        self.versions, self.version = versions, number
+
+    def ledgers(self):
+        """Chart of accounts."""
+        return ledger_frame()
+
+    def line_entries(self):
+        """Line entries of the version."""
+        return line_frame(self.versions[self.version])
+
+    def report(self):
+        """Report, which nothing asks for."""
+
+    def as_of(self, when):
+        """Books of another version."""
+        return Versions(self.versions, when)
+
+    def history(self):
+        """All versions, the newest first."""
+        numbers = list(range(len(self.versions)))[::-1]
+        at = [pd.Timestamp("2025-06-01", tz="UTC") + pd.Timedelta(days=number) for number in numbers]
+        return pd.DataFrame({"version": numbers, "at": at, "kept": True})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_earlier_version_of_local_books_is_named(seed):
+    """A report of the books before their last two syncs names the version, and no other."""
+    books, rng = make_books(seed), random.Random(seed)  # noqa: S311 (reproducible books, no secret)
+    versions = [books.lines]
+    for _ in range(2):
+        ids = [one.id for of_entry in books.cash_entries().values() for one in of_entry if one.ledger in CATEGORIES]
+        moved = rng.sample(ids, 3)
+        new = rng.choice(CATEGORIES)
+        versions.append(changed(versions[-1], lambda one: one._replace(ledger=new) if one.id in moved else one))  # noqa: B023
+        entry = rng.choice(sorted(books.cash_entries()))
+        versions[-1] = [one for one in versions[-1] if one.entry != entry]
+    newest = Versions(versions, 2)
+    recomputed = recompute_cash_flow(newest.line_entries(), ledger_frame(), *books.days, time_zone=books.zone)
+    outcome = reconcile(naive_report(books), recomputed, line_entries=newest)
+    (found,) = outcome.hypotheses
+    assert found.kind == "version"
+    assert "agrees with version 0 of the local books, of 2025-06-01 00:00 UTC" in found.sentence
+
+
+MARCH = ("2025-03-01", "2025-03-31")
+
+
+@pytest.fixture(scope="module")
+def served(demo_company):
+    """Return ledgers and line entries of the demo company up to April."""
+    days = ("2024-12-31", "2025-04-02")
+    ledgers = aa.discover_ledgers(demo_company.client, *days)
+    return aa.load_line_entries(demo_company.client, ledgers["id"], *days), ledgers
+
+
+@pytest.mark.parametrize(
+    ("kind", "days", "options"),
+    [
+        ("zone", MARCH, {"time_zone": "UTC"}),
+        ("end date", ("2025-03-01", "2025-03-30"), {}),
+        ("as of", ("2025-03-01", "2025-03-17"), {}),
+        ("tag", MARCH, {"tag_ids": "tag"}),
+    ],
+)
+def test_reports_of_the_service_for_other_days_and_tags(demo_company, served, kind, days, options):
+    """What the service itself reports for other days, another zone or a tag is recognized as that."""
+    lines, ledgers = served
+    if kind == "tag":
+        tags = lines.loc[lines["local_date"].dt.month == 3, "tag_ids"].str.split("|").explode()
+        options = {"tag_ids": tags[tags.astype("string") != ""].mode()[0]}
+    report = aa.load_cash_flow_report(demo_company.client, *days, **options)
+    period = Period(*MARCH, demo_company.time_zone)
+    reported = dataclasses.replace(report, period=period, tag_ids=())
+    recomputed = recompute_cash_flow(lines, ledgers, *MARCH, time_zone=demo_company.time_zone)
+    outcome = reconcile(reported, recomputed, line_entries=lines, ledgers=ledgers)
+    (found,) = outcome.hypotheses
+    assert found.kind == kind
+    assert kind != "zone" or "UTC" in found.time_zones
