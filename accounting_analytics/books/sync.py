@@ -21,7 +21,7 @@ from accounting_analytics.books.record import MonthRecord
 from accounting_analytics.books.storage import WorkingCopy, month_name
 from accounting_analytics.books.sync_options import require_same_books
 from accounting_analytics.column_conversion import LIST_SEPARATOR
-from accounting_analytics.errors import InputError
+from accounting_analytics.errors import InputError, InvalidRequestError
 from accounting_analytics.ledger_discovery import discover_ledgers, refresh_ledgers
 from accounting_analytics.loader import load_cash_flow_report
 from accounting_analytics.loader.line_entries import load_line_table
@@ -101,14 +101,12 @@ class BooksSync:
         start, end = self._options.first_day(), self._options.last_day(self.at, self._time_zone)
         a_year_before = max(end, _FIRST_DAY + _YEAR) - _YEAR
         with giving_first_day():
-            self.ledgers = discover_ledgers(
-                self.client,
-                max(start or a_year_before, a_year_before),
-                end,
-                time_zone=self._time_zone,
-                parents=self._options.parents,
-                progress=self._options.progress,
-            )
+            try:
+                self.ledgers = self._discover_all(a_year_before, end)
+            except InvalidRequestError:
+                if start is None or start <= a_year_before:
+                    raise
+                self.ledgers = self._discover_all(start, end)  # the service refuses days before its books begin
         self._ledgers_are_new = True
         if self.ledgers.empty:
             raise InputError(f"the service has no ledgers with lines until {end} yet; sync when it has some")
@@ -125,6 +123,11 @@ class BooksSync:
             after = self.period.end_date + _DAY
             self.period = Period(self.period.start_date, end, self._time_zone)
             self._read(Period(after, end, self._time_zone))
+
+    def _discover_all(self, first: dt.date, last: dt.date) -> pd.DataFrame:
+        """Discover the ledgers that are used in some days."""
+        parents, progress = self._options.parents, self._options.progress
+        return discover_ledgers(self.client, first, last, time_zone=self._time_zone, parents=parents, progress=progress)
 
     def _read(self, days: Period) -> None:
         """Read all ledgers in some days again."""

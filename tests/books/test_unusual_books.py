@@ -226,3 +226,13 @@ def test_a_service_that_refuses_days_before_its_books(make_books, tmp_path, entr
         assert books.books_start is None
     small.check(books)
     assert len(books.line_entries()) == 16
+
+
+def test_ledgers_of_the_year_before_are_known(make_books, tmp_path):
+    """Books of a few days have the ledgers that were used in the year before their last day."""
+    small = make_books()
+    small.post("2025-02-10T03:00:00", "loan", "bank")
+    small.post("2025-04-10T03:00:00", "rent", "bank")
+    books = Books.open(tmp_path / "books")
+    assert small.sync(books, start_date="2025-04-01").ties
+    assert {"bank", "rent", "loan"} <= set(books.ledgers()["id"])
