@@ -43,6 +43,7 @@ def reconcile(
         str | None,
         typer.Option(
             "--since",
+            "--books-start",
             metavar="DATE",
             help="First day of the books: starting balances are summed from here, not taken from the report.",
         ),
@@ -96,7 +97,22 @@ def reconcile(
         if months.untied[0].without_history:
             msg += f"; the books begin before --since {books_start}: give their first day, or leave --since out"
         raise BooksDoNotTieError(msg)
+    if lines.empty:
+        _refuse_nothing(days, strict=strict)
     _print_verdict(months, strict=strict)
+    if months.anchored:
+        print_message(
+            "starting balances are those of the reports, so their agreement proves nothing: give the first day of the "
+            "books with --since"
+        )
+
+
+def _refuse_nothing(days: Period, *, strict: bool) -> None:
+    """Say that a period without line entries proves nothing; with `strict` that is an error."""
+    msg = f"there are no line entries in {days}, so nothing was compared but zeros: is it the right period?"
+    if strict:
+        raise BooksDoNotTieError(msg)
+    print_message(msg)
 
 
 def _parse_books_start(since: str, period: Period) -> date:
