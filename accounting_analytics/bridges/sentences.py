@@ -122,7 +122,8 @@ def _clause(step: BridgeStep, words: BridgeWords, figures: StepFigures) -> str:
 def _amounts_clause(step: BridgeStep, words: BridgeWords, figures: StepFigures, noun: str) -> str:
     """Why as many payments have another sum."""
     cause, count = step.cause, len(step.after)
-    sums = f"{_amount(figures.after, words)} instead of {_amount(figures.before, words)}"
+    write = _size if step.before_units * step.after_units > 0 else _amount
+    sums = f"{write(figures.after, words)} instead of {write(figures.before, words)}"
     if len(cause.payments) == 1 and cause.name in {LARGER, SMALLER}:
         size = cause.name.partition(" ")[0]
         of_all = f" in {count:,} {_plural(noun)}" if count > 1 else ""

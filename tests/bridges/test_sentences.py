@@ -1,0 +1,116 @@
+"""Sentences of a bridge: three to seven, largest first, each amount a figure that is summed again."""
+
+import re
+from decimal import Decimal
+
+import hypothesis
+import pytest
+from payee_books import LEDGERS, entries_of, frame_of, paid
+
+import accounting_analytics as aa
+from accounting_analytics.errors import BooksDoNotTieError
+
+AMOUNT = re.compile(r"-?\d[\d,]*\.\d\d")
+
+
+def bridge_of(entries, kind="cash", **options):
+    """Return the bridge from February to March."""
+    opening = paid("01-01", payee="OPENING", ledger="loan")
+    make = aa.cash_flow_statement if kind == "cash" else aa.income_statement
+    statement = make(frame_of([*opening, *entries]), LEDGERS, "2025-01-01", "2025-03-31", time_zone="UTC")
+    return aa.bridge(statement.column("2025-02"), statement.column("2025-03"), **options)
+
+
+@pytest.mark.parametrize("kind", ["cash", "income"])
+@hypothesis.settings(max_examples=15)
+@hypothesis.given(entries=entries_of())
+def test_every_amount_is_a_figure(kind, entries):
+    """Each amount in a sentence is that of the change, of a side, or of the steps that the sentence is about."""
+    bridge = bridge_of(entries, kind)
+    total, *others = bridge.sentences()
+    assert min(3, 1 + len(bridge.steps)) <= 1 + len(others) <= 7
+    assert {Decimal(one.replace(",", "")) for one in AMOUNT.findall(total)} <= {
+        amount for key in ("before", "after", "change") for amount in signs(bridge[key].exact())
+    }
+    count = 0
+    for step, sentence in zip(bridge.steps, others, strict=False):
+        if len(others) - 1 == count and "other change" in sentence:
+            break
+        count += 1
+        keys = (step.key, f"{step.key}|before", f"{step.key}|after")
+        figures = {amount for key in keys for amount in signs(bridge[key].exact())}
+        assert {Decimal(one.replace(",", "")) for one in AMOUNT.findall(sentence)} <= figures
+        assert sentence.startswith(f"{step.category}, {step.payee}: " if step.payee else f"{step.category}: ")
+    if count < len(others):
+        assert {Decimal(one.replace(",", "")) for one in AMOUNT.findall(others[count])} <= set(
+            signs(bridge[f"smaller_changes|{count}"].exact())
+        )
+
+
+def signs(amount):
+    """Return an amount, and the same without its sign."""
+    return amount, abs(amount)
+
+
+@pytest.mark.parametrize(
+    ("entries", "change", "reason"),
+    [
+        (
+            paid("02-07", "02-21", "03-07", "03-21", "03-28"),
+            "Rent, OAK STREET: 3,200.00 more paid",
+            "3 payments instead of 2, additional on 28 Mar 2025.",
+        ),
+        (
+            paid("02-01", "02-28"),
+            "Rent, OAK STREET: 6,400.00 less paid",
+            "made earlier, on 28 Feb 2025, so that there are 2 payments in Feb 2025 and none in Mar 2025.",
+        ),
+        (
+            paid("02-03", "02-05"),
+            "Rent, OAK STREET: 6,400.00 less paid",
+            "gone: none in Mar 2025 after 2 payments on 3 Feb 2025 and 5 Feb 2025.",
+        ),
+        (
+            paid("03-09", cents=50_000, ledger="sales"),
+            "Sales, OAK STREET: 500.00 more received",
+            "new payee (none in Feb 2025), 1 payment on 9 Mar 2025.",
+        ),
+        (
+            paid("02-03") + paid("03-03", cents=-330_000),
+            "Rent, OAK STREET: 100.00 more paid",
+            "a larger payment on 3 Mar 2025, 3,300.00 instead of 3,200.00.",
+        ),
+        (
+            paid("02-03") + paid("03-03", cents=100),
+            "Rent, OAK STREET: 3,201.00 more cash",
+            "other amounts, 1.00 instead of -3,200.00 in 1 payment.",
+        ),
+        (paid("03-03", payee=""), "Rent: 3,200.00 more paid", "1 payment without text instead of 0."),
+    ],
+)
+def test_sentence_of_each_cause(entries, change, reason):
+    """Each cause has its sentence, whose words say the direction."""
+    assert bridge_of(entries).sentences()[1] == f"{change} than in Feb 2025: {reason}"
+
+
+def test_income_is_more_expense_or_revenue():
+    """In a bridge of net income, the type of the ledger decides the words."""
+    (step,) = bridge_of(paid("03-03", cents=100), "income").sentences()[1:]
+    assert step.startswith(
+        "Rent, OAK STREET: 1.00 less expense than in Feb 2025: new payee (none in Feb 2025), 1 entry"
+    )
+
+
+def test_no_change():
+    """Without a change there is one sentence."""
+    assert bridge_of(paid("02-03", "03-03")).sentences() == [
+        "Net change in cash: -3,200.00 in Mar 2025 against -3,200.00 in Feb 2025, no change."
+    ]
+
+
+def test_amounts_are_summed_again():
+    """A sentence about lines that no longer sum to their figure is not written."""
+    bridge = bridge_of(paid("03-03"))
+    bridge._lines.frame.loc[bridge._lines.is_after, "figure_amount"] = 1.0
+    with pytest.raises(BooksDoNotTieError):
+        bridge.explain()
