@@ -41,8 +41,8 @@ _ATTEMPTS = 6
 _LIMIT = 200
 """Few enough for a small response with nested ledgers, enough for all lines of most categories."""
 _LIMITATION = (
-    "The service has no list of ledgers: those without lines in the period may be missing, and a longer period finds "
-    "more."
+    "The service has no list of ledgers: one that shares no journal entry of the period with these is not found. A "
+    "longer period finds more."
 )
 _GIVEN_PARENTS = "given parents"
 
