@@ -240,7 +240,7 @@ CASES = {
     ],
     "reconcile": lambda books, _: [
         aa.reconcile(books.report, books.recomputed, line_entries=books.lines),
-        aa.reconcile(books.report, without_rows(books.recomputed), line_entries=books.lines),
+        aa.reconcile(books.report, without_rows(books.recomputed), line_entries=books.lines, ledgers=books.ledgers),
     ],
     "reconcile_months": lambda books, _: dataclasses.replace(
         aa.reconcile_months(books.client, *DAYS, ledgers=books.ledgers, line_entries=books.lines),
