@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _DAY = dt.timedelta(days=1)
 _MAX_NAMED = 3
 _MAX_CUTS = 20
+_MAX_WIDER = 6
+"""Days before and after repeated lines that may have been loaded twice as well."""
 _KNOWN_ZONES = (
     *(UTC, "America/New_York", "America/Chicago", "America/Denver", "America/Los_Angeles", "Europe/London"),
     *("Europe/Berlin", "Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo", "Australia/Sydney"),
@@ -161,14 +163,11 @@ def find_double_loads(books: GivenBooks, repeated_ids: Iterable[str]) -> Iterato
         (before | within, f"all lines up to {period.end_date}", False),
     ]
     if repeated.any():
-        first, last = _first_day(books, repeated), _last_day(books, repeated)
-        days = books.within(Period(first, last, period.time_zone).instants())
-        tried += [
-            (days, f"all lines of {first} to {last}", False),
-            (before | (within & books.within(Period(period.start_date, last, period.time_zone).instants())),
-             f"all lines up to {last}", False),
-            (repeated, "", True),
-        ]  # fmt: skip
+        last = _last_day(books, repeated)
+        up_to = within & books.within(Period(period.start_date, last, period.time_zone).instants())
+        tried += [(books.within(days.instants()), f"all lines of {days.start_date} to {days.end_date}", False)
+                  for days in _repeated_days(books, within, repeated)]  # fmt: skip
+        tried += [(before | up_to, f"all lines up to {last}", False), (repeated, "", True)]
     for chosen, lines, is_entries in tried:
         factor = np.where(chosen, 2, 1)
         if chosen.any() and books.may_fit(before, within, factor=factor) and books.fits(books.with_factor(chosen, 2)):
@@ -180,6 +179,21 @@ def find_double_loads(books: GivenBooks, repeated_ids: Iterable[str]) -> Iterato
                     "double load", f"The report counts {lines} twice, as if two loads had been concatenated."
                 )
             return
+
+
+def _repeated_days(books: GivenBooks, within: Mask, repeated: Mask) -> Iterator[Period]:
+    """Yield days that hold all repeated lines and no other flow; a transfer may widen them, which shows in balances."""
+    period = books.period
+    flows = within & books.of_entries(set(books.recomputed.lines["journal_entry_id"])) & ~repeated
+    others = {_day(books, int(one)) for one in books.when[flows]}
+    first, last = _first_day(books, repeated), _last_day(books, repeated)
+    lowest = max((one + _DAY for one in others if one < first), default=period.start_date)
+    highest = min((one - _DAY for one in others if one > last), default=period.end_date)
+    starts = [first - number * _DAY for number in range(min((first - lowest).days, _MAX_WIDER) + 1)]
+    ends = [last + number * _DAY for number in range(min((highest - last).days, _MAX_WIDER) + 1)]
+    for start in starts:
+        for end in ends:
+            yield Period(start, end, period.time_zone)
 
 
 def describe_entries(books: GivenBooks, entry_ids: Iterable[str]) -> str:
