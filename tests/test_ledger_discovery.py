@@ -80,7 +80,7 @@ def test_discovery_finds_ledgers_that_no_report_names(connected):
     assert ledgers["parent_known"].all()
     assert ledgers.loc["owed", "found_by"] == "opposing ledger of Rent"
     assert ledgers.loc["bank", "created_at"] == pd.Timestamp(dt.datetime(2024, 1, 1, tzinfo=dt.UTC))
-    assert "cannot be found" in ledgers.attrs["notes"][0]
+    assert "shares no journal entry of the period with these is not found" in ledgers.attrs["notes"][0]
 
 
 @pytest.mark.parametrize(("configured", "zone"), [(None, "UTC"), ("Asia/Tokyo", "Asia/Tokyo")])
