@@ -31,11 +31,14 @@ table.accounting-analytics :is(th, td) {
 table.accounting-analytics thead th { border-bottom-color: currentColor; font-weight: 600; }
 table.accounting-analytics tbody th { font-weight: 400; }
 table.accounting-analytics .text { text-align: left; }
+table.accounting-analytics .short { white-space: nowrap; }
+table.accounting-analytics .long { min-width: 20em; }
 @media print { table.accounting-analytics thead { display: table-header-group; } }
 </style>"""
 """Style of the tables, once before the first of them; a notebook that is not trusted shows them without it."""
 
 
+_SHORT_TEXT, _LONG_TEXT = 20, 80
 NOT_TYPESET = "tex2jax_ignore mathjax_ignore"
 """Classes of texts where JupyterLab and exported notebooks find no formulas between dollar signs."""
 
@@ -81,10 +84,17 @@ def html_table(frame: pd.DataFrame, *, max_rows: int | None = None, rest: str = 
 
 def _html_cells(row: Sequence[str], styles: Sequence[str]) -> list[str]:
     """Write the cells of a row; a text in the first column is the head of its row."""
+    styles = [style and _text_style(text) for text, style in zip(row, styles, strict=True)]
     cells = [f"<td{style}>{escape(text)}</td>" for text, style in zip(row, styles, strict=True)]
     if styles and styles[0]:
         cells[0] = f'<th scope="row"{styles[0]}>{escape(row[0])}</th>'
     return cells
+
+
+def _text_style(text: str) -> str:
+    """Class of a text: a day or a name is on one line, and a sentence is not in a narrow column."""
+    width = "short" if len(text) <= _SHORT_TEXT else "long" if len(text) > _LONG_TEXT else ""
+    return f' class="{" ".join(filter(None, ["text", width]))}"'
 
 
 def cell_text(value: Any) -> str:  # noqa: ANN401 (any cell)

@@ -95,3 +95,13 @@ def test_a_table_takes_the_colours_of_its_page():
     assert "max-height" not in TABLE_STYLE
     assert "overflow" not in TABLE_STYLE
     assert "#" not in TABLE_STYLE
+
+
+def test_days_stay_on_one_line_and_sentences_are_wide():
+    """A browser breaks lines at hyphens, and makes columns of sentences narrow beside many others."""
+    frame = pd.DataFrame({"day": [pd.Timestamp("2026-05-01")], "name": ["x" * 50], "why": ["a word " * 20]})
+    page = html_table(frame)
+    assert '<th scope="row" class="text short">2026-05-01</th>' in page
+    assert '<td class="text">x' in page
+    assert '<td class="text long">a word' in page
+    assert ".long { min-width" in TABLE_STYLE

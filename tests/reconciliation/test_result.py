@@ -120,5 +120,5 @@ def test_every_cause_is_shown(make_result):
     assert len(result.differences) == 80
     for number in range(80):
         assert f"line le_{number} of entry je_1" in result.explain()
-        assert f'<td class="text">le_{number}</td>' in result._repr_html_()
+        assert f'<td class="text short">le_{number}</td>' in result._repr_html_()
     assert sum("of entry je_1" in one for one in json.loads(result.to_json())["explanations"]) == 80
