@@ -192,6 +192,7 @@ def _print_usage_error(error: typer.TyperException) -> None:
         typer.echo(message)
         return
     message = " ".join(message.split())  # choices are on lines of their own
+    message = message.replace(": Value error, ", ": ")  # which pydantic writes before a wrong choice
     sentence = message if message.endswith((".", "?")) else f"{message}."
     print_message(f"error: {sentence} See: accounting-analytics{_command_path(error)} --help")
 
