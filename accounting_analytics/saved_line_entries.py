@@ -28,7 +28,7 @@ from accounting_analytics.messages import join_ids, shorten
 from accounting_analytics.periods import choose_zone, zone
 from accounting_analytics.schemas import LineEntries
 from accounting_analytics.sheets.cells import cell_text
-from accounting_analytics.sheets.table import ERRORS, read_workbook
+from accounting_analytics.sheets.reader import ERRORS, read_workbook
 
 if TYPE_CHECKING:
     from accounting_analytics.periods import ZoneLike

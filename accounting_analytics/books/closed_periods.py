@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import pandas as pd
 
-from accounting_analytics.books.record import ClosedPeriod, LineChanges
 from accounting_analytics.books.storage import Version, table_schema
+from accounting_analytics.books.version_record import ClosedPeriod, LineChanges
 from accounting_analytics.books.versions import compare_versions, find_version
 from accounting_analytics.periods import Period
 

@@ -20,8 +20,8 @@ from accounting_analytics.arguments import require_type
 from accounting_analytics.column_conversion import BOOLEAN, LOCAL_DATE, TEXT
 from accounting_analytics.errors import AmountError, InputError
 from accounting_analytics.exports.duckdb_file import all_views, column_types
-from accounting_analytics.exports.star_schema.database import WITHOUT_EXTENSIONS
 from accounting_analytics.exports.star_schema.lazy_tables import LazyTables
+from accounting_analytics.exports.star_schema.query_database import WITHOUT_EXTENSIONS
 from accounting_analytics.exports.star_schema.table_definitions import STAR_SCHEMA
 from accounting_analytics.messages import printable, quote, shorten
 from accounting_analytics.money import to_floats

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.books.record import BooksRecord
     from accounting_analytics.books.storage import Version
+    from accounting_analytics.books.version_record import BooksRecord
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.exports.books import MonthProof
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from filelock import FileLock, Timeout
 
 from accounting_analytics.books.delta_table import Commit, PartitionedTable
-from accounting_analytics.books.record import BooksRecord
+from accounting_analytics.books.version_record import BooksRecord
 from accounting_analytics.errors import BooksError, InputError
 from accounting_analytics.loader.line_tables import are_within, line_schema, lines_within, sort_lines
 from accounting_analytics.loader.load_request import DEFAULT_EXPANSIONS

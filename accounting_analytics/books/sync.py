@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 from accounting_analytics.books.comparison import ComparedMonth, compare_month
 from accounting_analytics.books.first_load import FirstLoad, by_month, giving_first_day, has_lines_before
 from accounting_analytics.books.month_completeness import find_incompleteness
-from accounting_analytics.books.record import MonthRecord
 from accounting_analytics.books.storage import WorkingCopy, month_name
 from accounting_analytics.books.sync_options import require_same_books
+from accounting_analytics.books.version_record import MonthRecord
 from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.errors import InputError, InvalidRequestError
 from accounting_analytics.ledger_discovery import discover_ledgers, refresh_ledgers

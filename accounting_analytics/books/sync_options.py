@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Mapping
 
-    from accounting_analytics.books.record import BooksRecord
+    from accounting_analytics.books.version_record import BooksRecord
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.periods import DateLike, ZoneLike
 

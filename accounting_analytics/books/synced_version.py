@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from accounting_analytics.books.drift import compare_lines
-from accounting_analytics.books.record import FORMAT, BooksRecord, LineChanges
 from accounting_analytics.books.storage import Version, table_schema
+from accounting_analytics.books.version_record import FORMAT, BooksRecord, LineChanges
 
 if TYPE_CHECKING:
     from accounting_analytics.books.drift import Drift

@@ -18,7 +18,7 @@ from accounting_analytics.messages import quote
 from accounting_analytics.periods import LOCALTIME, zone
 from accounting_analytics.schemas import Ledgers, QueueGroups
 from accounting_analytics.sheets.cells import Invalid
-from accounting_analytics.sheets.table import Column, Kind, read_table
+from accounting_analytics.sheets.reader import Column, Kind, read_table
 from accounting_analytics.sheets.writer import is_workbook, require_xlsxwriter, write_table
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from accounting_analytics.load_metadata import attach_notes
 from accounting_analytics.messages import quote
 from accounting_analytics.money import format_amount
 from accounting_analytics.schemas import Ledgers, Proposals
-from accounting_analytics.sheets.table import SheetProblems
+from accounting_analytics.sheets.reader import SheetProblems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

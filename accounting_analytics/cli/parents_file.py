@@ -31,7 +31,7 @@ def read_parents(path: Path) -> Parents:
 
 def _read_sheet(file: Path) -> Parents:
     """Read the two columns of a sheet; refuse what could mean two things."""
-    from accounting_analytics.sheets.table import Column, read_table
+    from accounting_analytics.sheets.reader import Column, read_table
 
     columns = (Column("ledger_id"), Column("parent_id", may_be_empty=True))
     table = read_table(file, columns, what="a file of parents")

@@ -13,7 +13,7 @@ from accounting_analytics.atomic_files import sync_folder
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.manifest import ExportedFile, file_sha256
 from accounting_analytics.exports.questions import QUESTIONS, Question
-from accounting_analytics.exports.star_schema.database import WITHOUT_EXTENSIONS
+from accounting_analytics.exports.star_schema.query_database import WITHOUT_EXTENSIONS
 from accounting_analytics.exports.star_schema.table_definitions import DIGITS, STAR_SCHEMA, StarTable
 from accounting_analytics.exports.version_folder import file_path, unfinished_folder
 

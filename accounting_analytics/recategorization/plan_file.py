@@ -18,7 +18,7 @@ from accounting_analytics.messages import join_ids, quote
 from accounting_analytics.money import DEFAULT_SCALE, fits_float, fraction_digits
 from accounting_analytics.recategorization.changes_and_outcomes import find_conflicts
 from accounting_analytics.schemas import Ledgers, PlanItems, Proposals
-from accounting_analytics.sheets.table import SEPARATORS, Column, Kind, SheetTable, Value, read_table
+from accounting_analytics.sheets.reader import SEPARATORS, Column, Kind, SheetTable, Value, read_table
 from accounting_analytics.sheets.writer import is_workbook, require_xlsxwriter, write_table
 
 if TYPE_CHECKING:

@@ -127,7 +127,7 @@ def test_another_format_is_named(folder):
     newest = json.loads((folder / "lines" / "newest.json").read_bytes())
     assert newest["version"] == 1
     books = Books.open(folder)
-    from accounting_analytics.books.record import BooksRecord  # noqa: PLC0415 (only here)
+    from accounting_analytics.books.version_record import BooksRecord  # noqa: PLC0415 (only here)
 
     with pytest.raises(BooksError, match="have the format 99, this version of the package reads 1"):
         BooksRecord.of(books._version.commit.record | {"format": 99})

@@ -11,7 +11,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.books import Books
-from accounting_analytics.books.record import MonthRecord
+from accounting_analytics.books.version_record import MonthRecord
 from accounting_analytics.demo_company import DemoCompany, demo
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports import export, verify_export

@@ -10,7 +10,7 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.exports.books import ExportedBooks, describe_agreement
 from accounting_analytics.exports.star_schema.build import StarSchema
-from accounting_analytics.exports.star_schema.database import StarDatabase
+from accounting_analytics.exports.star_schema.query_database import StarDatabase
 from accounting_analytics.schemas import Ledgers, LineEntries
 
 WHOLE = 10**9

@@ -17,7 +17,7 @@ from accounting_analytics.categorization.category_ledgers import uncategorized_l
 from accounting_analytics.categorization.merchants import merchants
 from accounting_analytics.exports.books import LINES_OF_A_BATCH, name_of_month, with_dates
 from accounting_analytics.exports.star_schema import table_definitions
-from accounting_analytics.exports.star_schema.database import StarDatabase
+from accounting_analytics.exports.star_schema.query_database import StarDatabase
 from accounting_analytics.exports.star_schema.table_definitions import DATE, FLAG, INSTANT, NUMBER, TABLES, TEXT
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.periods import Period

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accounting_analytics.exports.star_schema.build import make_transactions, report_lines, whole_database
-from accounting_analytics.exports.star_schema.database import query_of
+from accounting_analytics.exports.star_schema.query_database import query_of
 from accounting_analytics.exports.star_schema.table_definitions import DIM_TRANSACTION, TABLES
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import openpyxl
 import pytest
 
 from accounting_analytics.errors import InputError, PlanError
-from accounting_analytics.sheets.table import Column, Kind, read_table
+from accounting_analytics.sheets.reader import Column, Kind, read_table
 
 COLUMNS = (
     Column("id", Kind.ID),
