@@ -123,6 +123,7 @@ class _StatementSheet:
             for column in cells.columns.shown
         }
         self._formula_of = {key: formula for key, formula in found.items() if formula}
+        self._own_ranges = entries.ranges
         self._ranges: dict[Key, tuple[int, int] | None] = dict(entries.ranges)
         self._why_no_entries = entries.missing
         self._link_count = 0
@@ -158,7 +159,8 @@ class _StatementSheet:
         place, formula = self._formulas.place(key), self._formula_of.get(key)
         shown = self._format(**style, num_format=_number_format(column, self._cells.source.scale), align="right")
         value = self._cell_value(column, self._cells.value(*key), self._cells.text(*key))
-        self._link(key, place, shown)
+        if not column.is_percent:
+            self._link(key, place, shown)
         if formula:
             self._sheet.write_formula(*place, formula.text, shown, value)
         elif not isinstance(value, str):
@@ -187,7 +189,8 @@ class _StatementSheet:
         self._link_count += 1
         first, last = (position + 1 for position in entries)  # below the heads
         target = cell_range((first, 0), (last, len(ListedEntry._fields) - 1))
-        self._sheet.write_url(*place, f"internal:'{_ENTRIES}'!{target}", shown, tip="Go to the entries")
+        tip = "Go to its entries" if key in self._own_ranges else "Go to the first entry of the figures it is made of"
+        self._sheet.write_url(*place, f"internal:'{_ENTRIES}'!{target}", shown, tip=tip)
 
     def _range(self, key: Key) -> tuple[int, int] | None:
         """First and last entry of a figure; of one that follows from others the first one of these."""

@@ -144,8 +144,11 @@ def test_each_figure_is_linked_to_entries_that_sum_to_it(statement, sheet):
             found = sum(Decimal(str(entry[4])) for entry in sheet.entries[top - 1 : bottom])
             assert found == statement.value(row, column)
             sums.append(found)
+            assert link.tooltip == "Go to its entries"
+        elif kinds[column] in {"change_pct", "share"}:
+            assert link is None
         elif rows[row].children and statement.value(row, column) and kinds[column] == "period":
-            assert link is not None
+            assert link.tooltip == "Go to the first entry of the figures it is made of"
     assert sums
     keys = [(entry[5], entry[4]) for entry in sheet.entries]
     assert len(keys) == len(set(keys))
