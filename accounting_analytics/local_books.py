@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from accounting_analytics.errors import InputError
+from accounting_analytics.messages import quote
 from accounting_analytics.periods import Period, choose_zone
 
 if TYPE_CHECKING:
@@ -67,6 +68,10 @@ def lines_of(source: Any) -> Any:  # noqa: ANN401 (any frame narwhals knows)
 
 def ledgers_of(source: Any, ledgers: Any) -> Any:  # noqa: ANN401 (any frame narwhals knows)
     """Chart of accounts that was given, else that of local books."""
+    if isinstance(ledgers, str) and isinstance(source, LocalBooks):
+        raise InputError(
+            f"ledgers is {quote(ledgers)}: local books have their own ledgers, so name what follows: start_date=..."
+        )
     if ledgers is not None:
         return ledgers
     if isinstance(source, LocalBooks):

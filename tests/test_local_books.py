@@ -107,6 +107,12 @@ def test_register_of_books(books, frames, age):
     assert age in aa.notes(entries)
 
 
+def test_dates_in_the_place_of_ledgers_are_refused(books):
+    """Books have their ledgers, so dates that follow them without a name are taken for ledgers; the message says it."""
+    with pytest.raises(InputError, match="ledgers is '2025-03-01': local books have their own ledgers"):
+        aa.income_statement(books, *MARCH)
+
+
 def test_every_step_from_the_queue_states_the_age(books, frames, age):
     """Queue, groups, proposals, report of rules, plan and preview say how old the books are that they were made of."""
     queue = aa.uncategorized_queue(books)

@@ -490,4 +490,6 @@ def _require_a_known_column(
         for _, days in column.periods
     ]
     if all(reasons):
-        raise IncompleteLoadError(f"no column is known: {reasons[0]}; load these days with all ledgers")
+        raise IncompleteLoadError(
+            f"no column is known: {reasons[0]}; pass all lines of these days, of all ledgers, and select afterwards"
+        )

@@ -270,6 +270,8 @@ class Statement(Result):
                 return unique[0]
         if in_statement:
             raise InputError(self._names.ambiguity(text, frozenset(with_amounts or in_statement)))
+        if isinstance(text, str) and text in self._cells.columns.by_key:
+            raise InputError(f"{quote(text)} is a column: name a row before it, as in statement['Rent', {text!r}]")
         return find_row(self._names, text)
 
     def _has_amount(self, row_key: str) -> bool:

@@ -47,6 +47,9 @@ def test_rows_are_never_guessed(books):
         statement["Rent", "2026-05"]
     with pytest.raises(InputError, match="needs a column too"):
         statement["Rent"]
+    for swapped in ("2026-03", ("2026-03", "Rent")):
+        with pytest.raises(InputError, match="'2026-03' is a column: name a row before it"):
+            statement[swapped]
 
 
 def test_a_report_is_a_source(books):
