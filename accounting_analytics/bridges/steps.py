@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from accounting_analytics.bridges.causes import Cause, Payment
+    from accounting_analytics.ledger_names import LedgerNames
 
 
 class BridgeStep(NamedTuple):
@@ -63,3 +64,9 @@ class BridgeStep(NamedTuple):
         if not self.ledger_id:
             return self.category
         return f"{self.category}: {f'entry {self.entry_id}' if self.entry_id else self.payee or 'without text'}"
+
+
+def category_name(names: LedgerNames, ledger_id: str) -> str:
+    """Name of a ledger, or its path where another has the name too."""
+    name = names.name(ledger_id)
+    return names.path(ledger_id) if len(names.matches(name)) > 1 else name

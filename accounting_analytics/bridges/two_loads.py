@@ -11,16 +11,16 @@ from accounting_analytics.bridges.bridged_lines import SideLines, entry_ids, joi
 from accounting_analytics.bridges.causes import ADDED_LATER, AMENDED, DELETED, RECATEGORIZED, Cause
 from accounting_analytics.bridges.result import Bridge, shown_steps
 from accounting_analytics.bridges.sentences import BridgeWords
-from accounting_analytics.bridges.steps import BridgeStep
+from accounting_analytics.bridges.steps import BridgeStep, category_name
 from accounting_analytics.changed_lines import KIND, find_changed_lines
 from accounting_analytics.errors import IncompleteLoadError, InputError
-from accounting_analytics.exact_sums import collect
+from accounting_analytics.exact_sums import amount_column, collect
 from accounting_analytics.figures import KEY_SEPARATOR
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.ledger_tree import LedgerTree
 from accounting_analytics.load_metadata import read_load_metadata
 from accounting_analytics.local_books import ledgers_of, lines_of
-from accounting_analytics.money import arrow_type, from_minor_units
+from accounting_analytics.money import arrow_type
 from accounting_analytics.periods import Period, choose_zone
 from accounting_analytics.statements.columns import days_label
 from accounting_analytics.statements.line_sums import LinePart, LineSource, Span
@@ -50,12 +50,11 @@ def bridge_loads(before: Any, after: Any, ledgers: Any, period: Period | None, l
         of_before, of_after = (one.get(pair, ()) for one in payments)
         if sum(one.units for one in of_before) == sum(one.units for one in of_after):
             continue
-        name = names.name(ledger_id)
         steps.append(
             BridgeStep(
                 f"{ledger_id}{KEY_SEPARATOR}{entry}",
                 ledger_id,
-                names.path(ledger_id) if len(names.matches(name)) > 1 else name,
+                category_name(names, ledger_id),
                 payees[1].get(pair) or payees[0].get(pair, ""),
                 Cause(causes.get(entry, AMENDED), (*of_before, *of_after)),
                 of_before,
@@ -139,14 +138,8 @@ def _cause(kinds: set[str], *, is_old: bool, is_new: bool) -> str:
 def _exact_table(source: LineSource) -> pa.Table:
     """Lines as a table of exact amounts."""
     held = collect(source.exact.lines)
-    amounts = _decimals(source, held["units"])
+    units, scale = held["units"], source.scale
+    is_cast = not source.exact.in_units
+    amounts = pc.cast(units, arrow_type(scale)) if is_cast else amount_column(units.to_numpy(), scale, as_decimals=True)
     names: Sequence[str] = [one for one in held.column_names if one != "units"]
     return held.select(names).append_column("signed_amount", amounts)
-
-
-def _decimals(source: LineSource, units: pa.ChunkedArray) -> pa.Array:
-    """Units as decimals of the currency unit."""
-    if not source.exact.in_units:
-        return pc.cast(units, arrow_type(source.scale))
-    exact = [from_minor_units(one, source.scale) for one in units.to_pylist()]
-    return pa.array(exact, arrow_type(source.scale))

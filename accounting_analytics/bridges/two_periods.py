@@ -9,7 +9,7 @@ from accounting_analytics.bridges.bridged_lines import SideLines, join_sides, pa
 from accounting_analytics.bridges.causes import PeriodEdge, find_cause
 from accounting_analytics.bridges.result import Bridge, shown_steps
 from accounting_analytics.bridges.sentences import BridgeWords
-from accounting_analytics.bridges.steps import BridgeStep
+from accounting_analytics.bridges.steps import BridgeStep, category_name
 from accounting_analytics.errors import BooksDoNotTieError, InputError
 from accounting_analytics.figures import KEY_SEPARATOR
 from accounting_analytics.money import to_minor_units
@@ -17,7 +17,7 @@ from accounting_analytics.statements.line_sums import LinePart, LineSource, Span
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from accounting_analytics.periods import Period
     from accounting_analytics.statements.cells import Cells
@@ -136,7 +136,6 @@ class _BridgedTotal:
     ) -> list[BridgeStep]:
         """Make the steps of the categories and payees that changed."""
         before, after = (side.payments(of_side) for side, of_side in zip(sides, keys, strict=True))
-        names = self._category_names(one for of_side in (before, after) for one, _ in of_side)
         of_entries = [one.entry_units() for one in sides]
         first_day = min(edge.before.start_date, edge.after.start_date)
         steps = []
@@ -150,7 +149,7 @@ class _BridgedTotal:
                 BridgeStep(
                     f"{ledger_id}{KEY_SEPARATOR}{payee}",
                     ledger_id,
-                    names[ledger_id],
+                    category_name(self.cells.ledgers, ledger_id),
                     payee,
                     find_cause(old, new, edge, has_payee=bool(payee), was_paid_earlier=was_paid_earlier),
                     old,
@@ -170,10 +169,3 @@ class _BridgedTotal:
         if self._paid is None:
             self._paid = self._paid_before(day)
         return pair in self._paid
-
-    def _category_names(self, ledger_ids: Iterable[str]) -> dict[str, str]:
-        """Name of each ledger, or its path where another has the name too."""
-        names = self.cells.ledgers
-        found = {one: names.name(one) for one in dict.fromkeys(ledger_ids)}
-        shared = {name for name in found.values() if len(names.matches(name)) > 1}
-        return {one: names.path(one) if name in shared else name for one, name in found.items()}

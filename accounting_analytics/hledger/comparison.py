@@ -188,7 +188,7 @@ def second_opinion(
     reaches_back = history is not None and not missing_reasons(lines, history, history=False)
     figures = [*_flows(report.exact(), journal, sums), *_balances(report.exact(), sums, reaches_back=reaches_back)]
     notes = (
-        f"hledger was told the local day of each line, in {period.time_zone}, and which ledgers are cash.",
+        f"hledger did not check the local day of each line, in {period.time_zone}, or which ledgers are cash.",
         *(["The report is marked PARTIAL: lines are missing."] if report.partial else []),
         *journal.notes,
     )

@@ -109,7 +109,8 @@ def export(
     settings: dict[str, Any] = {"currency": currency, "fiscal_year_start_month": fiscal_year_start_month}
     if earlier is None:
         configured = presentation_of(profile, use_demo=use_demo)._asdict()
-        configured["fiscal_year_start_month"] = configured["fiscal_year_start_month"] if has_fiscal_years else 1
+        if not has_fiscal_years:
+            configured["fiscal_year_start_month"] = 1
         settings = {name: configured[name] if value is None else value for name, value in settings.items()}
         require_currency(settings["currency"])
     else:

@@ -98,7 +98,10 @@ def reconcile(
             msg += f"; the books begin before --since {books_start}: give their first day, or leave --since out"
         raise BooksDoNotTieError(msg)
     if lines.empty:
-        _refuse_nothing(days, strict=strict)
+        _print_limit(
+            f"there are no line entries in {days}, so nothing was compared but zeros: is it the right period?",
+            strict=strict,
+        )
     _print_verdict(months, strict=strict)
     if months.anchored:
         print_message(
@@ -107,12 +110,11 @@ def reconcile(
         )
 
 
-def _refuse_nothing(days: Period, *, strict: bool) -> None:
-    """Say that a period without line entries proves nothing; with `strict` that is an error."""
-    msg = f"there are no line entries in {days}, so nothing was compared but zeros: is it the right period?"
+def _print_limit(message: str, *, strict: bool) -> None:
+    """Say what the agreement does not prove; with `strict` that is an error."""
     if strict:
-        raise BooksDoNotTieError(msg)
-    print_message(msg)
+        raise BooksDoNotTieError(message)
+    print_message(message)
 
 
 def _parse_books_start(since: str, period: Period) -> date:
@@ -132,10 +134,7 @@ def _print_verdict(months: MonthlyReconciliation, *, strict: bool) -> None:
     if months.compared_everything:
         print_message(months.summary())
         return
-    msg = f"{months.summary()} Give the parents of ledgers with --parents FILE"
-    if strict:
-        raise BooksDoNotTieError(msg)
-    print_message(msg)
+    _print_limit(f"{months.summary()} Give the parents of ledgers with --parents FILE", strict=strict)
 
 
 def _print_months(months: MonthlyReconciliation, *, as_json: bool) -> None:
