@@ -19,6 +19,7 @@ import httpx
 import hypothesis
 import pytest
 import stamina
+from chromium_and_jupyterlab import browser, lab, rendered  # noqa: F401 (fixtures of all tests)
 
 import accounting_analytics as aa
 

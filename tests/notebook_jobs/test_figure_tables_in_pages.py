@@ -189,6 +189,18 @@ def test_two_tables_of_one_page_and_a_phone(browser, shown, unfolded):
     assert browser.evaluate(f"{boxes}.every(box => box.scrollWidth > box.clientWidth)")
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_table_is_accessible(browser, shown, unfolded, scheme):
+    """With entries and terms unfolded, axe-core finds nothing serious, in light and in dark colours."""
+    colors = "<style>:root { color-scheme: light dark } body { background: Canvas; color: CanvasText }</style>"
+    shown(f"<html lang=en><title>Page</title>{colors}{figure_table_html(make_table())}", scheme=scheme)
+    unfolded("5010|2026-05")
+    unfolded("net|%")
+    assert browser.accessibility_faults() == []
+    browser.evaluate("document.querySelector('thead th').outerHTML = '<th><img src=data:,></th>'")
+    assert [rule for rule, *_ in browser.accessibility_faults()] == ["image-alt"]
+
+
 @pytest.fixture
 def notebook(demo_company, tmp_path):
     """Return a notebook of one cell, which shows a statement of the demo company, and the statement."""
