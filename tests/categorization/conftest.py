@@ -207,3 +207,15 @@ def company_books():
 def decision_count():
     """Return the functions that compare groups with the truth."""
     return SimpleNamespace(**runpy.run_path(str(BENCHMARKS / "decisions.py")))
+
+
+@pytest.fixture(scope="session")
+def noisy_books():
+    """Return the generator of books whose history contradicts itself."""
+    return SimpleNamespace(**runpy.run_path(str(BENCHMARKS / "noisy_books.py")))
+
+
+@pytest.fixture(scope="session")
+def payment_frames():
+    """Return the functions that make frames of payments."""
+    return SimpleNamespace(**runpy.run_path(str(BENCHMARKS / "payment_frames.py")))
