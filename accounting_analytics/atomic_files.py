@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import glob
 import os
 import secrets
 import time
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 from accounting_analytics.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 TEMPORARY_SUFFIX = ".unfinished"
@@ -37,23 +38,23 @@ def replace_file(
     Without `sync` a crash may lose it; a `private` file only its owner may read; the search for the temporary files of
     killed programs takes longer in a larger folder.
     """
-    if not path.name:
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if remove_leftovers:
-        remove_temporary_files(path, older_than=_ABANDONED_AFTER)
-    temporary = path.with_name(f"{_stem(path)}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
-    mode = _PRIVATE_MODE if private else _DEFAULT_MODE
-    try:
-        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
-            write(file)
-            if sync:
-                file.flush()
-                os.fsync(file.fileno())
+    with _written(path, write, sync=sync, private=private, remove_leftovers=remove_leftovers) as temporary:
         temporary.replace(path)
-    except BaseException:  # also when interrupted: no temporary file stays
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
+
+
+def replace_files(contents: Mapping[Path, bytes], *, private: bool = False) -> None:
+    """Replace several files, in their order, once all of them are written and synced: a full disk changes none."""
+    with ExitStack() as stack:
+        temporaries = {
+            path: stack.enter_context(
+                _written(path, partial(_write_bytes, content), sync=True, private=private, remove_leftovers=True)
+            )
+            for path, content in contents.items()
+        }
+        for path, temporary in temporaries.items():
+            temporary.replace(path)
+    for folder in {path.parent for path in contents}:
+        sync_folder(folder)
 
 
 def write_durably(path: Path, write: Callable[[BinaryIO], object], *, remove_leftovers: bool = True) -> None:
@@ -74,7 +75,7 @@ def write_text(path: Path, text: str, *, private: bool = False) -> Path:
 def remove_temporary_files(path: Path, *, older_than: float = 0.0) -> None:
     """Remove temporary files of `path` that a killed program left, if they are at least so many seconds old."""
     for leftover in path.parent.glob(f"{glob.escape(_stem(path))}.*{TEMPORARY_SUFFIX}"):
-        with contextlib.suppress(OSError):  # removed by another process, or owned by another user
+        with suppress(OSError):  # removed by another process, or owned by another user
             if time.time() - leftover.stat().st_mtime >= older_than:
                 leftover.unlink()
 
@@ -88,6 +89,34 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def _written(
+    path: Path, write: Callable[[BinaryIO], object], *, sync: bool, private: bool, remove_leftovers: bool
+) -> Iterator[Path]:
+    """Temporary file beside `path` with its content; it is removed if it cannot be written or the block fails."""
+    if not path.name:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if remove_leftovers:
+        remove_temporary_files(path, older_than=_ABANDONED_AFTER)
+    temporary = path.with_name(f"{_stem(path)}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
+    mode = _PRIVATE_MODE if private else _DEFAULT_MODE
+    try:
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+            write(file)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+        yield temporary
+    except BaseException:  # also when interrupted: no temporary file stays
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def _write_bytes(content: bytes, file: BinaryIO) -> None:
+    file.write(content)
 
 
 def _stem(path: Path) -> str:

@@ -1,0 +1,1 @@
+"""The monthly pack of a company: its files."""

@@ -1,0 +1,183 @@
+"""Files of a pack: replaced together, the run before kept, and nothing good-looking left by a run that failed."""
+
+import errno
+import os
+import stat
+import unicodedata
+
+import pytest
+
+from accounting_analytics import atomic_files
+from accounting_analytics.errors import EmptyPeriodError, InputError
+from accounting_analytics.pack.output_files import OutputFiles, pack_name
+from accounting_analytics.periods import Period
+
+OLD = {".html": b"old page", ".pdf": b"old paper", ".xlsx": b"old sheets"}
+NEW = {".html": b"new page", ".pdf": b"new paper", ".xlsx": b"new sheets"}
+PROGRAM = """
+import os, pathlib, signal, sys
+from accounting_analytics.pack.output_files import OutputFiles
+
+folder, name, at = sys.argv[1:]
+steps = 0
+
+def counted(function):
+    def call(*arguments, **options):
+        global steps
+        steps += 1
+        if steps == int(at):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return function(*arguments, **options)
+    return call
+
+os.open, os.fsync = counted(os.open), counted(os.fsync)
+pathlib.Path.replace = counted(pathlib.Path.replace)
+files = OutputFiles(pathlib.Path(folder), name)
+with files.locked():
+    files.replace({".html": b"new page", ".pdf": b"new paper", ".xlsx": b"new sheets"})
+"""
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Return the files of a pack in a folder that does not exist yet."""
+    return OutputFiles(tmp_path / "packs", "harbor_2026-05")
+
+
+@pytest.fixture
+def stored(files):
+    """Return a function that reads what is in the folder, without the lock."""
+
+    def stored():
+        return {path.name: path.read_bytes() for path in files.folder.iterdir() if not path.name.startswith(".")}
+
+    return stored
+
+
+def named(contents, mark=""):
+    """Contents by the file names that they have."""
+    return {f"harbor_2026-05{mark}{suffix}": content for suffix, content in contents.items()}
+
+
+@pytest.mark.parametrize(
+    ("company", "days", "name"),
+    [
+        ("Harbor Lane Coffee Roasters", ("2026-05-01", "2026-05-31"), "harbor-lane-coffee-roasters_2026-05"),
+        ("A/B & Söhne, Inc.", ("2026-04-01", "2026-06-30"), "a-b-söhne-inc_2026-Q2"),
+        ("東京珈琲", ("2025-01-01", "2025-12-31"), "東京珈琲_2025"),
+        ("../../etc", ("2026-05-01", "2026-05-30"), "etc_2026-05-01_2026-05-30"),
+        (None, ("2024-02-01", "2024-02-29"), "pack_2024-02"),
+        ("...", ("2026-02-01", "2026-03-31"), "pack_2026-02-01_2026-03-31"),
+        ("x" * 300, ("2026-05-01", "2026-05-31"), f"{'x' * 60}_2026-05"),
+        (unicodedata.normalize("NFD", "Söhne"), ("2026-05-01", "2026-05-31"), "söhne_2026-05"),
+    ],
+)
+def test_names(company, days, name):
+    """A name has the company in words that every file system takes, and the period as short as it can be typed."""
+    assert pack_name(company, Period(*days)) == name
+
+
+def test_a_run_replaces_its_files_and_keeps_those_before(files, stored):
+    """The run before keeps one copy of each file, only their owner may read any, and two runs before is gone."""
+    with files.locked():
+        assert files.replace({".html": b"oldest page", ".eml": b"oldest mail"}) == {
+            suffix: files.path(suffix) for suffix in (".html", ".eml")
+        }
+    for contents in (OLD, NEW):
+        with files.locked():
+            files.replace(contents)
+    assert stored() == {**named(NEW), **named(OLD, ".previous"), "harbor_2026-05.previous.eml": b"oldest mail"}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files.folder.iterdir()} == {0o600}
+
+
+def test_files_of_other_formats_do_not_stay_beside_a_new_page(files, stored):
+    """A PDF of the run before is not taken for that of the page beside it."""
+    with files.locked():
+        files.replace(OLD)
+    with files.locked():
+        files.replace({".html": b"new page"})
+    assert stored() == {**named({".html": b"new page"}), **named(OLD, ".previous")}
+
+
+@pytest.mark.parametrize("problem", [EmptyPeriodError("no line entries"), KeyboardInterrupt(), OSError(5, "broken")])
+def test_a_failed_run_leaves_no_page(files, stored, problem):
+    """What stood there is set aside, the error says where, and nothing takes its place, also after a second failure."""
+    with files.locked():
+        files.replace(OLD)
+    for _ in range(2):
+        with pytest.raises(type(problem)) as caught, files.locked():
+            raise problem
+        assert stored() == named(OLD, ".previous")
+    if isinstance(problem, EmptyPeriodError):
+        listed = ", ".join(str(files.previous(suffix)) for suffix in OLD)
+        assert str(caught.value) == f"no line entries; the files of the run before are now {listed}"
+    with files.locked():
+        files.replace(NEW)
+    assert stored() == {**named(NEW), **named(OLD, ".previous")}
+
+
+def test_two_runs_together(files, stored):
+    """The second is refused and changes nothing, one of another name is not; afterwards the next run is free."""
+    with files.locked():
+        files.replace(OLD)
+        refused = pytest.raises(InputError, match=r"another run writes harbor_2026-05 in .*; nothing was changed")
+        with refused, OutputFiles(files.folder, files.name).locked():
+            pytest.fail("locked twice")
+        assert stored() == named(OLD)
+        with OutputFiles(files.folder, "harbor_2026-06").locked():
+            pass
+    with files.locked():
+        pass
+
+
+@pytest.mark.parametrize("fails_at", range(1, 7))
+def test_a_full_disk_changes_no_file(files, stored, monkeypatch, fails_at):
+    """Whichever of the files does not fit, none is new, and the error is that of the folder."""
+    with files.locked():
+        files.replace(OLD)
+    synced = []
+
+    def fsync(descriptor):
+        synced.append(descriptor)
+        if len(synced) == fails_at:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(atomic_files.os, "fsync", fsync)
+    message = "cannot be written: No space left on device; no new file was written"
+    with pytest.raises(InputError, match=message):
+        files.replace(NEW)
+    assert stored() == named(OLD)
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    """It is named before anything is done."""
+    (tmp_path / "file").write_text("")
+    refused = pytest.raises(InputError, match=r"the folder .*file/packs cannot be written: Not a directory")
+    with refused, OutputFiles(tmp_path / "file" / "packs", "harbor_2026-05").locked():
+        pytest.fail("locked")
+
+
+def test_killed_at_any_step(tmp_path, fork_server):
+    """After a kill each file is the one before or the new one; the next run removes what is left and replaces all."""
+    mixed = set()
+    for step in range(1, 100):
+        files = OutputFiles(tmp_path / str(step), "harbor_2026-05")
+        with files.locked():
+            files.replace(OLD)
+        fork_server.start(PROGRAM, files.folder, files.name, step, folder=tmp_path)
+        finished = fork_server.wait()
+        found = {suffix: files.path(suffix).read_bytes() for suffix in OLD}
+        for suffix, content in found.items():
+            assert content in {OLD[suffix], NEW[suffix]}
+            if content == NEW[suffix]:
+                assert files.previous(suffix).read_bytes() == OLD[suffix]
+        mixed.add(tuple(found.values()))
+        with files.locked():
+            assert [*files.folder.glob("*.unfinished")] == []
+            files.replace(NEW)
+        if finished.returncode == 0:
+            break
+        assert finished.returncode == -9, finished.stderr
+    assert finished.returncode == 0
+    assert step > 12
+    assert {tuple(OLD.values()), tuple(NEW.values())} <= mixed
