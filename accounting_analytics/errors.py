@@ -38,6 +38,7 @@
     |  `- BooksDoNotTieError                    reported and recomputed differ
     |- RecategorizationIncompleteError      6   items not done or unknown
     |- NotebookFailedError                  1   a notebook failed
+    |- PdfFailedError                       1   a page could not be printed as a PDF
     |- JobTimedOutError                     5   a job timed out or was killed
     `- OperationRefusedError                4   the embedded service refuses an operation
        `- TokenRefusedError                     ... or an access token, in the form of RFC 6749
@@ -241,6 +242,10 @@ class NotebookFailedError(AccountingAnalyticsError):
     def __init__(self, message: str, *, exit_code: int = 1) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+class PdfFailedError(AccountingAnalyticsError):
+    """A browser printed no PDF, or one without page numbers; the page itself is not changed."""
 
 
 class JobTimedOutError(AccountingAnalyticsError):

@@ -51,9 +51,10 @@ _NAMES = (
     "currency",
     "fiscal_year_start_month",
     "books",
+    "browser",
 )
-_NOT_OF_CLIENTS = ("company", "currency", "fiscal_year_start_month", "books")
-"""Settings of statements and of local books: a client does not have them."""
+_NOT_OF_CLIENTS = ("company", "currency", "fiscal_year_start_month", "books", "browser")
+"""Settings of statements, local books and PDFs: a client does not have them."""
 _MAX_NAME = 200
 _MONTHS = tuple(map(str, range(1, 13)))
 _TOKEN_SOURCES = ("token", "token_file", "token_url")

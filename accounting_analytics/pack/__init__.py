@@ -1,1 +1,1 @@
-"""The monthly pack of a company: its files."""
+"""The monthly pack of a company: its files and its PDF."""

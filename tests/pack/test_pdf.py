@@ -1,0 +1,204 @@
+"""Pages printed by a browser: paper, heads and page numbers; nothing cut, nothing loaded, and every failure named."""
+
+import re
+import subprocess
+import time
+from contextlib import suppress
+from html import unescape
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import ConfigurationError, JobTimedOutError, PdfFailedError
+from accounting_analytics.pack.pdf import find_browser, print_pdf
+from accounting_analytics.periods import Period
+
+FIGURES = resources.files("accounting_analytics.figure_tables").joinpath("figure_table.css").read_text(encoding="utf-8")
+STYLE = resources.files("accounting_analytics.pack").joinpath("print.css").read_text(encoding="utf-8")
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8"><title>Harbor Lane, May 2026</title>
+<style>:root {{ --print-heading: "Harbor Lane, May 2026"; }} .scrolled {{ max-height: 20em; overflow: auto; }}
+body {{ font: 15px/1.5 system-ui; }} main {{ max-width: 980px; margin: auto; padding: 32px 20px; }} {style}</style>
+</head>
+<body><main>{content}</main></body>
+</html>
+"""
+PICTURE = '<svg viewBox="0 0 720 200"><text y="90">A picture</text></svg>'
+PIXEL = (
+    '<img alt="" src="data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk'
+    '+M/wHwAEBgIApD5fRAAAAABJRU5ErkJggg==">'
+)
+A4 = (595, 842)
+
+
+def page(content):
+    """Return a page with the style of print."""
+    return PAGE.format(style=STYLE, content=content)
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Return a function that returns the text of each page of a PDF, and the sizes of its pages."""
+
+    def read(pdf):
+        path = tmp_path / "page.pdf"
+        path.write_bytes(pdf)
+        command = ["pdftotext", "-layout", path, "-"]
+        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603 (our own file)
+        described = subprocess.run(["pdfinfo", "-l", "-1", path], capture_output=True, text=True, check=True).stdout  # noqa: S603, S607
+        sizes = re.findall(r"^Page.*size:\s+(\S+) x (\S+) pts", described, re.MULTILINE)
+        pages = text.removesuffix("\f").split("\f")
+        assert len(pages) == len(sizes)
+        return pages, [(round(float(width)), round(float(height))) for width, height in sizes]
+
+    return read
+
+
+@pytest.fixture(scope="module")
+def statements(demo_company):
+    """Return statements of the demo company: a month compared, twelve months, and balances."""
+    days = ("2025-06-01", "2026-05-31")
+    ledgers = aa.discover_ledgers(demo_company.client, "2025-01-01", "2026-05-31")
+    lines = aa.load_line_entries(demo_company.client, ledgers["id"], "2025-01-01", "2026-05-31")
+    return [
+        aa.income_statement(lines, ledgers, "2026-05-01", "2026-05-31", compare=["prior", "prior_year", "change"]),
+        aa.cash_flow_statement(lines, ledgers, *days, books_start="2025-01-01"),
+        aa.balance_sheet(lines, ledgers, "2026-05-01", "2026-05-31", books_start="2025-01-01"),
+    ]
+
+
+def without_space(text):
+    """Return a text without white space, which printing changes."""
+    return "".join(text.split())
+
+
+def rows(tables):
+    """Return the texts of the cells of every row of HTML tables, as one text without white space."""
+    found = re.findall(r"<tr\b[^>]*>(.*?)</tr>", tables, re.DOTALL)
+    return [without_space(unescape(re.sub(r"<[^>]*>", "", row))) for row in found]
+
+
+@pytest.mark.browser
+@pytest.mark.pdftotext
+def test_every_row_column_and_picture_is_printed(statements, read):
+    """Every row with all its amounts, every picture, and what is folded is on A4 with heading and page number."""
+    tables = "".join(statement._repr_html_() for statement in statements)
+    folded = "<details><summary>More</summary><table><tr><td>Behind the picture</td></tr></table></details>"
+    pages, sizes = read(print_pdf(page(f"{PICTURE}{folded}{tables}{PICTURE}"), find_browser()))
+    text = without_space("".join(pages))
+    expected = rows(tables)
+    assert len(expected) > 100
+    assert [row for row in expected if row not in text] == []
+    assert (text.count("Apicture"), text.count("Behindthepicture")) == (2, 1)
+    assert set(sizes) == {A4, A4[::-1]}
+    for number, one in enumerate(pages, 1):
+        heading = re.search(rf"\n *Harbor Lane, May 2026 +{number} ?/ ?{len(pages)}\s*$", one)
+        assert heading
+        assert one[: heading.start()].strip()
+    heads = "".join(f"{month.start_date:%b%Y}" for month in Period("2025-06-01", "2026-05-31").months())
+    assert text.count(heads) == 2  # the statement of twelve months is on two pages, and its head on both
+
+
+@pytest.mark.browser
+@pytest.mark.pdftotext
+def test_long_names_and_large_amounts_are_not_cut(read):
+    """A table of the widest amounts and of names without spaces is made narrower, not cut."""
+    names, amounts = [f"{at}{'n' * 300}" for at in range(3)], [f"({at},999,999,999,999.99)" for at in range(10, 23)]
+    cells = "".join(f'<td class="amount negative">{amount}</td>' for amount in amounts)
+    body = "".join(f'<tr><th scope="row"><div>{name}</div></th>{cells}</tr>' for name in names)
+    head = "".join(f'<th class="amount">M{at}</th>' for at in range(13))
+    table = f'<table class="accounting-analytics"><thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>'
+    content = (
+        f'<style>{FIGURES}</style><div class="accounting-analytics-figures"><div class="scrolled">{table}</div></div>'
+    )
+    pages, sizes = read(print_pdf(page(content), find_browser()))
+    table_text = without_space(pages[0].partition("Harbor Lane")[0])
+    assert table_text.count("n") == 900
+    assert table_text.count("9") >= 3 * "".join(amounts).count("9")
+    assert sizes == [A4[::-1]]
+
+
+@pytest.mark.browser
+@pytest.mark.pdftotext
+def test_nothing_runs_and_nothing_is_loaded(read, tmp_path):
+    """Scripts, pictures and styles from elsewhere are not in the PDF; the page's own style and pictures are."""
+    (tmp_path / "style.css").write_text("p { display: none; }")
+    loaded = f'<link rel="stylesheet" href="{(tmp_path / "style.css").as_uri()}">'
+    script = '<script>document.querySelector("p").textContent = "It ran."</script>'
+    pages, sizes = read(print_pdf(page(f"{loaded}<p>As written.</p>{PIXEL}{script}"), find_browser()))
+    assert [without_space(one) for one in pages] == ["Aswritten.HarborLane,May20261/1"]
+    assert sizes == [A4]
+    images = subprocess.run(["pdfimages", "-list", tmp_path / "page.pdf"], capture_output=True, text=True, check=True)  # noqa: S603, S607
+    assert len(images.stdout.splitlines()) == 2 + 1  # below a head of two lines
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Return a function that writes a program in the place of a browser, which may write the file to print."""
+
+    def program(script):
+        path = tmp_path / "browser"
+        find_output = "for one; do case $one in --print-to-pdf=*) pdf=${one#*=}; esac; done"
+        path.write_text(f"#!/bin/sh\n{find_output}\n{script}\n", encoding="utf-8")
+        path.chmod(0o700)
+        return find_browser(str(path))
+
+    return program
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("echo first >&2; echo 'No usable sandbox!' >&2; exit 3", r"no PDF \(exit code 3\): No usable sandbox!"),
+        ("exit 0", r"no PDF \(exit code 0\): no message"),
+        ("printf '%%PDF-1.4 half' > $pdf", r"no PDF \(exit code 0\): no message"),
+        ("printf '%%PDF-1.4 Chrome/120.0 %%%%EOF' > $pdf", "version 120, and prints no page numbers: Chromium 131 or"),
+        ("printf '%%PDF-1.4 %%%%EOF' > $pdf", "of an unknown version, and prints no page numbers"),
+    ],
+)
+def test_a_browser_that_fails(program, script, message):
+    """No message of the browser is a PDF: what it printed is complete, or the error says why it is not."""
+    with pytest.raises(PdfFailedError, match=message):
+        print_pdf("<head></head>", program(script))
+
+
+def test_a_browser_that_does_not_end(program, tmp_path):
+    """It is ended at the deadline together with the processes that it started."""
+    browser = program(f"sleep 600 & echo $! > {tmp_path / 'child'}; wait")
+    with pytest.raises(JobTimedOutError, match="the browser did not print the PDF in 1 seconds"):
+        print_pdf("<head></head>", browser, seconds=1)
+    child = int((tmp_path / "child").read_text())
+    for _ in range(100):
+        with suppress(ProcessLookupError, FileNotFoundError):
+            if Path(f"/proc/{child}/stat").read_text(encoding="utf-8").split()[2] != "Z":
+                time.sleep(0.1)
+                continue
+        break
+    else:
+        pytest.fail("the child still runs")
+
+
+def test_the_browser_gets_no_token(program, tmp_path, monkeypatch):
+    """The variables of the service are not passed on."""
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_TOKEN", "canary")
+    with pytest.raises(PdfFailedError):
+        print_pdf("<head></head>", program(f"env > {tmp_path / 'environment'}"))
+    assert "canary" not in (tmp_path / "environment").read_text(encoding="utf-8")
+    assert "PATH=" in (tmp_path / "environment").read_text(encoding="utf-8")
+
+
+def test_no_browser(monkeypatch, tmp_path):
+    """The message says what is missing, how to install it, and that the page needs none."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(
+        ConfigurationError, match=r"^no Chromium is on PATH, .*apt-get install chromium.* needs no browser$"
+    ):
+        find_browser()
+    with pytest.raises(ConfigurationError, match=r"^browser is '/absent/chrome', which is not a program"):
+        find_browser("/absent/chrome")
+    (tmp_path / "google-chrome").touch(mode=0o700)
+    assert find_browser() == str(tmp_path / "google-chrome")
