@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 PATH_SEPARATOR = ":"
 _MAX_LISTED = 3
+_SHORTEST_WORD = 3
 
 
 class LedgerNames:
@@ -114,17 +115,25 @@ class LedgerNames:
     def close_to(self, text: object) -> list[str]:
         """Names and paths spelled like `text`, at most three, the most similar first and one per ledger.
 
-        The ledgers whose name is the last one of a path are the most similar.
+        The ledgers whose name is the last one of a path are the most similar; last come names with the words of `text`,
+        or words that begin with them.
         """
         by_ledger: dict[str, str] = {}
         written = _key(str(text))
         last = written.rpartition(PATH_SEPARATOR)[2]
         named = [last] if last in self._ids else []
-        for key in [*named, *get_close_matches(written, self._ids, n=2 * _MAX_LISTED)]:
+        similar = get_close_matches(written, self._ids, n=2 * _MAX_LISTED)
+        for key in [*named, *similar, *(self._with_words(last) if len(last) >= _SHORTEST_WORD else [])]:
             for ledger_id in sorted(self._ids[key]):
                 is_unique = len(self._ids[key]) == 1
                 by_ledger.setdefault(ledger_id, self._spellings[key] if is_unique else self.path(ledger_id))
         return list(by_ledger.values())[:_MAX_LISTED]
+
+    def _with_words(self, text: str) -> list[str]:
+        """Names that have a word beginning with each word of a text, the shortest first."""
+        words = text.split()
+        found = [key for key in self._ids if all(any(one.startswith(word) for one in key.split()) for word in words)]
+        return sorted((key for key in found if PATH_SEPARATOR not in key), key=lambda key: (len(key), key))
 
     def suggestion(self, text: object) -> str:
         """Question such as ``did you mean 'Meals'?``; empty if no name or path is spelled like `text`."""

@@ -391,7 +391,8 @@ class RuleReports(Table):
 class PlanItems(Table):
     """Items of a recategorization plan: the expected current category and the new one.
 
-    `opposing_ledger_ids` are all categories of the transaction when the plan was made.
+    `opposing_ledger_ids` are all categories of the transaction when the plan was made. `group_id` is the group of the
+    queue that the transaction belonged to, empty where it is not known.
     """
 
     transaction_id: Series[str] = _not_empty()
@@ -405,6 +406,7 @@ class PlanItems(Table):
     updated_category_ledger_id: Series[str]
     updated_category_ledger_name: Series[str]
     rule: Series[str]
+    group_id: Series[str] | None
     opposing_ledger_ids: Series[str]
 
 

@@ -100,6 +100,16 @@ def test_one_suggestion_for_each_ledger():
     names = LedgerNames({"e": "E", "m": "Meals"}, Hierarchy({"m": "e"}))
     assert names.close_to("Meal") == ["Meals"]
     assert names.suggestion("Meal") == "did you mean 'Meals'?"
+
+
+def test_names_with_the_words_of_a_text():
+    """A text that begins words of longer names suggests these, the shortest first, where it has three letters."""
+    listed = {"t": "Transfers Between Accounts", "w": "Wire Transfer Fees (Bank)", "r": "Rent"}
+    names = LedgerNames(listed, Hierarchy({}))
+    assert names.close_to("Transfer") == ["Wire Transfer Fees (Bank)", "Transfers Between Accounts"]
+    assert names.close_to("accounts transfer") == ["Transfers Between Accounts"]
+    assert names.close_to("Tr") == []
+    assert names.close_to("transferred") == []
     assert names.suggestion("Zeppelin") == ""
 
 

@@ -172,6 +172,15 @@ IncompleteJournal = Annotated[
         "--incomplete", help="Undo what the journal has, although its run was interrupted or its end is missing."
     ),
 ]
+UndoneGroups = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--group",
+        metavar="ID",
+        help="Only the changes of this group of the queue, or of this transaction; repeatable.",
+        show_default=False,
+    ),
+]
 UndoJournal = Annotated[Path, typer.Option("--journal", help="New journal, of the undo; written before each change.")]
 ModifiedBy = Annotated[str | None, typer.Option("--modified-by", help="Your name, for the audit log.")]
 AllowIrreversible = Annotated[

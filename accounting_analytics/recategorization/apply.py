@@ -318,6 +318,8 @@ class _BatchSender(NamedTuple):
             datetime=change.datetime.isoformat(),
             before=sorted(before),
             category_name=self.names.get(change.category_ledger_id),
+            rule=change.rule,
+            group_id=change.group_id,
             modified_by=self.modified_by,
         )
         self.journal.sync()

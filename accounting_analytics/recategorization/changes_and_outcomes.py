@@ -31,7 +31,7 @@ class Change(NamedTuple):
     """A change of one category of a transaction, as it is planned, or as a journal states that it was sent.
 
     `opposing_ledger_ids` are the categories of the transaction before; `planned_ledger_ids` are the new categories of
-    all changes of its journal entry. Names are empty where they are not known.
+    all changes of its journal entry. Names, the rule and the group are empty where they are not known.
     """
 
     transaction_id: str
@@ -44,6 +44,8 @@ class Change(NamedTuple):
     planned_ledger_ids: frozenset[str] = frozenset()
     category_ledger_name: str = ""
     updated_category_ledger_name: str = ""
+    rule: str = ""
+    group_id: str = ""
 
     @property
     def identity(self) -> tuple[str, str, str, str]:

@@ -2,8 +2,8 @@
 
 A file of JSON lines that is only appended to. The first line names the plan and the instance; a ``resumed`` line
 starts every further run, and an ``end`` line with counts ends a run that was not interrupted. An ``intent`` is on disk
-before its change is sent and states the previous categories, and the name of the one that is replaced, so that the
-journal and the books are enough to resume or undo a run.
+before its change is sent and states the previous categories, the name of the one that is replaced, and the rule and the
+group of the change, so that the journal and the books are enough to resume a run, or to undo it or a part of it.
 
 Each line has a hash of itself and of the line before, so a line that was edited, and lines that were removed before
 others, are found. This protects from accidents, not from someone who computes the hashes again. Lines that a crash
@@ -340,6 +340,8 @@ def _sent_change(intent: Mapping[str, Any], file: Path) -> Change:
             as_utc(dt.datetime.fromisoformat(intent["datetime"])),
             frozenset(map(str, intent["before"])),
             category_ledger_name=str(intent.get("category_name") or ""),
+            rule=str(intent.get("rule") or ""),
+            group_id=str(intent.get("group_id") or ""),
         )
     except (KeyError, TypeError, ValueError, OverflowError):
         lacking = join_ids(name for name in _NEEDED_FOR_UNDO if name not in intent) or "valid values"

@@ -52,6 +52,8 @@ _PLANNED = (
     "updated_category_ledger_id",
     "journal_entry_id",
     "datetime",
+    "rule",
+    "group_id",
 )
 _CATEGORY = ["updated_category_ledger_id", "updated_category_ledger_name"]
 _TOTALS_BY = {"rule": ["rule"], "category": _CATEGORY}
@@ -90,6 +92,8 @@ class Plan(Result):
     ) -> None:
         exact = PlanItems.exact(frame)
         self._frame = exact.frame.reset_index(drop=True)
+        if "group_id" not in self._frame:
+            self._frame.insert(list(self._frame).index("rule") + 1, "group_id", pd.Series("", self._frame.index, "str"))
         self._scale, self._as_decimals = exact.scale, exact.as_decimals
         self.instance_id = instance_id
         self._plan_notes = tuple(notes)
@@ -342,7 +346,7 @@ def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, ins
     require_type(proposals, pd.DataFrame, "proposals", "propose(queue, rules, ledgers) returns them")
     require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     resolved = resolve_proposals(proposals, ledgers)
-    columns = list(PlanItems.to_schema().columns)
+    columns = [name for name in PlanItems.dtypes() if name in resolved]
     return Plan(resolved[columns], instance_id=instance_id, notes=books_notes(proposals))
 
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from accounting_analytics.arguments import require_type
+from accounting_analytics.arguments import require_type, to_texts
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.column_conversion import LIST_SEPARATOR
+from accounting_analytics.errors import PlanError
 from accounting_analytics.local_books import refuse_books
-from accounting_analytics.messages import join_ids
+from accounting_analytics.messages import join_ids, quote
 from accounting_analytics.money import fits_float, signed_amount
 from accounting_analytics.recategorization.categories_in_books import days_of, find_ledgers, read_transactions
 from accounting_analytics.recategorization.changes_and_outcomes import (
@@ -30,7 +32,7 @@ from accounting_analytics.recategorization.plan import Plan
 from accounting_analytics.schemas import PlanItems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from accounting_analytics.client.records import LineEntry
@@ -56,8 +58,14 @@ _WHY = {
 }
 
 
-def undo_plan(client: LedgerClient, journal: str | Path, *, incomplete: bool = False) -> Plan:
-    """Plan the inverse of a run from its journal; nothing is sent.
+def undo_plan(
+    client: LedgerClient,
+    journal: str | Path,
+    *,
+    groups: str | Iterable[str] | None = None,
+    incomplete: bool = False,
+) -> Plan:
+    """Plan the inverse of a run, or of a part of it, from its journal; nothing is sent.
 
     :func:`apply_plan` applies the result, with a journal of its own and with the same guards, so a change that another
     user makes in the meantime is not overwritten. To resume an interrupted undo, plan it again, or load the plan that
@@ -69,13 +77,16 @@ def undo_plan(client: LedgerClient, journal: str | Path, *, incomplete: bool = F
         The service.
     journal : path
         The journal of the run, of any day. It is only read.
+    groups : str or iterable of str, optional
+        Only the changes of these groups of the queue (``group_id``) and of these transactions (``transaction_id``).
     incomplete : bool
         Also undo a run that was interrupted, or whose journal lost its end: what the journal has.
 
     Returns
     -------
     Plan
-        A plan with one item for each change of the run, also for those that are undone already.
+        A plan with one item for each change of the run, also for those that are undone already, with the group of the
+        change and ``undo: `` before its rule.
         :attr:`~Plan.left_out` lists the changes that are left out: transactions that another user has changed
         since, and parts of a split that were joined, which cannot be restored. ``notes`` counts them, and states what
         the journal may lack.
@@ -86,15 +97,16 @@ def undo_plan(client: LedgerClient, journal: str | Path, *, incomplete: bool = F
         An argument is of another type.
     PlanError
         The journal cannot be read, was edited, has no end line and `incomplete` is False, is of another instance, lacks
-        what undoing needs, or a run uses it.
+        what undoing needs, or a run uses it; or it has no change of one of the `groups`.
     ServiceError
         The books cannot be read.
     """
     refuse_books(client, "local books cannot change the service: connect to it")
     require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
     require_type(incomplete, bool, "incomplete", "pass True to undo what the journal of an interrupted run has")
-    changes, attempts, note = read_sent_changes(journal, instance_id=client.instance_id, incomplete=incomplete)
-    run = _SentRun(attempts, dt.datetime.now(dt.UTC), replaced_categories(changes))
+    sent, attempts, note = read_sent_changes(journal, instance_id=client.instance_id, incomplete=incomplete)
+    changes = sent if groups is None else _changes_of(sent, to_texts(groups))
+    run = _SentRun(attempts, dt.datetime.now(dt.UTC), replaced_categories(sent))
     lines = read_transactions(client, changes)
     left_out = {
         change: reason
@@ -115,6 +127,22 @@ def undo_plan(client: LedgerClient, journal: str | Path, *, incomplete: bool = F
         left_out=findings_frame(left_out),
         notes=[*([note] if note else []), *_left_out_notes(left_out, len(changes)), *_name_notes(undone, names)],
     )
+
+
+def _changes_of(changes: Sequence[Change], wanted: Sequence[str]) -> list[Change]:
+    """Select the changes of these groups and transactions; one without changes is refused."""
+    groups = {change.group_id for change in changes} - {""}
+    known = [*sorted(groups), *(change.transaction_id for change in changes)]
+    for text in wanted:
+        if text not in known:
+            close = " or ".join(map(quote, get_close_matches(text, known, n=2)))
+            count = f"it has {len(changes):,} change(s) of {len(groups):,} group(s); without groups the plan lists them"
+            hint = count if groups else "it does not state groups: give ids of transactions"
+            raise PlanError(
+                f"the journal has no change of group or transaction {quote(text)}; "
+                f"{f'did you mean {close}?' if close else hint}"
+            )
+    return [change for change in changes if change.group_id in wanted or change.transaction_id in wanted]
 
 
 class _SentRun(NamedTuple):
@@ -187,7 +215,8 @@ def _row(change: Change, line: LineEntry, categories: Mapping[str, str], names: 
         "category_ledger_id": change.updated_category_ledger_id,
         "updated_category_ledger_id": previous,
         "updated_category_ledger_name": names.get(previous) or change.category_ledger_name or previous,
-        "rule": _RULE,
+        "rule": f"{_RULE}: {change.rule}" if change.rule else _RULE,
+        "group_id": change.group_id,
         "opposing_ledger_ids": LIST_SEPARATOR.join(sorted(categories.values())),
     }
 

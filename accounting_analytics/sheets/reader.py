@@ -197,7 +197,8 @@ def _header_problem(header: list[str], columns: Sequence[Column]) -> str:
     missing = [name for name in required if name not in header]
     if missing and all(name in header[0] for name in required):
         return "all columns are in one: a spreadsheet did not split them at the commas; save it as .xlsx instead"
-    others = [name for name in header if name and name not in required]
+    declared = [column.name for column in columns]
+    others = [name for name in header if name and name not in declared]
     if missing:
         more = f"; it has {len(others)} other column(s), first {quote(others[0])}" if others else ""
         return f"the first row lacks {join_ids(missing)}{more}"

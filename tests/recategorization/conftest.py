@@ -246,6 +246,7 @@ def item(transaction_id, ledger_id, category, updated, hours=0, *, entry=None, o
         "updated_category_ledger_id": updated,
         "updated_category_ledger_name": updated,  # the name is not known
         "rule": "by hand",
+        "group_id": "",
         "opposing_ledger_ids": "|".join(opposing or [category]),
     } | cells
 

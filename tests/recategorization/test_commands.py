@@ -130,6 +130,13 @@ def test_categorize(books, commands, tmp_path):
     assert "exact rules decide no transaction within the limit; nothing was sent" in again.stderr
     (journal,) = (path.name for path in tmp_path.glob("categorize-*.journal"))
     assert f"undo {journal}" in confirmed.stderr
+    part = ("undo", journal, "--group", "txn_10", "--group", "txn_11", "--journal", "part.journal", "--json")
+    undone = commands.run(*part, "--confirm", "--modified-by", "part")
+    assert (undone.returncode, outcomes(undone)) == (0, {"txn_10": "done", "txn_11": "done"})
+    assert changes(books, "part") == {"txn_10": 1, "txn_11": 1}
+    unknown = commands.run("undo", journal, "--group", "txn_1O", "--journal", "other.journal", "--confirm")
+    assert (unknown.returncode, unknown.stdout) == (2, "")
+    assert "no change of group or transaction 'txn_1O'; did you mean 'txn_1" in unknown.stderr
 
 
 def test_full_disk_and_changes_by_another_user(books, commands):

@@ -121,14 +121,14 @@ def edited(build, tmp_path):
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda text: text.replace("-1.50", "-1,50"), "rows 2, 3: more cells than the 13 columns"),
+        (lambda text: text.replace("-1.50", "-1,50"), "rows 2, 3: more cells than the 14 columns"),
         (lambda text: text.replace("-1.50", "four", 1), "row 2: amount: 'four' is not an amount"),
         (lambda text: text.replace("-1.50", "", 1), "row 2: amount: the cell is empty"),
         (lambda text: text.replace("-1.50", "-1.2E+15", 1), "row 2: amount: '-1.2E+15' lacks digits"),
         (lambda text: text.replace("by hand", "", 1), "row 2: rule: the cell is empty"),
         (lambda text: text.replace("txn_1", "1.2E+15"), "row 3: transaction_id: a spreadsheet changed the id to '1.2E"),
         (
-            lambda text: text + "Total,,,,,-3.00,,,,,,,\r\n",
+            lambda text: text + "Total,,,,,-3.00,,,,,,,,\r\n",
             "row 4: category_ledger_id, datetime, journal_entry_id, ledger_id",
         ),
         (lambda text: text.replace("txn_1", "#N/A"), "row 3: transaction_id: a spreadsheet changed the id to '#N/A'"),

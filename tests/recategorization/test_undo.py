@@ -5,6 +5,7 @@ import datetime as dt
 import functools
 import json
 import random
+import re
 
 import httpx
 import pytest
@@ -91,7 +92,8 @@ def test_undo_plan_is_readable(books, plan, applied):
         assert mine[name].equals(theirs[name]), name
     assert mine["category_amount"].drop("txn_split").equals(theirs["category_amount"].drop("txn_split"))
     assert mine["category_amount"].isna().sum() == 1
-    assert set(mine["rule"]) == {"undo"}
+    assert mine["rule"].equals("undo: " + theirs["rule"])
+    assert mine["group_id"].equals(theirs["group_id"])
     assert set(mine.loc["txn_split", "opposing_ledger_ids"].split("|")) == {books.meals, books.rent}
 
 
@@ -105,6 +107,45 @@ def test_undo_after_saving_and_undo_of_an_undo(books, plan, applied, tmp_path):
     assert redo.plan_id == plan.plan_id
     aa.apply_plan(books.client, redo, journal=tmp_path / "redo.journal", confirm=True)
     assert_as_before(after, snapshot(books))
+
+
+def test_undo_of_groups_and_transactions(books, plan, applied, tmp_path):
+    """Only the changes of the groups and transactions that are named are taken back; the rest can be undone later."""
+    groups = plan.frame.set_index("transaction_id")["group_id"]
+    assert groups["txn_split"] != groups["txn_0"] != ""
+    wanted = {one for one in groups.index if groups[one] == groups["txn_0"]} | {"txn_split"}
+    assert wanted < set(groups.index)
+    undo = aa.undo_plan(books.client, applied, groups=[groups["txn_0"], "txn_split"])
+    assert (set(undo.frame["transaction_id"]), undo.notes) == (wanted, ())
+    aa.apply_plan(books.client, undo, journal=tmp_path / "part.journal", confirm=True, modified_by="part")
+    assert {row["transaction_id"] for row in books.audit() if row["modified_by"] == "part"} == wanted
+    rest = aa.undo_plan(books.client, applied)
+    assert set(rest.frame["transaction_id"]) == set(groups.index)
+    outcomes = aa.apply_plan(books.client, rest, journal=tmp_path / "rest.journal", confirm=True)
+    assert set(outcomes.loc[outcomes["outcome"] == "already_done", "transaction_id"]) == wanted
+    redo = aa.undo_plan(books.client, tmp_path / "rest.journal")
+    aa.apply_plan(books.client, redo, journal=tmp_path / "redo.journal", confirm=True)
+    again = aa.undo_plan(books.client, tmp_path / "part.journal", groups=groups["txn_0"])  # of an undo, one group
+    assert set(again.frame["transaction_id"]) == wanted - {"txn_split"}
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [("txn_00", "did you mean 'txn_0' or "), ("nothing of this kind", "it has 4 change(s) of 3 group(s); without")],
+)
+def test_undo_of_an_unknown_group(books, applied, text, hint):
+    """What is misspelt is refused with what is meant, and what is unknown with what there is."""
+    with pytest.raises(PlanError, match=re.escape(f"no change of group or transaction '{text}'; {hint}")):
+        aa.undo_plan(books.client, applied, groups=["txn_1", text])
+
+
+def test_undo_of_a_journal_without_groups(books, build, applied):
+    """The journal of an earlier version, or of a plan without groups, offers its transactions."""
+    build.rewrite(applied, lambda event: {name: event[name] for name in event.keys() - {"rule", "group_id"}})
+    undo = aa.undo_plan(books.client, applied, groups="txn_1")
+    assert undo.frame[["transaction_id", "rule", "group_id"]].to_numpy().tolist() == [["txn_1", "undo", ""]]
+    with pytest.raises(PlanError, match="'merchant'; it does not state groups: give ids of transactions"):
+        aa.undo_plan(books.client, applied, groups=["merchant"])
 
 
 def test_changes_by_other_users_stay(books, build, applied, tmp_path):

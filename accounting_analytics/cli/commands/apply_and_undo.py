@@ -19,6 +19,7 @@ from accounting_analytics.cli.options import (
     RowLimit,
     RunBy,
     UndoJournal,
+    UndoneGroups,
     UndoneJournal,
     UseDemo,
 )
@@ -68,6 +69,7 @@ def apply(
 def undo(
     run: UndoneJournal,
     journal: UndoJournal,
+    group: UndoneGroups = None,
     modified_by: ModifiedBy = None,
     books: BooksToSync = None,
     profile: Profile = None,
@@ -82,13 +84,13 @@ def undo(
 ) -> None:
     """Take back what a run changed; a dry run without --confirm.
 
-    The changes are those in the journal of the run. What another user has changed since, and parts of a split that were
-    joined, are left out and listed. The same new journal resumes an interrupted undo. Exit code 6 if a confirmed undo
-    leaves changes of the run in the books.
+    The changes are those in the journal of the run, with --group those of one group or transaction. What another user
+    has changed since, and parts of a split that were joined, are left out and listed. The same new journal resumes an
+    interrupted undo. Exit code 6 if a confirmed undo leaves changes of the run in the books.
     """
     rows, local = None if all_rows else limit, BooksAfterRun(books, use_demo=use_demo)
     with connect_service(profile, use_demo=use_demo) as (client, zone):
-        planned = aa.undo_plan(client, run, incomplete=incomplete)
+        planned = aa.undo_plan(client, run, groups=group, incomplete=incomplete)
         left_out = planned.left_out
         for note in planned.notes:
             print_message(note)
