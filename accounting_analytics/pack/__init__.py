@@ -1,1 +1,1 @@
-"""The monthly pack of a company: its files and its PDF."""
+"""The monthly pack of a company: its files, its PDF and the mail that sends it."""
