@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import hmac
 import re
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import quote, quote_plus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 MASK = "***"
+TOKEN_VARIABLE = "ACCOUNTING_ANALYTICS_TOKEN"  # noqa: S105 (the name of a variable)
+_VARIABLES = (TOKEN_VARIABLE, "ACCOUNTING_ANALYTICS_CLIENT_SECRET")
+_SECRET_NAME = re.compile(r"token|password|passwd|secret|authorization|credential|api_?key|bearer", re.IGNORECASE)
 _MIN_UNAMBIGUOUS_LENGTH = 8
 
 
@@ -49,3 +54,19 @@ def masked(text: str, secrets: Iterable[Secret]) -> str:
         pattern = re.escape(value) if len(value) >= _MIN_UNAMBIGUOUS_LENGTH else rf"(?<!\w){re.escape(value)}(?!\w)"
         text = re.sub(pattern, MASK, text)
     return text
+
+
+def known_secrets(environment: Mapping[str, str]) -> list[Secret]:
+    """Return the secrets that the environment contains or whose files it names."""
+    values = {environment.get(name, "") for name in _VARIABLES}
+    for name in _VARIABLES:
+        with suppress(OSError, UnicodeDecodeError):  # what needs the file fails with its own error
+            values.add(Path(environment.get(f"{name}_FILE", "")).read_text(encoding="utf-8").strip())
+    return [Secret(value) for value in sorted(values - {""})]
+
+
+def is_secret_parameter(name: str, value: object, secrets: Iterable[Secret]) -> bool:
+    """Whether a parameter is named like a secret, or its value is one."""
+    text = str(value).strip()
+    is_known = any(text == secret.reveal() for secret in secrets)
+    return is_known or bool(_SECRET_NAME.search(name)) or text.lower().startswith("bearer ")

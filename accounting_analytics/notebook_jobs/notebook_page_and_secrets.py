@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import copy
 import re
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbconvert import HTMLExporter
 from plotly.offline import get_plotlyjs
 
-from accounting_analytics.client.secret import Secret, masked
+from accounting_analytics.client.secret import masked
 from accounting_analytics.notebook_jobs.report_page import WITHOUT_UPLOADS, figure_html
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
+
+    from accounting_analytics.client.secret import Secret
 
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
 _TEMPLATES = Path(__file__).parent / "templates"
-TOKEN_VARIABLE = "ACCOUNTING_ANALYTICS_TOKEN"  # noqa: S105 (the name of a variable)
-_VARIABLES = (TOKEN_VARIABLE, "ACCOUNTING_ANALYTICS_CLIENT_SECRET")
 _FORMAT_METADATA = frozenset({"kernelspec", "language_info"})
 _FORMAT_FIELDS = frozenset({"cell_type", "id", "output_type"})
 _BASE64_TYPES = re.compile(r"image/(?!svg)|application/pdf")
@@ -58,15 +57,6 @@ def _output_bundles(notebook: Any) -> Iterator[Any]:  # noqa: ANN401 (nbformat's
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             yield output.get("data", {})
-
-
-def known_secrets(environment: Mapping[str, str]) -> list[Secret]:
-    """Return the secrets that the environment contains or whose files it names."""
-    values = {environment.get(name, "") for name in _VARIABLES}
-    for name in _VARIABLES:
-        with suppress(OSError, UnicodeDecodeError):  # a notebook that needs the file fails with its own error
-            values.add(Path(environment.get(f"{name}_FILE", "")).read_text(encoding="utf-8").strip())
-    return [Secret(value) for value in sorted(values - {""})]
 
 
 def mask_notebook(notebook: Any, secrets: list[Secret]) -> None:  # noqa: ANN401 (nbformat's NotebookNode)

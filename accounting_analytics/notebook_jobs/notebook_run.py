@@ -22,7 +22,7 @@ from ipykernel.kernelspec import write_kernel_spec
 from accounting_analytics import errors
 from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import write_text
-from accounting_analytics.client.secret import masked
+from accounting_analytics.client.secret import TOKEN_VARIABLE, is_secret_parameter, known_secrets, masked
 from accounting_analytics.errors import (
     AccountingAnalyticsError,
     InputError,
@@ -33,8 +33,6 @@ from accounting_analytics.errors import (
 )
 from accounting_analytics.messages import quote
 from accounting_analytics.notebook_jobs.notebook_page_and_secrets import (
-    TOKEN_VARIABLE,
-    known_secrets,
     mask_notebook,
     notebook_html,
     remove_upload_buttons,
@@ -47,7 +45,6 @@ if TYPE_CHECKING:
     from accounting_analytics.client.secret import Secret
 
 KERNEL = "accounting-analytics"
-_SECRET_NAME = re.compile(r"token|password|passwd|secret|authorization|credential|api_?key|bearer", re.IGNORECASE)
 _PERIOD = ("start_date", "end_date")
 _MAX_MESSAGE_LENGTH = 500
 _PAPERMILL = """
@@ -122,7 +119,7 @@ def run_notebook(
     values = dict(parameters or {})
     variables = {**os.environ, **(environment or {}), BATCH_VARIABLE: "1"}
     secrets = known_secrets(variables)
-    _require_parameters(source, values, {secret.reveal() for secret in secrets})
+    _require_parameters(source, values, secrets)
     files = _named(folder, source.stem + _period_suffix(source, values))
     earlier = _marked(files, "previous")
     with _folder_errors(folder):
@@ -182,11 +179,11 @@ def _folder_errors(folder: Path) -> Iterator[None]:
         raise InputError(f"the folder {folder} cannot be created or written: {error.strerror}") from error
 
 
-def _require_parameters(notebook: Path, values: Mapping[str, Any], tokens: set[str]) -> None:
+def _require_parameters(notebook: Path, values: Mapping[str, Any], secrets: list[Secret]) -> None:
     """Refuse parameters that the notebook does not declare (papermill only warns) and those that look like secrets."""
     declared = _declared_names(notebook)
     for name, value in values.items():
-        if _SECRET_NAME.search(name) or str(value) in tokens or str(value).lower().startswith("bearer "):
+        if is_secret_parameter(name, value, secrets):
             raise NotebookParametersError(
                 f"parameter {name!r} looks like a secret, and parameters are stored in the executed notebook; "
                 f"pass tokens in the environment ({TOKEN_VARIABLE}_FILE)"
