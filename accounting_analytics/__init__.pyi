@@ -9,6 +9,7 @@ from .categorization import (
     load_rules,
     propose,
     report_rules,
+    suggest,
     uncategorized_queue,
 )
 from .client import ClientCredentials, LedgerClient, TokenFile
@@ -95,6 +96,7 @@ __all__ = [
     "run_notebook",
     "schemas",
     "second_opinion",
+    "suggest",
     "trial_balance",
     "uncategorized_queue",
     "undo_plan",

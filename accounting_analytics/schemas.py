@@ -335,11 +335,16 @@ class Queue(Table):
 
 
 class Proposals(Queue):
-    """Rows of the queue with the category that a rule proposes, or that was decided by hand."""
+    """Rows of the queue with the category that a rule proposes, that was decided by hand, or that is suggested.
+
+    `confidence`, between 0 and 1, and `reason` are those of suggestions.
+    """
 
     updated_category_ledger_id: Series[str]
     updated_category_ledger_name: Series[str]
     rule: Series[str]
+    confidence: Series[float] | None = pandera.Field(nullable=True, ge=0, le=1)
+    reason: Series[str] | None = pandera.Field(nullable=True)
 
 
 class QueueGroups(Table):

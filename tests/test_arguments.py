@@ -11,7 +11,15 @@ from accounting_analytics.categorization.rules import Rules
 from accounting_analytics.errors import InputError
 from accounting_analytics.periods import Period
 from accounting_analytics.recategorization.plan import Plan
-from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, Ledgers, LineEntries, PlanItems
+from accounting_analytics.schemas import (
+    CashBalances,
+    CashFlowLedgers,
+    CashFlowLines,
+    Ledgers,
+    LineEntries,
+    PlanItems,
+    Queue,
+)
 
 MARCH = ("2025-03-01", "2025-03-31")
 LINES = LineEntries.without_rows()
@@ -53,6 +61,12 @@ WRONG_CALLS = [
     ),
     (lambda: aa.propose(LINES, "rules.toml", LINES), "rules is of type str, not Rules; load_rules(path) reads them"),
     (lambda: aa.propose(LINES, Rules((), "r"), REPORT), f"ledgers is of type CashFlowReport, {LEDGERS_HINT}"),
+    (lambda: aa.suggest(REPORT, LINES, LINES), "queue is of type CashFlowReport, not DataFrame; uncategorized_"),
+    (lambda: aa.suggest(LINES, LINES, REPORT), f"ledgers is of type CashFlowReport, {LEDGERS_HINT}"),
+    (
+        lambda: aa.suggest(Queue.without_rows(), REPORT, Ledgers.without_rows()),
+        f"history is of type CashFlowReport, {LINES_HINT}",
+    ),
     (lambda: aa.plan_recategorization(PLAN, ledgers=LINES), "proposals is of type Plan, not DataFrame; propose("),
     (lambda: aa.plan_recategorization(LINES, ledgers=REPORT), f"ledgers is of type CashFlowReport, {LEDGERS_HINT}"),
     (lambda: PLAN.preview(LINES), f"before is of type DataFrame, {REPORT_HINT}"),

@@ -250,6 +250,7 @@ CASES = {
     "register": lambda books, _: aa.register(books.lines, "Operating Account", ledgers=books.ledgers),
     "report_rules": lambda books, _: aa.report_rules(books.queue, books.rules, books.ledgers, books.lines),
     "second_opinion": lambda books, _: aa.second_opinion(books.report, books.lines, books.ledgers),
+    "suggest": lambda books, _: aa.suggest(books.queue, books.lines, books.ledgers, precision=0.8),
     "trial_balance": lambda books, _: with_entries(aa.trial_balance(books.lines, books.ledgers), "Rent"),
     "uncategorized_queue": lambda books, _: aa.uncategorized_queue(books.lines, books.ledgers),
     "verify_plan": lambda books, _: aa.verify_plan(books.client, books.plan),

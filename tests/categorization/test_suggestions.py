@@ -1,0 +1,191 @@
+"""Suggestions from each payee's own past, and when there are none."""
+
+import datetime as dt
+from decimal import Decimal
+
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.categorization.suggestions import SUGGESTED
+from accounting_analytics.errors import FrameError, InputError
+
+FIRST = dt.date(2023, 1, 1)
+QUEUE_FROM = dt.date(2024, 12, 1)
+
+
+@pytest.fixture(scope="module")
+def pay(noisy_books):
+    """Return a function that makes a payment from the card."""
+
+    def pay(day, payee, category, amount="-20.00"):
+        return noisy_books.Payment(day, "card", Decimal(amount), payee, payee, "plain", category, category)
+
+    return pay
+
+
+@pytest.fixture(scope="module")
+def clear(pay):
+    """Return two years of ten payees with one category each: two payments of each payee in every month."""
+    categories = ("Meals", "Fuel", "Software", "Rent", "Postage")
+    return [
+        pay(dt.date(year, month, day + number), f"PAYEE {letter} SHOP", categories[number % 5], f"-{20 + day}.00")
+        for year in (2023, 2024)
+        for month in range(1, 13)
+        for number, letter in enumerate("ABCDEFGHIJ")
+        for day in (1, 14)
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def suggest(payment_frames):
+    """Return a function from payments to the suggestions for those of December; its options are those of suggest."""
+
+    def suggest(payments, *, queue_from=QUEUE_FROM, **options):
+        books = payment_frames.frames(payments, queue_from)
+        queue = aa.uncategorized_queue(books.line_entries, books.ledgers)
+        return aa.suggest(queue, books.line_entries, books.ledgers, **options)
+
+    return suggest
+
+
+def by_text(suggestions):
+    """Return the suggested category of each description."""
+    return dict(zip(suggestions["description"], suggestions["updated_category_ledger_name"], strict=True))
+
+
+def test_payees_with_a_clear_history_have_suggestions(suggest, clear):
+    """Each payment of a known payee gets the category of its past, with the past transactions as reason."""
+    suggestions = suggest(clear)
+    assert len(suggestions) == 20
+    assert by_text(suggestions)["PAYEE B SHOP"] == "Fuel"
+    assert set(suggestions["rule"]) == {SUGGESTED}
+    assert suggestions["confidence"].between(0.98, 1).all()
+    row = suggestions[(suggestions["description"] == "PAYEE A SHOP") & (suggestions["amount"] == -34)].iloc[0]
+    assert row["reason"] == (
+        "46 of 46 past transaction(s) are Meals: 2024-11-14 -34.00 Meals, 2024-10-14 -34.00 Meals, "
+        "2024-09-14 -34.00 Meals"
+    )
+    assert aa.notes(suggestions)[:2] == (
+        "Of 440 suggestions for the past 440 would have been right: 100.0%, at least 99.3% with 95 % confidence.",
+        "20 of 20 transaction(s) have a suggestion.",
+    )
+
+
+def test_payees_without_a_history_have_none(suggest, clear, pay):
+    """A payee that is new has no suggestion, and neither has a text that is the beginning of one word only."""
+    suggestions = suggest(
+        [*clear, pay(dt.date(2024, 12, 5), "PAYEE Z SHOP", "Fuel"), pay(dt.date(2024, 12, 6), "", "Fuel")]
+    )
+    assert len(suggestions) == 20
+    assert "20 of 22 transaction(s) have a suggestion; 2 are of payees without a history." in aa.notes(suggestions)
+
+
+def test_a_name_that_continues_another_has_its_history(suggest, clear, pay):
+    """A payee whose name has one word more is taken for the same, as long as it has no history of its own."""
+    suggestions = suggest([*clear, pay(dt.date(2024, 12, 5), "PAYEE B SHOP PAYMENT", "Fuel")])
+    assert by_text(suggestions)["PAYEE B SHOP PAYMENT"] == "Fuel"
+    own = [pay(dt.date(2024, month, 3), "PAYEE B SHOP PAYMENT", "Rent") for month in range(6, 13)]
+    assert by_text(suggest([*clear, *own]))["PAYEE B SHOP PAYMENT"] == "Rent"
+
+
+def test_the_amount_tells_categories_apart(suggest, clear, pay):
+    """A payee with two categories gets that of its payments of a similar amount, and none between them."""
+    small = [pay(dt.date(2024, month, 3), "TWO THINGS", "Meals", "-9.50") for month in range(1, 13)]
+    large = [pay(dt.date(2024, month, 4), "TWO THINGS", "Rent", "-900.00") for month in range(1, 13)]
+    between = pay(dt.date(2024, 12, 9), "TWO THINGS", "Rent", "-92.00")
+    suggestions = suggest([*clear, *small, *large, between])
+    two = suggestions[suggestions["description"] == "TWO THINGS"]
+    assert dict(zip(two["amount"], two["updated_category_ledger_name"], strict=True)) == {-9.5: "Meals", -900: "Rent"}
+
+
+def test_the_direction_tells_categories_apart(suggest, clear, pay):
+    """Receipts from a payee say nothing about payments to it."""
+    refund = pay(dt.date(2024, 12, 9), "PAYEE B SHOP", "Fuel", "20.00")
+    assert len(suggest([*clear, refund])) == 20
+    rebates = [pay(dt.date(2024, month, 3), "PAYEE B SHOP", "Interest", "20.00") for month in range(1, 13)]
+    suggestions = suggest([*clear, *rebates])
+    assert set(suggestions[suggestions["direction"] == "inflow"]["updated_category_ledger_name"]) == {"Interest"}
+
+
+@pytest.mark.parametrize("since", [11, 10, 8])
+def test_a_payee_that_changed_its_category_has_none(suggest, clear, pay, since):
+    """One or some payments of another category make a payee unclear; the others keep their suggestions."""
+    changed = [
+        pay(dt.date(2024, month, day), "TURNED COAT", "Fuel" if month < since else "Meals")
+        for month in range(1, 13)
+        for day in (2, 18)
+    ]
+    suggestions = suggest([*clear, *changed])
+    assert len(suggestions) == 20
+    assert "TURNED COAT" not in by_text(suggestions)
+
+
+def test_two_categories_without_a_pattern_have_none(suggest, clear, pay):
+    """A payee whose categories alternate is unclear."""
+    mixed = [
+        pay(dt.date(2024, month, day), "MIXED BAG", "Fuel" if day == 2 else "Meals")
+        for month in range(1, 13)
+        for day in (2, 18)
+    ]
+    assert "MIXED BAG" not in by_text(suggest([*clear, *mixed]))
+
+
+def test_a_short_history_is_not_enough(suggest, clear):
+    """Without enough past transactions to check the precision there are no suggestions."""
+    few = [one for one in clear if one.day >= dt.date(2024, 8, 1)]
+    suggestions = suggest(few)
+    assert suggestions.empty
+    assert aa.notes(suggestions)[0] == (
+        "There are no suggestions: a precision of 98.0% can be checked from 149 past transactions on whose payee had "
+        "others before, and there are 60."
+    )
+    assert len(suggest(few, precision=0.95)) == 20
+
+
+def test_history_without_transactions(suggest, clear):
+    """A history in which nothing has a category has no suggestions."""
+    suggestions = suggest(clear, queue_from=FIRST)
+    assert suggestions.empty
+    assert "there are 0." in aa.notes(suggestions)[0]
+
+
+def test_random_labels_and_shuffled_history_are_silent(suggest, noisy_books):
+    """Where the past says nothing about the present there is not a single suggestion, and a note says why."""
+    payments = noisy_books.make_payments(5, months=12, rows_per_month=150)
+    random = noisy_books.with_random_labels(payments, 1)
+    day = noisy_books.month_start(11)
+    for silent in (random, noisy_books.with_shuffled_history(payments, day, 1)):
+        suggestions = suggest(silent, queue_from=day)
+        assert suggestions.empty
+        assert aa.notes(suggestions)[0].startswith("There are no suggestions: of the 149 surest past ones ")
+    assert len(suggest(payments, queue_from=day)) > 50
+
+
+def test_suggestions_withdraw_after_a_bad_month(suggest, clear):
+    """Where the latest month would have been wrong too often, there are no suggestions, and a note says so."""
+    wrong = [one for one in clear if (one.day.year, one.day.month) == (2024, 11)][:3]
+    suggestions = suggest([one._replace(label="Parking") if one in wrong else one for one in clear])
+    assert suggestions.empty
+    assert aa.notes(suggestions)[0] == (
+        "There are no suggestions: those of 2024-11 would have been right in 17 of 20 cases, which is at most 95.8% "
+        "with 95 % confidence, and 98.0% is wanted."
+    )
+
+
+def test_nothing_is_learned_from_what_was_not_checked(suggest, clear, pay):
+    """Transactions of the queue, and those that are said to be unchecked, are not part of the history."""
+    books = [*clear, *(pay(dt.date(2024, month, 3), "ONLY SUGGESTED", "Fuel") for month in range(9, 13))]
+    assert "ONLY SUGGESTED" in by_text(suggest(books))
+    unchecked = [f"txn_{number:06}" for number in range(len(clear), len(books))]
+    assert "ONLY SUGGESTED" not in by_text(suggest(books, unchecked=unchecked))
+
+
+def test_unusable_arguments(clear, payment_frames):
+    """A precision that is not a share, and a history without opposing ledgers, are refused with a sentence."""
+    books = payment_frames.frames(clear, QUEUE_FROM)
+    queue = aa.uncategorized_queue(books.line_entries, books.ledgers)
+    for precision in (1.0, 0.3, 98, "high"):
+        with pytest.raises(InputError, match=r"not a share from 0\.5"):
+            aa.suggest(queue, books.line_entries, books.ledgers, precision=precision)
+    with pytest.raises(FrameError, match="history has no opposing_ledger_ids"):
+        aa.suggest(queue, books.line_entries.drop(columns="opposing_ledger_ids"), books.ledgers)
