@@ -2,7 +2,8 @@
 
 A key is the id of a ledger (its total), ``own:`` and an id (without its descendants), several of these separated by
 ``|`` (their sum), the name of a sum (``net_cash_flow``), or a name and days: ``inflow|2026-03``, ``outflow|2026-03``,
-``net_cash_flow|2026-03``, ``cash_balance|2026-03-15``.
+``net_cash_flow|2026-03``, ``cash_balance|2026-03-15``. Flows of days without the lines of a ledger end in
+``|without:`` and its id.
 """
 
 from __future__ import annotations
@@ -34,12 +35,15 @@ STARTING, NET, ENDING, UNEXPLAINED = (
     "unexplained_change",
 )
 INFLOW, OUTFLOW, BALANCE = "inflow", "outflow", "cash_balance"
+WITHOUT = "without:"
+"""Before the id of a ledger in a key of flows of some days, whose lines are not counted."""
 _SUMS = {
     STARTING: "Starting cash balance",
     NET: "Net cash flow",
     ENDING: "Ending cash balance",
     UNEXPLAINED: "Not explained by the flows",
 }
+_OF_DAYS = (INFLOW, OUTFLOW, NET, BALANCE)
 _BELOW = "a report does not say which ledgers are below it: cash_flow_statement(report, ledgers) has them"
 
 
@@ -85,8 +89,9 @@ class ReportFigures(NamedTuple):
             ids = [part.removeprefix(OWN) for part in parts if part.startswith(OWN)]
             if len(ids) == len(parts) and set(ids) <= ledgers.keys():
                 return self._own(ids)
-            if len(parts) == 2 and parts[0] in {INFLOW, OUTFLOW, NET, BALANCE}:  # noqa: PLR2004 (a name and days)
-                return self._of_days(*parts)
+            without = [part.removeprefix(WITHOUT) for part in parts[2:] if part.startswith(WITHOUT)]
+            if len(parts) - len(without) == 2 and parts[0] in _OF_DAYS:  # noqa: PLR2004 (a name and days)
+                return self._of_days(parts[0], parts[1], without)
         key = find_row(names, name)
         if key in _SUMS and key not in ledgers:
             return self._sum(key)
@@ -127,20 +132,24 @@ class ReportFigures(NamedTuple):
         made_of = "the starting cash balance and the net cash flow"
         return self._made(key, label, self.ending, made_of, [self._sum(STARTING), self._sum(NET)])
 
-    def _of_days(self, name: str, days: str) -> Figure:
-        """Flows of some days of the report, or the cash balance at the end of the last of them."""
+    def _of_days(self, name: str, days: str, without: Sequence[str] = ()) -> Figure:
+        """Flows of some days of the report but those of some ledgers, or the cash balance at the end of the days."""
         period = Period.parse(days, time_zone=self.period.time_zone)
         first, last = max(period.start_date, self.period.start_date), min(period.end_date, self.period.end_date)
         if last < first:
             raise InputError(f"{quote(days)} is not within the report's period, {self.period}")
-        key, label = f"{name}{KEY_SEPARATOR}{days}", f"{name.replace('_', ' ').capitalize()}, {days}"
+        key = KEY_SEPARATOR.join([name, days, *(f"{WITHOUT}{one}" for one in without)])
+        label = f"{name.replace('_', ' ').capitalize()}, {days}"
         if name == BALANCE:
+            if without:
+                raise InputError("a cash balance has no part without some ledgers; name it and a day")
             flows = self._of_days(NET, f"{self.period.start_date}/{last}")
             made_of = "the starting cash balance and the net cash flow since"
             balance = exact_sum([self.starting, flows.exact() or Decimal(0)])
             return self._made(key, label, balance, made_of, [self._sum(STARTING), flows])
         dates = self.lines["datetime"].dt.tz_convert(zone(self.period.time_zone)).dt.date.to_numpy()
         chosen, amounts = (dates >= first) & (dates <= last), self.amounts.to_numpy(dtype=object)
+        chosen &= ~self._of_ledgers(without)
         if name != NET:
             chosen &= amounts > 0 if name == INFLOW else amounts < 0
         return self._of_lines(key, label, chosen, exact_sum(amounts[chosen]))

@@ -10,6 +10,7 @@ from accounting_analytics.charts.bridge import bridge
 from accounting_analytics.charts.inflow_outflow import inflow_outflow
 from accounting_analytics.charts.reconciled_months import reconciled_months
 from accounting_analytics.charts.running_balance import running_balance
+from accounting_analytics.charts.static_pictures import static_picture
 from accounting_analytics.charts.waterfall import waterfall
 
-__all__ = ["bridge", "inflow_outflow", "reconciled_months", "running_balance", "waterfall"]
+__all__ = ["bridge", "inflow_outflow", "reconciled_months", "running_balance", "static_picture", "waterfall"]

@@ -1,46 +1,40 @@
-"""What all charts share: title and layout, colours, exact sums, labels and hover texts.
+"""What all charts share: title and axes, exact sums, and the keys and hover texts of marks.
 
-The colours are those of Okabe and Ito, which people with colour vision deficiencies can distinguish; direction is never
-shown by colour alone. Sums are exact decimals, hover texts have all their digits, and only the size of a mark is a
-float. Text from the books is escaped.
+Sums are exact decimals, hover texts have all their digits, and only the size of a mark is a float. Text from the books
+is escaped. Axes have given ranges, because Plotly would widen them for labels, and margins that fit a telephone.
 """
 
 from __future__ import annotations
 
 import html
-import itertools
-from decimal import Decimal, localcontext
-from typing import TYPE_CHECKING, Any, NamedTuple
+import textwrap
+from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
+from accounting_analytics.charts.colours import INK, MUTED, RULE
+from accounting_analytics.charts.labels import escaped
 from accounting_analytics.errors import InputError
-from accounting_analytics.messages import join_ids, printable
-from accounting_analytics.money import EXACT, format_amount
+from accounting_analytics.messages import join_ids
+from accounting_analytics.money import format_amount
 from accounting_analytics.periods import zone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from decimal import Decimal
 
     import pandas as pd
 
     from accounting_analytics.cash_flow_report import CashFlowReport
 
-INFLOW_COLOUR = "#009E73"
-OUTFLOW_COLOUR = "#D55E00"
-BALANCE_COLOUR = "#0072B2"
-NET_COLOUR = "#000000"
-AXIS = "#555555"
 UPLOAD_BUTTON = "sendChartToCloud"
 """Button of Plotly that sends a figure with its figures to a server of its maker; removed wherever a chart is shown."""
-LABEL_MARGIN = 0.12
-"""Part of an axis that is left free for the label of its outermost mark."""
-_STEP_MARGIN = 0.2
-"""Part of the axis of a waterfall left free on each side, enough for an amount in a chart of the width of a sheet."""
-_ZERO_LINE = "#BBBBBB"
-"""Light enough that an amount which crosses it can be read."""
-_MAX_LABEL_LENGTH = 28
-_SMALL = 10
+DAY = 86_400_000
+"""Milliseconds, as Plotly counts days."""
+_LINE_LENGTH = 56
+"""Characters of a subtitle on a line of a telephone."""
+_LINE_HEIGHT, _TITLE_HEIGHT, _LEGEND_HEIGHT = 16, 44, 34
+_TRANSPARENT = "rgba(0,0,0,0)"
 
 
 def new_figure(report: CashFlowReport, title: str, *remarks: str) -> go.Figure:
@@ -49,28 +43,88 @@ def new_figure(report: CashFlowReport, title: str, *remarks: str) -> go.Figure:
         title,
         f"{report.period.start_date} to {report.period.end_date}, days in {report.period.time_zone}",
         *(["PARTIAL: lines are missing"] if report.partial else []),
-        "amounts in the currency of the books",
         *(["starting balance supplied, not summed"] if report.anchored else []),
-        *([f"only lines tagged {_escape(join_ids(report.tag_ids, limit=1))}"] if report.tag_ids else []),
         *remarks,
     )
+
+
+def tag_remarks(report: CashFlowReport, tag_names: dict[str, str]) -> list[str]:
+    """Name the tags that a report was filtered by."""
+    names = [tag_names.get(one, one) for one in report.tag_ids]
+    return [f"only lines tagged {escaped(join_ids(names, limit=1))}"] if names else []
+
+
+def unit_text(currency: str | None) -> str:
+    """Text of an axis: the currency of its amounts."""
+    return escaped(currency) if currency else "amounts in the currency of the books"
 
 
 def titled_figure(title: str, *remarks: str) -> go.Figure:
     """Empty figure with a title, and remarks as its subtitle."""
     figure = go.Figure()
+    lines = subtitle_lines(remarks)
     figure.update_layout(
-        template="plotly_white",
-        title={"text": title, "subtitle": {"text": " · ".join(remarks)}, "x": 0.01, "xanchor": "left"},
-        font={"family": "system-ui, sans-serif", "size": 13},
-        margin={"l": 80, "r": 40, "t": 110, "b": 60},
-        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.0, "yanchor": "bottom"},
-        height=480,
-        modebar={"remove": [UPLOAD_BUTTON]},
+        template="none",
+        paper_bgcolor=_TRANSPARENT,
+        plot_bgcolor=_TRANSPARENT,
+        title={
+            "text": html.escape(title, quote=False),
+            "font": {"size": 16, "color": INK},
+            "subtitle": {"text": "<br>".join(lines), "font": {"size": 12, "color": MUTED}},
+            "x": 0,
+            "xref": "paper",
+            "xanchor": "left",
+            "y": 1,
+            "yref": "container",
+            "yanchor": "top",
+            "pad": {"t": 14},
+        },
+        font={"family": "system-ui, sans-serif", "size": 12, "color": MUTED},
+        margin={"l": 12, "r": 16, "t": _TITLE_HEIGHT + _LINE_HEIGHT * len(lines) + _LEGEND_HEIGHT, "b": 40},
+        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "font": {"color": INK}},
+        hoverlabel={"bgcolor": "#ffffff", "bordercolor": MUTED, "font": {"color": INK}},
+        height=440,
+        autosize=True,
+        modebar={"remove": [UPLOAD_BUTTON], "color": MUTED, "bgcolor": _TRANSPARENT},
     )
-    figure.update_yaxes(tickformat=",", zeroline=True, zerolinecolor=AXIS, automargin=True)
-    figure.update_xaxes(automargin=True, showgrid=False)
+    figure.update_yaxes(**_axis())
+    figure.update_xaxes(**{**_axis(), "showgrid": False, "zeroline": False})
     return figure
+
+
+def subtitle_lines(remarks: Sequence[str]) -> list[str]:
+    """Remarks on lines that fit a telephone, each on one line where it fits; no escaped character is cut."""
+    lines: list[str] = []
+    for remark in remarks:
+        parts = textwrap.wrap(html.unescape(remark), _LINE_LENGTH, break_on_hyphens=False)
+        if lines and len(parts) == 1 and len(lines[-1]) + len(parts[0]) <= _LINE_LENGTH:
+            lines[-1] += f" · {parts[0]}"
+        elif parts:
+            lines[-1:] = [f"{lines[-1]} ·"] if lines else []
+            lines += parts
+    return [html.escape(line, quote=False) for line in lines]
+
+
+def _axis() -> dict[str, Any]:
+    """Rules and labels of an axis of amounts: 25k, 1.5M."""
+    return {
+        "automargin": True,
+        "gridcolor": RULE,
+        "linecolor": RULE,
+        "zeroline": True,
+        "zerolinecolor": MUTED,
+        "zerolinewidth": 1,
+        "exponentformat": "B",
+        "separatethousands": True,
+        "title": {"font": {"size": 12}, "standoff": 8},
+    }
+
+
+def add_message(figure: go.Figure, text: str) -> None:
+    """Write a sentence in the place of marks."""
+    figure.add_annotation(
+        text=text, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, font={"size": 14, "color": INK}
+    )
 
 
 def require_untagged(report: CashFlowReport, chart: str) -> None:
@@ -94,86 +148,16 @@ def local_dates(report: CashFlowReport) -> pd.Series[Any]:
     return dates
 
 
-def mark_sizes(amounts: Sequence[Decimal]) -> list[float]:
+def mark_sizes(amounts: Sequence[Decimal | None]) -> list[float | None]:
     """Amounts as the floats that Plotly draws; nothing is calculated with them."""
-    return [float(amount) for amount in amounts]
+    return [None if amount is None else float(amount) for amount in amounts]
 
 
-def mark_data(
-    keys: Sequence[str], amounts: Sequence[Decimal], *, labels: Sequence[str] | None = None
-) -> dict[str, Any]:
-    """Trace arguments for keys and hover texts: ``report[customdata[0]]`` is the figure of a mark.
+def mark_data(keys: Sequence[str], labels: Sequence[str], amounts: Sequence[Decimal | None]) -> dict[str, Any]:
+    """Trace arguments for keys, labels and exact amounts: ``report[customdata[0]]`` is the figure of a mark.
 
-    The texts have all digits, each below its label where there are labels.
+    The hover texts have all digits.
     """
-    texts = [format_amount(amount) for amount in amounts]
-    if labels is None:
-        rows = [[key, text] for key, text in zip(keys, texts, strict=True)]
-        return {"customdata": rows, "hovertemplate": "%{customdata[1]}"}
+    texts = ["not known" if amount is None else format_amount(amount) for amount in amounts]
     rows = [[key, label, text] for key, label, text in zip(keys, labels, texts, strict=True)]
     return {"customdata": rows, "hovertemplate": "%{customdata[1]}<br>%{customdata[2]}<extra></extra>"}
-
-
-def amount_label(amount: Decimal, *, sign: bool = False) -> str:
-    """Amount to be written beside its mark: in whole units, and with all digits where it is small."""
-    shown = amount if 0 < abs(amount) < _SMALL else amount.quantize(Decimal(1))
-    return (f"{shown:+,f}" if sign else f"{shown:,f}").replace("-", "\N{MINUS SIGN}")
-
-
-class StepMark(NamedTuple):
-    """A bar of a waterfall: the key of its figure, its label, and its amount."""
-
-    key: str
-    label: str
-    amount: Decimal
-
-
-def draw_waterfall(figure: go.Figure, marks: Sequence[StepMark], *, row_height: int) -> None:
-    """Draw bars from the first mark, over those between, to the last one, which they sum to."""
-    amounts = [mark.amount for mark in marks]
-    labels = [mark.label for mark in marks]
-    positions = list(range(len(marks)))
-    figure.add_waterfall(
-        orientation="h",
-        y=positions,
-        x=mark_sizes(amounts),
-        measure=["absolute", *["relative"] * (len(marks) - 2), "total"],
-        text=[
-            amount_label(amounts[0]),
-            *(amount_label(amount, sign=True) for amount in amounts[1:-1]),
-            amount_label(amounts[-1]),
-        ],
-        textposition="outside",
-        textfont={"size": 12},
-        constraintext="none",
-        cliponaxis=False,
-        increasing={"marker": {"color": INFLOW_COLOUR}},
-        decreasing={"marker": {"color": OUTFLOW_COLOUR}},
-        totals={"marker": {"color": BALANCE_COLOUR}},
-        connector={"line": {"color": "#999999", "width": 1, "dash": "dot"}},
-        **mark_data([mark.key for mark in marks], amounts, labels=labels),
-    )
-    height = 190 + row_height * len(marks)
-    figure.update_layout(showlegend=False, waterfallgap=0.3, height=height, margin={"r": 40})
-    figure.update_yaxes(tickvals=positions, ticktext=labels, autorange="reversed", showgrid=False, zeroline=False)
-    figure.update_xaxes(
-        tickformat=",", showgrid=True, zeroline=True, zerolinecolor=_ZERO_LINE, range=_axis_range(amounts[:-1])
-    )
-
-
-def _axis_range(changes: Sequence[Decimal]) -> list[float]:
-    """Range of all sums along the steps, with a margin for labels."""
-    with localcontext(EXACT):
-        sums = mark_sizes([Decimal(0), *itertools.accumulate(changes)])
-    margin = (max(sums) - min(sums)) * _STEP_MARGIN or 1.0
-    return [min(sums) - margin, max(sums) + margin]
-
-
-def ledger_label(name: str) -> str:
-    """Name of a ledger, escaped and shortened where it is long."""
-    return _escape(name if len(name) <= _MAX_LABEL_LENGTH else f"{name[: _MAX_LABEL_LENGTH - 1]}…")
-
-
-def _escape(text: str) -> str:
-    """Text from the books on one line, without markup."""
-    return html.escape(printable(text, " "), quote=False)

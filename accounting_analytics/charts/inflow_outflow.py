@@ -1,45 +1,68 @@
-"""Bars of cash in and out by month."""
+"""Bars of cash in and out by week, month or quarter."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
+from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow_report import require_report
+from accounting_analytics.chart_of_accounts import RequiredLedger, required_ledger
+from accounting_analytics.charts.colours import GROUND, INFLOW_COLOUR, INK, OUTFLOW_COLOUR
 from accounting_analytics.charts.figure import (
-    INFLOW_COLOUR,
-    NET_COLOUR,
-    OUTFLOW_COLOUR,
+    add_message,
     local_dates,
     mark_data,
     mark_sizes,
     new_figure,
     require_lines,
+    tag_remarks,
+    unit_text,
 )
+from accounting_analytics.charts.time_axis import draw_time_axis, time_steps, trace_days
 from accounting_analytics.figures import KEY_SEPARATOR
 from accounting_analytics.money import exact_sum, sum_by_key
-from accounting_analytics.report_figures import INFLOW, NET, OUTFLOW
+from accounting_analytics.report_figures import INFLOW, NET, OUTFLOW, WITHOUT
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from decimal import Decimal
 
     import plotly.graph_objects as go
 
     from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.charts.time_axis import PeriodUnit
 
-_MAX_HORIZONTAL_LABELS = 12
 _GAP = 0.3
-"""Part of a month's place that is left free between bars."""
+"""Part of a period's place that is left free between bars."""
 _WIDEST_BAR = 0.1
-"""Part of the chart that a bar takes at most, where there are few months."""
+"""Part of the chart that a bar takes at most, where there are few periods."""
 
 
-def inflow_outflow(report: CashFlowReport) -> go.Figure:
-    """Bars of cash in and cash out by calendar month, with a line for the net.
+def inflow_outflow(
+    report: CashFlowReport,
+    *,
+    by: PeriodUnit | None = None,
+    ledgers: pd.DataFrame | None = None,
+    tag_names: Mapping[str, str] | None = None,
+    currency: str | None = None,
+) -> go.Figure:
+    """Bars of cash in and cash out by week, month or quarter, with a line for the net.
 
     Parameters
     ----------
     report : CashFlowReport
-        Months are local to the report's time zone; the first and last may be parts of a month.
+        Periods are local to the report's time zone; the first and last may be cut.
+    by : {"week", "month", "quarter"}, optional
+        By default weeks up to two months, months up to three years, and quarters of longer periods.
+    ledgers : DataFrame, optional
+        :class:`~accounting_analytics.schemas.Ledgers`, in which the ledger of transfers between own accounts is found,
+        so that these count neither as inflow nor as outflow. Transfers within one journal entry never do.
+    tag_names : mapping of str to str, optional
+        Names of tags by id, for a report that was filtered by tags.
+    currency : str, optional
+        Written at the axis.
 
     Returns
     -------
@@ -49,48 +72,72 @@ def inflow_outflow(report: CashFlowReport) -> go.Figure:
     Raises
     ------
     InputError
-        `report` is not a report, or has no lines although cash moved.
+        `report` is not a report, or has no lines although cash moved, or `by` is none of the three.
     PeriodError
         The report is in the service's ``localtime``, which is not known here.
     """
     require_report(report, "report")
-    require_lines(report, "chart of months")
+    require_lines(report, "chart of inflow and outflow")
+    steps = time_steps(report.period, by)
     report = report.exact()
-    months = [month.start_date for month in report.period.months()]
-    month_of_line = local_dates(report).map(lambda day: max(day.replace(day=1), report.period.start_date))
-    amounts = report.lines["amount"]
-    inflows = sum_by_key(zip(month_of_line[amounts > 0], amounts[amounts > 0], strict=True))
-    outflows = sum_by_key(zip(month_of_line[amounts < 0], amounts[amounts < 0], strict=True))
-    inflow, outflow = [inflows[month] for month in months], [outflows[month] for month in months]
+    transfers = _transfer_ledgers(ledgers)
+    lines = report.lines[~report.lines["ledger_id"].isin(transfers)]
+    starts = pd.Index([step.period.start_date for step in steps.steps])
+    place = starts.searchsorted(local_dates(report)[lines.index], side="right") - 1
+    amounts = lines["amount"].to_numpy(dtype=object)
+    inflows = sum_by_key(zip(place[amounts > 0], amounts[amounts > 0], strict=True))
+    outflows = sum_by_key(zip(place[amounts < 0], amounts[amounts < 0], strict=True))
+    inflow, outflow = ([sums[at] for at in range(len(starts))] for sums in (inflows, outflows))
     net = [exact_sum(pair) for pair in zip(inflow, outflow, strict=True)]
-    labels = [f"{month:%b %Y}" for month in months]
+    without = "".join(f"{KEY_SEPARATOR}{WITHOUT}{one}" for one in transfers)
 
     def data(name: str, sums: list[Decimal]) -> dict[str, Any]:
-        return mark_data([f"{name}{KEY_SEPARATOR}{month:%Y-%m}" for month in months], sums)
+        keys = [f"{name}{KEY_SEPARATOR}{step.key}{without}" for step in steps.steps]
+        marks = mark_data(keys, [step.label for step in steps.steps], sums)
+        return {**marks, "hovertemplate": "%{customdata[2]}", **trace_days(steps)}
 
-    figure = new_figure(report, "Cash in and out by month")
-    figure.add_bar(x=labels, y=mark_sizes(inflow), name="Inflow", marker_color=INFLOW_COLOUR, **data(INFLOW, inflow))
+    remarks = [_transfer_remark(ledgers, transfers), *tag_remarks(report, dict(tag_names or {}))]
+    figure = new_figure(report, f"Cash in and out by {steps.unit}", *remarks)
+    figure.add_bar(y=mark_sizes(inflow), name="Inflow", marker_color=INFLOW_COLOUR, **data(INFLOW, inflow))
     figure.add_bar(
-        x=labels,
         y=mark_sizes(outflow),
         name="Outflow",
-        marker={"color": OUTFLOW_COLOUR, "pattern": {"shape": "/", "fgcolor": "white", "size": 6, "solidity": 0.25}},
+        marker={"color": OUTFLOW_COLOUR, "pattern": {"shape": "/", "fgcolor": GROUND, "size": 6, "solidity": 0.25}},
         **data(OUTFLOW, outflow),
     )
     figure.add_scatter(
-        x=labels,
         y=mark_sizes(net),
         name="Net",
         mode="lines+markers",
-        line={"color": NET_COLOUR, "width": 2},
-        marker={"symbol": "diamond", "size": 8},
+        line={"color": INK, "width": 1.5},
+        marker={"symbol": "diamond", "size": 7},
         **data(NET, net),
     )
-    gap = max(_GAP, 1 - len(months) * _WIDEST_BAR)
+    gap = max(_GAP, 1 - len(starts) * _WIDEST_BAR)
     figure.update_layout(barmode="relative", bargap=gap, hovermode="x unified")
-    figure.update_xaxes(type="category", tickangle=-45 if len(months) > _MAX_HORIZONTAL_LABELS else 0)
-    if report.lines.empty:
-        text = "No cash moved in this period"
-        figure.add_annotation(text=text, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, bgcolor="white")
-        figure.update_yaxes(showticklabels=False)
+    draw_time_axis(figure, steps)
+    figure.update_yaxes(title_text=unit_text(currency))
+    if lines.empty:
+        add_message(figure, "No cash moved in this period")
+        figure.update_yaxes(showticklabels=False, range=[-1, 1])
     return figure
+
+
+def _transfer_ledgers(ledgers: pd.DataFrame | None) -> list[str]:
+    """Find the ledgers of transfers between own accounts."""
+    if ledgers is None:
+        return []
+    require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
+    columns = (ledgers[name] for name in ("id", "is_required", "sub_type", "debit_credit"))
+    return sorted(
+        ledger_id
+        for ledger_id, is_required, sub_type, side in zip(*columns, strict=True)
+        if required_ledger(is_required=bool(is_required), sub_type=sub_type, debit_credit=side)
+        == RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS
+    )
+
+
+def _transfer_remark(ledgers: pd.DataFrame | None, transfers: list[str]) -> str:
+    if ledgers is None:
+        return "transfers through a ledger of their own are counted: pass ledgers to leave them out"
+    return "without transfers between own accounts" if transfers else "there is no ledger of transfers"

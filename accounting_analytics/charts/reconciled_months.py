@@ -7,14 +7,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.arguments import require_type
-from accounting_analytics.charts.figure import (
-    BALANCE_COLOUR,
-    OUTFLOW_COLOUR,
-    amount_label,
-    ledger_label,
-    mark_sizes,
-    titled_figure,
-)
+from accounting_analytics.charts.colours import BALANCE_COLOUR, OUTFLOW_COLOUR
+from accounting_analytics.charts.figure import mark_sizes, titled_figure
+from accounting_analytics.charts.labels import amount_label, escaped, shortened
 from accounting_analytics.errors import InputError
 from accounting_analytics.figures import KEY_SEPARATOR, OWN
 from accounting_analytics.money import format_amount, from_minor_units
@@ -93,7 +88,7 @@ def reconciled_months(months: Sequence[Reconciliation]) -> go.Figure:
     found: dict[_Row, dict[dt.date, Decimal]] = {}
     for record in exact.frame.to_dict("records"):
         found.setdefault(_row(record), {})[record["start_date"].date()] = record["difference"]
-    figure = titled_figure("Reported less recomputed, by month", _remarks(months))
+    figure = titled_figure("Reported less recomputed, by month", *_remarks(months))
     labels = [_month_label(month.period) for month in months]
     if not found:
         _say_that_all_tie(figure, months)
@@ -143,26 +138,25 @@ def _draw_cells(figure: go.Figure, rows: Sequence[_Row], labels: Sequence[str], 
     figure.update_xaxes(**places, tickangle=angle, range=[-0.5, len(labels) - 0.5], zeroline=False, fixedrange=True)
     figure.update_yaxes(visible=False, range=[len(rows) - 0.5, -0.5], fixedrange=True)
     height = _LABEL_HEIGHT + (_TALL_ROW_HEIGHT if is_narrow else _ROW_HEIGHT)
-    figure.update_layout(height=230 + height * len(rows), margin={"t": 150, "l": 20, "r": 20, "b": 80})
+    figure.update_layout(height=figure.layout.margin.t + 80 + height * len(rows), margin={"b": 80})
 
 
-def _remarks(months: Sequence[Reconciliation]) -> str:
-    """Days, limits and the meaning of the colours, on three lines, which fit a telephone."""
+def _remarks(months: Sequence[Reconciliation]) -> list[str]:
+    """Days, limits and the meaning of the colours."""
     first, last = months[0].period, months[-1].period
     untied = sum(not month.ties for month in months)
     partial = ["PARTIAL: lines are missing"] if any(month.partial for month in months) else []
-    return "<br>".join(
-        [
-            f"{first.start_date} to {last.end_date}, days in {first.time_zone}",
-            " · ".join([f"{untied} of {len(months)} month(s) differ", *partial]),
-            "blue + more in the report, orange \N{MINUS SIGN} less, = ties",
-        ]
-    )
+    return [
+        f"{first.start_date} to {last.end_date}, days in {first.time_zone}",
+        f"{untied} of {len(months)} month(s) differ",
+        *partial,
+        "blue + more in the report, orange \N{MINUS SIGN} less, = ties",
+    ]
 
 
 def _row(difference: dict[Any, Any]) -> _Row:
     what, ledger_id, name = (difference[one] for one in ("what", "ledger_id", "ledger_name"))
-    ledger = ledger_label(name) if isinstance(name, str) else ""
+    ledger = escaped(shortened(name)) if isinstance(name, str) else ""
     label = f"{ledger}{_TITLES[what]}" if what in _TITLES else ", ".join(filter(None, [ledger, what.replace("_", " ")]))
     return _Row(what, ledger_id if isinstance(ledger_id, str) else "", label)
 
@@ -180,7 +174,7 @@ def _say_that_all_tie(figure: go.Figure, months: Sequence[Reconciliation]) -> No
     figure.add_annotation(text=text, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, font={"size": 16})
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False)
-    figure.update_layout(height=260, margin={"t": 130})
+    figure.update_layout(height=figure.layout.margin.t + 130)
 
 
 def _write_label(figure: go.Figure, y: int, label: str) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accounting_analytics.cash_flow_report import require_report
-from accounting_analytics.charts.figure import StepMark, draw_waterfall, ledger_label, new_figure, require_untagged
+from accounting_analytics.charts.figure import new_figure, require_untagged, unit_text
+from accounting_analytics.charts.steps import StepMark, draw_waterfall
 from accounting_analytics.errors import InputError
 from accounting_analytics.figures import KEY_SEPARATOR, OWN
 from accounting_analytics.money import exact_sum
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from accounting_analytics.cash_flow_report import CashFlowReport
 
 
-def waterfall(report: CashFlowReport, *, largest: int = 10) -> go.Figure:
+def waterfall(report: CashFlowReport, *, largest: int = 10, currency: str | None = None) -> go.Figure:
     """Waterfall from the starting to the ending cash balance, with a step for each of the largest ledgers.
 
     Parameters
@@ -27,6 +28,8 @@ def waterfall(report: CashFlowReport, *, largest: int = 10) -> go.Figure:
         does not tie, the amount that its flows do not explain is a step of its own.
     largest : int
         How many ledgers get a step of their own, by absolute net cash flow; the others share one step.
+    currency : str, optional
+        Written at the axis.
 
     Raises
     ------
@@ -41,11 +44,11 @@ def waterfall(report: CashFlowReport, *, largest: int = 10) -> go.Figure:
     sums = report.exact_sums()
     marks = [
         StepMark(STARTING, f"Start {report.period.start_date}", sums.starting_cash_balance),
-        *(StepMark(step.key, ledger_label(step.label), step.amount) for step in _steps(report, largest)),
+        *_steps(report, largest),
         StepMark(ENDING, f"End {report.period.end_date}", sums.ending_cash_balance),
     ]
     figure = new_figure(report, "From starting to ending cash")
-    draw_waterfall(figure, marks, row_height=30)
+    draw_waterfall(figure, marks, unit=unit_text(currency))
     return figure
 
 
@@ -61,7 +64,8 @@ def _steps(report: CashFlowReport, largest: int) -> list[StepMark]:
     steps.sort(key=lambda step: step.amount, reverse=True)
     if len(others):
         key = KEY_SEPARATOR.join(f"{OWN}{ledger_id}" for ledger_id in others["ledger_id"])
-        steps.append(StepMark(key, f"{len(others)} other ledgers", exact_sum(others["net_cash_flow"])))
+        label = f"{len(others)} other ledger{'s' if len(others) > 1 else ''}"
+        steps.append(StepMark(key, label, exact_sum(others["net_cash_flow"])))
     if gap := report.exact_sums().identity_gap:
         steps.append(StepMark(UNEXPLAINED, "Not explained by the flows", gap.copy_negate()))
     return steps

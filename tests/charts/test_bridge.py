@@ -34,11 +34,11 @@ def test_steps_lead_from_before_to_after(hovers):
     assert [bridge[key].exact() for key in keys] == amounts
     assert list(trace.measure) == ["absolute", *["relative"] * 3, "total"]
     assert [one.text for one in figure.layout.annotations] == [
-        "Feb 2025",
-        "Sales: BLUE BOTTLE",
-        "Rent: &lt;B&gt;ELM&lt; B&gt;",
-        "1 smaller change",
-        "Mar 2025",
+        "Feb 2025  <b>\N{MINUS SIGN}6,400</b>",
+        "Sales: BLUE BOTTLE  <b>+5,000</b>",
+        "Rent: &lt;B&gt;ELM&lt; B&gt;  <b>+3,200</b>",
+        "1 smaller change  <b>\N{MINUS SIGN}0.01</b>",
+        "Mar 2025  <b>1,800</b>",
     ]
 
 

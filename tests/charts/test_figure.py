@@ -20,9 +20,13 @@ def sizes(trace):
 @pytest.mark.parametrize("chart", CHARTS)
 def test_subtitle_names_period_zone_unit_and_limits(chart, make_report, lines):
     """Every chart states its days and unit, and whether its starting balance was supplied."""
-    subtitle = chart(make_report(lines, anchored=True)).layout.title.subtitle.text
-    for text in ("2025-01-15 to 2025-03-31", "America/New_York", "currency", "supplied, not summed"):
-        assert text in subtitle
+    report = make_report(lines, anchored=True)
+    layout = chart(report).layout
+    for text in ("2025-01-15 to 2025-03-31", "America/New_York", "supplied, not summed"):
+        assert text in layout.title.subtitle.text
+    named = chart(report, currency="<EUR>").layout
+    for one, unit in ((layout, "amounts in the currency of the books"), (named, "&lt;EUR&gt;")):
+        assert unit in {one.xaxis.title.text, one.yaxis.title.text}
 
 
 @pytest.mark.parametrize("chart", CHARTS)
@@ -82,9 +86,11 @@ def test_small_amounts_keep_their_digits_beside_their_marks(make_report, lines):
 
 
 def test_many_tags_are_counted(make_report, lines):
-    """A subtitle with several long ids would be cut off at the edge of the chart."""
-    subtitle = charts.inflow_outflow(make_report(lines, tag_ids=("tag_1", "tag_2", "tag_3"))).layout.title.subtitle.text
-    assert subtitle.endswith("only lines tagged tag_1 and 2 more")
+    """A subtitle with several long ids would be cut off at the edge of the chart; names are written instead of ids."""
+    report = make_report(lines, tag_ids=("tag_1", "tag_2", "tag_3"))
+    assert charts.inflow_outflow(report).layout.title.subtitle.text.endswith("only lines tagged tag_1 and 2 more")
+    named = charts.inflow_outflow(report, tag_names={"tag_3": "Berlin"})
+    assert named.layout.title.subtitle.text.endswith("only lines tagged Berlin and 2 more")
 
 
 def test_hover_keeps_twenty_digits(make_report, lines, hovers):

@@ -6,7 +6,7 @@ from accounting_analytics import charts
 def test_months_are_local_and_sums_exact(make_report, lines, hovers):
     """Each bar is the exact sum of a local month, including the partial first one."""
     inflow, outflow, net = charts.inflow_outflow(make_report(lines)).data
-    assert list(inflow.x) == ["Jan 2025", "Feb 2025", "Mar 2025"]
+    assert [data[1] for data in inflow.customdata] == ["15 to 31 Jan 2025", "Feb 2025", "Mar 2025"]
     assert hovers(inflow) == ["1,000.10", "0", "0.20"]
     assert hovers(outflow) == ["-400.00", "0", "-0.30"]
     assert hovers(net) == ["600.10", "0", "-0.10"]

@@ -26,8 +26,9 @@ def test_axis_leaves_room_for_the_lowest_label(make_report, lines):
     """The axis extends below the lowest balance, so that its label does not overlap the dates."""
     figure = charts.running_balance(make_report(lines, start="10.00"))
     lowest, highest = min(figure.data[0].y), max(figure.data[0].y)
-    (bottom,) = figure.layout.yaxis.autorangeoptions.include
-    assert lowest - (highest - lowest) / 5 < bottom < lowest - (highest - lowest) / 10
+    bottom, top = figure.layout.yaxis.range
+    assert bottom <= min(0, lowest) - (highest - min(0, lowest)) / 10
+    assert top >= highest + (highest - min(0, lowest)) / 10
 
 
 def test_label_of_an_early_low_is_beside_the_axis(make_report, lines):
@@ -38,7 +39,7 @@ def test_label_of_an_early_low_is_beside_the_axis(make_report, lines):
     lows = [figure.layout.annotations[0] for figure in (early, late)]
     assert [(low.text, low.xanchor) for low in lows] == [
         ("lowest \N{MINUS SIGN}5.00", "left"),
-        ("lowest \N{MINUS SIGN}42", "right"),
+        ("end, lowest \N{MINUS SIGN}42", "right"),
     ]
 
 
@@ -46,13 +47,13 @@ def test_labels_are_readable_where_the_zero_line_or_the_balance_crosses_them(mak
     """Labels have a background."""
     labels = charts.running_balance(make_report(lines)).layout.annotations
     assert [label.text.split()[0] for label in labels] == ["lowest", "end"]
-    assert {label.bgcolor for label in labels} == {"white"}
+    assert {label.bgcolor for label in labels} == {"#ffffff"}
 
 
 def test_hover_shows_the_day(make_report, lines):
     """The hover text starts with the day, wherever in the chart it is above or below the line."""
     layout = charts.running_balance(make_report(lines)).layout
-    assert (layout.hovermode, layout.xaxis.hoverformat) == ("x unified", "%a %Y-%m-%d")
+    assert (layout.hovermode, layout.xaxis.hoverformat) == ("x unified", "%a %-d %b %Y")
 
 
 def test_days_of_a_short_period_are_labelled_as_days(make_report, lines):

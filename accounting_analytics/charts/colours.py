@@ -1,0 +1,53 @@
+"""Colours of charts on light and dark pages.
+
+They are far enough apart for people with colour vision deficiencies; no meaning is shown by colour alone.
+"""
+
+from __future__ import annotations
+
+INK = "#1b1f24"
+MUTED = "#5b6470"
+RULE = "#d9dee4"
+GROUND = "#ffffff"
+INFLOW_COLOUR = "#0a7a55"
+OUTFLOW_COLOUR = "#b4470f"
+BALANCE_COLOUR = "#0b5fa5"
+ACCOUNT_COLOURS = ("#1f87c9", "#d97a00", "#1a9b74", "#a8559f", "#8a6420", "#6d78d6")
+OTHERS_COLOUR = "#8a939e"
+PATTERNS = ("", "/", ".", "\\", "x", "-")
+"""Patterns beside the colours, in their order."""
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+"""Dashes of lines beside the colours, in their order."""
+
+ON_DARK = {
+    INK: "#e8eaed",
+    MUTED: "#9aa4b0",
+    RULE: "#353b43",
+    GROUND: "#14171a",
+    INFLOW_COLOUR: "#4cc79a",
+    OUTFLOW_COLOUR: "#f0935c",
+    BALANCE_COLOUR: "#7db7f0",
+}
+"""Colour on a dark page of each colour that has another there."""
+CLASSES = {
+    INK: "ink",
+    MUTED: "muted",
+    RULE: "rule",
+    GROUND: "ground",
+    INFLOW_COLOUR: "inflow",
+    OUTFLOW_COLOUR: "outflow",
+    BALANCE_COLOUR: "balance",
+}
+"""Class of the elements of a picture that have such a colour."""
+
+
+def rgb_text(colour: str) -> str:
+    """Colour as browsers write it in styles: ``rgb(27, 31, 36)``."""
+    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    return f"rgb({red}, {green}, {blue})"
+
+
+def mixed(colour: str, part: float, ground: str = GROUND) -> str:
+    """Colour between the ground and the full one."""
+    pairs = [(int(colour[at : at + 2], 16), int(ground[at : at + 2], 16)) for at in (1, 3, 5)]
+    return "#" + "".join(f"{round(under + (over - under) * part):02x}" for over, under in pairs)

@@ -1,0 +1,55 @@
+"""Labels of marks: names shortened in the middle and never to the same text, and amounts."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from accounting_analytics.messages import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_LABEL_LENGTH = 28
+_SMALL = 10
+
+
+def short_labels(names: Sequence[str], limit: int = MAX_LABEL_LENGTH) -> list[str]:
+    """Names on one line of at most `limit` characters; different marks have different labels.
+
+    A long name loses its middle, because names of ledgers often begin or end alike. A label that another mark has too
+    ends in a number.
+    """
+    texts = [shortened(name, limit) for name in names]
+    counts, taken = Counter(texts), set(texts)
+    labels, number = [], 1
+    for name, text in zip(names, texts, strict=True):
+        label = text
+        while counts[text] > 1 and label in taken:
+            label = f"{shortened(name, limit - len(f' ({number})'))} ({number})"
+            number += 1
+        taken.add(label)
+        labels.append(label)
+    return labels
+
+
+def shortened(name: str, limit: int = MAX_LABEL_LENGTH) -> str:
+    """Name on one line, without its middle where it is longer than `limit`."""
+    text = " ".join(printable(name, " ").split()) or "without a name"
+    if len(text) <= limit:
+        return text
+    end = (limit - 1) // 2
+    return f"{text[: limit - 1 - end].rstrip()}…{text[len(text) - end :].lstrip()}"
+
+
+def escaped(text: str) -> str:
+    """Text from the books on one line, without markup."""
+    return html.escape(printable(text, " "), quote=False)
+
+
+def amount_label(amount: Decimal, *, sign: bool = False) -> str:
+    """Amount to be written beside its mark: in whole units, and with all digits where it is small."""
+    shown = amount if 0 < abs(amount) < _SMALL else amount.quantize(Decimal(1))
+    return (f"{shown:+,f}" if sign else f"{shown:,f}").replace("-", "\N{MINUS SIGN}")

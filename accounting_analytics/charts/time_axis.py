@@ -1,0 +1,108 @@
+"""Days, weeks, months and quarters of a chart, and their axis."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from accounting_analytics.charts.figure import DAY
+from accounting_analytics.errors import InputError
+from accounting_analytics.messages import quote
+from accounting_analytics.periods import Period
+from accounting_analytics.statements.columns import split_period
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import plotly.graph_objects as go
+
+PeriodUnit = Literal["week", "month", "quarter"]
+_UNITS = ("week", "month", "quarter")
+_MAX_DAYS_OF_WEEKS, _MAX_DAYS_OF_MONTHS = 62, 1_100
+_MAX_LABELLED = 5
+"""Periods up to which each has its label on a telephone."""
+_MAX_LABELLED_DAYS = 6
+_PERIODS = {"week": 7 * DAY, "month": "M1", "quarter": "M3"}
+_MONDAY = dt.date(1969, 12, 29)
+_DAY = dt.timedelta(days=1)
+
+
+class TimeStep(NamedTuple):
+    """A period that has a mark: the last part of its key, its label, and its days."""
+
+    key: str
+    label: str
+    period: Period
+
+
+class TimeSteps(NamedTuple):
+    """The periods of a chart, and what each is."""
+
+    unit: PeriodUnit
+    steps: Sequence[TimeStep]
+
+
+def time_steps(period: Period, unit: PeriodUnit | None) -> TimeSteps:
+    """Split a period: as asked, or into weeks, months or quarters by its length; the first and last may be cut."""
+    if unit is not None and unit not in _UNITS:
+        raise InputError(f"by must be week, month or quarter, or None to choose by the length, not {quote(unit)}")
+    if unit is None:
+        unit = "week" if period.days <= _MAX_DAYS_OF_WEEKS else "month"
+        unit = "quarter" if period.days > _MAX_DAYS_OF_MONTHS else unit
+    columns = split_period(period, _weeks(period) if unit == "week" else unit, 1)
+    return TimeSteps(unit, [TimeStep(one.key, one.label, one.periods[0][1]) for one in columns])
+
+
+def _weeks(period: Period) -> list[Period]:
+    """Weeks from Monday to Sunday, cut at the ends of the period."""
+    weeks, first = [], period.start_date
+    while first <= period.end_date:
+        days_left = min(6 - first.weekday(), (period.end_date - first).days)
+        weeks.append(Period(first, first + days_left * _DAY, period.time_zone))
+        if weeks[-1].end_date == period.end_date:
+            break
+        first = weeks[-1].end_date + _DAY
+    return weeks
+
+
+def trace_days(steps: TimeSteps) -> dict[str, Any]:
+    """Trace arguments that put a mark in the middle of its period, and find it anywhere in the period."""
+    start = {"xperiod0": _MONDAY} if steps.unit == "week" else {}
+    return {
+        "x": [step.period.start_date for step in steps.steps],
+        "xperiod": _PERIODS[steps.unit],
+        "xperiodalignment": "middle",
+        **start,
+    }
+
+
+def draw_time_axis(figure: go.Figure, steps: TimeSteps) -> None:
+    """Axis from the first to the last period, labelled where labels have room."""
+    first, last = (_whole(steps.unit, steps.steps[at].period.start_date) for at in (0, -1))
+    few = len(steps.steps) <= _MAX_LABELLED
+    figure.update_xaxes(type="date", range=[first[0], last[1]], ticklabelmode="period", nticks=6)
+    formats = {"week": "%-d %b<br>%Y", "month": "%b<br>%Y", "quarter": "Q%q<br>%Y"}
+    if few:
+        figure.update_xaxes(tickformat=formats[steps.unit], dtick=_PERIODS[steps.unit], tick0=first[0])
+    hover = {"week": "week of %-d %b %Y", "month": "%b %Y", "quarter": "Q%q %Y"}
+    figure.update_xaxes(hoverformat=hover[steps.unit])
+
+
+def draw_day_axis(figure: go.Figure, period: Period) -> None:
+    """Axis of days, each as wide as a day, from the first to the last of a period."""
+    figure.update_xaxes(
+        type="date", range=[period.start_date, period.end_date + _DAY], nticks=6, hoverformat="%a %-d %b %Y"
+    )
+    if period.days <= _MAX_LABELLED_DAYS:  # Plotly would label hours
+        figure.update_xaxes(dtick=DAY, tickformat="%-d %b<br>%Y", ticklabelmode="period")
+
+
+def _whole(unit: PeriodUnit, day: dt.date) -> tuple[dt.date, dt.date]:
+    """First day of the week, month or quarter of a day, and the day after its last."""
+    if unit == "week":
+        first = day - day.weekday() * _DAY
+        return first, first + 7 * _DAY
+    months = 1 if unit == "month" else 3
+    first = day.replace(month=(day.month - 1) // months * months + 1, day=1)
+    year, month = divmod(first.year * 12 + first.month - 1 + months, 12)
+    return first, dt.date(year, month + 1, 1)

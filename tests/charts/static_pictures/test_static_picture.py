@@ -1,0 +1,171 @@
+"""Pictures drawn without a browser: what they show, and that a page can embed them."""
+
+import dataclasses
+import html.parser
+import re
+from decimal import Decimal
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from accounting_analytics import charts
+from accounting_analytics.charts.static_pictures import PICTURE_STYLE
+from accounting_analytics.charts.static_pictures.canvas import fitted, text_width
+from accounting_analytics.errors import InputError
+from accounting_analytics.periods import Period
+
+CHARTS = [charts.inflow_outflow, charts.running_balance, charts.waterfall]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+class Tree(html.parser.HTMLParser):
+    """The elements of a page as a parser of HTML finds them, and which are left open."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.names, self.open = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, _):
+        """Note an element."""
+        self.names.append(tag)
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        """Close the last element, which it must be."""
+        assert self.open.pop() == tag
+
+
+def root_of(svg):
+    """Return the element of a picture."""
+    return ET.fromstring(svg)  # noqa: S314 (our own)
+
+
+def texts_of(svg):
+    """Return the texts of a picture."""
+    return [one.text for one in root_of(svg).iter(f"{SVG}text")]
+
+
+def boxes_of(svg):
+    """Return the box of each text, with the width that it takes at most."""
+    for one in root_of(svg).iter(f"{SVG}text"):
+        size = float(one.get("font-size"))
+        width = text_width(one.text, size, bold=one.get("font-weight") == "600")
+        left = float(one.get("x")) - {"middle": width / 2, "end": width}.get(one.get("text-anchor"), 0)
+        yield one.text, left, left + width, float(one.get("y")) - size * 0.75, float(one.get("y"))
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_the_same_figure_gives_the_same_bytes(chart, make_report, lines):
+    """Nothing in a picture depends on when or how often it is drawn; another width is another picture."""
+    figure = chart(make_report(lines))
+    for kind in ("svg", "png"):
+        drawn = [charts.static_picture(chart(make_report(lines)), format=kind) for _ in range(2)]
+        assert drawn[0] == drawn[1] == charts.static_picture(figure, format=kind)
+    assert charts.static_picture(figure, width=390) != charts.static_picture(figure)
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_a_page_can_embed_an_svg_picture(chart, make_report, lines):
+    """It is one well-formed element with a name to be read aloud, no head, no style element, and text as text."""
+    svg = charts.static_picture(chart(make_report([*lines, ("<b>&\n$x$ 日本", "5.00", lines[0][2])])))
+    root = root_of(svg)
+    assert root.tag == f"{SVG}svg"
+    assert svg.startswith("<svg ")
+    assert "America/New_York" in root.get("aria-label")
+    parsed = Tree(f"<main>{svg}</main>")
+    assert not parsed.open
+    assert parsed.names == ["main", *(one.tag.removeprefix(SVG).lower() for one in root.iter())]
+    assert not re.search(r"<!|<\?|<metadata|<style|matplotlib|xlink|/>", svg)
+    assert "system-ui" in root.get("font-family")
+    assert len(svg) < 25_000
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+@pytest.mark.parametrize("width", [360, 720, 1200])
+def test_texts_are_within_the_sheet_and_do_not_cover_each_other(chart, width, make_report, lines):
+    """Long names, large amounts and many months have room on a telephone and on a page."""
+    many = [(f"{'Very long name ' * 20}{number}", f"-{number}123456.01", lines[0][2]) for number in range(1, 13)]
+    boxes = list(boxes_of(charts.static_picture(chart(make_report([*lines, *many], start="1.00")), width=width)))
+    for number, (text, left, right, top, bottom) in enumerate(boxes):
+        assert left >= -0.5, text
+        assert right <= width + 0.5, text
+        for other, other_left, other_right, other_top, other_bottom in boxes[:number]:
+            is_apart = right <= other_left or other_right <= left or bottom <= other_top or other_bottom <= top
+            assert is_apart, (text, other)
+
+
+def test_amounts_of_a_waterfall_are_those_of_the_report(make_report, lines):
+    """Every step has its name and its amount."""
+    texts = texts_of(charts.static_picture(charts.waterfall(make_report(lines, start="10.00"))))
+    assert texts[texts.index("Sales") + 1] == "+1,000"
+    assert texts[texts.index("Rent") + 1] == "\N{MINUS SIGN}400"
+    assert texts[texts.index("Start 2025-01-15") + 1] == "10"
+    assert texts[texts.index("End 2025-03-31") + 1] == "610"
+
+
+def test_bars_are_as_high_as_their_amounts(make_report, lines):
+    """The heights of bars are proportional to inflow and outflow, on both sides of zero."""
+    figure = charts.inflow_outflow(make_report(lines))
+    root = root_of(charts.static_picture(figure))
+    bars = [one for one in root.iter(f"{SVG}path") if one.get("fill", "").startswith(("#0a7a55", "url"))]
+    numbers = [[float(one) for one in re.findall(r"-?[\d.]+", bar.get("d"))] for bar in bars]
+    heights = [max(points[1::2]) - min(points[1::2]) for points in numbers]
+    legend, inflow, outflow = heights[0], heights[2], heights[4]
+    assert legend == 10
+    assert inflow / outflow == pytest.approx(1000.10 / 400.00, rel=0.01)
+
+
+def test_colours_of_dark_pages(make_report, lines):
+    """A dark picture has the colours that the style gives to a light one; paper is never dark."""
+    figure = charts.waterfall(make_report(lines))
+    light, dark = (charts.static_picture(figure, dark=one) for one in (False, True))
+    assert "#e8eaed" in dark
+    assert "#1b1f24" not in dark
+    classes = set(re.findall(r'class="([a-z -]+)"', light)) - {"accounting-analytics-picture"}
+    assert classes == set(re.findall(r'class="([a-z -]+)"', dark)) - {"accounting-analytics-picture"}
+    for name in {one for names in classes for one in names.split()}:
+        assert f".{name}{{" in PICTURE_STYLE
+    assert PICTURE_STYLE.startswith("@media screen and")
+
+
+def test_one_day_and_nothing(make_report, lines):
+    """A period of a day, and one without any amount, have pictures."""
+    report = make_report([])
+    assert "No cash moved in this period" in texts_of(charts.static_picture(charts.inflow_outflow(report)))
+    day = dataclasses.replace(make_report(lines[2:]), period=Period("2025-03-01", "2025-03-01", "UTC"))
+    texts = texts_of(charts.static_picture(charts.running_balance(day)))
+    assert "1 Mar" in texts
+    assert f"end \N{MINUS SIGN}{Decimal('0.10')}" in texts
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"format": "pdf"}, "format must be svg or png, not 'pdf'"),
+        ({"width": 100}, "width must be a whole number of pixels from 240 to 4000, not 100"),
+        ({"width": 390.0}, "width must be a whole number"),
+    ],
+)
+def test_other_formats_and_widths_are_refused(options, message, make_report, lines):
+    """The message names what is possible."""
+    with pytest.raises(InputError, match=message):
+        charts.static_picture(charts.waterfall(make_report(lines)), **options)
+
+
+def test_other_figures_are_refused():
+    """A figure with other marks, and anything else, is refused."""
+    go = pytest.importorskip("plotly.graph_objects")
+    with pytest.raises(InputError, match="figure has other marks"):
+        charts.static_picture(go.Figure(go.Pie(values=[1])))
+    with pytest.raises(InputError, match="pass what a function of charts returns"):
+        charts.static_picture({})
+
+
+def test_a_text_that_is_too_wide_loses_its_middle():
+    """The beginning and the end are kept; a text that fits is not changed."""
+    assert fitted("Rent", 100) == "Rent"
+    short = fitted("Supplier Payables: Green Importers", 120)
+    assert short.startswith("Supp")
+    assert short.endswith("rters")
+    assert text_width(short) <= 120
