@@ -116,10 +116,26 @@ def test_long_names_and_large_amounts_are_not_cut(read):
         f'<style>{FIGURES}</style><div class="accounting-analytics-figures"><div class="scrolled">{table}</div></div>'
     )
     pages, sizes = read(print_pdf(page(content), find_browser()))
-    table_text = without_space(pages[0].partition("Harbor Lane")[0])
+    table_text = without_space("".join(one.partition("Harbor Lane")[0] for one in pages))
     assert table_text.count("n") == 900
     assert table_text.count("9") >= 3 * "".join(amounts).count("9")
-    assert sizes == [A4[::-1]]
+    assert set(sizes) == {A4[::-1]}
+
+
+@pytest.mark.browser
+@pytest.mark.pdftotext
+def test_a_head_is_not_alone(read):
+    """Wherever a table begins on the paper, its title, head and first row are on one page, and so are its last two."""
+    rows = "".join(f"<tr><td>Row{at}of{{0}}</td></tr>" for at in range(4))
+    table = f"<h2>Title{{0}}</h2><table><thead><tr><th>Head{{0}}</th></tr></thead><tbody>{rows}</tbody></table>"
+    tables = "".join(f'{table.format(f"-{at}-")}<div style="height: {at}mm"></div>' for at in range(40))
+    pages, _ = read(print_pdf(page(tables), find_browser()))
+    assert len(pages) > 5
+    for at in range(40):
+        begins = [{"Title", "Head", "Row0of"} & set(re.findall(rf"(\w+)-{at}-", one)) for one in pages]
+        ends = [{"Row2of", "Row3of"} & set(re.findall(rf"(\w+)-{at}-", one)) for one in pages]
+        assert {"Title", "Head", "Row0of"} in begins
+        assert {"Row2of", "Row3of"} in ends
 
 
 @pytest.mark.browser
