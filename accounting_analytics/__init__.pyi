@@ -34,6 +34,7 @@ from .notebook_jobs import run_notebook
 from .periods import Period
 from .recategorization import Effect, Plan, apply_plan, plan_recategorization, undo_plan, verify_plan
 from .reconciliation import Reconciliation, reconcile
+from .review_grid import Review, review
 from .saved_line_entries import read_line_entries
 from .statements import (
     Statement,
@@ -57,6 +58,7 @@ __all__ = [
     "Period",
     "Plan",
     "Reconciliation",
+    "Review",
     "SecondOpinion",
     "Statement",
     "TokenFile",
@@ -93,6 +95,7 @@ __all__ = [
     "reconcile_months",
     "register",
     "report_rules",
+    "review",
     "run_notebook",
     "schemas",
     "second_opinion",

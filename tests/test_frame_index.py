@@ -171,6 +171,14 @@ def with_entries(statement, row):
     return [statement, statement.tidy(), [figure.entries[["id", "figure_amount", "local_date"]] for figure in figures]]
 
 
+def reviewed(books):
+    """Accept all that is proposed in a review but one transaction; return its tables and its plan."""
+    review = aa.review(books.queue, books.ledgers, proposals=books.proposals, history=books.lines)
+    review.skip(min(books.queue["transaction_id"]))
+    review.accept()
+    return [review.frame, review.decisions, review.plan(), review.notes]
+
+
 def bridge_of_months(books):
     """Return the bridge between the two months of the lines."""
     statement = aa.cash_flow_statement(books.lines, books.ledgers)
@@ -249,6 +257,7 @@ CASES = {
     ),
     "register": lambda books, _: aa.register(books.lines, "Operating Account", ledgers=books.ledgers),
     "report_rules": lambda books, _: aa.report_rules(books.queue, books.rules, books.ledgers, books.lines),
+    "review": lambda books, _: reviewed(books),
     "second_opinion": lambda books, _: aa.second_opinion(books.report, books.lines, books.ledgers),
     "suggest": lambda books, _: aa.suggest(books.queue, books.lines, books.ledgers, precision=0.8),
     "trial_balance": lambda books, _: with_entries(aa.trial_balance(books.lines, books.ledgers), "Rent"),

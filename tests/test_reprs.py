@@ -30,6 +30,7 @@ from accounting_analytics.schemas import (
     CashFlowLines,
     Differences,
     PlanItems,
+    Queue,
     SecondOpinions,
 )
 
@@ -104,6 +105,27 @@ def make_plan(count=MANY):
         "opposing_ledger_ids": [["uncategorized"]] * count,
     }
     return aa.Plan(PlanItems.from_columns(columns), instance_id="ins_1")
+
+
+def make_review():
+    """Return a review of many merchants with long names."""
+    ledgers = pd.DataFrame({"id": ["rent", "bank"], "name": NAME, "type": "expense", "sub_type": "operating_expenses"})
+    ledgers = ledgers.assign(debit_credit="debit", financial_account_type=None, report_cash_flow=[False, True])
+    ledgers = ledgers.assign(is_required=False, editable=True, parent_id=None, sort_code="1", created_at=None)
+    columns = dict.fromkeys(Queue.to_schema().columns, IDS) | {
+        "datetime": [pd.Timestamp("2025-01-02T12:00Z")] * MANY,
+        "description": [
+            f"\x1b[31m{NAME} {'abcdefgh'[number % 8] * 3} {'klmnopqr'[number // 8] * 3}" for number in range(MANY)
+        ],
+        "amount": [AMOUNT] * MANY,
+        "direction": ["outflow"] * MANY,
+        "category_amount": [AMOUNT] * MANY,
+        "category_ledger_id": ["uncategorized"] * MANY,
+        "opposing_ledger_ids": ["uncategorized"] * MANY,
+    }
+    left_out = ("local_date", "group_id", "counterpart_ledger_id")
+    queue = Queue.from_columns({name: values for name, values in columns.items() if name not in left_out})
+    return aa.review(queue, ledgers)
 
 
 def make_certificate():
@@ -230,6 +252,7 @@ def make_results():
         make_drift()["2025-01"],
         make_sync_result(),
         make_second_opinion(),
+        make_review(),
     ]
 
 

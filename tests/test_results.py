@@ -87,7 +87,16 @@ PARTLY = {
         "_repr_html_": "the frame is one row",
     },
 }
-NOT_RESULTS = {"Books", "DataFrame", "DemoCompany", "LedgerClient", "None", "Rules", "str"}  # Books: tests/books
+NOT_RESULTS = {
+    "Books",
+    "DataFrame",
+    "DemoCompany",
+    "LedgerClient",
+    "None",
+    "Review",
+    "Rules",
+    "str",
+}  # Books: tests/books; a review changes: tests/review_grid
 PERIOD = Period.of("2025-01-01", "2025-01-31", "UTC")
 
 

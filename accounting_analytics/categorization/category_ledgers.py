@@ -50,10 +50,13 @@ class Categories:
             raise InputError(f"{text!r} is an uncategorized ledger and cannot be a category")
         return ledger_id
 
+    def possible(self) -> list[str]:
+        """Ids of all ledgers that can be categories, in alphabetical order of their paths."""
+        return sorted(self.names.ids - self.cash - self._uncategorized, key=lambda one: (self.names.path(one), one))
+
     def paths(self) -> list[str]:
         """Paths of all ledgers that can be categories, in alphabetical order."""
-        possible = self.names.ids - self.cash - self._uncategorized
-        return sorted(map(self.names.path, possible))
+        return [self.names.path(ledger_id) for ledger_id in self.possible()]
 
     def parent_note(self, text: str) -> str:
         """Sentence about a category that is a parent ledger; empty where there are no ledgers below it."""

@@ -246,13 +246,18 @@ class Decidable(NamedTuple):
         """Whether the queue has a group or a transaction of this id."""
         return key in self.groups or key in self.transactions
 
-    def rows(self, key: str) -> list[int]:
-        """Rows that a key of the decisions means."""
+    def find(self, key: str) -> list[int]:
+        """Rows of a group or a transaction."""
         found = self.transactions.get(key) or self.groups.get(key)
         if not found:
             close = get_close_matches(str(key), [*self.groups, *self.transactions], n=3)
             hint = f"did you mean {' or '.join(map(quote, close))}?" if close else "group_queue(queue) lists the groups"
             raise InputError(f"{quote(key)} is neither a group nor a transaction of the queue; {hint}")
+        return found
+
+    def rows(self, key: str) -> list[int]:
+        """Rows that a key of the decisions means."""
+        found = self.find(key)
         if self.split.intersection(found):
             raise InputError(
                 f"{quote(key)} is split: it has several categories, and the interface cannot divide them anew; it can "

@@ -1,0 +1,402 @@
+// The grid: its bars, its rows, of which only those in sight are drawn, and its keys.
+
+const ROW_HEIGHT = 44;
+const MORE_ROWS = 6; // drawn above and below those in sight
+const SAVED_AFTER = 400; // milliseconds after which what is ticked, found and unfolded is saved
+const MAX_EFFECTS = 30;
+const HEADS = [
+  ["merchant", "Payee"], ["count", "Transactions"], ["amount", "Amount"], ["category", "Category"],
+];
+const KEYS = [
+  ["\u2191 \u2193 PgUp PgDn", "move"], ["Space", "tick; with Shift up to here"], ["Shift+\u2191 \u2193", "tick while moving"],
+  ["Ctrl+A, Esc", "tick all that is found, untick all"], ["\u2190 \u2192", "fold, unfold"],
+  ["a letter, Enter", "type a category for what is ticked, or for this row"], ["Ctrl+Enter", "accept"],
+  ["Delete, Backspace", "skip, decide again"], ["Ctrl+D", "repeat the category above"],
+  ["Ctrl+Z, Ctrl+Y", "undo, redo"], ["/", "search"],
+];
+let viewCount = 0;
+
+class ReviewView {
+  constructor(model, root) {
+    this.store = storeOf(model);
+    this.model = model;
+    this.prefix = `review-${++viewCount}`;
+    this.shown = new ShownRows(this.store, JSON.parse(model.get("_view") || "{}"));
+    this.active = 0;
+    this.anchor = 0;
+    this.root = element("div", "accounting-analytics-review");
+    this.root.dataset.lmSuppressShortcuts = "true"; // JupyterLab has keys of its own
+    this.root.append(this.makeSearch(), this.makeActions(), this.makeGrid(), this.makeStatus(), this.makeEffect(), this.makeKeys());
+    root.append(this.root);
+    this.listener = (change) => this.hear(change);
+    this.store.listeners.add(this.listener);
+    this.sizes = new ResizeObserver(() => this.draw());
+    this.sizes.observe(this.grid);
+    this.update();
+  }
+
+  remove() {
+    this.store.listeners.delete(this.listener);
+    this.sizes.disconnect();
+    clearTimeout(this.saving);
+  }
+
+  makeSearch() {
+    const bar = element("div", "bar");
+    const { shown, store } = this;
+    this.search = element("input", "search", { type: "search", placeholder: "Search payee, text, amount, day", value: shown.query });
+    attributes(this.search, { "aria-label": "Search" });
+    this.search.addEventListener("input", () => this.find({ query: this.search.value }));
+    this.search.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" || event.key === "ArrowDown") { this.grid.focus(); event.preventDefault(); }
+    });
+    const states = Object.entries(STATES).map(([key, [label]]) => [key, label]);
+    const accounts = [...new Set(store.rows.account)].map((one) => store.texts[one]).sort().map((one) => [one, one]);
+    bar.append(
+      this.search, this.makeSelect("Show", states, shown.state, (state) => this.find({ state })),
+      this.makeSelect("Account", [["", "All accounts"], ...accounts], shown.account, (account) => this.find({ account })));
+    return bar;
+  }
+
+  makeSelect(label, choices, value, choose) {
+    const select = element("select");
+    attributes(select, { "aria-label": label });
+    select.append(...choices.map(([key, text]) => element("option", "", { value: key }, text)));
+    select.value = value;
+    select.addEventListener("change", () => choose(select.value));
+    return select;
+  }
+
+  makeActions() {
+    const bar = element("div", "bar actions");
+    this.box = new CategoryBox(this.store.categories, `${this.prefix}-category`, {
+      choose: (category) => this.act("assign", { category }),
+      leave: () => this.grid.focus(),
+    });
+    const place = element("div", "place");
+    place.append(this.box.input, this.box.list);
+    this.buttons = {};
+    const button = (action, label, press) => {
+      const made = element("button", "", { type: "button" }, label);
+      made.dataset.action = action;
+      made.addEventListener("click", press);
+      this.buttons[action] = made;
+      return made;
+    };
+    bar.append(
+      place,
+      button("accept", "Accept", () => this.act("accept")), button("skip", "Skip", () => this.act("skip")),
+      button("clear", "Decide again", () => this.act("clear")), button("repeat", "Repeat above", () => this.repeat()),
+      button("rule", "Make a rule", () => this.makeRule()),
+      button("undo", "Undo", () => this.send("undo")), button("redo", "Redo", () => this.send("redo")));
+    return bar;
+  }
+
+  makeGrid() {
+    this.grid = element("div", "grid", { role: "grid", tabIndex: 0 });
+    attributes(this.grid, { "aria-label": "Transactions to review", "aria-multiselectable": "true", "aria-colcount": 6 });
+    const head = element("div", "row head", { role: "row" });
+    attributes(head, { "aria-rowindex": 1 });
+    this.allTicked = element("div", "cell tick", { role: "columnheader" });
+    this.allTicked.append(element("span", "box"), element("span", "hidden", {}, "Tick all"));
+    this.allTicked.addEventListener("click", () => this.tickAll());
+    this.heads = HEADS.map(([column, label]) => {
+      const made = element("div", `cell ${column}`, { role: "columnheader" });
+      const button = element("button", "", { type: "button", tabIndex: -1 }, label);
+      button.addEventListener("click", () => this.sortBy(column));
+      made.append(button);
+      return made;
+    });
+    const last = element("div", "cell acts", { role: "columnheader" });
+    last.append(element("span", "hidden", {}, "Actions"));
+    head.append(this.allTicked, ...this.heads, last);
+    const [top, body] = [element("div", "top", { role: "rowgroup" }), element("div", "body", { role: "rowgroup" })];
+    top.append(head);
+    this.body = body;
+    this.grid.append(top, body);
+    this.grid.addEventListener("scroll", () => requestAnimationFrame(() => this.draw()));
+    this.grid.addEventListener("keydown", (event) => this.press(event));
+    body.addEventListener("mousedown", (event) => event.shiftKey && event.preventDefault()); // no text is marked
+    body.addEventListener("click", (event) => this.click(event));
+    this.root.addEventListener("keydown", (event) => event.stopPropagation()); // not keys of the notebook
+    return this.grid;
+  }
+
+  makeStatus() {
+    const place = element("div", "states");
+    this.status = element("p", "status", { role: "status" });
+    this.ticks = element("p", "ticks");
+    this.cleared = element("p", "cleared");
+    place.append(this.ticks, this.cleared, this.status);
+    return place;
+  }
+
+  makeEffect() {
+    const details = element("details", "effect", { open: true });
+    this.effect = element("tbody");
+    const [table, head] = [element("table"), element("thead")];
+    const row = element("tr");
+    row.append(...["Ledger", "Transactions", "Net cash flow"].map((text) => element("th", "", { scope: "col" }, text)));
+    head.append(row);
+    table.append(head, this.effect);
+    details.append(element("summary", "", {}, "Effect on the cash flow report"), table);
+    return details;
+  }
+
+  makeKeys() {
+    const details = element("details", "keys");
+    const list = element("dl");
+    for (const [keys, text] of KEYS) list.append(element("dt", "", {}, keys), element("dd", "", {}, text));
+    details.append(element("summary", "", {}, "Keys"), list);
+    return details;
+  }
+
+  // Something changed in the kernel, or it does not answer.
+  hear({ waiting }) {
+    if (waiting) this.say("Waiting for the kernel: it is busy, or was restarted.");
+    else {
+      this.shown.refresh();
+      this.update();
+    }
+  }
+
+  say(text, isError = false) {
+    this.status.textContent = text;
+    this.status.classList.toggle("error", isError);
+  }
+
+  find(change) {
+    Object.assign(this.shown, change);
+    this.shown.refresh();
+    [this.active, this.anchor, this.grid.scrollTop] = [0, 0, 0];
+    this.update();
+  }
+
+  sortBy(column) {
+    const { sort } = this.shown;
+    const ascending = sort.column === column ? !sort.ascending : column === "merchant" || column === "category";
+    this.find({ sort: { column, ascending } });
+  }
+
+  async send(action, content) {
+    const { text, error } = await this.store.ask(action, content);
+    this.say(text, error);
+    return !error;
+  }
+
+  // Do something to what is ticked, or to the row where the keyboard is; then go on to the next row to decide.
+  async act(action, content = {}, keys = this.shown.keys(this.entry)) {
+    const wasTicked = this.shown.ticked.includes(1);
+    this.grid.focus({ preventScroll: true });
+    if (!await this.send(action, { ...keys, ...content })) return;
+    this.shown.untick();
+    if (!wasTicked && this.shown.list[this.active] === this.before) this.move(1);
+    this.update();
+  }
+
+  get entry() {
+    this.before = this.shown.list[this.active];
+    return this.before;
+  }
+
+  // The category of the nearest decided row above, or the last one above what is ticked.
+  repeat() {
+    const { list, ticked, store } = this.shown;
+    const isTicked = (entry) => this.shown.rowsOf(entry).some((row) => ticked[row]);
+    let place = ticked.includes(1) ? list.findIndex(isTicked) : this.active;
+    while (--place >= 0) {
+      const { chosen } = store.summary(this.shown.rowsOf(list[place]));
+      if (chosen.size === 1) {
+        this.act("assign", { category: chosen.keys().next().value });
+        return;
+      }
+    }
+    this.say("No row above has one category.", true);
+  }
+
+  makeRule() {
+    const { groups, rows } = this.shown.keys(this.entry);
+    const members = [...groups.map((group) => this.store.start(group)), ...rows];
+    if (new Set(members.map((row) => this.store.groupOf[row])).size === 1) this.send("rule", { rows: [members[0]] });
+    else this.say("Tick one group, or go to it: a rule is made for one payee.", true);
+  }
+
+  tickAll() {
+    this.shown.tickAll(this.allTick() === 2 ? 0 : 1);
+    this.update();
+  }
+
+  allTick() {
+    let [found, ticked] = [0, 0];
+    for (let row = 0; row < this.store.count; row++) {
+      found += this.shown.isFound[row];
+      ticked += this.shown.isFound[row] & this.shown.ticked[row];
+    }
+    return ticked === 0 ? 0 : ticked < found ? 1 : 2;
+  }
+
+  // Tick all rows from the anchor to a place, as the anchor is ticked.
+  tickTo(place) {
+    const [first, last] = [Math.min(this.anchor, place), Math.max(this.anchor, place)];
+    this.shown.tick(this.shown.list.slice(first, last + 1), 1);
+  }
+
+  tickAt(place) {
+    const rows = this.shown.rowsOf(this.shown.list[place]);
+    this.shown.tick([this.shown.list[place]], this.shown.tickOf(rows) === 2 ? 0 : 1);
+    this.anchor = place;
+  }
+
+  move(step) { this.go(this.active + step); }
+
+  go(place) {
+    this.active = Math.max(0, Math.min(place, this.shown.list.length - 1));
+    const [top, height] = [this.active * ROW_HEIGHT, this.grid.clientHeight - this.grid.firstChild.offsetHeight];
+    if (top < this.grid.scrollTop) this.grid.scrollTop = top;
+    if (top + ROW_HEIGHT > this.grid.scrollTop + height) this.grid.scrollTop = top + ROW_HEIGHT - height;
+  }
+
+  click(event) {
+    const row = event.target.closest(".row");
+    if (!row) return;
+    const place = Number(row.dataset.index);
+    const entry = this.shown.list[place];
+    const button = event.target.closest("button");
+    this.grid.focus({ preventScroll: true });
+    if (event.target.closest(".tick")) {
+      if (event.shiftKey) this.tickTo(place);
+      else this.tickAt(place);
+    } else if (button?.matches(".fold")) this.shown.toggle(~entry);
+    this.active = place;
+    this.update();
+    if (button?.matches(".act")) this.actOn(button.dataset.action, entry);
+  }
+
+  // Do something to one row, whatever is ticked.
+  async actOn(action, entry) {
+    const rows = new Set(this.shown.rowsOf(entry));
+    await this.send(action, this.shown.keysOf((row) => rows.has(row)));
+  }
+
+  fold(isOpen) {
+    const entry = this.shown.list[this.active];
+    if (entry === undefined) return;
+    const group = this.shown.groupOf(entry);
+    if (this.shown.unfolded.has(group) !== isOpen) this.shown.toggle(group);
+    this.go(this.shown.list.indexOf(~group));
+  }
+
+  press(event) {
+    const { key, shiftKey } = event;
+    const isControl = event.ctrlKey || event.metaKey;
+    const page = Math.max(1, Math.floor(this.grid.clientHeight / ROW_HEIGHT) - 2);
+    const end = this.shown.list.length;
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -end, End: end };
+    const controls = {
+      a: () => this.shown.tickAll(1), d: () => this.repeat(), z: () => this.send(shiftKey ? "redo" : "undo"),
+      y: () => this.send("redo"), Enter: () => this.act("accept"),
+    };
+    const keys = {
+      " ": () => (shiftKey ? this.tickTo(this.active) : this.tickAt(this.active)),
+      Escape: () => this.shown.untick(), ArrowLeft: () => this.fold(false), ArrowRight: () => this.fold(true),
+      Delete: () => this.act("skip"), Backspace: () => this.act("clear"), Enter: () => this.box.input.focus(),
+      "/": () => this.search.focus(),
+    };
+    if (event.altKey || (key === "Tab")) return;
+    if (key in steps && !isControl) {
+      if (shiftKey && Math.abs(steps[key]) < end) this.tickTo(this.active);
+      else this.anchor = Math.max(0, Math.min(this.active + steps[key], end - 1));
+      this.move(steps[key]);
+      if (shiftKey) this.tickTo(this.active);
+    } else if (isControl) {
+      const control = controls[key] ?? controls[key.toLowerCase()];
+      if (!control) return;
+      control();
+    } else if (key in keys) keys[key]();
+    else if (key.length === 1) {
+      this.box.input.focus(); // the letter is typed there
+      return;
+    } else return;
+    event.preventDefault();
+    this.update();
+  }
+
+  // Draw everything anew that may have changed.
+  update() {
+    const { shown, store, grid } = this;
+    this.active = Math.max(0, Math.min(this.active, shown.list.length - 1));
+    this.body.style.height = `${shown.list.length * ROW_HEIGHT}px`;
+    attributes(grid, { "aria-rowcount": shown.list.length + 1 });
+    this.heads.forEach((head, place) => {
+      const isSorted = HEADS[place][0] === shown.sort.column;
+      attributes(head, { "aria-sort": !isSorted ? "none" : shown.sort.ascending ? "ascending" : "descending" });
+    });
+    this.allTicked.className = `cell tick tick${this.allTick()}`;
+    this.draw();
+    this.drawStates();
+    this.save();
+  }
+
+  draw() {
+    const { shown, grid } = this;
+    const first = Math.max(0, Math.floor(grid.scrollTop / ROW_HEIGHT) - MORE_ROWS);
+    const last = Math.min(shown.list.length, Math.ceil((grid.scrollTop + grid.clientHeight) / ROW_HEIGHT) + MORE_ROWS);
+    const rows = [];
+    for (let index = first; index < last; index++) {
+      const row = rowElement(shown, shown.list[index], index, this.prefix);
+      row.style.top = `${index * ROW_HEIGHT}px`;
+      row.classList.toggle("active", index === this.active);
+      rows.push(row);
+    }
+    if (!shown.list.length) {
+      const none = element("div", "row none", { role: "row" });
+      none.append(element("div", "cell", { role: "gridcell" }, "Nothing is found."));
+      rows.push(none);
+    }
+    this.body.replaceChildren(...rows);
+    if (this.active >= first && this.active < last) attributes(grid, { "aria-activedescendant": `${this.prefix}-${this.active}` });
+    else grid.removeAttribute("aria-activedescendant");
+  }
+
+  drawStates() {
+    const { store } = this;
+    const { state } = store;
+    const ticked = this.shown.tickedSummary();
+    const hidden = ticked.hidden ? ` (${ticked.hidden.toLocaleString("en")} not shown)` : "";
+    this.ticks.textContent = ticked.count
+      ? `Ticked: ${plural(ticked.groups, "group")}, ${plural(ticked.count, "transaction")}${hidden}, ${store.amount(ticked.units)}`
+      : "Nothing is ticked: keys and buttons act on the marked row";
+    this.cleared.textContent =
+      `Cleared: ${state.cleared} of ${state.rows} transactions, ${state.cleared_amount} of ${state.amount} (${state.percent} %), ${plural(state.decisions, "decision")}`;
+    for (const action of ["undo", "redo"]) {
+      this.buttons[action].disabled = !state[action];
+      this.buttons[action].title = state[action];
+    }
+    const effects = state.effect.slice(0, MAX_EFFECTS).map(([name, amount, count]) => {
+      const row = element("tr");
+      row.append(element("th", "", { scope: "row" }, name), element("td", "", {}, count), element("td", "", {}, amount));
+      return row;
+    });
+    if (state.effect.length > MAX_EFFECTS) {
+      const row = element("tr");
+      row.append(element("td", "", { colSpan: 3 }, `and ${plural(state.effect.length - MAX_EFFECTS, "more ledger")}`));
+      effects.push(row);
+    }
+    this.effect.replaceChildren(...effects);
+  }
+
+  save() {
+    clearTimeout(this.saving);
+    this.saving = setTimeout(() => {
+      this.model.set("_view", JSON.stringify(this.shown.saved()));
+      this.model.save_changes();
+    }, SAVED_AFTER);
+  }
+}
+
+export default {
+  render({ model, el }) {
+    const view = new ReviewView(model, el);
+    return () => view.remove();
+  },
+};

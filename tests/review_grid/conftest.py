@@ -1,0 +1,122 @@
+"""A small queue of every kind of group, its chart of accounts, and what is proposed for some of its transactions."""
+
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.schemas import Ledgers, Queue
+
+LEDGERS = [
+    # id, name, type, side, cash, required, parent
+    ("bank", "Bank", "asset", "debit", True, False, None),
+    ("card", "Card", "liability", "credit", True, False, None),
+    ("in", "Inflow to sort", "asset", "credit", False, True, None),
+    ("out", "Outflow to sort", "asset", "debit", False, True, None),
+    ("transfers", "Transfers", "asset", "debit", False, True, None),
+    ("expenses", "Expenses", "expense", "debit", False, False, None),
+    ("meals", "Meals", "expense", "debit", False, False, "expenses"),
+    ("travel", "Travel", "expense", "debit", False, False, "expenses"),
+    ("sales", "Sales", "revenue", "credit", False, False, None),
+]
+SUB_TYPES = {"in": "uncategorized_assets", "out": "uncategorized_assets", "transfers": "transfers_between_accounts"}
+TRANSACTIONS = [
+    # id, account, day, amount, description, opposing ledgers, uncategorized part
+    ("uber-1", "card", 3, "-20.00", "UBER TRIP 1111", "out", "-20.00"),
+    ("uber-2", "card", 4, "-30.01", "UBER TRIP 2222", "out", "-30.01"),
+    ("uber-3", "card", 5, "-9.99", "UBER TRIP 3333", "out", "-9.99"),
+    ("deli-1", "card", 6, "-12.50", "CORNER DELI", "out", "-12.50"),
+    ("deli-2", "card", 7, "-12.50", "CORNER DELI", "out", "-12.50"),
+    ("client", "bank", 8, "900.00", "ACME CORP INVOICE", "in", "900.00"),
+    ("split", "card", 9, "-80.00", "COSTCO", "out|meals", "-30.00"),
+    ("sent", "bank", 20, "-500.00", "TRANSFER TO CARD", "out", "-500.00"),
+    ("received", "card", 21, "500.00", "PAYMENT THANK YOU", "in", "500.00"),
+]
+PROPOSED = {"uber-1": "travel", "uber-2": "travel", "uber-3": "travel", "client": "sales", "split": "meals"}
+
+
+def make_ledgers():
+    """Return the chart of accounts."""
+    columns = zip(*LEDGERS, strict=True)
+    ids, names, types, sides, cash, required, parents = columns
+    return Ledgers.from_columns(
+        {
+            "id": ids,
+            "name": names,
+            "type": types,
+            "sub_type": [SUB_TYPES.get(one, "operating_expenses") for one in ids],
+            "debit_credit": sides,
+            "financial_account_type": ["bank_account" if one else None for one in cash],
+            "report_cash_flow": cash,
+            "is_required": required,
+            "editable": [True] * len(ids),
+            "parent_id": parents,
+            "sort_code": [f"{number:03}" for number in range(len(ids))],
+            "created_at": [None] * len(ids),
+        }
+    )
+
+
+def make_queue(transactions=TRANSACTIONS, **options):
+    """Return a queue of transactions, in any order."""
+    ids, accounts, days, amounts, descriptions, opposing, parts = zip(*transactions, strict=True)
+    names = {row[0]: row[1] for row in LEDGERS}
+    return Queue.from_columns(
+        {
+            "transaction_id": ids,
+            "ledger_id": accounts,
+            "ledger_name": [names[one] for one in accounts],
+            "line_entry_id": [f"line-{one}" for one in ids],
+            "journal_entry_id": [f"entry-{one}" for one in ids],
+            "datetime": [pd.Timestamp(f"2025-03-{day:02}T12:00Z") for day in days],
+            "amount": list(map(Decimal, amounts)),
+            "direction": ["outflow" if one.startswith("-") else "inflow" for one in amounts],
+            "description": descriptions,
+            "category_ledger_id": [one.split("|")[0] for one in opposing],
+            "category_amount": [None if one is None else Decimal(one) for one in parts],
+            "opposing_ledger_ids": opposing,
+            "review_status": [None] * len(ids),
+            "tag_ids": [None] * len(ids),
+        },
+        **options,
+    )
+
+
+def make_proposals(queue, categories=PROPOSED, rule="a rule"):
+    """Return proposals for some transactions of a queue."""
+    rows = queue[queue["transaction_id"].isin(list(categories))].reset_index(drop=True)
+    ids = rows["transaction_id"].map(categories)
+    names = {row[0]: row[1] for row in LEDGERS}
+    return rows.assign(updated_category_ledger_id=ids, updated_category_ledger_name=ids.map(names), rule=rule)
+
+
+@pytest.fixture
+def ledgers():
+    """Return the chart of accounts."""
+    return make_ledgers()
+
+
+@pytest.fixture
+def queue():
+    """Return a queue of three rides, two meals, a receipt, a split, and both sides of a transfer."""
+    return make_queue()
+
+
+@pytest.fixture
+def review(queue, ledgers, tmp_path):
+    """Return a review of the queue with its proposals."""
+    return aa.review(queue, ledgers, proposals=make_proposals(queue), rules_file=tmp_path / "rules.toml")
+
+
+@pytest.fixture
+def groups(queue):
+    """Return the id of the group of each merchant."""
+    found = aa.group_queue(queue)
+    return dict(zip(found["merchant"], found["group_id"], strict=True))
+
+
+@pytest.fixture(scope="session")
+def books():
+    """Return the builders of queues and proposals."""
+    return {"queue": make_queue, "proposals": make_proposals, "ledgers": make_ledgers}

@@ -1,0 +1,358 @@
+"""The record of a review: what is accepted, changed, skipped, undone, saved and planned."""
+
+import json
+from collections import defaultdict
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import accounting_analytics as aa
+from accounting_analytics.errors import FrameError, InputError, PlanError, RulesError
+from accounting_analytics.review_grid.record import ReviewRecord
+from accounting_analytics.review_grid.rows import NONE
+from accounting_analytics.review_grid.staged_decisions import OPEN, SKIPPED, StagedDecisions
+from accounting_analytics.schemas import Proposals
+
+RULES = Path(__file__).parents[2] / "data" / "rules.toml"
+
+
+def decided(review):
+    """Return the new category and the rule of each decided transaction."""
+    frame = review.decisions
+    columns = frame[["updated_category_ledger_id", "rule"]].itertuples(index=False, name=None)
+    return dict(zip(frame["transaction_id"], columns, strict=True))
+
+
+def categories(review):
+    """Return the new category of each decided transaction."""
+    return {key: category for key, (category, _) in decided(review).items()}
+
+
+def test_groups_have_the_order_of_the_queue(review, queue):
+    """Merchants come first, most money first, then transfers and splits, as in the groups of the queue."""
+    assert review.frame["merchant"].tolist() == aa.group_queue(queue)["merchant"].tolist()
+    assert review.frame["amount"].tolist() == list(
+        map(Decimal, ("900.00", "-60.00", "-25.00", "500.00", "-500.00", "-30.00"))
+    )
+    assert review.frame["category"].tolist() == ["proposed: Sales", "proposed: Travel", "", "", "", "proposed: Meals"]
+
+
+def test_nothing_is_decided_that_was_not_accepted(review):
+    """A proposal is in no decision and in no plan until a person accepts it."""
+    assert review.decisions.empty
+    assert len(review.plan()) == 0
+    assert review.accept("uber-1") == "1 transaction(s), -20.00, accepted."
+    assert decided(review) == {"uber-1": ("travel", "a rule")}
+    assert [one.transaction_id for one in review.plan().items] == ["uber-1"]
+
+
+def test_a_category_for_groups_and_transactions(review, groups, queue, ledgers):
+    """A category is an id, name or path; the plan is that of the same decisions in a mapping."""
+    assert review.assign(groups["CORNER DELI"], "Expenses:Meals") == "2 transaction(s), -25.00, set to Meals."
+    review.assign([groups["UBER TRIP"], "client"], "travel")
+    review.assign("uber-2", "Meals")
+    group = groups["CORNER DELI"]
+    assert decided(review) == {
+        "deli-1": ("meals", f"decided by hand: {group}"),
+        "deli-2": ("meals", f"decided by hand: {group}"),
+        "uber-1": ("travel", "a rule"),
+        "uber-3": ("travel", "a rule"),
+        "uber-2": ("meals", "decided by hand"),
+        "client": ("travel", f"decided by hand: {groups['ACME CORP INVOICE']}"),
+    }
+    by_mapping = aa.decide(
+        queue,
+        {
+            groups["CORNER DELI"]: "meals",
+            groups["UBER TRIP"]: "travel",
+            groups["ACME CORP INVOICE"]: "travel",
+            "uber-2": "meals",
+        },
+        ledgers,
+    )
+    assert review.plan().plan_id == aa.plan_recategorization(by_mapping, ledgers=ledgers).plan_id
+    assert review.plan(instance_id="mine").instance_id == "mine"
+    Proposals.checked(review.decisions)
+
+
+def test_doubtful_categories_are_named(review):
+    """A receipt that becomes an expense, and a parent ledger, are said where they are chosen, and in the notes."""
+    assert review.assign("client", "travel").endswith(
+        "1 receipt(s), 900.00, are proposed for 'Travel', which is an expense: check that they are refunds."
+    )
+    assert "'Expenses' is a parent ledger; a ledger below it may be meant: Meals, Travel." in review.assign(
+        "deli-1", "Expenses"
+    )
+    assert any("check that they are refunds" in note for note in aa.notes(review.decisions))
+
+
+def test_what_is_skipped_is_not_accepted(review, groups):
+    """A skipped transaction stays uncategorized when all is accepted, and is open again when it is cleared."""
+    assert review.skip("uber-2") == "1 transaction(s) are skipped: no plan changes them."
+    review.accept()
+    assert categories(review) == {"uber-1": "travel", "uber-3": "travel", "client": "sales", "split": "meals"}
+    assert review.frame["category"].tolist()[1] == "Travel, skipped"
+    review.clear(groups["UBER TRIP"])
+    assert review.frame["category"].tolist()[1] == "proposed: Travel"
+    assert review.accept("deli-1") == "Nothing changed: there are no open proposals among these."
+
+
+def test_a_split_keeps_its_categories(review, groups):
+    """A split takes what is proposed for its uncategorized part, and no other category."""
+    with pytest.raises(InputError, match="is split"):
+        review.assign("split", "travel")
+    review.accept(groups["COSTCO"])
+    assert decided(review) == {"split": ("meals", "a rule")}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda review: review.assign("uber", "meals"), "'uber' is neither a group nor a transaction"),
+        (lambda review: review.assign("uber-1", "Bank"), "reports cash flow and cannot be a category"),
+        (lambda review: review.assign("uber-1", "Outflow to sort"), "is an uncategorized ledger"),
+        (lambda review: review.assign("uber-1", "Meal"), "Meals"),
+        (lambda review: review.make_rule("uber-1"), "a rule needs a category"),
+        (lambda review: review.load("missing.json"), "missing.json cannot be read"),
+    ],
+)
+def test_refused_calls_change_nothing(review, call, message):
+    """An unknown id or category is refused with a sentence."""
+    with pytest.raises(InputError, match=message):
+        call(review)
+    assert review.decisions.empty
+    assert review.undo() == "There is nothing to undo."
+
+
+def test_every_decision_is_undone_and_done_again(review):
+    """Undo takes back one decision after the other, redo makes them again, and a new one ends that."""
+    review.accept()
+    review.assign(["uber-1", "uber-2"], "meals")
+    states = [categories(review)]
+    assert review.undo() == "Undone: Meals for 2 transaction(s)."
+    assert categories(review)["uber-1"] == "travel"
+    assert review.redo() == "Done again: Meals for 2 transaction(s)."
+    assert [categories(review)] == states
+    review.undo()
+    review.undo()
+    assert categories(review) == {}
+    review.skip("deli-1")
+    assert review.redo() == "There is nothing to redo."
+
+
+class Naive:
+    """A review as a mapping, with copies of it to undo and redo."""
+
+    def __init__(self, count):
+        self.chosen, self.done, self.undone = [OPEN] * count, [], []
+
+    def choose(self, rows, category):
+        """Choose a category for rows."""
+        after = [category if row in rows else one for row, one in enumerate(self.chosen)]
+        if after != self.chosen:
+            self.done, self.undone, self.chosen = [*self.done, self.chosen], [], after
+
+    def step(self, taken, given):
+        """Go back or forward."""
+        if taken:
+            given.append(self.chosen)
+            self.chosen = taken.pop()
+
+
+ROWS = 6
+ACTIONS = st.lists(
+    st.one_of(
+        st.sampled_from(["undo", "redo"]),
+        st.tuples(st.sets(st.integers(0, ROWS - 1), min_size=1), st.sampled_from([OPEN, SKIPPED, 0, 1, 2])),
+    ),
+    max_size=30,
+)
+
+
+@given(actions=ACTIONS)
+def test_decisions_are_those_of_a_naive_record(actions):
+    """Any decisions, undone and done again in any order, are those of copies of a list; the changes add up to them."""
+    seen = [OPEN] * ROWS
+
+    def follow(change):
+        for row, before, after in zip(change.rows, change.before, change.after, strict=True):
+            assert seen[row] == before
+            seen[row] = after
+
+    staged, naive = StagedDecisions(ROWS, follow), Naive(ROWS)
+    for action in actions:
+        if action == "undo":
+            staged.undo()
+            naive.step(naive.done, naive.undone)
+        elif action == "redo":
+            staged.redo()
+            naive.step(naive.undone, naive.done)
+        else:
+            rows, category = action
+            staged.choose(pd.Series(sorted(rows)).to_numpy(), category, "")
+            naive.choose(rows, category)
+        assert staged.chosen.tolist() == naive.chosen == seen
+        assert (len(staged), bool(staged.last_undone) or not naive.undone) == (len(naive.done), not naive.undone)
+
+
+@given(actions=ACTIONS)
+def test_the_effect_is_the_sum_of_the_decisions(books, actions):
+    """What moves from and to each ledger is, after any steps, the exact sum of the rows that are decided."""
+    record = ReviewRecord(books["queue"](), books["ledgers"](), [])
+    for action in actions:
+        if isinstance(action, str):
+            getattr(record, action)()
+        else:
+            record.staged.choose(pd.Series(sorted(action[0])).to_numpy(), action[1], "")
+    chosen = record.staged.chosen.tolist()
+    moved = defaultdict(int)
+    for number, old, units in zip(chosen, record.rows.frame["category_ledger_id"], record.rows.units, strict=True):
+        if number >= 0:
+            moved[old] -= units
+            moved[record.categories[number]] += units
+    assert {one.ledger_id: one.units for one in record.effect.ledgers()} == moved
+    assert record.effect.cleared_rows == sum(number >= 0 for number in chosen)
+
+
+DAYS = ("2025-01-01", "2026-06-30")
+
+
+@pytest.fixture(scope="module")
+def demo(demo_company):
+    """Return queue, ledgers and lines of the demo company."""
+    ledgers = aa.discover_ledgers(demo_company.client, *DAYS)
+    lines = aa.load_line_entries(demo_company.client, ledgers["id"], *DAYS)
+    return aa.uncategorized_queue(lines, ledgers), ledgers, lines
+
+
+def test_suggestions_propose_what_rules_do_not(demo):
+    """With a history, the rows that proposals leave have those suggestions, and what these note is noted."""
+    queue, ledgers, lines = demo
+    suggested = aa.suggest(queue, lines, ledgers)
+    assert len(suggested)
+    proposals = aa.propose(queue, aa.load_rules(RULES), ledgers)
+    review = aa.review(queue, ledgers, proposals=proposals, history=lines)
+    review.accept()
+    expected = dict(zip(suggested["transaction_id"], suggested["updated_category_ledger_id"], strict=True))
+    expected |= dict(zip(proposals["transaction_id"], proposals["updated_category_ledger_id"], strict=True))
+    assert categories(review) == expected
+    assert set(aa.notes(suggested)) <= set(review.notes)
+
+
+def test_the_effect_is_that_of_the_preview(demo_company, demo):
+    """The live effect on the report is what the plan predicts for it, to the last cent."""
+    queue, ledgers, _ = demo
+    review = aa.review(queue, ledgers, proposals=aa.propose(queue, aa.load_rules(RULES), ledgers))
+    review.accept()
+    changes = review.plan().preview(aa.load_cash_flow_report(demo_company.client, *DAYS)).frame
+    predicted = dict(zip(changes["ledger_id"], (changes["change"] * 100).round().astype(int), strict=True))
+    assert {one.ledger_id: one.units for one in review._record.effect.ledgers()} == predicted
+
+
+def test_decisions_survive_another_kernel(review, queue, ledgers, tmp_path):
+    """A new review loads the decisions of a file as one decision, skipped ones too."""
+    review.accept()
+    review.skip(["deli-1", "uber-2"])
+    review.save(tmp_path / "review.json")
+    later = aa.review(queue, ledgers, proposals=review.decisions)
+    assert later.load(tmp_path / "review.json").startswith("6 of 6 decision(s) of ")
+    pd.testing.assert_frame_equal(later.decisions, review.decisions)
+    assert later.frame["category"].tolist()[2] == "skipped, open"
+    later.undo()
+    assert later.decisions.empty
+
+
+def test_decisions_of_a_changed_queue(review, queue, ledgers, tmp_path):
+    """Decisions of transactions that were categorized since are left out and counted, new ones stay open."""
+    review.accept()
+    review.save(tmp_path / "review.json")
+    fewer = queue[queue["transaction_id"] != "uber-1"]
+    without_sales = ledgers[ledgers["id"] != "sales"]
+    later = aa.review(fewer, without_sales)
+    text = later.load(tmp_path / "review.json")
+    assert "1 are of transactions that are not in the queue any more." in text
+    assert "2 name a category that cannot be chosen for their transaction." in text
+    assert categories(later) == {"uber-2": "travel", "uber-3": "travel"}
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{}", "[]", '{"format": "accounting_analytics.review/2", "decisions": []}', "\xff", "[" * 5000]
+)
+def test_a_file_without_decisions_is_refused(review, tmp_path, content):
+    """A damaged file, or one of another kind, is refused, and nothing is staged."""
+    (tmp_path / "review.json").write_bytes(content.encode("latin-1"))
+    with pytest.raises(InputError, match="holds no saved decisions"):
+        review.load(tmp_path / "review.json")
+    assert review.decisions.empty
+
+
+def test_a_rule_is_made_of_a_decision(review, groups, queue, ledgers, tmp_path):
+    """The rule decides what was decided; a second one of the same name is refused, and undo leaves the file alone."""
+    review.assign(groups["CORNER DELI"], "Meals")
+    assert review.make_rule("deli-1").startswith(f"Added to {tmp_path / 'rules.toml'}: [[rule]] name = ")
+    proposed = aa.propose(queue, aa.load_rules(tmp_path / "rules.toml"), ledgers)
+    assert proposed["transaction_id"].tolist() == ["deli-1", "deli-2"]
+    assert set(proposed["updated_category_ledger_id"]) == {"meals"}
+    with pytest.raises(RulesError, match="two rules named"):
+        review.make_rule(groups["CORNER DELI"])
+
+
+def test_reasons_and_confidence_are_shown(books, queue, ledgers):
+    """Suggestions show their reason and confidence instead of the rule; earlier proposals of a row stay."""
+    suggested = books["proposals"](queue, {"uber-1": "travel", "deli-1": "meals"}, "suggested").assign(
+        reason="31 of 31 payments", confidence=[0.9999, None]
+    )
+    review = aa.review(queue, ledgers, proposals=suggested.sample(frac=1, random_state=1))
+    reasons = dict(zip(review.frame["merchant"], review.frame["reason"], strict=True))
+    assert "31 of 31 payments" in reasons["CORNER DELI"]
+    record = review._record
+    rows = {one: row for row, one in enumerate(record.rows.frame["transaction_id"])}
+    assert record.proposals.reasons[rows["uber-1"]] == "31 of 31 payments (99.9 %)"
+    assert record.proposals.categories[rows["uber-2"]] == NONE
+
+
+def test_proposals_that_fit_nothing_are_noted(books, queue, ledgers):
+    """Proposals of transactions that are not in the queue are left out and noted; edited names are found."""
+    proposals = books["proposals"](queue)
+    proposals.loc[
+        proposals["transaction_id"] == "client", ["updated_category_ledger_id", "updated_category_ledger_name"]
+    ] = (None, "Travel")
+    fewer = queue[queue["transaction_id"] != "uber-1"]
+    review = aa.review(fewer, ledgers, proposals=proposals)
+    assert review.notes == ("1 of 5 proposal(s) fit no transaction of the queue.",)
+    review.accept()
+    assert categories(review)["client"] == "travel"
+    with pytest.raises(PlanError, match="nowhere"):
+        aa.review(
+            queue,
+            ledgers,
+            proposals=proposals.assign(updated_category_ledger_id=None, updated_category_ledger_name="nowhere"),
+        )
+
+
+def test_amounts_beyond_floats(books, ledgers):
+    """Parts that are not known count whole, and amounts with more digits than a float has are exact."""
+    huge = "-123456789012345678901.23"
+    rows = [("a", "card", 1, huge, "HUGE", "out", None), ("b", "card", 2, "-0.01", "HUGE", "out", "-0.01")]
+    review = aa.review(books["queue"](rows, as_decimals=True), ledgers)
+    assert review.assign("a", "meals") == "1 transaction(s), -123,456,789,012,345,678,901.23, set to Meals."
+    assert "123,456,789,012,345,678,901.23 of 123,456,789,012,345,678,901.24 (99 %)" in review.summary()
+
+
+def test_an_empty_queue(queue, ledgers):
+    """A queue without rows has nothing to review."""
+    review = aa.review(queue.head(0), ledgers)
+    assert review.summary() == "Review: 0 of 0 transaction(s) decided, 0.00 of 0.00 (100 %)"
+    assert review.accept().startswith("Nothing changed")
+    assert len(review.plan()) == 0
+    assert json.loads(review.to_json()) == {"notes": [], "decisions": []}
+
+
+def test_a_repeated_row_is_refused(queue, ledgers):
+    """A queue that has a transaction twice is refused, as it would be counted twice."""
+    with pytest.raises(FrameError, match="more than once"):
+        aa.review(pd.concat([queue, queue.head(1)]), ledgers)

@@ -1,0 +1,202 @@
+"""The widget of a review: what a browser is sent, what it may ask for, and what is shown without a kernel."""
+
+import json
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import accounting_analytics as aa
+from accounting_analytics.review_grid.static_table import LIVE_GRID, TABLE_OF_GRID
+from accounting_analytics.review_grid.widget import ReviewWidget
+
+HOSTILE = "<img src=x onerror=alert(1)> </script> \u202egnp.exe \x1b[31m"
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+class Page:
+    """What a browser that shows the widget knows, from the state and the messages it is sent."""
+
+    def __init__(self, review, rules_file):
+        self.widget, self.answers, self.states = ReviewWidget(review._record, rules_file), [], []
+        self.widget.send = self.receive
+        self.load()
+
+    def load(self):
+        """Take the state of the kernel, as a page that is loaded again."""
+        state = self.widget.get_state()
+        self.columns = json.loads(state["_columns"])
+        self.chosen = np.frombuffer(state["_staged"], "<i4").copy()
+        self.state = state["_state"]
+
+    def receive(self, content, buffers=()):
+        """Take a message of the kernel."""
+        if content["kind"] == "answer":
+            self.answers.append(content)
+            return
+        assert content["kind"] in {"changed", "all"}
+        self.state = content["state"]
+        if content["kind"] == "all":
+            self.chosen = np.frombuffer(buffers[0], "<i4").copy()
+            return
+        rows, chosen = (np.frombuffer(one, "<i4") for one in buffers)
+        self.chosen[rows] = chosen
+
+    def ask(self, action, **content):
+        """Ask the kernel for an action; return its answer."""
+        self.widget._handle_custom_msg({"action": action, "request": len(self.answers), **content}, [])
+        answer = self.answers[-1]
+        assert answer["request"] == len(self.answers) - 1
+        return answer["text"], answer["error"]
+
+    def category(self, name):
+        """Return the number of a category."""
+        return [one[0] for one in self.columns["categories"]].index(name)
+
+    def group(self, merchant):
+        """Return the number of a group."""
+        names = [self.columns["texts"][one] for one in self.columns["groups"]["merchant"]]
+        return names.index(merchant)
+
+
+@pytest.fixture
+def page(review, tmp_path):
+    """Return a page that shows the review."""
+    return Page(review, tmp_path / "rules.toml")
+
+
+def test_a_page_has_every_row(page, queue):
+    """Texts, days, exact units and proposals of each row are there, groups as ranges of rows."""
+    texts, rows = page.columns["texts"], page.columns["rows"]
+    assert sorted(texts[one] for one in rows["description"]) == sorted(queue["description"])
+    assert sum(rows["units"]) == round(queue["category_amount"].sum() * 100)
+    assert page.columns["groups"]["start"] == [0, 1, 4, 6, 7, 8, 9]
+    assert [texts[one] for one in rows["day"]][:2] == ["2025-03-08", "2025-03-04"]
+    assert [texts[one] for one in rows["split"]][-1] == "Outflow to sort, Meals"
+    travel = page.category("Travel")
+    assert rows["proposed"] == [page.category("Sales"), travel, travel, travel, -1, -1, -1, -1, page.category("Meals")]
+    assert page.columns["categories"][travel] == ["Travel", "Expenses:Travel"]
+
+
+def test_actions_of_a_page_are_those_of_the_review(page, review, groups):
+    """A category for a group and a row, accept, skip, undo and redo change the record, and the page follows it."""
+    deli, uber = page.group("CORNER DELI"), page.group("UBER TRIP")
+    assert page.ask("assign", groups=[deli], rows=[1], category=page.category("Meals")) == (
+        "3 transaction(s), -55.01, set to Meals.",
+        False,
+    )
+    page.ask("accept", groups=[deli, uber])
+    page.ask("skip", rows=[0])
+    chosen = dict(zip(review.decisions["transaction_id"], review.decisions["updated_category_ledger_id"], strict=True))
+    assert chosen == {"deli-1": "meals", "deli-2": "meals", "uber-1": "travel", "uber-2": "meals", "uber-3": "travel"}
+    assert page.state["undo"] == "1 skipped transaction(s)"
+    assert page.ask("undo") == ("Undone: 1 skipped transaction(s).", False)
+    page.ask("redo")
+    page.ask("clear", groups=[deli])
+    review.assign(groups["CORNER DELI"], "travel")
+    assert page.chosen.tolist() == review._record.staged.chosen.tolist()
+    assert (page.state["cleared"], page.state["cleared_amount"]) == ("5", "85.00")
+    assert page.state["effect"][0] == ["Outflow to sort", "85.00", "5"]
+
+
+def test_a_page_that_is_loaded_again(page, review):
+    """The state that a new page is sent, and the answer to a page that missed changes, are the record as it is."""
+    review.accept()
+    expected = page.chosen.tolist()
+    page.chosen[:] = 7
+    page.load()
+    assert page.chosen.tolist() == expected
+    page.chosen[:] = 7
+    assert page.ask("state") == ("", False)
+    assert page.chosen.tolist() == expected
+    assert page.state["revision"] == 1
+
+
+def test_a_rule_of_a_page(page, tmp_path):
+    """A rule of a decided row is added to the file; of an open one it is refused, and the page is told why."""
+    assert page.ask("rule", rows=[0])[1]
+    page.ask("accept", rows=[0])
+    assert page.ask("rule", rows=[0])[0].startswith("Added to ")
+    assert 'category = "Sales"' in (tmp_path / "rules.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"action": "accept", "rows": [-1]},
+        {"action": "accept", "groups": [6]},
+        {"action": "skip", "rows": [9]},
+        {"action": "assign", "rows": [0], "category": 99},
+        {"action": "assign", "rows": [0]},
+        {"action": "clear"},
+    ],
+)
+def test_a_page_of_another_review_is_refused(page, review, content):
+    """Rows and categories that do not exist change nothing, and the answer is an error."""
+    assert page.ask(**content)[1]
+    assert review.decisions.empty
+    assert page.state["revision"] == 0
+
+
+def test_texts_of_the_books_have_no_control_characters(books, ledgers, tmp_path):
+    """What banks write arrives as text that changes neither the direction nor the terminal."""
+    rows = [("a", "card", 1, "-1.00", HOSTILE, "out", "-1.00")]
+    review = aa.review(books["queue"](rows), ledgers)
+    page = Page(review, tmp_path / "rules.toml")
+    assert all(text.isprintable() for text in page.columns["texts"])
+    assert "<img src=x" not in review._repr_html_()
+    assert repr(review).isascii() or all(line.isprintable() for line in repr(review).splitlines())
+
+
+def test_amounts_beyond_the_numbers_of_a_browser(books, ledgers, tmp_path):
+    """Units that a number of JavaScript does not hold are sent as text."""
+    rows = [("a", "card", 1, "-90071992547409.92", "HUGE", "out", None), ("b", "card", 2, "-1.00", "X", "out", "-1.00")]
+    review = aa.review(books["queue"](rows, as_decimals=True), ledgers)
+    assert Page(review, tmp_path / "rules.toml").columns["rows"]["units"] == ["-9007199254740992", -100]
+
+
+@pytest.fixture
+def displayed(monkeypatch):
+    """Return a function that displays a review, and returns the bundles of its outputs."""
+    shell = InteractiveShell.instance()
+    yield_kernel = SimpleNamespace()
+
+    def displayed(review, *, kernel):
+        bundles = []
+
+        def publish(data, _=None, *, update=False, **__):
+            bundles.append((update, data))
+
+        monkeypatch.setattr(shell.display_pub, "publish", publish)
+        if kernel:
+            monkeypatch.setattr(shell, "kernel", yield_kernel, raising=False)
+        review._ipython_display_()
+        return bundles
+
+    yield displayed
+    InteractiveShell.clear_instance()
+
+
+def test_a_notebook_saves_a_table(displayed, review, monkeypatch):
+    """Beside the grid there is a table, which follows the decisions; the grid has no text of its own."""
+    monkeypatch.delenv("ACCOUNTING_ANALYTICS_BATCH", raising=False)
+    bundles = displayed(review, kernel=True)
+    assert [sorted(data) for _, data in bundles] == [["text/html", "text/plain"], [WIDGET, "text/plain"]]
+    assert TABLE_OF_GRID in bundles[0][1]["text/html"]
+    assert LIVE_GRID in bundles[0][1]["text/html"]
+    assert bundles[1][1]["text/plain"] == ""
+    review.accept()
+    is_update, data = bundles[-1]
+    assert is_update
+    assert "5 of 9 transaction(s) decided" in re.sub("<.*?>", "", data["text/html"])
+
+
+@pytest.mark.parametrize("is_batch", [True, False])
+def test_a_job_shows_the_table_alone(displayed, review, monkeypatch, is_batch):
+    """In a job, and where there is no kernel, nothing is shown that needs one."""
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_BATCH", str(int(is_batch)))
+    ((_, data),) = displayed(review, kernel=is_batch)
+    assert sorted(data) == ["text/html", "text/plain"]
+    assert TABLE_OF_GRID not in data["text/html"]
