@@ -19,6 +19,7 @@ from accounting_analytics.starting_balances import read_balances
 from accounting_analytics.statements.cells import Cells
 from accounting_analytics.statements.columns import (
     Columns,
+    StatementColumn,
     check_comparisons,
     day_label,
     label,
@@ -464,6 +465,9 @@ def _columns(request: _Request, kind: _Kind, period: Period, history: _History) 
         return f"{day_label(days.end_date)}{since}" if kind.of_balances else label(days, first_month)
 
     columns = request.columns if request.columns is None or isinstance(request.columns, str) else list(request.columns)
+    if columns and all(isinstance(one, StatementColumn) for one in columns):
+        given = tuple(one for one in columns if isinstance(one, StatementColumn))
+        return Columns(given, {one.key: one for one in given})
     first_month = request.fiscal_year_start_month if columns is None or isinstance(columns, str) else 1
     base = split_period(period, columns, request.fiscal_year_start_month)
     if kind.of_balances:

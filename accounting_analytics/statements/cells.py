@@ -130,6 +130,11 @@ class Cells:
             if (found := self._term_texts(row, column))
         }
 
+    def term_keys(self, row_key: str, column_key: str) -> list[tuple[str, str, str]]:
+        """Sign, row and column of the cells that a cell adds or subtracts; empty where it is a sum of lines."""
+        terms = self._terms(self.layout.by_key[row_key], self.columns.by_key[column_key])
+        return [("-" if factor < 0 else "+", row.key, column.key) for factor, (row, column) in terms]
+
     def _term_texts(self, row: Row, column: StatementColumn) -> list[tuple[str, str, str]]:
         starting = self._starting_terms(row, column)
         if starting:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 _CHANGES = ("change", "change_pct")
 
 
-def figure_table(cells: Cells, title: str, subtitle: str, notes: Sequence[str]) -> FigureTable:
+def figure_table(
+    cells: Cells, title: str, subtitle: str, notes: Sequence[str], *, with_entries: bool = True
+) -> FigureTable:
     """Describe a statement for :func:`~accounting_analytics.figure_tables.figure_table_html`."""
     heads = [TableHead(column.label, column.kind != "period") for column in cells.columns.shown]
     rows = [
@@ -31,7 +33,7 @@ def figure_table(cells: Cells, title: str, subtitle: str, notes: Sequence[str]) 
         )
         for row in cells.layout.shown
     ]
-    return FigureTable(title, subtitle, heads, rows, notes, _entries(cells))
+    return FigureTable(title, subtitle, heads, rows, notes, _entries(cells) if with_entries else None)
 
 
 def _cell(cells: Cells, row: Row, column: StatementColumn) -> FigureCell:

@@ -6,6 +6,8 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import IncompleteLoadError, InputError
+from accounting_analytics.periods import Period
+from accounting_analytics.statements.columns import StatementColumn
 
 
 def test_a_figure_is_a_key_to_its_entries(books):
@@ -321,3 +323,26 @@ def test_a_ledger_of_another_statement_is_refused(books):
     statement = aa.income_statement(lines, ledgers, columns=["2026-05"])
     with pytest.raises(InputError, match=r"Assets:.*Operating Account \(id led_operating\) is not in this statement"):
         statement["led_operating"]
+
+
+def test_columns_may_be_given_with_their_changes(books):
+    """Columns as statements have them are shown as they are; a change from each of two periods sums its lines."""
+    lines, ledgers, _ = books
+    may, april, year_before = (Period.parse(text, time_zone="UTC") for text in ("2026-05", "2026-04", "2025-05"))
+    columns = [
+        StatementColumn("this", "May", "period", periods=((1, may),)),
+        StatementColumn("change", "Change", "change", "this", ((1, may), (-1, april))),
+        StatementColumn("year", "Change of the year", "change", "this", ((1, may), (-1, year_before))),
+    ]
+    income = aa.income_statement(lines, ledgers, columns=columns, time_zone="UTC")
+    assert [column.label for column in income.columns] == ["May", "Change", "Change of the year"]
+    months = aa.income_statement(lines, ledgers, columns=[may, april, year_before], time_zone="UTC")
+    amounts = {key: months["Wages", key].exact() for key in ("2026-05", "2026-04", "2025-05")}
+    assert income["Wages", "change"].exact() == amounts["2026-05"] - amounts["2026-04"]
+    assert income["Wages", "year"].exact() == amounts["2026-05"] - amounts["2025-05"]
+    assert (
+        Decimal(str(income["Wages", "year"].entries["figure_amount"].sum().round(2))) == income["Wages", "year"].exact()
+    )
+    cells = income.column("change").cells
+    assert cells.term_keys("net_income", "change")[0] == ("+", "operating_income", "change")
+    assert cells.term_keys("operating_expenses", "change") == []
