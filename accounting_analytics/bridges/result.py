@@ -11,11 +11,13 @@ import pandas as pd
 
 from accounting_analytics.bridges.causes import SMALLER_CHANGES, Cause
 from accounting_analytics.bridges.sentences import (
+    AmountWriter,
     BridgeWords,
     StepFigures,
     others_sentence,
     step_sentence,
     total_sentence,
+    write_amount,
 )
 from accounting_analytics.bridges.steps import BridgeStep
 from accounting_analytics.chart_of_accounts import Hierarchy
@@ -116,17 +118,23 @@ class Bridge(Result):
 
     def summary(self) -> str:
         """One line: the total on both sides, and its change."""
-        figures = StepFigures(self[CHANGE], self[BEFORE], self[AFTER])
-        return total_sentence(self._words, figures)
+        return self._total_sentence(self._words)
 
-    def sentences(self) -> list[str]:
-        """Sentences about the total, the largest steps, and all others together: seven at most."""
+    def sentences(self, write: AmountWriter = write_amount) -> list[str]:
+        """Sentences about the total, the largest steps, and all others together: seven at most.
+
+        `write` is called with each figure whose amount they name; by default it writes the amount.
+        """
+        words = self._words._replace(write=write)
         count = len(self._all) if len(self._all) <= _MAX_SENTENCES + 1 else _MAX_SENTENCES
         shown = self._all[: min(count, len([one for one in self.steps if one.cause.name != SMALLER_CHANGES]))]
-        texts = [step_sentence(one, self._words, self._sides(one)) for one in shown]
+        texts = [step_sentence(one, words, self._sides(one)) for one in shown]
         if rest := len(self._all) - len(shown):
-            texts.append(others_sentence(rest, self._words, self._others(len(shown))))
-        return [self.summary(), *texts]
+            texts.append(others_sentence(rest, words, self._others(len(shown))))
+        return [self._total_sentence(words), *texts]
+
+    def _total_sentence(self, words: BridgeWords) -> str:
+        return total_sentence(words, StepFigures(self[CHANGE], self[BEFORE], self[AFTER]))
 
     def _parts(self) -> Iterator[ResultPart]:
         yield ResultPart(self.sentences()[1:])
@@ -166,6 +174,10 @@ class Bridge(Result):
         if step.cause.name != SMALLER_CHANGES:
             return step.units
         return sum(one.units for one in self._all[int(step.key.rpartition(KEY_SEPARATOR)[2]) :])
+
+    def sides(self, key: str) -> StepFigures:
+        """Figures of a step of `steps` and of its two sides, by its key."""
+        return self._sides(next(one for one in self.steps if one.key == key))
 
     def _sides(self, step: BridgeStep) -> StepFigures:
         """Figures of a step and of its sides."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from accounting_analytics.bridges.causes import (
     ADDED_LATER,
@@ -32,6 +32,19 @@ if TYPE_CHECKING:
 _LISTED_DAYS = 3
 
 
+def write_amount(figure: Figure, *, is_size: bool) -> str:
+    """Text of the amount of a figure, or of its size where words around it say its sign."""
+    exact = figure.exact() or Decimal(0)
+    return format_amount(exact.copy_abs() if is_size else exact)
+
+
+class AmountWriter(Protocol):
+    """Writes the amount of a figure in a sentence."""
+
+    def __call__(self, figure: Figure, *, is_size: bool) -> str:
+        """Text of the amount, or of its size."""
+
+
 class BridgeWords(NamedTuple):
     """What the sentences of a bridge name.
 
@@ -45,6 +58,8 @@ class BridgeWords(NamedTuple):
         What there is more or less of: cash, or net income.
     scale : int
         Fraction digits of the amounts.
+    write : AmountWriter
+        Writes the amounts.
     """
 
     total: str
@@ -52,6 +67,7 @@ class BridgeWords(NamedTuple):
     after: str
     unit: str
     scale: int
+    write: AmountWriter = write_amount
 
     @property
     def phrase_before(self) -> str:
@@ -159,19 +175,19 @@ def _more(figure: Figure) -> str:
 
 def _amount(figure: Figure, words: BridgeWords) -> str:
     """Amount of a figure, as its entries sum to now."""
-    return format_amount(_checked(figure, words))
+    return words.write(_checked(figure, words), is_size=False)
 
 
 def _size(figure: Figure, words: BridgeWords) -> str:
     """Amount of a figure without its sign, which the words around it say."""
-    return format_amount(_checked(figure, words).copy_abs())
+    return words.write(_checked(figure, words), is_size=True)
 
 
-def _checked(figure: Figure, words: BridgeWords) -> Decimal:
-    """Exact amount of a figure, after its entries were summed again."""
+def _checked(figure: Figure, words: BridgeWords) -> Figure:
+    """Figure whose entries were summed again."""
     exact = figure.exact() or Decimal(0)
     checked_entries(figure.entries, to_minor_units(exact, words.scale), words.scale)
-    return exact
+    return figure
 
 
 def _days(payments: Sequence[Payment]) -> str:

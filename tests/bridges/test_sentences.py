@@ -114,3 +114,21 @@ def test_amounts_are_summed_again():
     bridge._lines.frame.loc[bridge._lines.is_after, "figure_amount"] = 1.0
     with pytest.raises(BooksDoNotTieError):
         bridge.explain()
+
+
+def test_another_writer_writes_every_amount():
+    """A caller writes the amounts itself, from their figures: no amount is in the rest of the sentences."""
+    entries = [*paid("02-01", cents=-100), *paid("03-01", cents=-150), *paid("03-02", payee="OTHER", cents=-7)]
+    found, bridge = [], bridge_of(entries)
+
+    def write(figure, *, is_size):
+        found.append((figure.key, is_size))
+        return "AMOUNT"
+
+    sentences = bridge.sentences(write)
+    assert not [one for one in sentences if AMOUNT.search(one)]
+    assert sentences[0].count("AMOUNT") == 3
+    assert sum(one.count("AMOUNT") for one in sentences) == len(found)
+    assert {"after", "before", "change"} < {key for key, _ in found}
+    sides = bridge.sides(bridge.steps[0].key)
+    assert sides.change.exact() == sides.after.exact() - sides.before.exact() == bridge[bridge.steps[0].key].exact()
