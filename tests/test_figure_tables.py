@@ -15,6 +15,7 @@ from accounting_analytics.figure_tables import (
     FigureTable,
     TableHead,
     figure_table_html,
+    shared_figure_table_html,
 )
 
 HOSTILE = "</script><!--<img src=x onerror=\"document.title='owned'\">\u2028$5$"
@@ -173,3 +174,18 @@ def test_a_large_table_is_written_fast_and_small():
     assert time.perf_counter() - begin < 1
     assert len(text.encode()) < 400_000
     assert len(carried(text)["lines"]) == 3000
+
+
+def test_a_table_of_a_page_has_a_name_and_no_data_of_its_own():
+    """Tables that share the data of their page have neither style, script nor entries; texts of people are marked."""
+    table = make_table()
+    text_cells = list(table.rows[1].cells[:4])
+    heads = [*table.heads[:4], TableHead("Why", is_comparison=False, is_text=True)]
+    rows = [FigureRow("Rent", 0, "ledger", [*text_cells, FigureCell("new payee")])]
+    page = Page(shared_figure_table_html(table._replace(heads=heads, rows=rows), "bridge"))
+    tags = [tag for tag, _ in page.opened]
+    assert not {"style", "script", "caption"} & set(tags)
+    assert [attrs["aria-label"] for tag, attrs in page.opened if tag == "table"] == ["Cash flow statement"]
+    assert [attrs["data-table"] for _, attrs in page.opened if "data-table" in attrs] == ["bridge"]
+    assert [tag for tag, attrs in page.opened if "data-text" in attrs] == ["div", "td"]
+    assert [attrs["class"] for tag, attrs in page.opened if tag == "th" and "class" in attrs][4:5] == ["text"]

@@ -1,7 +1,16 @@
 """Tables of figures in HTML: a tree of rows under heads of columns, where a press on a figure unfolds its entries."""
 
 from accounting_analytics.figure_tables.entries import MAX_ENTRIES_BYTES, EntriesData
-from accounting_analytics.figure_tables.table import FigureCell, FigureRow, FigureTable, TableHead, figure_table_html
+from accounting_analytics.figure_tables.table import (
+    FigureCell,
+    FigureRow,
+    FigureTable,
+    TableHead,
+    figure_table_html,
+    figure_table_script,
+    figure_table_style,
+    shared_figure_table_html,
+)
 
 __all__ = [
     "MAX_ENTRIES_BYTES",
@@ -11,4 +20,7 @@ __all__ = [
     "FigureTable",
     "TableHead",
     "figure_table_html",
+    "figure_table_script",
+    "figure_table_style",
+    "shared_figure_table_html",
 ]

@@ -24,24 +24,75 @@
 
   const own = (mapping, key) => (mapping && Object.hasOwn(mapping, key) ? mapping[key] : undefined);
 
+  const splitKey = (key) => [key.slice(0, key.lastIndexOf("|")), key.slice(key.lastIndexOf("|") + 1)];
+
+  const entryOf = (data, [ledger, date, , text, opposing, units], factor) => {
+    const amount = BigInt(factor) * BigInt(units);
+    return { day: data.dates[date], text: data.texts[text], ledger: data.ledgers[ledger], opposing: data.texts[opposing], amount };
+  };
+
   // The entries of an additive figure with the sign they are summed with; undefined where the page does not have them.
-  const entriesOf = (data, row, column) => {
+  const entriesOf = (data, key) => {
+    const numbered = own(data.numbers, key);
+    if (numbered) return numbered.flatMap(([factor, numbers]) => numbers.map((one) => entryOf(data, data.lines[one], factor)));
+    const [row, column] = splitKey(key);
     const [rowFactor, measure, ledgers] = own(data.rows, row) ?? [];
     const spans = own(own(data.days, measure), column);
     if (!spans) return undefined;
-    const numbers = new Set(ledgers);
+    const chosen = new Set(ledgers);
     const found = [];
-    for (const [ledger, date, isFlow, text, opposing, units] of data.lines) {
-      if (!numbers.has(ledger) || (measure === "flow" && !isFlow)) continue;
-      const day = data.dates[date];
+    for (const line of data.lines) {
+      if (!chosen.has(line[0]) || (measure === "flow" && !line[2])) continue;
+      const day = data.dates[line[1]];
       let factor = 0;
       for (const [spanFactor, first, last] of spans) if (first <= day && day <= last) factor += rowFactor * spanFactor;
-      if (factor) {
-        const amount = BigInt(factor) * BigInt(units);
-        found.push({ day, text: data.texts[text], ledger: data.ledgers[ledger], opposing: data.texts[opposing], amount });
-      }
+      if (factor) found.push(entryOf(data, line, factor));
     }
     return found;
+  };
+
+  // Tables with names share the data of their page; its entries are read when they are needed first.
+  const inflated = async (text) => {
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+  };
+  let pageData;
+  const readPage = async () => {
+    const text = (id) => document.getElementById(id).textContent;
+    const [record, labels] = [JSON.parse(text("pack-record")), JSON.parse(text("pack-labels"))];
+    return { scale: record.scale, tables: record.tables, labels, entries: await inflated(text("pack-entries")) };
+  };
+  const tableNamed = (page, name) => {
+    const { rows, days, lines: numbers, terms, stated } = own(page.tables, name);
+    return { ...page.entries, scale: page.scale, rows, days, numbers, derived: terms ?? {}, stated, name, page };
+  };
+
+  // The figures that a derived one is made of, each with the table that it is of.
+  const partsOf = (data, key) => own(data.derived, key)?.map(([sign, part, name]) => {
+    return [sign, name ? tableNamed(data.page, name) : data, part];
+  });
+  const unitsOf = (data, key) => {
+    const stated = own(data.stated, key);
+    if (stated !== undefined) return BigInt(stated);
+    const parts = partsOf(data, key);
+    const entries = parts ? [] : (entriesOf(data, key) ?? []);
+    const sum = entries.reduce((total, entry) => total + entry.amount, 0n);
+    return (parts ?? []).reduce((total, [sign, other, part]) => {
+      return sign === "-" ? total - unitsOf(other, part) : total + unitsOf(other, part);
+    }, sum);
+  };
+  const labelOf = (data, key) => {
+    const [row, column] = splitKey(key);
+    const { labels, heads } = own(data.page.labels, data.name) ?? {};
+    return [own(labels, row), own(heads, column)].filter(Boolean).join(", ");
+  };
+
+  // Sign, label and text of what a derived figure is made of.
+  const termsOf = (data, key) => {
+    if (!data.page) return own(data.terms, key);
+    return partsOf(data, key)?.map(([sign, other, part]) => {
+      return [sign, labelOf(other, part), amountText(unitsOf(other, part), data.scale)];
+    });
   };
 
   const filledRow = (cells) => {
@@ -97,21 +148,23 @@
     return tableOf(title, "lines", heads, rows, [label, heads.length - 1, amountText(sum, scale)]);
   };
 
-  // What a press on a figure unfolds: its terms, its entries, or the call that gives them.
-  const detailsOf = (data, cell) => {
-    const { key } = cell.dataset;
-    const text = cell.querySelector("button").textContent;
-    const end = key.lastIndexOf("|");
-    const [row, column] = [key.slice(0, end), key.slice(end + 1)];
+  const headsOf = (cell) => {
     const label = cell.parentElement.cells[0].textContent;
-    const head = cell.closest("table").tHead.rows[0].cells[cell.cellIndex].textContent;
-    const title = `${label}, ${head}`;
+    return `${label}, ${cell.closest("table").tHead.rows[0].cells[cell.cellIndex].textContent}`;
+  };
+
+  // What a press on a figure unfolds: its terms, its entries, or the call that gives them.
+  const detailsOf = (data, figure) => {
+    const { key } = figure.dataset;
+    const [row, column] = splitKey(key);
+    const title = data.page ? labelOf(data, key) : headsOf(figure.closest("td"));
     const details = element("div");
-    const terms = own(data.terms, key);
-    const entries = terms ? undefined : entriesOf(data, row, column);
+    const terms = termsOf(data, key);
+    const entries = terms ? undefined : entriesOf(data, key);
+    const text = data.page ? amountText(unitsOf(data, key), data.scale) : figure.querySelector("button").textContent;
     if (terms) details.append(termsTable(title, terms, text));
     if (entries) details.append(entriesTable(title, entries, data.scale));
-    if (!terms && (!entries || entries.length > MAX_SHOWN)) {
+    if (data.call && !terms && (!entries || entries.length > MAX_SHOWN)) {
       const call = data.call.replace("{row!r}", () => JSON.stringify(row)).replace("{column!r}", () => JSON.stringify(column));
       const line = element("p", "note", "All entries: ");
       line.append(element("code", "", call));
@@ -125,19 +178,32 @@
     if (row.nextElementSibling?.matches(".entries")) row.nextElementSibling.remove();
   };
 
-  const toggle = (data, button) => {
-    const cell = button.parentElement;
-    const row = cell.parentElement;
+  // Below the row of a figure, or below the sentence that it is in.
+  const unfold = (row, details) => {
+    const unfolded = element(row.cells ? "tr" : "div", "entries");
+    const place = row.cells ? unfolded.insertCell() : unfolded;
+    if (row.cells) place.colSpan = row.cells.length;
+    place.append(element("div"));
+    place.firstChild.append(details);
+    row.after(unfolded);
+  };
+
+  const toggle = async (data, button) => {
+    const figure = button.parentElement;
+    const row = figure.closest("tr, p, li");
     const isOpen = button.getAttribute("aria-expanded") === "true";
     close(row);
     if (isOpen) return;
     button.setAttribute("aria-expanded", "true");
-    const unfolded = element("tr", "entries");
-    const place = unfolded.insertCell();
-    place.colSpan = row.cells.length;
-    place.append(element("div"));
-    place.firstChild.append(detailsOf(data, cell));
-    row.after(unfolded);
+    if (data) return unfold(row, detailsOf(data, figure));
+    try {
+      pageData ??= readPage();
+      const name = figure.closest("[data-table]").dataset.table;
+      const details = detailsOf(tableNamed(await pageData, name), figure);
+      if (button.getAttribute("aria-expanded") === "true") unfold(row, details);
+    } catch {
+      unfold(row, element("p", "note", "This browser cannot read the entries that this page carries."));
+    }
   };
 
   // Labels cover the figures that are scrolled below them, and rules have one colour: those of the page.
@@ -172,22 +238,24 @@
     const data = json && JSON.parse(json.textContent);
     root.classList.add("ready");
     root.querySelectorAll("tr.entries").forEach((row) => row.remove());
-    watchLabels(root);
+    if (root.querySelector("table")) watchLabels(root);
     takeColours(root);
-    if (!data) return;
-    for (const cell of root.querySelectorAll("td[data-key]")) {
-      if (!cell.querySelector("button")) {
+    const isShared = root.matches("[data-table]");
+    if (!data && !isShared) return;
+    for (const figure of root.querySelectorAll("[data-key]")) {
+      if (isShared && figure.matches(".zero, .unknown")) continue;
+      if (!figure.querySelector("button")) {
         const button = Object.assign(element("button"), { type: "button" });
-        button.append(cell.lastChild);
-        cell.append(button);
+        button.append(figure.lastChild);
+        figure.append(button);
       }
-      cell.querySelector("button").setAttribute("aria-expanded", "false");
+      figure.querySelector("button").setAttribute("aria-expanded", "false");
     }
-    if (!root.querySelector(".hint")) {
+    if (!isShared && !root.querySelector(".hint")) {
       root.querySelector("caption div").append(element("div", "subtitle hint", "Press a figure to see what it is made of."));
     }
     root.addEventListener("click", (event) => {
-      const button = event.target.closest("td[data-key] > button");
+      const button = event.target.closest("[data-key] > button");
       if (button) toggle(data, button);
     });
   };

@@ -51,10 +51,11 @@ class FigureRow(NamedTuple):
 
 
 class TableHead(NamedTuple):
-    """The head of a column of figures, and whether it compares other columns."""
+    """The head of a column, whether it compares other columns, and whether it has texts instead of figures."""
 
     text: str
     is_comparison: bool
+    is_text: bool = False
 
 
 class FigureTable(NamedTuple):
@@ -70,25 +71,52 @@ class FigureTable(NamedTuple):
 
 def figure_table_html(table: FigureTable) -> str:
     """Write a table of figures as HTML that loads nothing, and brings its style, its entries and its script."""
-    comparisons = [" other" if head.is_comparison else "" for head in table.heads]
+    return f"{figure_table_style()}{_markup(table)}<script>\n{figure_table_script()}</script>\n"
+
+
+def shared_figure_table_html(table: FigureTable, name: str) -> str:
+    """Write a table that finds what is behind its figures in the data of its page, by its name.
+
+    The page has style and script once, and its data in three elements of JSON: ``pack-record`` (rows, days, terms and
+    lines of each table), ``pack-entries`` (gzip, base64) and ``pack-labels`` (texts of rows and columns of each table).
+    """
+    return _markup(table, name)
+
+
+def figure_table_style() -> str:
+    """Style of the tables of a page."""
+    return f"{TABLE_STYLE}<style>\n{_file('figure_table.css')}</style>\n"
+
+
+def figure_table_script() -> str:
+    """Script that makes the figures of the tables of a page unfold."""
+    return _file("figure_table.js")
+
+
+def _markup(table: FigureTable, name: str = "") -> str:
+    styles = [f"{'text' if head.is_text else 'amount'}{' other' if head.is_comparison else ''}" for head in table.heads]
     heads = "".join(
-        f'<th scope="col" class="amount{style}">{_text(head.text)}</th>'
-        for head, style in zip(table.heads, comparisons, strict=True)
+        f'<th scope="col" class="{style}">{_text(head.text)}</th>'
+        for head, style in zip(table.heads, styles, strict=True)
     )
     subtitle = f'<br><span class="subtitle">{_text(table.subtitle)}</span>' if table.subtitle else ""
+    caption = f"<caption><div><strong>{_text(table.title)}</strong>{subtitle}</div></caption>\n"
+    title = f' aria-label="{_text(table.title)}"' if name else ""
     return (
-        f"{TABLE_STYLE}<style>\n{_file('figure_table.css')}</style>\n"
-        f'<div class="accounting-analytics-figures {NOT_TYPESET}">\n'
-        '<div class="scrolled"><table class="accounting-analytics">\n'
-        f"<caption><div><strong>{_text(table.title)}</strong>{subtitle}</div></caption>\n"
+        f'<div class="accounting-analytics-figures {NOT_TYPESET}"{_table_name(name)}>\n'
+        f'<div class="scrolled"><table class="accounting-analytics"{title}>\n'
+        f"{'' if name else caption}"
         f"<thead><tr><td></td>{heads}</tr></thead>\n"
-        f"{''.join(_row_groups(table, comparisons))}</table></div>\n"
+        f"{''.join(_row_groups(table, styles, is_shared=bool(name)))}</table></div>\n"
         f"{_below(table)}</div>\n"
-        f"<script>\n{_file('figure_table.js')}</script>\n"
     )
 
 
-def _row_groups(table: FigureTable, comparisons: Sequence[str]) -> Iterator[str]:
+def _table_name(name: str) -> str:
+    return f' data-table="{escape(name)}"' if name else ""
+
+
+def _row_groups(table: FigureTable, styles: Sequence[str], *, is_shared: bool) -> Iterator[str]:
     """Write the rows in groups; a heading begins a group, and a subtotal ends it."""
     group: list[str] = []
     for row in table.rows:
@@ -96,7 +124,7 @@ def _row_groups(table: FigureTable, comparisons: Sequence[str]) -> Iterator[str]
             yield _row_group(group)
             group = [_heading(row, len(table.heads) + 1)]
             continue
-        group.append(_row(row, comparisons))
+        group.append(_row(row, styles, is_shared=is_shared))
         if row.kind == "subtotal":
             yield _row_group(group)
             group = []
@@ -114,16 +142,20 @@ def _heading(row: FigureRow, columns: int) -> str:
     )
 
 
-def _row(row: FigureRow, comparisons: Sequence[str]) -> str:
-    cells = "".join(_cell(cell, style) for cell, style in zip(row.cells, comparisons, strict=True))
+def _row(row: FigureRow, styles: Sequence[str], *, is_shared: bool) -> str:
+    cells = "".join(_cell(cell, style, is_shared=is_shared) for cell, style in zip(row.cells, styles, strict=True))
     kind = "" if row.kind == "ledger" else f' class="{escape(row.kind)}"'
-    head = f'<th scope="row"{_indent(row)}><div{_title(row)}>{_text(row.label)}</div></th>'
+    typed = " data-text" if is_shared else ""
+    head = f'<th scope="row"{_indent(row)}><div{_title(row)}{typed}>{_text(row.label)}</div></th>'
     return f"<tr{kind}>{head}{cells}</tr>\n"
 
 
-def _cell(cell: FigureCell, style: str) -> str:
+def _cell(cell: FigureCell, style: str, *, is_shared: bool) -> str:
     """Write a figure; the closing parenthesis of a negative one stands to the right of the digits of the others."""
-    classes = f"amount{style}"
+    if style.startswith("text"):
+        typed = " data-text" if is_shared else ""
+        return f'<td class="{style}"{typed}>{_text(cell.text)}</td>'
+    classes = style
     if cell.text.endswith(")"):
         classes += " negative"
     if cell.mark:
