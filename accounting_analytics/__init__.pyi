@@ -31,6 +31,7 @@ from .loader import (
 )
 from .monthly_reconciliation import reconcile_months
 from .notebook_jobs import run_notebook
+from .pack_verification import PackVerification, verify_pack
 from .periods import Period
 from .recategorization import Effect, Plan, apply_plan, plan_recategorization, undo_plan, verify_plan
 from .reconciliation import Reconciliation, reconcile
@@ -55,6 +56,7 @@ __all__ = [
     "Figure",
     "LedgerClient",
     "LedgerNames",
+    "PackVerification",
     "Period",
     "Plan",
     "Reconciliation",
@@ -103,5 +105,6 @@ __all__ = [
     "trial_balance",
     "uncategorized_queue",
     "undo_plan",
+    "verify_pack",
     "verify_plan",
 ]

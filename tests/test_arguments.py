@@ -129,6 +129,7 @@ PATH_CALLS = [
     (PLAN.save, "path"),
     (aa.load_rules, "path"),
     (aa.read_line_entries, "path"),
+    (aa.verify_pack, "path"),
     (lambda path: aa.run_notebook(path, "out"), "notebook"),
     (lambda path: aa.run_notebook("notebook.ipynb", path), "output"),
     (lambda path: aa.export_parquet(path, line_entries=LINES, ledgers=LINES, report=REPORT), "output"),

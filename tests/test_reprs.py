@@ -279,7 +279,7 @@ def examples(demo_company, tmp_path, connected):
 def test_every_public_class_has_an_example(examples):
     """Every public class is among the examples, but for those that name a file or folder, which may be anywhere."""
     public = {value for value in (getattr(aa, name) for name in aa.__all__) if inspect.isclass(value)}
-    assert public - {type(example) for example in examples} == {aa.TokenFile, aa.Books}
+    assert public - {type(example) for example in examples} == {aa.TokenFile, aa.Books, aa.PackVerification}
 
 
 def test_reprs_fit_a_terminal(examples, demo_company):

@@ -25,6 +25,7 @@ from accounting_analytics.loader.merged_parquet_file import LoadedFile
 from accounting_analytics.money import pandas_dtype
 from accounting_analytics.monthly_reconciliation import MonthlyReconciliation
 from accounting_analytics.notebook_jobs import NotebookRun
+from accounting_analytics.pack_verification import PackFault
 from accounting_analytics.periods import Period
 from accounting_analytics.reconciliation import Comparison
 from accounting_analytics.results import to_json_text
@@ -60,6 +61,7 @@ COMPLETE = (
     Drift,
     SyncResult,
     aa.SecondOpinion,
+    aa.PackVerification,
 )
 # members that a class leaves out, and why
 PARTLY = {
@@ -285,6 +287,20 @@ EXAMPLES = [
     make_drift(),
     make_sync_result(),
     make_second_opinion(),
+    aa.PackVerification(
+        path=Path("pack.html"),
+        company="<Sales>",
+        start_date="2025-01-01",
+        end_date="2025-01-31",
+        verdict="proven",
+        fingerprint="0",
+        compared_with=None,
+        figures=1,
+        stated=1,
+        entries=1,
+        unchecked=("<Sales>",),
+        differences=(PackFault("figure", "<Sales>", "1.00", "2.00"),),
+    ),
 ]
 
 

@@ -36,6 +36,7 @@ from accounting_analytics.cli.commands import (
     statements,
     sync,
     verify,
+    verify_pack,
 )
 from accounting_analytics.cli.options import Version
 from accounting_analytics.cli.output import print_message, print_note
@@ -74,6 +75,7 @@ _SECTIONS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
     "Export and schedule": {
         "export": export_and_verify.export,
         "verify-export": export_and_verify.verify_export,
+        "verify-pack": verify_pack.verify_pack,
         "run": demo_and_notebooks.run,
         "notebooks": demo_and_notebooks.notebooks,
         "config": doctor_and_config.config,

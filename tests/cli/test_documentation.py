@@ -60,7 +60,7 @@ def test_lists_of_commands_fit_a_terminal(words):
 SECTIONS = {
     "Read and check": "demo discover report statements register bridge reconcile sync books doctor",
     "Recategorize": "queue propose plan preview apply verify undo categorize rules",
-    "Export and schedule": "export verify-export run notebooks config",
+    "Export and schedule": "export verify-export verify-pack run notebooks config",
     "Embedded service": "serve import backup restore migrate instances ledgers audit tokens clients",
 }
 

@@ -1,0 +1,134 @@
+// The check of a pack by its reader: every figure again from the entries in the page, and the page's fingerprint.
+const page = document.documentElement.cloneNode(true); // before any other script changes it
+const documentType = document.doctype;
+const figuresOnScreen = [...document.querySelectorAll("[data-key]")];
+
+const MAX_ENTRIES_BYTES = 200_000_000;
+const MAX_LISTED = 20;
+const FACTS = ["company", "currency", "start_date", "end_date", "time_zone", "created_at", "verdict"];
+const ALWAYS_SHOWN = ["company", "currency", "start_date", "end_date", "verdict"];
+const VOID = new Set(["br", "col", "hr", "img", "input", "link", "meta", "wbr"]);
+const RAW = new Set(["script", "style"]);
+const OPENING = "Balance before ";
+const NOT_KNOWN = "not known";
+const ZERO = "\u2013";
+const ELEMENT = 1, TEXT = 3;
+
+const own = (mapping, key) => (mapping && Object.hasOwn(mapping, key) ? mapping[key] : undefined);
+const trim = (text) => text.replace(/^[ \t\n]+|[ \t\n]+$/g, "");
+const refuse = (problem) => { throw new Error(problem); };
+const fault = (what, where, shown, recomputed, figure) => ({ what, where, shown, recomputed, figure });
+
+// The page as it was written, without its fingerprint.
+
+const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+const startTag = (element, name) => {
+  const attributes = [...element.attributes].map((one) => [one.name.toLowerCase(), one.value]);
+  attributes.sort(([one], [other]) => (one < other ? -1 : 1));
+  return `<${name}${attributes.map(([key, value]) => ` ${key}="${escaped(value).replaceAll('"', "&quot;")}"`).join("")}>`;
+};
+
+const content = (element, pieces = []) => {
+  const isRaw = RAW.has(element.localName);
+  for (const node of element.childNodes) {
+    if (node.nodeType === TEXT) pieces.push(isRaw ? node.data : escaped(node.data));
+    else if (node.nodeType !== ELEMENT) pieces.push("</>"); // comments, which packs do not have
+    else {
+      const name = node.localName.toLowerCase();
+      pieces.push(startTag(node, name));
+      if (VOID.has(name) && !node.closest("svg")) continue;
+      if (node.dataset?.field !== "fingerprint") content(node, pieces);
+      pieces.push(`</${name}>`);
+    }
+  }
+  return pieces;
+};
+
+const writtenPage = () => {
+  const [head, body] = page.children;
+  const isPlain = documentType?.name === "html" && !documentType.publicId && !documentType.systemId;
+  const others = [...page.childNodes].filter((node) => node !== head && node !== body && (node.nodeType !== TEXT || trim(node.data)));
+  if (!isPlain || head?.localName !== "head" || body?.localName !== "body" || others.length) return "";
+  const inner = content(body).join("").replace(/[ \t\n]+$/, "");
+  const outer = `${startTag(head, "head")}${content(head).join("")}</head>\n${startTag(body, "body")}${inner}</body>\n`;
+  return `<!DOCTYPE html>\n${startTag(page, "html")}\n${outer}</html>\n`;
+};
+
+const grouped = (digits) => digits.slice(0, 32).match(/.{4}/g).join("-");
+
+const fingerprintOf = async (text) => {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+  return grouped([...digest].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
+};
+
+const readFingerprint = (text) => {
+  const digits = text.replace(/[\s:\u2010-\u2015-]/g, "").toLowerCase();
+  if (!/^(?:[0-9a-f]{32}|[0-9a-f]{64})$/.test(digits)) refuse("what you pasted is not a fingerprint, which has 32 digits: copy all of it");
+  return grouped(digits);
+};
+
+const checkFingerprint = async (given) => {
+  const fingerprint = await fingerprintOf(writtenPage());
+  const faults = [];
+  const places = [...page.querySelectorAll("[data-field='fingerprint']")];
+  if (!places.length) faults.push(fault("fingerprint on the page", "", "none", fingerprint));
+  for (const place of places) {
+    const shown = place.childElementCount ? "other elements" : place.textContent;
+    if (shown !== fingerprint) faults.push(fault("fingerprint on the page", "", shown, fingerprint));
+  }
+  if (given && given !== fingerprint) faults.push(fault("fingerprint that you pasted", "", given, fingerprint));
+  return { fingerprint, faults };
+};
+
+// The data of the page, read exactly.
+
+const readJson = (text) => {
+  const read = JSON.parse(text);
+  let names = 0;
+  for (const found of text.matchAll(/"(?:[^"\\]|\\.)*"\s*(:?)/g)) if (found[1]) names += 1;
+  const count = (value) => {
+    if (typeof value !== "object" || value === null) return 0;
+    const values = Object.values(value);
+    return values.reduce((total, one) => total + (typeof one === "object" ? count(one) : 0), Array.isArray(value) ? 0 : values.length);
+  };
+  if (count(read) !== names) refuse("a name occurs twice in the data");
+  return read;
+};
+
+const unpacked = async (text) => {
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")).getReader();
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const pieces = [];
+  let size = 0;
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    size += part.value.length;
+    if (size > MAX_ENTRIES_BYTES) refuse("the entries are larger than any pack");
+    pieces.push(decoder.decode(part.value, { stream: true }));
+  }
+  return pieces.join("") + decoder.decode();
+};
+
+const unitsOf = (units) => {
+  if (Number.isSafeInteger(units)) return BigInt(units);
+  return typeof units === "string" && /^-?[1-9][0-9]{15,39}$/.test(units) ? BigInt(units) : refuse(`${units} is not an amount in minor units`);
+};
+
+const dataOf = (id) => {
+  const found = page.querySelectorAll(`#${id}`);
+  return found.length === 1 && found[0].localName === "script" ? found[0].textContent : refuse(`the page has ${found.length} elements ${id} instead of one`);
+};
+
+const readData = async () => {
+  const record = readJson(dataOf("pack-record"));
+  const entries = readJson(await unpacked(dataOf("pack-entries")));
+  if (record.format !== 1 || !["proven", "not proven"].includes(record.verdict)) refuse("the record is of another format");
+  const { ledgers, dates, texts } = entries;
+  entries.lines = entries.lines.map(([ledger, date, isFlow, text, opposing, units, entry]) => {
+    const isKnown = [ledgers[ledger], dates[date], texts[text], texts[opposing]].every((one) => typeof one === "string");
+    if (!isKnown || ![0, 1].includes(isFlow) || !Number.isSafeInteger(entry)) refuse("a line of the entries is not one");
+    return { ledger, day: dates[date], isFlow, text, units: unitsOf(units), entry };
+  });
+  return { record, entries };
+};

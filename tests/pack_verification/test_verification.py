@@ -1,0 +1,302 @@
+"""The check of packs in Python: no alarm on genuine ones, every alteration found, other files refused."""
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+import zlib
+
+import pytest
+from alterations import ALTERATIONS, CALCULATED, ENTRIES, alter, resealed
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_packs import PLAIN_NAMES, UNUSUAL_NAMES, make_books, page_html, record_of, shown_figures, write_pack
+
+import accounting_analytics as aa
+from accounting_analytics.errors import InputError
+from accounting_analytics.pack_verification import pack_data, seal
+from accounting_analytics.pack_verification.pack_data import MAX_ENTRIES_BYTES
+
+OTHER = "0123-4567-89ab-cdef-0123-4567-89ab-cdef"
+TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
+
+
+def faults(path, **options):
+    """Return what failed and where."""
+    return [(fault.what, fault.where) for fault in aa.verify_pack(path, **options).differences]
+
+
+def rewritten(path, pattern, replacement, *, reseal=True):
+    """Replace a text of a pack; with a new fingerprint, so that only its content is wrong."""
+    text = path.read_text(encoding="utf-8")
+    altered = re.sub(pattern, lambda _: replacement, text, count=1)
+    assert altered != text
+    path.write_text(resealed(altered).text if reseal else altered, encoding="utf-8", newline="\n")
+    return path
+
+
+def test_a_genuine_pack(pack):
+    """Every figure is counted, the fingerprint is the calculated one, and nothing fails."""
+    path, fingerprint = pack
+    result = aa.verify_pack(path, fingerprint=fingerprint)
+    assert (result.verified, len(result.faults)) == (True, 0)
+    assert (result.figures, result.stated, result.entries, result.unchecked) == (34, 1, 122, ())
+    assert result.fingerprint == fingerprint
+    assert result.summary().startswith("Verified: 34 figures of ")
+    assert not any("No fingerprint" in note for note in result.notes)
+
+
+def test_the_fingerprint_can_be_calculated_without_this_package(pack):
+    """It is the beginning of the SHA-256 of the file without the fingerprint."""
+    path, fingerprint = pack
+    content = path.read_bytes().replace(fingerprint.encode(), b"")
+    assert hashlib.sha256(content).hexdigest()[:32] == fingerprint.replace("-", "")
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_no_alarm_on_genuine_packs(tmp_path, seed):
+    """Books with other amounts, scales, sizes and names, markup and line breaks among them, raise no alarm."""
+    names = UNUSUAL_NAMES if seed % 2 else PLAIN_NAMES
+    sizes = {"transactions": (0, 1, 40, 200)[seed % 4], "scale": (2, 0, 3)[seed % 3], "largest": 10 ** (seed % 17 + 1)}
+    path = tmp_path / "pack.html"
+    fingerprint = write_pack(path, make_books(seed, names=names, **sizes))
+    assert faults(path, fingerprint=fingerprint) == []
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(TEXTS, min_size=5, max_size=5), st.lists(TEXTS, min_size=4, max_size=4), TEXTS, st.integers(0, 10**18))
+def test_no_alarm_on_any_names_and_amounts(tmp_path_factory, ledgers, payees, company, largest):
+    """Names of any characters and amounts of any size raise no alarm."""
+    printable = "".join(one if one.isprintable() else "?" for one in company)
+    path = tmp_path_factory.mktemp("packs") / "pack.html"
+    names = {"ledgers": ledgers, "payees": payees, "company": printable}
+    fingerprint = write_pack(path, make_books(names=names, transactions=5, largest=largest))
+    assert faults(path, fingerprint=fingerprint) == []
+
+
+@pytest.mark.parametrize("newline", ["\r\n", "\r"])
+def test_newlines_of_other_systems_raise_no_alarm(pack, newline):
+    """A mail program that changes the newlines changes nothing that is read."""
+    path, fingerprint = pack
+    path.write_text("\ufeff" + path.read_text(encoding="utf-8"), encoding="utf-8", newline=newline)
+    assert faults(path, fingerprint=fingerprint) == []
+
+
+@pytest.mark.parametrize("name", ALTERATIONS)
+@pytest.mark.parametrize("seed", range(3))
+def test_alterations_are_found(pack, name, seed):
+    """Without a new fingerprint the page contradicts itself; with one it is not the page that was sent."""
+    path, fingerprint = pack
+    altered = alter(name, seed, path.read_text(encoding="utf-8"))
+    path.write_text(altered, encoding="utf-8", newline="\n")
+    assert ("fingerprint on the page", "") in faults(path)
+    sealed = resealed(altered)
+    path.write_text(sealed.text, encoding="utf-8", newline="\n")
+    assert ("fingerprint given", "") in faults(path, fingerprint=fingerprint)
+    assert bool(faults(path)) == (name in CALCULATED)
+
+
+def test_faults_say_what_is_shown_and_what_follows_from_the_entries(pack):
+    """A figure is named with its table, key and line, as it is shown and as it has to be."""
+    path, _ = pack
+    rewritten(path, r'(?<=data-key="sales\|2026-05" data-table="income">)[^<]+', "1.00")
+    (fault,) = aa.verify_pack(path).differences
+    line = next(n for n, text in enumerate(path.read_text(encoding="utf-8").split("\n"), 1) if ">1.00<" in text)
+    expected = next(one.text for one in shown_figures(make_books(7)) if one.key == "sales|2026-05")
+    assert tuple(fault) == ("figure", f"income: sales|2026-05, line {line}", "1.00", expected)
+    assert aa.verify_pack(path).faults.to_dict("records") == [fault._asdict()]
+    assert json.loads(aa.verify_pack(path).to_json())["faults"] == [fault._asdict()]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "replacement", "what", "where"),
+    [
+        (r'<b data-field="company">[^<]*', '<b data-field="company">Another', "company", "line"),
+        (r"<p><b data-field=.company.>[^<]*</b>", "<p>", "company", "the page"),
+        (r'data-field="currency"', 'data-field="money"', "money", "line"),
+        ('2026-05-01T?(?=">1 May)', "2026-05-02", "start_date", "line"),
+        (r'data-table="income"', 'data-table="other"', "figure", "other: "),
+        (r'"created_at":"[^"]*"', '"created_at":"x","texts":{}', "", ""),
+        (r"<tr><th scope.*?</tr>", "", "figure of the record", "income: sales|2026-04"),
+        (r'data-key="sales\|pct"', 'data-key="wages|pct"', "figure on the page", "income: wages|pct"),
+        (r'data-key="sales\|pct"', 'data-key="sales|2027"', "figure", "income: sales|2027"),
+        (r'data-places="-3"', 'data-places="x"', "figure", "balances: bank|2026-05"),
+        ('"end_date":"2026-05-31"', '"end_date":"2026-05-20"', "days of a column", "income: movement 2026-05"),
+        ('"end_date":"2026-05-31"', '"end_date":"2026-05-20"', "day of an entry", ""),
+        ('"start_date":"2026-05-01"', '"start_date":"2026-06-01"', "period", "record"),
+        (r'\["\+","sales\|2026-04"\]', '["+","net|2026-04"]', "figure", "income: net|2026-04"),
+    ],
+)  # fmt: skip
+def test_contradictions_are_found_without_a_fingerprint(pack, pattern, replacement, what, where):
+    """Facts, rows, columns, days and terms that contradict the record are named, though the fingerprint is right."""
+    path, _ = pack
+    if not what:
+        with pytest.raises(InputError, match="the name 'texts' occurs twice"):
+            aa.verify_pack(rewritten(path, pattern, replacement))
+        return
+    found = faults(rewritten(path, pattern, replacement))
+    assert [one for one in found if one[0] == what and one[1].startswith(where)], found
+
+
+def test_entries_that_do_not_balance_are_found(tmp_path):
+    """A line that no figure sums is altered; its journal entry does not sum to zero."""
+    books = make_books(3)
+    books.lines[2][5] += 1
+    write_pack(tmp_path / "pack.html", books)
+    found = faults(tmp_path / "pack.html")
+    assert [one for one in found if one[0] == "journal entry"] == [
+        ("journal entry", f"entry 1 of {books.dates[books.lines[2][1]]}")
+    ]
+
+
+def test_opening_balances_are_of_a_day_before_the_entries(tmp_path):
+    """Opening balances that state a day after the first entry, or no day, are named."""
+    books = make_books(3)
+    books.texts[4] = "Balance before 2026-05-20"
+    write_pack(tmp_path / "pack.html", books)
+    assert ("opening balances", "entries") in faults(tmp_path / "pack.html")
+
+
+def test_amounts_that_are_no_figures_are_counted(tmp_path):
+    """An amount that somebody added to the text is not checked, and said to be so; typed texts are not amounts."""
+    path = tmp_path / "pack.html"
+    html = page_html(make_books(1)).replace("</main>", "<p>In total 1,234.50, INV <b data-text>12.50</b></p></main>")
+    path.write_text(seal(html).text, encoding="utf-8", newline="\n")
+    result = aa.verify_pack(path)
+    assert (result.verified, result.unchecked) == (True, ("1,234.50",))
+    assert "1 amount(s) on the page cannot be checked: 1,234.50." in result.notes
+
+
+@pytest.mark.parametrize(
+    "given_text", [f" {OTHER.upper()} ", OTHER.replace("-", ""), OTHER.replace("-", " "), OTHER.replace("-", "") * 2]
+)
+def test_another_fingerprint_is_a_fault_however_it_is_written(pack, given_text):
+    """Capitals, separators and all 64 digits are read; the fault has both fingerprints."""
+    path, fingerprint = pack
+    (fault,) = aa.verify_pack(path, fingerprint=given_text).differences
+    assert tuple(fault) == ("fingerprint given", "", OTHER, fingerprint)
+
+
+@pytest.mark.parametrize("text", ["", "0123-4567", "z" * 32, OTHER + "0"])
+def test_a_text_that_is_not_a_fingerprint_is_refused(pack, text):
+    """A part of a fingerprint could be that of another page."""
+    with pytest.raises(InputError, match="is not a fingerprint, which has 32 hexadecimal digits"):
+        aa.verify_pack(pack[0], fingerprint=text)
+
+
+@pytest.mark.parametrize(
+    ("insertion", "shown"),
+    [
+        ("<!-- a comment -->", "<!-- a comment -->"),
+        ("<!--> <b>1.00</b> -->", "<!-->"),
+        ("<p class=a></p>", "class=a"),
+        ("<P></P>", "<P>"),
+        ("&eacute;", "&eacute;"),
+        ("<iframe></iframe>", "<iframe> is not an element of packs"),
+        ("<script>1</script>", 'a script that is not data is <script type="module">'),
+        ('<p onclick="x"></p>', "the attribute 'onclick'"),
+        ("<p><div></div></p>", "<div> cannot be in <p>"),
+        ("<p>", "</main> ends no open element"),
+        ("<![if x]>", "<!["),
+        ("<?php ?>", "is not HTML"),
+        ("\x00", "control character U+0000"),
+    ],
+)  # fmt: skip
+def test_what_parsers_may_read_in_two_ways_is_a_fault(pack, insertion, shown):
+    """Markup that packs do not have is named, also where a parser skips it, and browsers show it."""
+    path, fingerprint = pack
+    path.write_text(path.read_text(encoding="utf-8").replace("</main>", f"{insertion}</main>"), encoding="utf-8")
+    found = aa.verify_pack(path, fingerprint=fingerprint).differences
+    assert [fault for fault in found if fault.what == "form of the page" and shown in fault.shown], found
+
+
+def packed(content):
+    """Return bytes as the entries of a page have them."""
+    return base64.b64encode(gzip.compress(content, mtime=0)).decode()
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ("*", "they are damaged: "),
+        ("AAAA", "they are damaged: "),
+        (packed(b"\xff"), "they are damaged: "),
+        (packed(b"{}")[:-12], "they are cut, or something follows them"),
+        (base64.b64encode(gzip.compress(b"{}", mtime=0) + b"more").decode(), "they are cut, or something follows them"),
+        (packed(b"{"), "Expecting property name"),
+        (packed(b"[" * 100_000), "nested too deeply|recursion"),
+        (packed(b'{"ledgers": [], "ledgers": []}'), "the name 'ledgers' occurs twice"),
+        (packed(b'{"ledgers": [1.5]}'), "1.5 is not an integer"),
+        (packed(b'{"ledgers": [NaN]}'), "NaN is not an integer"),
+        (packed(b'{"ledgers": []}'), "missing required field `texts`"),
+        (packed(b'{"ledgers":[],"texts":[],"dates":["2026-02-30"],"lines":[]}'), "'2026-02-30' is not a day"),
+        (packed(b'{"ledgers":[],"texts":[],"dates":[],"lines":[[0,0,0,0,0,1,0]]}'), "line 0 refers to a ledger"),
+        (packed(b'{"ledgers":[""],"texts":[""],"dates":[""],"lines":[[0,-1,0,0,0,1,0]]}'), "line 0 refers to a date"),
+        (packed(b'{"ledgers":[""],"texts":[""],"dates":[""],"lines":[[0,0,2,0,0,1,0]]}'), "Invalid enum value 2"),
+        (packed(b'{"ledgers":[""],"texts":[""],"dates":[""],"lines":[[0,0,true,0,0,1,0]]}'), "got `bool`|Invalid"),
+        (packed(b'{"ledgers":[""],"texts":[""],"dates":[""],"lines":[[0,0,0,0,0,9007199254740992,0]]}'), "an amount"),
+        (packed(b'{"ledgers":[""],"texts":[""],"dates":[""],"lines":[[0,0,0,0,0,"12",0]]}'), "not an amount"),
+    ],
+)  # fmt: skip
+def test_damaged_entries_are_refused(pack, entries, message):
+    """Base64, gzip and JSON that cannot be read exactly, and positions of nothing, are refused with a reason."""
+    path, _ = pack
+    rewritten(path, ENTRIES.pattern, f'id="pack-entries" type="text/plain">{entries}', reseal=False)
+    with pytest.raises(InputError, match=f"^the (entries|data) of the pack cannot be read: .*({message})"):
+        aa.verify_pack(path)
+
+
+def test_entries_that_decompress_to_gigabytes_are_refused(pack):
+    """A small page cannot take all memory."""
+    path, _ = pack
+    packer = zlib.compressobj(9, wbits=31)
+    zeros = b"0" * 1_000_000
+    bomb = b"".join(packer.compress(zeros) for _ in range(MAX_ENTRIES_BYTES // len(zeros) + 1)) + packer.flush()
+    text = f'id="pack-entries" type="text/plain">{base64.b64encode(bomb).decode()}'
+    with pytest.raises(InputError, match="they are larger than 200,000,000 bytes"):
+        aa.verify_pack(rewritten(path, ENTRIES.pattern, text, reseal=False))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is not a pack: it has no record of its figures"),
+        (b"<html></html>", "is not a pack: it has no record of its figures"),
+        (b"%PDF-1.7 \xff", "is not a pack: it is not text in UTF-8"),
+    ],
+)
+def test_files_that_are_no_packs_are_refused(tmp_path, content, message):
+    """The message says what is missing, and what to give."""
+    path = tmp_path / "file.html"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        aa.verify_pack(path)
+    with pytest.raises(InputError, match="cannot be read: No such file or directory; give the HTML file"):
+        aa.verify_pack(tmp_path / "none.html")
+    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+        aa.verify_pack(tmp_path)
+
+
+def test_data_that_is_there_twice_is_refused(pack):
+    """Two parsers might read different ones of two records."""
+    path, _ = pack
+    data = pack_data(record_of(make_books(8)), {"lines": []})
+    rewritten(path, "</main>", f"{data}</main>")
+    with pytest.raises(InputError, match=r"it has 2 element\(s\) pack-record instead of one"):
+        aa.verify_pack(path)
+
+
+def test_a_figure_that_is_made_of_itself_is_named(pack):
+    """Terms in a circle, and chains of any length, are faults of the figure."""
+    path, _ = pack
+    rewritten(path, r'"cash\|change":\[\[.*?\]\]', '"cash|change":[["+","cash|change"]]')
+    (fault,) = aa.verify_pack(path).differences
+    assert (fault.what, fault.recomputed) == (
+        "figure",
+        "not possible: 'cash|change' of 'sentences' is made of itself",
+    )
+    chain = ",".join(f'"c|{number}":[["+","c|{number + 1}"]]' for number in range(5000))
+    rewritten(path, r'"cash\|change":\[\[.*?\]\]', f'"cash|change":[["+","c|0"]],{chain}')
+    (fault,) = aa.verify_pack(path).differences
+    assert fault.recomputed == "not possible: it is made of too many others"
