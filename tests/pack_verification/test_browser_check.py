@@ -1,0 +1,142 @@
+"""The check in the page, in a real browser, opened as a file: no alarm on genuine packs, every alteration found."""
+
+import json
+import shutil
+
+import pytest
+from alterations import ALTERATIONS, CALCULATED, alter, resealed
+from small_packs import PLAIN_NAMES, UNUSUAL_NAMES, make_books, page_html, write_pack
+
+from accounting_analytics.pack_verification import seal
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed"),
+]
+RESULT = "document.querySelector('.pack-check-result')"
+FIELD = "document.querySelector('#pack-check input')"
+BUTTON = "document.querySelector('#pack-check button')"
+FAILED = "[...document.querySelectorAll('.pack-check-failed')].map(one => [one.dataset.key, one.title])"
+
+
+@pytest.fixture
+def check(browser):
+    """Return a function that opens a pack, pastes a fingerprint, presses the button, and returns what is said."""
+
+    def check(path, fingerprint="", **window):
+        browser.open(path.as_uri(), **window)
+        browser.wait_until(BUTTON)
+        browser.evaluate(f"{FIELD}.value = {json.dumps(fingerprint)}; {BUTTON}.click()")
+        browser.wait_until(f"{RESULT}.matches('.passed, .failed')")
+        return browser.evaluate(f"[{RESULT}.classList.contains('passed'), {RESULT}.innerText]")
+
+    return check
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_no_alarm_on_genuine_packs(check, tmp_path, seed):
+    """Books with other amounts, scales, sizes and names, markup and line breaks among them, raise no alarm."""
+    names = UNUSUAL_NAMES if seed % 2 else PLAIN_NAMES
+    sizes = {"transactions": (0, 1, 40, 200)[seed % 4], "scale": (2, 0, 3)[seed % 3], "largest": 10 ** (seed % 17 + 1)}
+    books = make_books(seed, names=names, **sizes)
+    fingerprint = write_pack(tmp_path / "pack.html", books)
+    passed, text = check(tmp_path / "pack.html", fingerprint)
+    assert (passed, "the fingerprint is the one that you pasted" in text) == (True, True), text
+    assert f"34 figures recomputed from {len(books.lines):,} line entries" in text
+    assert "1 amount of the service's report compared with the record in this page alone." in text
+
+
+@pytest.mark.parametrize("name", ALTERATIONS)
+@pytest.mark.parametrize("seed", range(2))
+def test_alterations_are_found(check, pack, name, seed):
+    """Without a new fingerprint the page contradicts itself; with one it is not the page that was sent."""
+    path, fingerprint = pack
+    altered = alter(name, seed, path.read_text(encoding="utf-8"))
+    path.write_text(altered, encoding="utf-8", newline="\n")
+    passed, text = check(path)
+    assert (passed, "fingerprint on the page" in text) == (False, True)
+    path.write_text(resealed(altered).text, encoding="utf-8", newline="\n")
+    passed, text = check(path, fingerprint)
+    assert (passed, f"fingerprint that you pasted: shown {fingerprint}" in text) == (False, True)
+    assert check(path)[0] != (name in CALCULATED)
+
+
+def test_a_figure_that_fails_is_marked_and_linked(browser, check, pack):
+    """The reader sees where it is and what follows from the entries, and another check removes no mark of its own."""
+    path, _ = pack
+    text = path.read_text(encoding="utf-8")
+    shown = text.partition('data-key="sales|2026-05" data-table="income">')[2].partition("<")[0]
+    sealed = resealed(text.replace(f">{shown}<", ">1.00<", 1))
+    path.write_text(sealed.text, encoding="utf-8", newline="\n")
+    for _ in range(2):
+        passed, said = check(path, sealed.fingerprint)
+        assert not passed
+        assert "1 check failed: this is not the page as it was written." in said
+        assert f"figure, income: sales|2026-05: shown 1.00, recomputed {shown} Show it" in said
+        assert browser.evaluate(FAILED) == [["sales|2026-05", f"Recomputed: {shown}"]]
+    browser.evaluate("document.querySelector('.pack-check-result a').click()")
+    assert browser.evaluate("document.querySelector(':target').textContent") == "1.00"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"tables":{', '"company":"x","tables":{', "a name occurs twice in the data"),
+        ('type="text/plain">', 'type="text/plain">*', "The page cannot be checked: "),
+        ('type="text/plain">', 'type="text/plain">AAAA', "The page cannot be checked: "),
+        ("</main>", '<script id="pack-record" type="text/plain"></script></main>', "2 elements pack-record"),
+        ("</main>", "<!-- a comment --></main>", "fingerprint on the page"),
+        ("<!DOCTYPE html>", "", "fingerprint on the page"),
+        ("</main>", "<table><b>1.00</b></table></main>", "fingerprint on the page"),
+        ("</code>", "<b>1.00</b></code>", "shown other elements, recomputed"),
+    ],
+)  # fmt: skip
+def test_pages_that_were_damaged(check, pack, old, new, said):
+    """What cannot be read, occurs twice or was added is said, and nothing passes."""
+    path, fingerprint = pack
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(old, new, 1), encoding="utf-8", newline="\n")
+    passed, found = check(path, fingerprint)
+    assert (passed, said in found) == (False, True), found
+
+
+def test_a_text_that_is_not_a_fingerprint_passes_nothing(check, pack):
+    """A part of the fingerprint is refused; another form of it is read."""
+    path, fingerprint = pack
+    assert check(path, fingerprint[:9]) == [
+        False,
+        "The page cannot be checked: what you pasted is not a fingerprint, which has 32 digits: copy all of it.",
+    ]
+    assert check(path, f" {fingerprint.upper().replace('-', ' ')} ")[0]
+
+
+def test_the_page_says_what_a_check_proves(browser, check, pack):
+    """Before and after the check, with and without a fingerprint, the limits are stated."""
+    proves = "unless both the page and the fingerprint you compare with are replaced"
+    path, fingerprint = pack
+    assert proves in check(path)[1]
+    assert proves in check(path, fingerprint)[1]
+    section = " ".join(browser.evaluate("document.querySelector('#pack-check').textContent").split())
+    assert proves in section
+    assert "a person who alters the page on purpose can alter the check too" in section
+    assert f"accounting-analytics verify-pack FILE --fingerprint {fingerprint}" in section
+    assert f"sed 's/{fingerprint}//g' FILE | sha256sum" in section
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_check_can_be_used_by_everybody(browser, check, tmp_path, scheme):
+    """The result is in a live region, markup in names runs nothing, nothing is requested, and axe finds nothing."""
+    path = tmp_path / "pack.html"
+    books = make_books(3, names=UNUSUAL_NAMES)
+    html = page_html(books).replace(
+        "<style>",
+        "<style>body { color-scheme: light dark; color: light-dark(#111, #eee); background: light-dark(#fff, #111) } ",
+        1,
+    )
+    sealed = seal(html)
+    path.write_text(alter("figure", 1, sealed.text), encoding="utf-8", newline="\n")
+    assert not check(path, sealed.fingerprint, scheme=scheme, width=390)[0]
+    assert browser.evaluate(f"{RESULT}.getAttribute('role')") == "status"
+    assert browser.evaluate("performance.getEntriesByType('resource').length") == 0
+    assert browser.evaluate("document.querySelectorAll('img, script:not([type])').length") == 0
+    assert browser.accessibility_faults("#pack-check") == []
