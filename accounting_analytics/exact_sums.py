@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from accounting_analytics.column_conversion import find_scale, is_decimal
 from accounting_analytics.errors import AmountError, FrameError
-from accounting_analytics.load_metadata import books_notes, noise_notes, stated_scales
+from accounting_analytics.load_metadata import books_notes, native_frame, noise_notes, stated_scales
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import (
     MAX_INT64_SUM,
@@ -343,6 +343,7 @@ def amount_column(units: Units, scale: int, *, as_decimals: bool) -> pa.Array:
 
 def wrap(frame: Any, name: str, columns: Collection[str]) -> Lines:  # noqa: ANN401 (any frame narwhals knows)
     """Wrap the wanted columns of a frame lazily; a frame in memory becomes an Arrow table."""
+    frame = native_frame(frame)
     if isinstance(frame, pd.DataFrame):
         try:
             wanted = frame[[one for one in columns if one in frame.columns]]

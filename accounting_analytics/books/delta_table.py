@@ -130,18 +130,26 @@ class PartitionedTable:
                 write_durably(path, lambda target: target.write(memoryview(content)), remove_leftovers=False)
         return file
 
+    def path(self, file: PartFile) -> Path:
+        """Path of a file, if it is as it was written; it is read in parts, whatever its size."""
+        path = self.folder / file.name
+        with _naming_file(path), path.open("rb") as opened:
+            digest = hashlib.file_digest(opened, "sha256")
+        self._require_digest(file, digest.hexdigest())
+        return path
+
     def read(self, file: PartFile, columns: list[str] | None = None) -> pa.Table:
         """Rows of a file, if it is as it was written."""
         path = self.folder / file.name
-        try:
+        with _naming_file(path):
             content = path.read_bytes()
-        except FileNotFoundError:
-            raise BooksError(f"{path} is missing; {_HINT}") from None
-        except OSError as error:
-            raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
-        if not file.name.endswith(f"-{hashlib.sha256(content).hexdigest()}.parquet"):
-            raise BooksError(f"{path} was changed after it was written; {_HINT}")
+        self._require_digest(file, hashlib.sha256(content).hexdigest())
         return pq.read_table(pa.BufferReader(content), columns=columns)
+
+    def _require_digest(self, file: PartFile, digest: str) -> None:
+        """Refuse a file whose bytes are not those that were written."""
+        if not file.name.endswith(f"-{digest}.parquet"):
+            raise BooksError(f"{self.folder / file.name} was changed after it was written; {_HINT}")
 
     def commit(
         self, schema: pa.Schema, parts: Mapping[str, PartFile], record: Mapping[str, Any], last: Commit | None
@@ -233,6 +241,17 @@ def _digest_of(before: str, text: str) -> str:
 
 def _deltalake() -> Any:  # noqa: ANN401 (a module)
     return import_extra("deltalake", "books", "a table of local books")
+
+
+@contextmanager
+def _naming_file(path: Path) -> Iterator[None]:
+    """Name a file that is missing or cannot be read."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise BooksError(f"{path} is missing; {_HINT}") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 @contextmanager

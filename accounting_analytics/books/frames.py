@@ -30,18 +30,18 @@ def line_frame(
     """Make a frame of all lines of some ledgers in some days; `source` adds to its metadata, or replaces some."""
     frame = to_line_frame(lines, scale, days.time_zone, as_decimals=as_decimals)
     frame.attrs["notes"] = notes
-    attach_load_metadata(frame, _metadata(lines, days, ledger_ids, scale) | dict(source))
+    attach_load_metadata(frame, load_metadata(lines.num_rows, days, ledger_ids, scale) | dict(source))
     return frame
 
 
 def exact_lines(lines: pa.Table, days: Period, *, scale: int) -> pa.Table:
     """Make a table for calculations of the lines of all ledgers in some days, which states what it holds."""
-    metadata = _metadata(lines, days, (), scale)
+    metadata = load_metadata(lines.num_rows, days, (), scale)
     return lines.replace_schema_metadata(to_file_metadata(metadata))
 
 
-def _metadata(lines: pa.Table, days: Period, ledger_ids: Iterable[str], scale: int) -> dict[str, Any]:
-    """Metadata as those of a complete load."""
+def load_metadata(count: int, days: Period, ledger_ids: Iterable[str], scale: int) -> dict[str, Any]:
+    """Return the metadata of a complete load of so many lines."""
     covered = days_to_text([DayRange.of_period(days)])
     return {
         "start_date": days.start_date.isoformat(),
@@ -58,5 +58,5 @@ def _metadata(lines: pa.Table, days: Period, ledger_ids: Iterable[str], scale: i
         "of_one_moment": "not checked",
         "windows": 0,
         "pages": 0,
-        "lines": lines.num_rows,
+        "lines": count,
     }

@@ -12,13 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.arguments import require_type, to_texts
-from accounting_analytics.books.frames import exact_lines, line_frame
+from accounting_analytics.books.frames import exact_lines, line_frame, load_metadata
 from accounting_analytics.books.queries import BooksQueries
-from accounting_analytics.books.storage import BooksFolder, month_name
+from accounting_analytics.books.scan import scan_files
+from accounting_analytics.books.storage import BooksFolder, month_name, table_schema
 from accounting_analytics.cash_flow import recompute_cash_flow
 from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.errors import InputError, PeriodError
 from accounting_analytics.exports.books import ExportedBooks
+from accounting_analytics.load_metadata import StatedFrame
 from accounting_analytics.loader.line_tables import lines_within
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import from_minor_units
@@ -169,17 +171,54 @@ class VersionReader(ABC):
             )
         if ledger_ids is not None:
             lines = lines.filter(pc.is_in(lines["ledger_id"], value_set=pa.array(ids, pa.string())))
+        source = self._stated_source(days) | {"filters": filters}
+        return line_frame(lines, days, ids, scale=self.scale, source=source, notes=self.notes)
+
+    def scan(self, engine: str = "polars", *, session: Any = None) -> StatedFrame:  # noqa: ANN401 (a SparkSession)
+        """Return the line entries in another engine, which reads them from the files of this version.
+
+        ``recompute_cash_flow``, the statements, ``register`` and ``reconcile`` take it in place of the books. polars,
+        DuckDB and Spark then sum in the engine, and only a few rows per ledger come back; of a report pass
+        ``lines=False``, else the lines of its period come back too. Before that, the digest of every file is checked.
+
+        Parameters
+        ----------
+        engine : {"polars", "duckdb", "pyspark", "pyarrow"}
+            Each lazy but ``"pyarrow"``, which reads the lines into memory.
+        session : SparkSession, optional
+            Session of Spark, whose workers must see the folder of the books; by default the active one, else a new one.
+
+        Returns
+        -------
+        StatedFrame
+            ``frame`` is the frame of the engine, with the columns of the files and exact decimals; ``attrs`` state the
+            days, the version and the age of the books.
+
+        Raises
+        ------
+        InputError
+            There are no books yet, it is not an engine, or its package is not installed.
+        BooksError
+            A file of the books is damaged.
+        """
+        parts = self._version.commit.parts
+        files = [self._storage.lines.path(parts[month]) for month in sorted(parts)]
+        count = sum(file.rows for file in parts.values())
+        metadata = load_metadata(count, self.period, self.ledgers()["id"], self.scale)
+        frame = scan_files(engine, files, table_schema(self.scale), session)
+        return StatedFrame(frame, {"load": metadata | self._stated_source(self.period), "notes": self.notes})
+
+    def _stated_source(self, days: Period) -> dict[str, Any]:
+        """Return what the metadata of lines of some days state about the books."""
         record = self._record
-        source = {
+        reaches_back = {} if self.books_start is None else {"books_start": str(self.books_start)}
+        return {
             "base_url": record.base_url,
             "instance_id": record.instance_id,
-            "filters": filters,
             "read_at": min(record.months[month_name(month)].read_at for month in days.months()),
             "books_version": self.version,
+            **reaches_back,
         }
-        if self.books_start is not None:
-            source["books_start"] = str(self.books_start)
-        return line_frame(lines, days, ids, scale=record.scale, source=source, notes=self.notes)
 
     def line_table(self, period: Period) -> pa.Table:
         """Return the line entries of some days with exact amounts, for calculations."""

@@ -17,6 +17,7 @@ from accounting_analytics.cash_flow import recompute_cash_flow
 from accounting_analytics.errors import AmountError, BooksDoNotTieError, FrameError, HierarchyError
 from accounting_analytics.exact_sums import EntryLines, ExactLines, amount_column, collect, is_on, is_within
 from accounting_analytics.ledger_tree import LedgerTree
+from accounting_analytics.load_metadata import native_frame
 from accounting_analytics.money import from_minor_units, to_minor_units
 from accounting_analytics.periods import Period
 from accounting_analytics.reconciliation.agreement import agree
@@ -83,7 +84,7 @@ class GivenBooks:
         """Return the books if enough is given to recompute from, with amounts that can be summed."""
         if line_entries is None or ledgers is None:
             return None
-        columns = nw.from_native(line_entries).lazy().collect_schema()
+        columns = nw.from_native(native_frame(line_entries)).lazy().collect_schema()
         if not all(name in columns for name in _NEEDED):
             return None
         try:

@@ -10,6 +10,7 @@ import narwhals as nw
 import pandas as pd
 
 from accounting_analytics.errors import FrameError
+from accounting_analytics.load_metadata import native_frame
 from accounting_analytics.periods import local_date, zone
 from accounting_analytics.reconciliation.differences import LineFacts
 from accounting_analytics.reconciliation.figure_explanations import CASH_ONLY_RECOMPUTED, CASH_ONLY_REPORTED
@@ -221,7 +222,7 @@ def find_opening_lines(
 def select_line_entries(line_entries: Any, column: str, values: Iterable[str]) -> list[dict[str, Any]]:  # noqa: ANN401
     """Rows of the line entries whose `column` is one of `values`."""
     try:
-        frame = nw.from_native(line_entries).lazy()
+        frame = nw.from_native(native_frame(line_entries)).lazy()
     except TypeError as error:
         raise FrameError(
             f"line_entries is of type {type(line_entries).__name__}, not a frame such as load_line_entries returns"

@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from accounting_analytics.column_conversion import LIST_SEPARATOR
+from accounting_analytics.load_metadata import native_frame
 from accounting_analytics.money import from_minor_units, sum_by_key, to_minor_units
 from accounting_analytics.periods import Period
 from accounting_analytics.reconciliation.differences import amount_or_zero, amounts_by_ledger
@@ -242,7 +243,7 @@ def _nets(books: GivenBooks) -> dict[str, tuple[Decimal, Decimal]]:
 
 def _tags_by_line(books: GivenBooks) -> dict[str, set[str]]:
     """Tags of the recomputed lines, by their names where these are known; empty where tags are not given."""
-    frame = nw.from_native(books.line_entries).lazy()
+    frame = nw.from_native(native_frame(books.line_entries)).lazy()
     columns = [name for name in ("tag_ids", "tag_names") if name in frame.collect_schema()]
     if "tag_ids" not in columns:
         return {}

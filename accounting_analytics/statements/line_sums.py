@@ -17,6 +17,7 @@ from accounting_analytics.figures import checked_entries
 from accounting_analytics.load_metadata import (
     loaded_period,
     missing_reasons,
+    native_frame,
     read_load_metadata,
     stated_books_start,
     states_all_lines,
@@ -338,9 +339,9 @@ class LineSource:
             positions = collect(self._numbered.filter(chosen).select("position"))["position"].to_numpy()
             if isinstance(self.frame, pd.DataFrame):
                 return pd.DataFrame(self.frame.iloc[positions])
-            rows = nw.from_native(self.frame, eager_only=True)[positions.tolist(), :].to_arrow()
+            rows = nw.from_native(native_frame(self.frame), eager_only=True)[positions.tolist(), :].to_arrow()
         else:
-            lazy = nw.from_native(self.frame).lazy()
+            lazy = nw.from_native(native_frame(self.frame)).lazy()
             instant = lazy.collect_schema()["datetime"]
             if lazy.implementation.is_polars() and instant != nw.Datetime("us", "UTC"):
                 lazy = lazy.with_columns(nw.col("datetime").cast(nw.Datetime("us", "UTC")))

@@ -12,7 +12,7 @@ from accounting_analytics.errors import IncompleteLoadError
 from accounting_analytics.exact_sums import collect
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.ledger_tree import LedgerTree
-from accounting_analytics.load_metadata import attach_notes, stated_books_start, zone_of_frame
+from accounting_analytics.load_metadata import attach_notes, native_frame, stated_books_start, zone_of_frame
 from accounting_analytics.local_books import ledgers_of, lines_of
 from accounting_analytics.money import from_minor_units
 from accounting_analytics.periods import Period, local_date, zone
@@ -128,7 +128,7 @@ def _rows(source: LineSource, ledger_id: str) -> list[dict[str, Any]]:
 
 def _stated_opposing(frame: Any, ledger_id: str) -> dict[str, list[str]]:  # noqa: ANN401 (any frame narwhals knows)
     """Opposing ledgers that lines name themselves, by line id: those of entries whose other lines were not loaded."""
-    lines = nw.from_native(frame).lazy()
+    lines = nw.from_native(native_frame(frame)).lazy()
     if "opposing_ledger_ids" not in lines.collect_schema():
         return {}
     own = lines.filter(nw.col("ledger_id") == ledger_id).select("id", "opposing_ledger_ids")

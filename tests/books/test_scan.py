@@ -1,0 +1,132 @@
+"""Local books scanned by polars, DuckDB, pyarrow and Spark: the figures of the books, without loading their lines."""
+
+import shutil
+
+import narwhals as nw
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.books import Books
+from accounting_analytics.books.scan import scan_files
+from accounting_analytics.books.storage import table_schema
+from accounting_analytics.errors import BooksError, InputError
+
+YEAR = ("2026-01-01", "2026-05-31")
+MAY = ("2026-05-01", "2026-05-31")
+ENGINES = ["polars", "duckdb", "pyarrow", pytest.param("pyspark", marks=pytest.mark.spark)]
+STATEMENTS = (aa.cash_flow_statement, aa.income_statement, aa.balance_sheet, aa.trial_balance)
+LATER = "tag_group_ids"
+
+
+@pytest.fixture(scope="module")
+def books(tmp_path_factory, demo_company):
+    """Return local books of the demo company with two versions, the first of which lacks May."""
+    books = Books.open(tmp_path_factory.mktemp("scanned") / "books")
+    books.sync(demo_company.client, start_date="2025-01-01", end_date="2026-04-30")
+    books.sync(demo_company.client, end_date=YEAR[1])
+    return books
+
+
+@pytest.fixture
+def scan(books, request):
+    """Return a function that scans the books, or other ones, on an engine."""
+
+    def scan(engine, of=books):
+        session = request.getfixturevalue("spark_session") if engine == "pyspark" else None
+        return of.scan(engine, session=session)
+
+    return scan
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_reports_and_their_reconciliation(books, scan, demo_company, engine):
+    """The report is that of the books in every figure, with its lines and without, and agrees with the service's."""
+    lines, ledgers = scan(engine), books.ledgers()
+    assert len(lines) == len(books.line_entries())
+    report = aa.recompute_cash_flow(lines, ledgers, *MAY)
+    expected = books.report(aa.Period(*MAY, books.time_zone))
+    totals = aa.recompute_cash_flow(lines, ledgers, *MAY, lines=False)
+    for name in ("ledgers", "starting_balances", "ending_balances"):
+        for one in (report, totals):
+            pd.testing.assert_frame_equal(getattr(one, name), getattr(expected, name))
+    pd.testing.assert_frame_equal(report.lines, expected.lines)
+    assert (len(totals.lines), totals.totals_only) == (0, True)
+    assert report.period.time_zone == books.time_zone
+    assert set(books.notes) <= set(report.notes)
+    reported = aa.load_cash_flow_report(demo_company.client, *MAY)
+    assert aa.reconcile(reported, report, line_entries=lines, ledgers=ledgers).ties
+    wrong = aa.recompute_cash_flow(lines, ledgers, "2026-05-02", MAY[1])
+    other = aa.load_cash_flow_report(demo_company.client, "2026-05-02", MAY[1])
+    assert aa.reconcile(other, wrong, line_entries=lines, ledgers=ledgers).ties
+    assert aa.reconcile(other, wrong, line_entries=scan(engine)).ties
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_statements_and_registers(books, scan, engine):
+    """The statements and a register are those of the books; the lines behind a figure come back when they are asked."""
+    lines, ledgers = scan(engine), books.ledgers()
+    for make in STATEMENTS:
+        statement, expected = make(lines, ledgers, *YEAR), make(books, None, *YEAR)
+        pd.testing.assert_frame_equal(statement.tidy(), expected.tidy())
+        assert set(expected.notes) == set(statement.notes)
+    flows, expected = (aa.cash_flow_statement(source, ledgers, *YEAR) for source in (lines, books))
+    found, entries = (one["Rent", "2026-04"].entries for one in (flows, expected))
+    assert len(found) > 0
+    pd.testing.assert_frame_equal(found[["id", "figure_amount"]], entries[["id", "figure_amount"]])
+    account = ledgers.query("report_cash_flow")["id"].iloc[0]
+    registers = (aa.register(source, account, ledgers=ledgers, period="2026-05") for source in (lines, books))
+    pd.testing.assert_frame_equal(*registers)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_version_and_files_without_a_later_column(books, scan, tmp_path, engine):
+    """A scan is of the version that is read; a column that some or all of its files lack is null."""
+    first = scan(engine, books.as_of(0))
+    assert (len(first), first.attrs["load"]["books_version"]) == (len(books.as_of(0).line_entries()), 0)
+    with pytest.raises(aa.errors.IncompleteLoadError, match="2026-04-30"):
+        aa.recompute_cash_flow(first, books.ledgers(), *MAY)
+    months = {
+        month: books.line_table(aa.Period.parse(month, time_zone=books.time_zone)) for month in ("2025-01", "2026-04")
+    }
+    for lacking in (1, 2):
+        for number, (month, table) in enumerate(months.items()):
+            held = table.drop_columns([LATER]) if number < lacking else table
+            pq.write_table(held, tmp_path / f"{month}.parquet")
+        session = first.frame.sparkSession if engine == "pyspark" else None
+        frame = scan_files(engine, sorted(tmp_path.glob("*.parquet")), table_schema(books.scale), session)
+        read = nw.from_native(frame).lazy().select("id", LATER).collect("pyarrow").to_arrow()
+        assert sorted(read["id"].to_pylist()) == sorted(
+            one for table in months.values() for one in table["id"].to_pylist()
+        )
+        known = [] if lacking == 2 else months["2026-04"][LATER].drop_null().to_pylist()
+        assert sorted(read[LATER].drop_null().to_pylist()) == sorted(known)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"engine": "dask"}, "engine must be one of 'polars', 'duckdb', 'pyspark', 'pyarrow', not 'dask'"),
+        ({"engine": ["polars"]}, "engine must be one of"),
+        ({"engine": "polars", "session": "a session"}, "session is of Spark, so it has no effect with engine='polars'"),
+    ],
+)
+def test_refused_arguments(books, options, message):
+    """Another engine, or a session that would be ignored, is refused."""
+    with pytest.raises(InputError, match=message):
+        books.scan(**options)
+
+
+def test_a_changed_file_is_refused(books, tmp_path):
+    """A file that was changed after it was written is named before anything is read from it."""
+    folder = shutil.copytree(books.folder, tmp_path / "books")
+    file = next((folder / "lines").glob("2026-03-*.parquet"))
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(BooksError, match=r"2026-03-.*\.parquet was changed after it was written"):
+        Books.open(folder).scan("polars")
+    file.unlink()
+    with pytest.raises(BooksError, match=r"2026-03-.*\.parquet is missing"):
+        Books.open(folder).scan("polars")
