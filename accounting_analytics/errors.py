@@ -100,7 +100,17 @@ class PostingRefusedError(InputError):
 
 
 class ImportRefusedError(InputError):
-    """A file of books cannot be imported; nothing was imported, the message names the line."""
+    """A file of books cannot be imported; nothing was imported, the message names the line.
+
+    Attributes
+    ----------
+    problems : tuple
+        All problems of the file, of which the message has the first: each with file, place, date, description, problem.
+    """
+
+    def __init__(self, message: str, *, problems: tuple[tuple[str, str, str, str, str], ...] = ()) -> None:
+        super().__init__(message)
+        self.problems = problems
 
 
 class RulesError(InputError):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +15,10 @@ from accounting_analytics.cli.options import (
     Database,
     TimeZone,
 )
-from accounting_analytics.cli.output import command_line, print_mapping, print_message
+from accounting_analytics.cli.output import command_line, print_json, print_mapping, print_message, print_rows
+
+if TYPE_CHECKING:
+    from accounting_analytics.service.imports.import_books import ImportSummary
 
 
 def backup(
@@ -97,16 +102,21 @@ def import_books(
     no_cash: Annotated[
         bool, typer.Option("--no-cash", help="Import although no account would report cash flow.")
     ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Import nothing: print the accounts, entries and sums, or every problem."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Import books from a file: either all of it or nothing."""
+    """Import the new entries of a file of books: either all of them or nothing."""
     from accounting_analytics.client.connect import load_settings
     from accounting_analytics.service.bookkeeping.instances import instance_to_fill
-    from accounting_analytics.service.imports import import_books as imports
+    from accounting_analytics.service.imports.dry_run import instance_to_preview
+    from accounting_analytics.service.imports.import_books import import_books as import_file
     from accounting_analytics.service.storage.store import Store
 
-    with Store.open(database) as store, instance_to_fill(store, instance) as target:
-        summary = imports.import_books(
+    def import_into(store: Store, target: str) -> ImportSummary:
+        return import_file(
             store,
             target,
             file,
@@ -114,9 +124,55 @@ def import_books(
             cash=cash or (),
             commodity=commodity,
             require_cash=not no_cash,
+            dry_run=dry_run,
         )
-        name = store.name
+
+    if dry_run:
+        with _problems_printed(as_json=as_json), instance_to_preview(database, instance) as books:
+            summary = import_into(*books)
+    else:
+        with Store.open(database) as store, instance_to_fill(store, instance) as target:
+            summary = import_into(store, target)
+        print_message(f"imported; to serve it: {command_line('serve', database=store.name)}")
+    _print_summary(summary, with_accounts=dry_run, as_json=as_json)
+
+
+@contextmanager
+def _problems_printed(*, as_json: bool) -> Iterator[None]:
+    """Print every problem of a refused file, before the message that counts them."""
+    from accounting_analytics.errors import ImportRefusedError
+
+    try:
+        yield
+    except ImportRefusedError as error:
+        problems = [dict(zip(_PROBLEM, problem, strict=True)) for problem in error.problems]
+        if as_json:
+            print_json({"problems": problems})
+        else:
+            for problem in problems:
+                entry = " ".join(filter(None, [problem["date"], problem["description"]]))
+                place = ", ".join(filter(None, [problem["file"], problem["line"], entry]))
+                typer.echo(f"{place}: {problem['problem']}")
+        raise ImportRefusedError(f"an import would be refused: {len(problems)} problem(s)") from error
+
+
+def _print_summary(summary: ImportSummary, *, with_accounts: bool, as_json: bool) -> None:
+    """Print what was, or would be, imported: notes, differences from the books, accounts and counts."""
     for note in summary.notes:
         print_message(note)
-    print_message(f"imported; to serve it: {command_line('serve', database=name)}")
-    print_mapping(asdict(summary), as_json=as_json)
+    if summary.known:
+        print_message(f"{summary.known} entries are in the books already and were left out")
+    for change in summary.changed:
+        print_message(f"changed in the file, not in the books: {change}")
+    for entry in summary.missing:
+        print_message(f"in the books, not in the file any more: {entry}")
+    row = {name: value for name, value in summary.to_row().items() if as_json or name not in _IN_MESSAGES}
+    if with_accounts and as_json:
+        row["accounts"] = [asdict(account) for account in summary.accounts]
+    elif with_accounts:
+        print_rows(summary.accounts, as_json=False, optional=["is_new", "lines"])
+    print_mapping(row, as_json=as_json)
+
+
+_PROBLEM = ("file", "line", "date", "description", "problem")
+_IN_MESSAGES = ("known", "changed", "missing", "notes")

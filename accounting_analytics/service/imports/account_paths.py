@@ -27,7 +27,7 @@ from accounting_analytics.service.wire.identifiers import new_id
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from accounting_analytics.service.imports.table_files import ImportErrors
+    from accounting_analytics.service.imports.import_errors import ImportErrors
     from accounting_analytics.service.wire.stored_values import StoredLedger
 
 _MAX_ACCOUNTS = 30
@@ -212,7 +212,7 @@ class _NewLedgers:
 
     def _ledger_id(self, path: str) -> str:
         """Id of a path in this instance; a random one if that ledger has another name or parent now."""
-        ledger_id = f"led_{hashlib.sha256(f'{path}{self.id_suffix}'.encode()).hexdigest()[:24]}"
+        ledger_id = path_id(path, self.id_suffix)
         return new_id("led") if ledger_id in self.existing.by_id else ledger_id
 
     def _sort_code(self, parent: str, ledger_type: LedgerType) -> str:
@@ -222,6 +222,11 @@ class _NewLedgers:
         self.child_counts[parent or prefix] = number
         code = f"{prefix}{_ordered_number(number)}"
         return code if len(code) <= MAX_SORT_CODE_LENGTH else prefix
+
+
+def path_id(path: str, id_suffix: str) -> str:
+    """Id that an import gives the ledger of a path."""
+    return f"led_{hashlib.sha256(f'{path}{id_suffix}'.encode()).hexdigest()[:24]}"
 
 
 def likely_cash(accounts: Iterable[str]) -> list[str]:

@@ -20,15 +20,12 @@ import msgspec
 from accounting_analytics.errors import AmountError
 from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
 from accounting_analytics.service.imports.parsed_books import FileLine, ImportOptions, ParsedBooks, build_books
-from accounting_analytics.service.imports.table_files import (
-    AmountParser,
-    ImportErrors,
-    InstantParser,
-    TableRows,
-)
+from accounting_analytics.service.imports.table_files import AmountParser, InstantParser, TableRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from accounting_analytics.service.imports.import_errors import ImportErrors
 
 COLUMNS = (
     "txnidx",
@@ -72,6 +69,7 @@ def read_hledger_csv(table: TableRows, options: ImportOptions, errors: ImportErr
     postings = list(_parse_postings(rows, instants, amounts, commodity, errors))
     selected = _select_commodity(postings, commodity, errors)
     ids = _entry_ids(postings)
+    errors.incomplete = {ids.get(index, index) for index in errors.incomplete}
     if len(selected) < len(postings):
         left_out = len(ids) - len({posting.line.entry_id for posting in selected})
         notes.append(
@@ -108,7 +106,7 @@ def _parse_postings(
             exact = amounts.parse(amount) if commodity in (None, unit) or not unit else _NOT_PARSED
             instant = instants.parse(date)
         except (ValueError, AmountError) as error:
-            errors.add(location, _add_hint(str(error), amount))
+            errors.add_line(location, _add_hint(str(error), amount), txnidx, date=date, description=description)
             continue
         review_status = "reviewed" if _CLEARED in (status, own_status) else "unreviewed"
         line = FileLine(

@@ -4,42 +4,59 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from dataclasses import asdict, dataclass
+from collections import Counter, defaultdict
+from dataclasses import dataclass, fields
+from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pandas as pd
-from sqlalchemy import Connection, select
 
+from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import PostingRefusedError
 from accounting_analytics.messages import join_ids
+from accounting_analytics.money import EXACT, format_amount
 from accounting_analytics.periods import local_date, zone
-from accounting_analytics.service.bookkeeping.ledgers import add_ledgers
+from accounting_analytics.service.bookkeeping.ledgers import NewLedger, add_ledgers, names_of_ledgers
 from accounting_analytics.service.bookkeeping.post_entries import PostedJournal
-from accounting_analytics.service.imports import hledger_csv, line_table
 from accounting_analytics.service.imports.account_paths import likely_cash
-from accounting_analytics.service.imports.hledger_csv import read_hledger_csv
-from accounting_analytics.service.imports.line_table import read_line_table
+from accounting_analytics.service.imports.book_files import read_books
+from accounting_analytics.service.imports.import_errors import ImportErrors
+from accounting_analytics.service.imports.known_entries import SERIES, compare_with_books
 from accounting_analytics.service.imports.parsed_books import ImportOptions, ParsedBooks
-from accounting_analytics.service.imports.table_files import ImportErrors, csv_rows, is_parquet, parquet_rows
-from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.database import id_batches
 from accounting_analytics.service.storage.store import Store, read_instance, read_ledgers
 from accounting_analytics.service.wire.identifiers import instance_suffix
-from accounting_analytics.service.wire.stored_values import IMPORT_BOOKS, Instance
+from accounting_analytics.service.wire.stored_values import IMPORT_BOOKS, Instance, StoredLedger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from sqlalchemy import Connection
 
 
 _MAX_NAMED = 4
 
 
 @dataclass(frozen=True)
+class ImportedAccount:
+    """An account of a file: the sums of its lines, and what its ledger is or will be."""
+
+    account: str
+    type: str
+    report_cash_flow: bool
+    is_new: bool
+    lines: int
+    debits: str
+    credits: str
+
+
+@dataclass(frozen=True)
 class ImportSummary:
     """What an import created, the accounts that report cash flow, and notes on what was left out.
 
-    The days of the first and the last entry are those of the time zone that was given.
+    The days of the first and the last entry of the file are those of the time zone that was given. Entries that are
+    `known` were in the books before; `changed` and `missing` describe those that differ in the file or are not in it
+    any more, which the books keep as they are.
     """
 
     file: str
@@ -50,13 +67,21 @@ class ImportSummary:
     cash: tuple[str, ...]
     start_date: str
     end_date: str
+    known: int = 0
+    changed: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    accounts: tuple[ImportedAccount, ...] = ()
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The summary as a table of one row."""
-        row = {name: ", ".join(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        """The summary as a table of one row, without the accounts."""
+        row = {name: ", ".join(value) if isinstance(value, tuple) else value for name, value in self.to_row().items()}
         return pd.DataFrame([row])
+
+    def to_row(self) -> dict[str, Any]:
+        """Every field but the accounts."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "accounts"}
 
 
 def import_books(
@@ -68,12 +93,13 @@ def import_books(
     cash: Sequence[str] = (),
     commodity: str | None = None,
     require_cash: bool = False,
+    dry_run: bool = False,
 ) -> ImportSummary:
-    """Import a file of books into an instance in one database transaction.
+    """Import the new entries of a file of books into an instance in one database transaction.
 
     The file is a line table (CSV or Parquet) or the CSV of ``hledger print -O csv``, recognized by its columns.
-    Accounts that exist in the instance (by id or path) are used, the others are created with their parents. A file
-    with an entry that is already in the instance is refused completely, so that importing it twice duplicates nothing.
+    Accounts that exist in the instance (by id or path) are used, the others are created with their parents. Entries
+    that are in the instance already are not posted again, so that importing a file twice duplicates nothing.
     The ids of what is created depend on the file and the instance: another instance has other ids.
 
     Parameters
@@ -95,16 +121,18 @@ def import_books(
         Import only the lines in this commodity (hledger only); every entry must balance in it.
     require_cash : bool
         Whether to refuse a file after which no ledger of the instance would report cash flow.
+    dry_run : bool
+        Whether to roll everything back, so that the summary says what an import would do.
 
     Returns
     -------
     ImportSummary
-        Counts, and notes on what was left out.
+        Counts, accounts, differences from the books, and notes on what was left out.
 
     Raises
     ------
     ImportRefusedError
-        The file is malformed, does not balance or was imported before; the message names file, line and problem.
+        The file is malformed or does not balance; the message names file, line and problem.
     """
     file = Path(path)
     with store.reading() as connection:
@@ -114,19 +142,24 @@ def import_books(
     errors = ImportErrors(file)
     source = {"file": file.name, "sha256": _digest(file, errors)}
     options = ImportOptions(time_zone or "UTC", cash, commodity, instance.scale, existing, instance_suffix(instance.id))
-    books = read_books(file, options)
+    books, local = read_books(file, options), zone(time_zone or "UTC")
     with store.writing() as connection:
         current = read_ledgers(connection, instance)
         if current != existing:  # ledgers were created meanwhile, which the file may refer to
             books = read_books(file, options._replace(existing=current))
-        reports = [ledger.report_cash_flow for ledger in books.ledgers] + [
-            ledger.report_cash_flow for ledger in current
-        ]
-        if require_cash and not any(reports):
+        names = names_of_ledgers(current)
+        paths = {ledger.id: names.path(ledger.id) for ledger in current}
+        compared = compare_with_books(connection, instance, books, local, paths)
+        new = books.only(compared.new)
+        all_ledgers: list[NewLedger | StoredLedger] = [*new.ledgers, *current]
+        if require_cash and not any(ledger.report_cash_flow for ledger in all_ledgers):
             _refuse_without_cash(books, errors)
-        _check_not_imported(connection, instance, books, errors)
-        _post(connection, instance, books, source, errors)
-    instants, local = [entry.datetime for entry in books.entries], zone(time_zone or "UTC")
+        with connection.begin_nested() as posting:
+            series = {} if compared.series is None else {SERIES: compared.series}
+            _post(connection, instance, new, source | series, errors)
+            if dry_run:
+                posting.rollback()
+    instants = [entry.datetime for entry in books.entries]
     notes = list(books.notes)
     if time_zone is None and books.local_count:
         number = books.local_count
@@ -134,32 +167,43 @@ def import_books(
     return ImportSummary(
         file=file.name,
         instance_id=instance.id,
-        entries=len(books.entries),
-        lines=books.line_count,
-        ledgers=len(books.ledgers),
+        entries=len(new.entries),
+        lines=new.line_count,
+        ledgers=len(new.ledgers),
         cash=books.cash,
         start_date=local_date(min(instants), local).isoformat(),
         end_date=local_date(max(instants), local).isoformat(),
+        known=compared.known,
+        changed=compared.changed,
+        missing=compared.missing,
         notes=tuple(notes),
+        accounts=tuple(_accounts(books, current, instance.scale)),
     )
 
 
-def read_books(path: Path, options: ImportOptions = ImportOptions()) -> ParsedBooks:  # noqa: B008 (immutable)
-    """Parse a file of books; its layout is recognized by its columns, and nothing is posted."""
-    errors = ImportErrors(path)
-    if is_parquet(path, errors):
-        return read_line_table(parquet_rows(path, errors), options, errors)
-    table = csv_rows(path, errors)
-    if {"txnidx", "account"} <= set(table.columns):
-        return read_hledger_csv(table, options, errors)
-    if {"entry_id", "ledger"}.isdisjoint(table.columns):
-        errors.fail(
-            f"its columns ({', '.join(table.columns)[:120]}) are neither those of a line table "
-            f"({', '.join(line_table.REQUIRED_COLUMNS)}) nor those of `hledger print -O csv` "
-            f"({', '.join(hledger_csv.COLUMNS)}); columns are separated by commas",
-            "line 1",
+def _accounts(books: ParsedBooks, existing: Sequence[StoredLedger], scale: int) -> Iterator[ImportedAccount]:
+    """Accounts of the file in the order of their paths."""
+    new_ledgers = {str(ledger.id): ledger for ledger in books.ledgers}
+    ledgers: dict[str, NewLedger | StoredLedger] = {ledger.id: ledger for ledger in existing} | new_ledgers
+    sums: defaultdict[str, list[Decimal]] = defaultdict(lambda: [Decimal(0), Decimal(0)])
+    counts: Counter[str] = Counter()
+    quantum = Decimal(1).scaleb(-scale)
+    for entry in books.entries:
+        for line in entry.lines:
+            side = int(line.debit_credit == DebitCredit.CREDIT)
+            sums[line.ledger_id][side] = EXACT.add(sums[line.ledger_id][side], line.amount)
+            counts[line.ledger_id] += 1
+    for account, ledger_id in sorted(books.ledger_ids.items()):
+        ledger = ledgers[ledger_id]
+        yield ImportedAccount(
+            account=account,
+            type=str(ledger.type),
+            report_cash_flow=bool(ledger.report_cash_flow),
+            is_new=ledger_id in new_ledgers,
+            lines=counts[ledger_id],
+            debits=format_amount(EXACT.quantize(sums[ledger_id][0], quantum)),
+            credits=format_amount(EXACT.quantize(sums[ledger_id][1], quantum)),
         )
-    return read_line_table(table, options, errors)
 
 
 def _digest(path: Path, errors: ImportErrors) -> str:
@@ -172,7 +216,7 @@ def _digest(path: Path, errors: ImportErrors) -> str:
 
 def _refuse_without_cash(books: ParsedBooks, errors: ImportErrors) -> NoReturn:
     """Refuse books without any account that reports cash flow, with the accounts that look like one."""
-    likely = likely_cash(books.accounts)
+    likely = likely_cash(books.ledger_ids)
     named = f"likely: {join_ids(likely, limit=_MAX_NAMED)}" if likely else "none of them looks like one"
     patterns = " ".join(f"--cash {shlex.quote(account)}" for account in likely[:_MAX_NAMED]) or "--cash PATTERN"
     errors.fail(
@@ -192,25 +236,3 @@ def _post(
         index = error.entry_index
         location = "" if index is None else list(books.locations.values())[index]
         errors.fail(str(error), location)
-
-
-def _check_not_imported(connection: Connection, instance: Instance, books: ParsedBooks, errors: ImportErrors) -> None:
-    suffix = instance_suffix(instance.id)
-    # without suffix: imported before ids had one
-    file_ids = {possible: entry_id for entry_id in books.locations for possible in (entry_id, f"{entry_id}{suffix}")}
-    found = _find_existing(connection, instance, list(file_ids))
-    if known := list(dict.fromkeys(file_ids[entry_id] for entry_id in found)):
-        errors.fail(
-            f"entry {known[0]!r} is already in the books, as are {len(known)} of the file's {len(books.entries)} "
-            "entries: the file or a part of it was imported before",
-            books.locations[known[0]],
-        )
-
-
-def _find_existing(connection: Connection, instance: Instance, entry_ids: list[str]) -> Iterator[str]:
-    """Entry ids that exist in the instance, in the order given."""
-    entries = tables.journal_entries.c
-    for chunk in id_batches(entry_ids):
-        query = select(entries.id).where(entries.instance_pk == instance.pk, entries.id.in_(chunk))
-        found = set(connection.execute(query).scalars())
-        yield from (entry_id for entry_id in chunk if entry_id in found)

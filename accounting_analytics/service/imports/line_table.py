@@ -24,16 +24,13 @@ from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError
 from accounting_analytics.service.bookkeeping.post_entries import REVIEW_STATUSES, NewTag, NewTransaction
 from accounting_analytics.service.imports.parsed_books import FileLine, ImportOptions, ParsedBooks, build_books
-from accounting_analytics.service.imports.table_files import (
-    AmountParser,
-    ImportErrors,
-    InstantParser,
-    TableRows,
-)
+from accounting_analytics.service.imports.table_files import AmountParser, InstantParser, TableRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from decimal import Decimal
+
+    from accounting_analytics.service.imports.import_errors import ImportErrors
 
 REQUIRED_COLUMNS = ("entry_id", "datetime", "entry_description", "ledger", "debit_credit", "amount")
 TRANSACTION_COLUMNS = ("transaction_id", "transaction_description", "personal", "review_status", "source_account_id")
@@ -100,7 +97,8 @@ def _parse_lines(
         is_transaction = [transaction is not None for transaction in transactions]
         for row, line in enumerate(zip(*columns, is_transaction, strict=True)):
             if row in batch.problems:
-                errors.add(batch.locations[row], batch.problems[row])
+                date, text = (str(values[name][row] or "") for name in ("datetime", "entry_description"))
+                errors.add_line(batch.locations[row], batch.problems[row], ids[row], date=date[:10], description=text)
             else:
                 yield FileLine(*line)
 

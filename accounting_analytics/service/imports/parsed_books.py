@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,15 +14,17 @@ from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import PostingRefusedError
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import DEFAULT_SCALE, EXACT, format_amount
+from accounting_analytics.periods import local_date, zone
 from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTag, NewTransaction
 from accounting_analytics.service.imports.account_paths import AccountMapping, map_accounts
 from accounting_analytics.service.wire.identifiers import check_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
+    from zoneinfo import ZoneInfo
 
     from accounting_analytics.service.bookkeeping.ledgers import NewLedger
-    from accounting_analytics.service.imports.table_files import ImportErrors
+    from accounting_analytics.service.imports.import_errors import ImportErrors
     from accounting_analytics.service.wire.stored_values import StoredLedger
 
 _MAX_NAMED = 3
@@ -47,22 +49,42 @@ class FileLine(msgspec.Struct, frozen=True, gc=False):
 class ParsedBooks:
     """Ledgers to create, parents first, and balanced entries of a file in its order, not posted yet.
 
-    `locations` has the first line of each entry by its id in the file; `local_count` says how many different dates or
-    times had no zone of their own.
+    `locations` has the first line of each entry by its id in the file, `ledger_ids` the ledger of each account of the
+    file; `local_count` says how many different dates or times had no zone of their own.
     """
 
     ledgers: tuple[NewLedger, ...]
     entries: tuple[NewJournalEntry, ...]
     locations: dict[str, str]
     cash: tuple[str, ...]
+    ledger_ids: Mapping[str, str]
     notes: tuple[str, ...] = ()
-    accounts: tuple[str, ...] = ()
     local_count: int = 0
 
     @property
     def line_count(self) -> int:
         """Number of line entries."""
         return sum(len(entry.lines) for entry in self.entries)
+
+    def only(self, entry_ids: Container[str]) -> ParsedBooks:
+        """Those of the entries, by their id in the file, and the ledgers that they need."""
+        chosen = {
+            entry_id: entry
+            for entry_id, entry in zip(self.locations, self.entries, strict=True)
+            if entry_id in entry_ids
+        }
+        needed = {line.ledger_id for entry in chosen.values() for line in entry.lines}
+        ledgers: list[NewLedger] = []
+        for ledger in reversed(self.ledgers):  # children before their parents
+            if ledger.id in needed:
+                ledgers.insert(0, ledger)
+                needed.add(ledger.parent_id or "")
+        return replace(
+            self,
+            ledgers=tuple(ledgers),
+            entries=tuple(chosen.values()),
+            locations={entry_id: self.locations[entry_id] for entry_id in chosen},
+        )
 
 
 class ImportOptions(NamedTuple):
@@ -84,11 +106,14 @@ def build_books(
 ) -> ParsedBooks:
     """Build entries from lines and ledgers from accounts; refuse a file with any error."""
     entries, accounts, starts = _group_by_entry(lines)
-    errors.raise_if_any()  # before balances are checked: an entry without an invalid line would not balance
     if not entries:
+        errors.raise_if_any()
         errors.fail("it has no lines to import")
+    local = zone(options.time_zone)
     for entry_id, entry_lines in entries.items():
-        _check_entry(entry_id, entry_lines, errors)
+        # an entry without an invalid line would not balance, which is not its problem
+        if not errors.lost_lines and entry_id not in errors.incomplete:
+            _check_entry(entry_id, entry_lines, local, errors)
     for entry_id, entry_starts in starts.items():
         _check_duplicate(entry_id, entries[entry_id], entry_starts, errors)
     if starts:
@@ -108,7 +133,7 @@ def build_books(
         locations=locations,
         cash=mapping.cash,
         notes=tuple(notes),
-        accounts=tuple(accounts),
+        ledger_ids=mapping.ledger_ids,
     )
 
 
@@ -130,27 +155,29 @@ def _group_by_entry(
     return entries, accounts, starts
 
 
-def _check_entry(entry_id: str, lines: list[FileLine], errors: ImportErrors) -> None:
+def _check_entry(entry_id: str, lines: list[FileLine], local: ZoneInfo, errors: ImportErrors) -> None:
     first = lines[0]
+    balance = reduce(EXACT.add, [line.signed for line in lines])
+    problems = []
     try:
         check_id(entry_id, "entry")
     except PostingRefusedError as error:
-        errors.add(first.location, str(error))
+        problems.append((first.location, str(error)))
     if len(lines) == 1:
-        errors.add(first.location, f"entry {entry_id!r} has only one line; an entry has at least two")
-        return
-    balance = reduce(EXACT.add, [line.signed for line in lines])
-    if balance:
-        errors.add(
-            first.location,
-            f"entry {entry_id!r} ({len(lines)} lines) does not balance: debits exceed credits by "
-            f"{format_amount(balance)}",
-        )
+        problems.append((first.location, f"entry {entry_id!r} has only one line; an entry has at least two"))
+    elif balance:
+        text = f"does not balance: debits exceed credits by {format_amount(balance)}"
+        problems.append((first.location, f"entry {entry_id!r} ({len(lines)} lines) {text}"))
     for line in lines[1:]:
-        if line.instant != first.instant:
-            errors.add(line.location, f"entry {entry_id!r} has a different datetime than on {first.location}")
-        if line.entry_description != first.entry_description:
-            errors.add(line.location, f"entry {entry_id!r} has a different entry_description than on {first.location}")
+        for name, same in (
+            ("datetime", line.instant == first.instant),
+            ("entry_description", line.entry_description == first.entry_description),
+        ):
+            if not same:
+                problems.append((line.location, f"entry {entry_id!r} has a different {name} than on {first.location}"))
+    for location, problem in problems:
+        day = local_date(first.instant, local).isoformat()
+        errors.add(location, problem, date=day, description=first.entry_description)
 
 
 def _check_duplicate(entry_id: str, lines: list[FileLine], starts: list[int], errors: ImportErrors) -> None:

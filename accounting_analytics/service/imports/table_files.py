@@ -1,4 +1,4 @@
-"""Rows of a CSV or Parquet file with their locations, their exact dates and amounts, and the errors that are found."""
+"""Rows of a CSV or Parquet file with their locations, and their exact dates and amounts."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ import csv
 import datetime as dt
 import re
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from accounting_analytics.errors import AmountError, ImportRefusedError
+from accounting_analytics.errors import AmountError
 from accounting_analytics.money import PRECISION, parse_amount
 from accounting_analytics.periods import as_utc, zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from accounting_analytics.service.imports.import_errors import ImportErrors
 
 _NOON = dt.time(12)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -101,39 +103,6 @@ class AmountParser:
         return amount
 
 
-_MAX_NAMED = 5
-
-
-class ImportErrors:
-    """Collects the errors in a file; the first few are named in the message, the others counted."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._named: list[str] = []
-        self._count = 0
-
-    def add(self, location: str, problem: str) -> None:
-        """Add a problem and the line it was found on (empty: the whole file)."""
-        self._count += 1
-        if len(self._named) < _MAX_NAMED:
-            self._named.append(f"{location}: {problem}" if location else problem)
-
-    def fail(self, problem: str, location: str = "") -> NoReturn:
-        """Refuse a file that cannot be read any further."""
-        self.add(location, problem)
-        raise self._exception()
-
-    def raise_if_any(self) -> None:
-        """Raise the exception if there is a problem."""
-        if self._count:
-            raise self._exception()
-
-    def _exception(self) -> ImportRefusedError:
-        more = self._count - len(self._named)
-        problems = "; ".join(self._named) + (f"; and {more} more" if more else "")
-        return ImportRefusedError(f"{self._path.name}: nothing was imported: {problems}")
-
-
 _PARQUET_MAGIC = b"PAR1"
 
 
@@ -204,7 +173,7 @@ def _check_widths(
         if len(fields) == width:
             yield location, fields
         else:
-            errors.add(location, f"has {len(fields)} fields, the header has {width}")
+            errors.add_line(location, f"has {len(fields)} fields, the header has {width}", None)
 
 
 def _read_table(table: pa.Table) -> Iterator[tuple[str, Sequence[Any]]]:

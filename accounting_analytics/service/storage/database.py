@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum, auto
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from accounting_analytics.service.storage.migrations import Migration
 
 _IDS_PER_QUERY = 500
+_Id = TypeVar("_Id", str, int)
 
 
-def id_batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+def id_batches(ids: Sequence[_Id]) -> Iterator[Sequence[_Id]]:
     """Ids of one query each: a database limits the parameters of a query."""
     return (ids[start : start + _IDS_PER_QUERY] for start in range(0, len(ids), _IDS_PER_QUERY))
 

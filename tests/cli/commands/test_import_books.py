@@ -130,3 +130,39 @@ def test_an_assumed_zone_is_noted(run, tmp_path, given, noted):
     assert (note in run(*command).stderr) == noted
     (tmp_path / "lines.csv").write_text(HEADER + row.format("e3", "2025-01-02T00:00:00-05:00"))
     assert "without a zone" not in run(*command).stderr
+
+
+def test_a_dry_run_prints_the_accounts(run, tmp_path):
+    """A dry run prints accounts with types, cash and sums, and creates neither a database nor a token."""
+    command = ("import", PROJECT / "data/sample_lines.csv", "--database", "books.db", "--dry-run")
+    cash = ("--cash", "assets:bank*", "--cash", "liabilities:card")
+    summary = json.loads(run(*command, *cash, "--json").stdout)
+    accounts = {account["account"]: account for account in summary["accounts"]}
+    assert accounts["assets:bank:checking"]["report_cash_flow"]
+    assert accounts["revenue:consulting"]["type"] == "revenue"
+    assert (summary["entries"], summary["lines"]) == (8, 19)
+    printed = run(*command, *cash)
+    assert "liabilities:card" in printed.stdout
+    assert "entries: 8" in printed.stdout
+    assert {path.name for path in tmp_path.iterdir()} <= {"config"}
+
+
+def test_a_dry_run_prints_every_problem(run, tmp_path):
+    """All problems are printed with line, day and description, those of other entries too; the exit code is 2."""
+    rows = "".join(
+        f"e{n},2025-01-0{n},Shop {n},expenses:food,debit,{n}.5{n}\ne{n},2025-01-0{n},Shop {n},assets:bank,credit,1\n"
+        for n in range(1, 8)
+    )
+    (tmp_path / "lines.csv").write_text(HEADER + rows.replace("2.52", "2,52x") + "x,2025-01-09\n", encoding="utf-8")
+    (tmp_path / "other.csv").write_text(HEADER + rows.replace("3.53", "?"), encoding="utf-8")
+    command = ("--database", "books.db", "--dry-run")
+    finished = run("import", "lines.csv", *command)
+    assert finished.returncode == 2
+    assert "lines.csv, line 16: has 2 fields" in finished.stdout
+    finished = run("import", "other.csv", *command)
+    assert len(finished.stdout.splitlines()) == 7
+    assert "other.csv, line 2, 2025-01-01 Shop 1: entry 'e1' (2 lines) does not balance" in finished.stdout
+    assert "other.csv, line 6, 2025-01-03 Shop 3: '?' is not an amount" in finished.stdout
+    assert "error: an import would be refused: 7 problem(s)" in finished.stderr
+    problems = json.loads(run("import", "other.csv", *command, "--json").stdout)["problems"]
+    assert problems[-1]["description"] == "Shop 7"

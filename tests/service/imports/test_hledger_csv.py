@@ -8,8 +8,8 @@ from decimal import Decimal
 import pytest
 
 from accounting_analytics.errors import ImportRefusedError
+from accounting_analytics.service.imports.book_files import read_books
 from accounting_analytics.service.imports.hledger_csv import COLUMNS
-from accounting_analytics.service.imports.import_books import read_books
 from accounting_analytics.service.imports.parsed_books import ImportOptions
 
 HEADER = (*COLUMNS, "date2", "code", "credit", "debit")

@@ -15,8 +15,9 @@ from accounting_analytics.errors import ImportRefusedError, InputError
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
 from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
 from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, post_entries
+from accounting_analytics.service.imports.book_files import read_books
 from accounting_analytics.service.imports.hledger_csv import COLUMNS
-from accounting_analytics.service.imports.import_books import import_books, read_books
+from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.imports.parsed_books import ImportOptions
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import Store
@@ -172,13 +173,16 @@ def test_a_second_file_uses_the_ledgers_of_the_first(store, books, table):
     assert len(rows_of(store, "transactions")) == 2
 
 
-def test_a_file_is_imported_once(store, books, table):
-    """A file with an entry that exists is refused completely, with entry and line; another instance accepts it."""
+def test_only_new_entries_are_added(store, books, table):
+    """An entry that is in the books is not posted again; the same file adds nothing; another instance takes it all."""
     import_books(store, books, table(RENT))
     again = "new,2025-02-02,New,expenses:rent,debit,1\nnew,2025-02-02,New,assets:bank,credit,1\n" + RENT
-    with pytest.raises(ImportRefusedError, match=r"line 4: entry 'rent' is already in the books, .* 1 of the file's 2"):
-        import_books(store, books, table(again))
-    assert len(rows_of(store, "journal_entries")) == 1
+    summary = import_books(store, books, table(again))
+    assert (summary.entries, summary.known, summary.changed, summary.missing) == (1, 1, (), ())
+    assert len(rows_of(store, "journal_entries")) == 2
+    summary = import_books(store, books, table(again))
+    assert (summary.entries, summary.known, summary.lines, summary.ledgers) == (0, 2, 0, 0)
+    assert len(rows_of(store, "journal_entries")) == 2
     other = create_instance(store)
     assert import_books(store, other, table(RENT)).entries == 1
 
@@ -210,8 +214,8 @@ def test_entries_of_earlier_versions_are_recognized(store, books, table):
     bank, rent = (create_ledger(store, books, NewLedger(name, financial_account_type="payments")).id for name in "ab")
     lines = (NewLine(bank, "credit", Decimal(1)), NewLine(rent, "debit", Decimal(1)))
     post_entries(store, books, [NewJournalEntry(dt.datetime(2025, 1, 2, tzinfo=dt.UTC), "", lines, id="rent")])
-    with pytest.raises(ImportRefusedError, match=r"line 2: entry 'rent' is already in the books"):
-        import_books(store, books, table(RENT))
+    assert import_books(store, books, table(RENT)).known == 1
+    assert len(rows_of(store, "journal_entries")) == 1
 
 
 def test_a_renamed_ledger_does_not_prevent_a_new_one(store, books, table):
@@ -232,9 +236,9 @@ def test_a_second_export_of_a_journal_is_recognized(store, books, tmp_path):
     renumbered = [row.replace('"1"', '"99"', 1) if row.startswith('"1"') else row for row in rows]
     again = tmp_path / "again.csv"
     again.write_text("\n".join([header, *COFFEE.format(1).splitlines(), *renumbered]), encoding="utf-8")
-    with pytest.raises(ImportRefusedError, match=r"line 4: .*10 of the file's 11"):
-        import_books(store, books, again)
-    assert len(rows_of(store, "journal_entries")) == 10
+    summary = import_books(store, books, again)
+    assert (summary.entries, summary.known, summary.changed, summary.missing) == (1, 10, (), ())
+    assert len(rows_of(store, "journal_entries")) == 11
 
 
 def test_equal_entries_of_one_file_are_all_imported(store, books, tmp_path):
@@ -379,7 +383,8 @@ def test_the_first_problems_are_named_and_the_rest_counted(store, books, table):
     assert "line 2: amount '1.205' does not fit 2 fraction digits" in message
     assert "line 6" in message
     assert "line 7" not in message
-    assert message.endswith("and 3 more")
+    assert message.endswith("and 3 more (--dry-run names each)")
+    assert len(refused.value.problems) == 8
 
 
 def test_the_scale_is_that_of_the_instance(store, table):
