@@ -10,8 +10,8 @@ from accounting_analytics.charts.colours import GROUND, INK, MUTED
 from accounting_analytics.charts.static_pictures.canvas import SMALL, Canvas, text_width
 from accounting_analytics.charts.static_pictures.sheet import (
     DASHES,
-    LegendEntry,
     AmountScale,
+    LegendEntry,
     amount_scale,
     draw_amount_axis,
     draw_legend,
