@@ -2,15 +2,21 @@
 
 const MAX_CHOICES = 50;
 
-// Categories that fit what is typed: first those whose name begins with it, then those of whose words it begins one.
+// Categories that fit what is typed: first that of this name, then those whose name begins with it, then those of whose
+// name and then path each word begins one, then those that have it anywhere.
 const fitting = (categories, typed) => {
-  const words = typed.toLowerCase().split(/[\s:]+/).filter(Boolean);
+  const text = typed.toLowerCase().trim();
+  const words = text.split(/[\s:]+/).filter(Boolean);
+  const begin = (parts) => words.every((word) => parts.some((part) => part.startsWith(word)));
   const ranked = [];
   categories.forEach(([name, path], number) => {
-    const [low, parts] = [name.toLowerCase(), path.toLowerCase().split(/[\s:&/-]+/)];
-    if (!words.every((word) => parts.some((part) => part.startsWith(word)) || low.includes(word))) return;
-    const rank = low === typed.toLowerCase().trim() ? 0 : words.length && low.startsWith(words[0]) ? 1 : 2;
-    ranked.push([rank, number]);
+    const [low, whole] = [name.toLowerCase(), path.toLowerCase()];
+    const ranks = [
+      low === text, low.startsWith(text), begin(low.split(/[\s&/-]+/)), begin(whole.split(/[\s:&/-]+/)),
+      words.every((word) => whole.includes(word)),
+    ];
+    const rank = ranks.indexOf(true);
+    if (rank >= 0) ranked.push([rank, number]);
   });
   return ranked.sort(([one, first], [other, second]) => one - other || first - second).map(([, number]) => number);
 };

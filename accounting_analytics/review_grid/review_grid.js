@@ -4,16 +4,6 @@ const ROW_HEIGHT = 44;
 const MORE_ROWS = 6; // drawn above and below those in sight
 const SAVED_AFTER = 400; // milliseconds after which what is ticked, found and unfolded is saved
 const MAX_EFFECTS = 30;
-const HEADS = [
-  ["merchant", "Payee"], ["count", "Transactions"], ["amount", "Amount"], ["category", "Category"],
-];
-const KEYS = [
-  ["\u2191 \u2193 PgUp PgDn", "move"], ["Space", "tick; with Shift up to here"], ["Shift+\u2191 \u2193", "tick while moving"],
-  ["Ctrl+A, Esc", "tick all that is found, untick all"], ["\u2190 \u2192", "fold, unfold"],
-  ["a letter, Enter", "type a category for what is ticked, or for this row"], ["Ctrl+Enter", "accept"],
-  ["Delete, Backspace", "skip, decide again"], ["Ctrl+D", "repeat the category above"],
-  ["Ctrl+Z, Ctrl+Y", "undo, redo"], ["/", "search"],
-];
 let viewCount = 0;
 
 class ReviewView {
@@ -26,7 +16,7 @@ class ReviewView {
     this.anchor = 0;
     this.root = element("div", "accounting-analytics-review");
     this.root.dataset.lmSuppressShortcuts = "true"; // JupyterLab has keys of its own
-    this.root.append(this.makeSearch(), this.makeActions(), this.makeGrid(), this.makeStatus(), this.makeEffect(), this.makeKeys());
+    this.root.append(searchBar(this), actionBar(this), gridElement(this), states(this), effectTable(this), keyList());
     root.append(this.root);
     this.listener = (change) => this.hear(change);
     this.store.listeners.add(this.listener);
@@ -39,116 +29,6 @@ class ReviewView {
     this.store.listeners.delete(this.listener);
     this.sizes.disconnect();
     clearTimeout(this.saving);
-  }
-
-  makeSearch() {
-    const bar = element("div", "bar");
-    const { shown, store } = this;
-    this.search = element("input", "search", { type: "search", placeholder: "Search payee, text, amount, day", value: shown.query });
-    attributes(this.search, { "aria-label": "Search" });
-    this.search.addEventListener("input", () => this.find({ query: this.search.value }));
-    this.search.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" || event.key === "ArrowDown") { this.grid.focus(); event.preventDefault(); }
-    });
-    const states = Object.entries(STATES).map(([key, [label]]) => [key, label]);
-    const accounts = [...new Set(store.rows.account)].map((one) => store.texts[one]).sort().map((one) => [one, one]);
-    bar.append(
-      this.search, this.makeSelect("Show", states, shown.state, (state) => this.find({ state })),
-      this.makeSelect("Account", [["", "All accounts"], ...accounts], shown.account, (account) => this.find({ account })));
-    return bar;
-  }
-
-  makeSelect(label, choices, value, choose) {
-    const select = element("select");
-    attributes(select, { "aria-label": label });
-    select.append(...choices.map(([key, text]) => element("option", "", { value: key }, text)));
-    select.value = value;
-    select.addEventListener("change", () => choose(select.value));
-    return select;
-  }
-
-  makeActions() {
-    const bar = element("div", "bar actions");
-    this.box = new CategoryBox(this.store.categories, `${this.prefix}-category`, {
-      choose: (category) => this.act("assign", { category }),
-      leave: () => this.grid.focus(),
-    });
-    const place = element("div", "place");
-    place.append(this.box.input, this.box.list);
-    this.buttons = {};
-    const button = (action, label, press) => {
-      const made = element("button", "", { type: "button" }, label);
-      made.dataset.action = action;
-      made.addEventListener("click", press);
-      this.buttons[action] = made;
-      return made;
-    };
-    bar.append(
-      place,
-      button("accept", "Accept", () => this.act("accept")), button("skip", "Skip", () => this.act("skip")),
-      button("clear", "Decide again", () => this.act("clear")), button("repeat", "Repeat above", () => this.repeat()),
-      button("rule", "Make a rule", () => this.makeRule()),
-      button("undo", "Undo", () => this.send("undo")), button("redo", "Redo", () => this.send("redo")));
-    return bar;
-  }
-
-  makeGrid() {
-    this.grid = element("div", "grid", { role: "grid", tabIndex: 0 });
-    attributes(this.grid, { "aria-label": "Transactions to review", "aria-multiselectable": "true", "aria-colcount": 6 });
-    const head = element("div", "row head", { role: "row" });
-    attributes(head, { "aria-rowindex": 1 });
-    this.allTicked = element("div", "cell tick", { role: "columnheader" });
-    this.allTicked.append(element("span", "box"), element("span", "hidden", {}, "Tick all"));
-    this.allTicked.addEventListener("click", () => this.tickAll());
-    this.heads = HEADS.map(([column, label]) => {
-      const made = element("div", `cell ${column}`, { role: "columnheader" });
-      const button = element("button", "", { type: "button", tabIndex: -1 }, label);
-      button.addEventListener("click", () => this.sortBy(column));
-      made.append(button);
-      return made;
-    });
-    const last = element("div", "cell acts", { role: "columnheader" });
-    last.append(element("span", "hidden", {}, "Actions"));
-    head.append(this.allTicked, ...this.heads, last);
-    const [top, body] = [element("div", "top", { role: "rowgroup" }), element("div", "body", { role: "rowgroup" })];
-    top.append(head);
-    this.body = body;
-    this.grid.append(top, body);
-    this.grid.addEventListener("scroll", () => requestAnimationFrame(() => this.draw()));
-    this.grid.addEventListener("keydown", (event) => this.press(event));
-    body.addEventListener("mousedown", (event) => event.shiftKey && event.preventDefault()); // no text is marked
-    body.addEventListener("click", (event) => this.click(event));
-    this.root.addEventListener("keydown", (event) => event.stopPropagation()); // not keys of the notebook
-    return this.grid;
-  }
-
-  makeStatus() {
-    const place = element("div", "states");
-    this.status = element("p", "status", { role: "status" });
-    this.ticks = element("p", "ticks");
-    this.cleared = element("p", "cleared");
-    place.append(this.ticks, this.cleared, this.status);
-    return place;
-  }
-
-  makeEffect() {
-    const details = element("details", "effect", { open: true });
-    this.effect = element("tbody");
-    const [table, head] = [element("table"), element("thead")];
-    const row = element("tr");
-    row.append(...["Ledger", "Transactions", "Net cash flow"].map((text) => element("th", "", { scope: "col" }, text)));
-    head.append(row);
-    table.append(head, this.effect);
-    details.append(element("summary", "", {}, "Effect on the cash flow report"), table);
-    return details;
-  }
-
-  makeKeys() {
-    const details = element("details", "keys");
-    const list = element("dl");
-    for (const [keys, text] of KEYS) list.append(element("dt", "", {}, keys), element("dd", "", {}, text));
-    details.append(element("summary", "", {}, "Keys"), list);
-    return details;
   }
 
   // Something changed in the kernel, or it does not answer.

@@ -33,17 +33,17 @@ const categoryCell = (store, group, rows) => {
   const found = store.summary(rows);
   const name = (number) => store.categories[number][0];
   const names = (numbers) => [...numbers.keys()].map(name).sort().join(", ");
-  const first = element("span", "first");
+  const first = element("span", "first staged");
   let second = found.why >= 0 ? store.text("why", found.why) : "";
   const parts = [];
   if (found.chosen.size) {
-    first.append(element("s", "", {}, store.text("old", rows[0])), " \u2192 ");
+    first.append(element("s", "", {}, store.text("old", rows[0])), element("span", "", {}, "\u2192"));
     first.append(element("strong", "", {}, names(found.chosen)));
-    if (![...found.chosen.keys()].every((one) => rows.every((row) => store.chosen[row] !== one || store.rows.proposed[row] === one))) second = "chosen by hand";
+    if (found.byHand) second = "chosen by hand";
     if (found.open) parts.push(`${found.open.toLocaleString("en")} to decide`);
     if (found.skipped) parts.push(`${found.skipped.toLocaleString("en")} skipped`);
   } else if (found.skipped && !found.open) {
-    first.append(element("em", "", {}, "Skipped"));
+    first.append(element("span", "muted", {}, "Skipped"));
   } else if (found.proposed.size) {
     const count = [...found.proposed.values()].reduce((sum, one) => sum + one, 0);
     first.append(element("em", "", {}, `${names(found.proposed)}?`));
@@ -52,7 +52,9 @@ const categoryCell = (store, group, rows) => {
     first.append(element("span", "muted", {}, store.text("old", rows[0])));
     if (store.isSplit(group)) second = `split: ${store.text("split", rows[0])}`;
   }
-  return { cell: twoLines("cell category", first, [...parts, second].filter(Boolean).join(" \u00b7 "), first.textContent), found };
+  const below = [...parts, second].filter(Boolean).join(" \u00b7 ");
+  const title = [[...first.children].map((one) => one.textContent).join(" "), below].filter(Boolean).join("\n");
+  return { cell: twoLines("cell category", first, below, title), found };
 };
 
 const actionButton = (action, sign, label) => {
@@ -73,8 +75,12 @@ const actionsCell = (found, label) => {
 const groupTexts = (shown, group, rows) => {
   const { store } = shown;
   const count = store.end(group) - store.start(group);
-  const days = rows.map((row) => store.text("day", row)).sort();
-  const [first, last] = [days[0], days.at(-1)];
+  let [first, last] = [store.text("day", rows[0]), store.text("day", rows[0])];
+  for (const row of rows) {
+    const day = store.text("day", row);
+    if (day < first) first = day;
+    if (day > last) last = day;
+  }
   const kind = { merchant: "", transfer: "likely transfer \u00b7 ", split: "split \u00b7 " }[store.groups.kind[group]];
   const other = store.text("other", rows[0]);
   const account = `${store.text("account", rows[0])}${other ? ` \u2194 ${other}` : ""}`;

@@ -45,12 +45,14 @@ class StagedRows {
 
   // Counts of what is chosen and proposed in some rows, by category.
   summary(rows) {
-    const found = { open: 0, proposed: new Map(), skipped: 0, chosen: new Map(), why: -1 };
+    const found = { open: 0, proposed: new Map(), skipped: 0, chosen: new Map(), byHand: false, why: -1 };
     const add = (counts, key) => counts.set(key, (counts.get(key) ?? 0) + 1);
     for (const row of rows) {
       const [chosen, proposed] = [this.chosen[row], this.rows.proposed[row]];
-      if (chosen >= 0) add(found.chosen, chosen);
-      else if (chosen !== OPEN) found.skipped++;
+      if (chosen >= 0) {
+        add(found.chosen, chosen);
+        found.byHand ||= chosen !== proposed;
+      } else if (chosen !== OPEN) found.skipped++;
       else {
         found.open++;
         if (proposed >= 0) add(found.proposed, proposed);

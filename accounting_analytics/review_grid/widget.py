@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from accounting_analytics.review_grid.record import ReviewRecord
     from accounting_analytics.review_grid.staged_decisions import Rows, StagedChange
 
-_SCRIPTS = ("staged_rows.js", "shown_rows.js", "category_box.js", "row_elements.js", "review_grid.js")
+_SCRIPTS = ("staged_rows.js", "shown_rows.js", "category_box.js", "row_elements.js", "grid_parts.js", "review_grid.js")
 """Parts of the script, in this order; none imports anything."""
 
 

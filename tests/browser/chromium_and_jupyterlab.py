@@ -29,7 +29,15 @@ MODE_BARS = "[...document.querySelectorAll('.modebar-btn')].map(button => button
 KEYS = {
     "Enter": {"text": "\r", "windowsVirtualKeyCode": 13},
     "Space": {"key": " ", "text": " ", "windowsVirtualKeyCode": 32},
-    "s": {"code": "KeyS", "windowsVirtualKeyCode": 83},
+    **{letter: {"code": f"Key{letter.upper()}", "windowsVirtualKeyCode": ord(letter.upper())} for letter in "adsyz"},
+    **{
+        key: {"windowsVirtualKeyCode": number}
+        for key, number in {"Backspace": 8, "Tab": 9, "Escape": 27, "End": 35, "Home": 36, "Delete": 46}.items()
+    },
+    **{
+        f"Arrow{side}": {"windowsVirtualKeyCode": number}
+        for number, side in enumerate(("Left", "Up", "Right", "Down"), start=37)
+    },
 }
 AXE = Path(importlib.util.find_spec("axe_playwright_python").submodule_search_locations[0], "axe.min.js")
 MODIFIERS = {"Control": 2, "Shift": 8}

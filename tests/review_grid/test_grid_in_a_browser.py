@@ -1,0 +1,303 @@
+"""The grid in Chromium, answered by the record: mouse and keys, search, type-ahead, colours, and hostile texts."""
+
+import json
+
+import pytest
+from grid_page import GRID, GridPage
+
+import accounting_analytics as aa
+
+pytestmark = pytest.mark.browser
+SHIFT = 8
+HOSTILE = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>"
+FOREIGN = (
+    "performance.getEntriesByType('resource').map(one => one.name).filter(name => !/^(data|blob|file):/.test(name))"
+)
+FOCUSED = "document.activeElement.className || document.activeElement.role"
+
+
+@pytest.fixture
+def page(browser, tmp_path, review):
+    """Return the grid of the small queue, opened."""
+    page = GridPage(browser, tmp_path, review, tmp_path / "rules.toml")
+    page.open()
+    return page
+
+
+def decided(review):
+    """Return the new category of each decided transaction."""
+    frame = review.decisions
+    return dict(zip(frame["transaction_id"], frame["updated_category_ledger_id"], strict=True))
+
+
+def test_groups_unfold_into_transactions(page):
+    """A press on the arrow shows the transactions of a group, with their days and amounts."""
+    assert [row[2] for row in page.rows()] == [
+        *("ACME CORP INVOICE", "UBER TRIP", "CORNER DELI", "PAYMENT THANK YOU", "TRANSFER TO CARD", "COSTCO")
+    ]
+    assert page.rows()[1][1:] == [
+        *(
+            "\N{BLACK RIGHT-POINTING SMALL TRIANGLE}",
+            "UBER TRIP",
+            "Card",
+            "3 transactions",
+            "2025-03 \N{EN DASH} 2025-03",
+        ),
+        *("-60.00", "Travel?", "a rule", "\N{CHECK MARK}", "\N{MULTIPLICATION X}"),
+    ]
+    page.click(".row", "UBER TRIP", part=".fold")
+    assert [row[1:5] for row in page.rows()[2:5]] == [
+        ["UBER TRIP 2222", "Card", "2025-03-04", "-30.01"],
+        ["UBER TRIP 1111", "Card", "2025-03-03", "-20.00"],
+        ["UBER TRIP 3333", "Card", "2025-03-05", "-9.99"],
+    ]
+    page.click(".row", "UBER TRIP", part=".fold")
+    assert len(page.rows()) == 6
+
+
+def test_a_category_is_typed_once_for_what_is_ticked(page, review):
+    """Ticks with the mouse and Shift, then a letter opens the list of categories, and Enter fills what is ticked."""
+    page.click(".row", "UBER TRIP", part=".tick")
+    page.click(".row", "TRANSFER TO CARD", part=".tick", modifiers=SHIFT)
+    page.click(".row", "PAYMENT", part=".tick")
+    assert page.texts(".ticks") == ["Ticked: 3 groups, 6 transactions, -585.00"]
+    page.type("me")
+    assert page.texts(".choices li") == ["Meals\nExpenses:Meals"]
+    assert page.press("Enter").startswith("6 transaction(s), -585.00, set to Meals.")
+    assert decided(review) == dict.fromkeys(["uber-1", "uber-2", "uber-3", "deli-1", "deli-2", "sent"], "meals")
+    assert page.rows()[2][7:11] == ["Outflow to sort", "\N{RIGHTWARDS ARROW}", "Meals", "chosen by hand"]
+    assert page.texts(".ticks") == ["Nothing is ticked: keys and buttons act on the marked row"]
+    assert page.texts(".cleared") == ["Cleared: 6 of 9 transactions, 585.00 of 2,015.00 (29 %), 1 decision"]
+    assert page.texts(".effect tbody tr") == ["Expenses:Meals\t6\t-585.00", "Outflow to sort\t6\t585.00"]
+
+
+def test_keys_do_everything(page, review):
+    """Without a mouse: move, unfold, tick, type, accept, skip, repeat, undo and redo."""
+    page.browser.evaluate(f"{GRID}.querySelector('[role=grid]').focus()")
+    page.press("ArrowDown")
+    page.press("ArrowRight")
+    page.press("ArrowDown")
+    page.press("Space")  # uber-2
+    page.type("exp")
+    assert page.texts(".choices li")[0] == "Expenses"
+    page.press("ArrowDown")  # below it by its path
+    page.press("Enter")
+    assert decided(review) == {"uber-2": "meals"}
+    page.press("ArrowDown")
+    page.press("Control+d")
+    assert decided(review) == {"uber-2": "meals", "uber-1": "meals"}
+    page.press("Control+z")
+    page.press("Delete")  # of the row below, to which the decision before went on
+    assert page.rows()[4][5] == "Skipped"
+    page.press("Control+a")
+    assert page.press("Control+Enter").startswith("3 transaction(s), 850.00, accepted.")
+    assert decided(review) == {"uber-2": "meals", "uber-1": "travel", "client": "sales", "split": "meals"}
+    for _ in range(3):
+        page.press("Control+z")
+    assert decided(review) == {}
+    page.press("Control+y")
+    assert decided(review) == {"uber-2": "meals"}
+    page.press("Home")
+    page.press("Shift+ArrowDown")
+    assert page.texts(".ticks") == ["Ticked: 2 groups, 4 transactions, 840.00"]
+    page.press("Escape")
+    assert page.texts(".ticks")[0].startswith("Nothing is ticked")
+    assert page.browser.evaluate(FOCUSED) == "grid"
+
+
+def test_search_filter_and_sort(page, review):
+    """Words of payee, text, day and amount find; a tick on a group takes only what is found; ticks stay."""
+    page.click(".search")
+    page.type("trip 30.01")
+    assert [row[4] for row in page.rows()] == ["1 of 3"]
+    page.click(".head .tick")
+    page.browser.evaluate("document.activeElement.blur()")
+    set_value(page, ".search", "deli")
+    page.click(".head .tick")
+    assert page.texts(".ticks") == ["Ticked: 2 groups, 3 transactions (1 not shown), -55.01"]
+    page.click("button", "Skip")
+    set_value(page, ".search", "")
+    set_value(page, "select[aria-label=Show]", "skipped")
+    assert [row[2] for row in page.rows()] == ["UBER TRIP", "CORNER DELI"]
+    set_value(page, "select[aria-label=Show]", "all")
+    set_value(page, "select[aria-label=Account]", "Bank")
+    assert [row[2] for row in page.rows()] == ["ACME CORP INVOICE", "TRANSFER TO CARD"]
+    set_value(page, "select[aria-label=Account]", "")
+    page.click(".head button", "Payee")
+    assert [row[2] for row in page.rows()][:2] == ["ACME CORP INVOICE", "CORNER DELI"]
+    page.click(".head button", "Transactions")
+    assert [row[2] for row in page.rows()][:2] == ["UBER TRIP", "CORNER DELI"]
+    set_value(page, ".search", "nothing like this")
+    assert page.rows() == [["Nothing is found."]]
+    page.press("Control+a")
+    assert review.decisions.empty
+
+
+def set_value(page, selector, value):
+    """Enter a value in a box or a list of choices."""
+    page.browser.evaluate(
+        f"(one => {{ one.value = {json.dumps(value)}; one.dispatchEvent(new Event('input')); "
+        f"one.dispatchEvent(new Event('change')); }})({page.element(selector)})"
+    )
+
+
+def test_buttons_of_a_row(page, review, tmp_path):
+    """Accept, skip and decide again act on their row, whatever is ticked; a rule is made of one payee."""
+    page.click(".row", "CORNER DELI", part=".tick")
+    page.click(".row", "UBER TRIP", part="[data-action=accept]")
+    page.click(".row", "ACME", part="[data-action=skip]")
+    assert decided(review) == dict.fromkeys(["uber-1", "uber-2", "uber-3"], "travel")
+    page.click(".row", "ACME", part="[data-action=clear]")
+    assert page.rows()[0][7] == "Sales?"
+    assert "a rule needs a category" in page.click("button", "Make a rule")
+    page.click(".row", "CORNER DELI", part=".tick")
+    page.click(".row", "UBER TRIP", part=".merchant .first")
+    assert page.click("button", "Make a rule").startswith("Added to ")
+    assert "UBER TRIP" in (tmp_path / "rules.toml").read_text(encoding="utf-8")
+
+
+def test_splits_are_shown_and_not_edited(page, review):
+    """A split names its categories; a category that is typed leaves it as it is."""
+    page.click(".row", "COSTCO", part=".merchant .first")
+    page.type("travel")
+    assert page.press("Enter") == "Nothing changed. 1 split transaction(s) stay as they are."
+    assert decided(review) == {}
+
+
+def test_a_page_that_is_loaded_again_loses_nothing(page, review):
+    """Decisions, ticks, search and unfolded groups are those of the page before."""
+    page.click(".row", "UBER TRIP", part="[data-action=accept]")
+    page.click(".row", "CORNER DELI", part=".fold")
+    page.click(".row", "CORNER DELI", part=".tick")
+    page.browser.wait_until("window.saved?.includes('\"unfolded\":[2]')")
+    page.widget._view = page.browser.evaluate("window.saved")
+    before = page.rows()
+    page.open()
+    assert page.rows() == before
+    assert page.texts(".ticks") == ["Ticked: 1 group, 2 transactions, -25.00"]
+    assert decided(review) == dict.fromkeys(["uber-1", "uber-2", "uber-3"], "travel")
+
+
+def test_two_views_show_one_record(page, review):
+    """What is decided in one view, or in Python, is in the other; each has its own search."""
+    page.browser.evaluate("show(document.body.appendChild(document.createElement('div')))")
+    page.click(".row", "UBER TRIP", part="[data-action=accept]")
+    review.assign("deli-1", "meals")
+    other = "[...document.querySelectorAll('.accounting-analytics-review')][1]"
+    rows = page.browser.evaluate(f"[...{other}.querySelectorAll('.body .row')].map(one => one.innerText.split('\\n'))")
+    assert rows == page.rows()
+    assert rows[2][7:] == [
+        *("Outflow to sort", "\N{RIGHTWARDS ARROW}", "Meals", "1 to decide \N{MIDDLE DOT} chosen by hand"),
+        *("\N{MULTIPLICATION X}", "\N{ANTICLOCKWISE OPEN CIRCLE ARROW}"),
+    ]
+
+
+def test_a_missed_change_is_asked_for(page, review):
+    """A page that missed a change of the kernel asks for the whole record."""
+    send, page.widget.send = page.widget.send, lambda *_: None
+    review.accept("uber-1")
+    page.widget.send = send
+    review.accept("client")
+    page.answer()
+    assert page.texts(".cleared")[0].startswith("Cleared: 2 of 9 transactions, 920.00 of")
+    assert page.rows()[1][10] == "2 to decide \N{MIDDLE DOT} a rule"
+
+
+def test_a_kernel_that_does_not_answer(page):
+    """The grid says that it waits, and goes on when the answer arrives."""
+    page.browser.evaluate(f"{page.element('button', 'Skip')}.click()")
+    page.browser.wait_until(f"{GRID}.querySelector('.status').innerText.startsWith('Waiting for the kernel')")
+    assert page.answer() == "1 transaction(s) are skipped: no plan changes them."
+
+
+@pytest.fixture
+def hostile(browser, tmp_path, books):
+    """Return the grid of a queue whose texts are markup and scripts."""
+    rows = [(f"t-{number}", "card", 1, "-1.00", f"{HOSTILE} {number}", "out", "-1.00") for number in range(3)]
+    ledgers, queue = books["ledgers"](), books["queue"](rows)
+    ledgers["name"] = ledgers["name"].where(ledgers["id"] != "meals", f"Meals {HOSTILE}")
+    proposals = books["proposals"](queue, {"t-0": "meals"}, HOSTILE).assign(updated_category_ledger_name=None)
+    page = GridPage(browser, tmp_path, aa.review(queue, ledgers, proposals=proposals))
+    page.open()
+    return page
+
+
+def test_texts_of_the_books_do_not_run(hostile):
+    """Markup in descriptions, categories and rules is shown as text everywhere, and nothing is requested."""
+    for _ in range(3):
+        hostile.click(".row.group", part=".tick")
+        hostile.click(".row.group", part=".fold")
+    hostile.type("meals")
+    hostile.press("Enter")
+    assert HOSTILE in "".join(hostile.texts(".row .merchant .first"))
+    assert hostile.browser.evaluate("document.title") == "Review"
+    assert hostile.browser.evaluate(f"{GRID}.querySelectorAll('img, script').length") == 0
+    assert hostile.browser.evaluate(FOREIGN) == []
+
+
+@pytest.mark.parametrize("look", [{}, {"scheme": "dark"}, {"width": 800}, {"width": 800, "scheme": "dark"}])
+def test_the_grid_is_accessible(page, review, look):
+    """Nothing serious is found by axe-core in either colours, at 800 pixels, and with the list of categories open."""
+    review.accept("uber-1")
+    review.skip("client")
+    page.open(**look)
+    page.click(".row", "UBER TRIP", part=".fold")
+    page.click(".row", "CORNER DELI", part=".tick")
+    page.type("x")
+    assert page.browser.accessibility_faults(".accounting-analytics-review") == []
+    page.press("Escape")
+    page.type("e")
+    assert page.texts(".choices li")
+    assert page.browser.accessibility_faults(".accounting-analytics-review") == []
+    assert page.browser.evaluate("document.documentElement.scrollWidth") <= look.get("width", 1280)
+
+
+def test_the_grid_is_a_grid(page):
+    """Rows have their numbers and ticks, the marked row is the active descendant, and the focus is visible."""
+    page.browser.evaluate(f"{GRID}.querySelector('[role=grid]').focus()")
+    page.press("ArrowDown")
+    page.press("Space")
+    grid = "document.querySelector('[role=grid]')"
+    assert page.browser.evaluate(
+        f"['aria-rowcount', 'aria-multiselectable'].map(name => {grid}.getAttribute(name))"
+    ) == ["7", "true"]
+    active = f"document.getElementById({grid}.getAttribute('aria-activedescendant'))"
+    assert page.browser.evaluate(f"['aria-rowindex', 'aria-selected'].map(name => {active}.getAttribute(name))") == [
+        "3",
+        "true",
+    ]
+    assert page.browser.evaluate(f"getComputedStyle({active}).outlineStyle") == "solid"
+
+
+@pytest.fixture
+def many(browser, tmp_path, books):
+    """Return the grid of 100,000 transactions of 2,000 merchants."""
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    names = [f"{one}{two}{three} STORE" for one in letters for two in letters for three in letters[:3]][:2000]
+    rows = [
+        (
+            f"t-{number}",
+            "card",
+            1 + number % 28,
+            f"-{number % 977 + 1}.00",
+            names[number % 2000],
+            "out",
+            f"-{number % 977 + 1}.00",
+        )
+        for number in range(100_000)
+    ]
+    page = GridPage(browser, tmp_path, aa.review(books["queue"](rows), books["ledgers"]()))
+    page.open()
+    return page
+
+
+def test_only_rows_in_sight_are_drawn(many):
+    """Of 100,000 transactions a screen is drawn, also at the end, and all are found, ticked and decided."""
+    assert many.browser.evaluate(f"{GRID}.querySelectorAll('.row').length") < 40
+    many.click(".head .tick")
+    many.type("meals")
+    assert many.press("Enter").startswith("100,000 transaction(s), ")
+    many.browser.evaluate(f"{GRID}.querySelector('[role=grid]').scrollTop = 1e9")
+    many.browser.wait_until(f"{GRID}.querySelector('[aria-rowindex=\"2001\"]')")
+    assert many.browser.evaluate(f"{GRID}.querySelectorAll('.row').length") < 40
+    assert many.texts(".cleared")[0].startswith("Cleared: 100,000 of 100,000 transactions")
