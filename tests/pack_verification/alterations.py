@@ -84,22 +84,20 @@ def verdict_everywhere(chance, text):
 
 def hidden_row(chance, text):
     """Hide a row of a table by its style."""
-    rows = [one.start() for one in re.finditer(r"<tr>(?=<th scope)", text)] or [text.index("<tr")]
-    place = chance.choice(rows)
-    return f'{text[: place + 3]} style="display: none"{text[place + 3 :]}'
+    place = chance.choice([one.start() for one in re.finditer(r'<tr[^>]*>(?=<th[^>]*scope="row")', text)]) + len("<tr")
+    return f'{text[:place]} hidden=""{text[place:]}'
 
 
 def hiding_style(_, text):
     """Hide the first row of every table by a style sheet."""
-    return text.replace("</style></head>", "tbody tr:first-child{display:none}</style></head>").replace(
-        "</style>\n<script", "tbody tr:first-child{display:none}</style>\n<script"
-    )
+    return text.replace("</style>", "tbody tr:first-child { display: none }</style>", 1)
 
 
 def picture(chance, text):
     """Alter a number in a picture."""
-    found = chance.choice(list(re.finditer(r'(?<= d="M )[0-9.]+|(?<= d="M)[0-9.]+', text)))
-    return f"{text[: found.start()]}{other_digits(chance, found[0])}{text[found.end() :]}"
+    numbers = re.finditer(r'(<(?:path|rect|line|circle|use) [^>]*?")([0-9]+)(?=[^0-9])', text)
+    found = chance.choice(list(numbers))
+    return f"{text[: found.start(2)]}{other_digits(chance, found[2])}{text[found.end(2) :]}"
 
 
 def label(_, text):
@@ -109,7 +107,7 @@ def label(_, text):
 
 def extra_row(chance, text):
     """Show a row twice."""
-    row = chance.choice(re.findall(r"<tr[^>]*><th scope.*?</tr>", text, re.DOTALL))
+    row = chance.choice(re.findall(r'<tr[^>]*><th[^>]*scope="row".*?</tr>', text, re.DOTALL))
     return text.replace(row, row + row, 1)
 
 

@@ -54,10 +54,10 @@ def test_alterations_are_found(check, pack, name, seed):
     altered = alter(name, seed, path.read_text(encoding="utf-8"))
     path.write_text(altered, encoding="utf-8", newline="\n")
     passed, text = check(path)
-    assert (passed, "fingerprint on the page" in text) == (False, True)
+    assert (passed, "Fingerprint on the page: shown" in text) == (False, True)
     path.write_text(resealed(altered).text, encoding="utf-8", newline="\n")
     passed, text = check(path, fingerprint)
-    assert (passed, f"fingerprint that you pasted: shown {fingerprint}" in text) == (False, True)
+    assert (passed, f"Fingerprint that you pasted: shown {fingerprint}" in text) == (False, True)
     assert check(path)[0] != (name in CALCULATED)
 
 
@@ -72,7 +72,7 @@ def test_a_figure_that_fails_is_marked_and_linked(browser, check, pack):
         passed, said = check(path, sealed.fingerprint)
         assert not passed
         assert "1 check failed: this is not the page as it was written." in said
-        assert f"figure, income: sales|2026-05: shown 1.00, recomputed {shown} Show it" in said
+        assert f"Figure, Sales, May (income: sales|2026-05): shown 1.00, recomputed {shown} Show it" in said
         assert browser.evaluate(FAILED) == [["sales|2026-05", f"Recomputed: {shown}"]]
     browser.evaluate("document.querySelector('.pack-check-result a').click()")
     assert browser.evaluate("document.querySelector(':target').textContent") == "1.00"
@@ -85,9 +85,9 @@ def test_a_figure_that_fails_is_marked_and_linked(browser, check, pack):
         ('type="text/plain">', 'type="text/plain">*', "The page cannot be checked: "),
         ('type="text/plain">', 'type="text/plain">AAAA', "The page cannot be checked: "),
         ("</main>", '<script id="pack-record" type="text/plain"></script></main>', "2 elements pack-record"),
-        ("</main>", "<!-- a comment --></main>", "fingerprint on the page"),
-        ("<!DOCTYPE html>", "", "fingerprint on the page"),
-        ("</main>", "<table><b>1.00</b></table></main>", "fingerprint on the page"),
+        ("</main>", "<!-- a comment --></main>", "Fingerprint on the page"),
+        ("<!DOCTYPE html>", "", "Fingerprint on the page"),
+        ("</main>", "<table><b>1.00</b></table></main>", "Fingerprint on the page"),
         ("</code>", "<b>1.00</b></code>", "shown other elements, recomputed"),
     ],
 )  # fmt: skip

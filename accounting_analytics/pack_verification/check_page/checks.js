@@ -27,6 +27,16 @@ const readShown = (text, currency) => {
 
 const agrees = (shown, expected) => (shown === ZERO ? expected !== NOT_KNOWN && !/[1-9]/.test(expected) : shown === expected);
 const ownText = (element) => trim([...element.childNodes].filter((node) => node.nodeType === TEXT).map((node) => node.data).join(""));
+const spaced = (node) => node?.textContent.replace(/\s+/g, " ").trim() ?? "";
+
+// What a figure of a table is, as its row and its column name it.
+const labelOf = (element) => {
+  const cell = element.closest("td");
+  const row = spaced(cell?.parentElement.querySelector("th"));
+  const column = spaced(cell?.closest("table").tHead?.rows[0]?.cells[cell.cellIndex]);
+  return [row, column].filter(Boolean).join(", ");
+};
+
 const tableOf = (element) => element.closest("[data-table]")?.dataset.table ?? "";
 
 // The checks: each returns what is not as it has to be.
@@ -44,7 +54,8 @@ const checkFigures = (elements, record, figures) => {
     } catch (error) {
       expected = `not possible: ${error.message}`;
     }
-    faults.push(fault("figure", `${table}: ${key}`, shown, expected, number));
+    const label = labelOf(element);
+    faults.push(fault("figure", label ? `${label} (${table}: ${key})` : `${table}: ${key}`, shown, expected, number));
   });
   return faults;
 };
@@ -72,7 +83,7 @@ const checkFacts = (record) => {
     if (name === "fingerprint") continue;
     missing.delete(name);
     const shown = element.localName === "time" ? element.getAttribute("datetime") : ownText(element);
-    const expected = own(record.texts, name) ?? (FACTS.includes(name) ? record[name] : undefined);
+    const expected = FACTS.includes(name) ? record[name] : own(record.texts, name);
     if (expected === undefined || shown !== trim(expected)) faults.push(fault(name, "the page", shown, expected ?? "no such fact"));
   }
   for (const name of missing) faults.push(fault(name, "the page", "not shown", record[name]));
@@ -92,9 +103,8 @@ const checkDays = (record, entries) => {
       }
     }
   }
-  const days = entries.dates.filter((day, number) => day || entries.dates.indexOf(day) !== number);
   const used = new Set(entries.lines.map((line) => line.day));
-  for (const day of days) if (!isDay(day)) faults.push(fault("day of an entry", "entries", day, "a day"));
+  for (const day of entries.dates) if (day && !isDay(day)) faults.push(fault("day of an entry", "entries", day, "a day"));
   for (const day of used) if (day > last) faults.push(fault("day of an entry", "entries", day, `${last} at the latest`));
   const start = [...used].filter(Boolean).sort()[0] ?? last;
   for (const text of new Set(entries.lines.filter((line) => !line.day).map((line) => entries.texts[line.text]))) {

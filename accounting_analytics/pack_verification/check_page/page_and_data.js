@@ -73,8 +73,7 @@ const checkFingerprint = async (given) => {
   const faults = [];
   const places = [...page.querySelectorAll("[data-field='fingerprint']")];
   if (!places.length) faults.push(fault("fingerprint on the page", "", "none", fingerprint));
-  for (const place of places) {
-    const shown = place.childElementCount ? "other elements" : place.textContent;
+  for (const shown of new Set(places.map((place) => (place.childElementCount ? "other elements" : place.textContent)))) {
     if (shown !== fingerprint) faults.push(fault("fingerprint on the page", "", shown, fingerprint));
   }
   if (given && given !== fingerprint) faults.push(fault("fingerprint that you pasted", "", given, fingerprint));

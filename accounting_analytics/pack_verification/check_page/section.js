@@ -24,7 +24,7 @@ const markFigures = (faults) => {
 
 const faultLine = ({ what, where, shown, recomputed, figure }) => {
   const text = `${what}${where && `, ${where}`}${shown && `: shown ${shown}`}, recomputed ${recomputed}`;
-  const line = element("li", {}, text);
+  const line = element("li", {}, text[0].toUpperCase() + text.slice(1));
   if (figure !== undefined) line.append(" ", element("a", { href: `#${figuresOnScreen[figure].id}` }, "Show it"));
   return line;
 };
@@ -38,7 +38,7 @@ const faultList = (faults) => {
 const countSentences = ({ counts, unchecked }, seconds) => {
   const sentences = [
     `${counted(counts.figures, "figure")} recomputed from ${counted(counts.entries, "line entry", "line entries")}, and ` +
-      `${counted(counts.journalEntries, "journal entry", "journal entries")} added up, in ${seconds.toFixed(1)} s.`,
+      `${counted(counts.journalEntries, "journal entry", "journal entries")} added up, in ${seconds < 0.1 ? "less than 0.1" : seconds.toFixed(1)} s.`,
   ];
   if (counts.stated) sentences.push(`${counted(counts.stated, "amount")} of the service's report compared with the record in this page alone.`);
   if (unchecked.length) sentences.push(`${counted(unchecked.length, "amount")} in the text cannot be checked: ${unchecked.slice(0, 5).join(", ")}.`);
