@@ -16,7 +16,7 @@ from accounting_analytics.pack_verification.shown_text import agrees, read_shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from accounting_analytics.pack_verification.pack_data import PageEntries, PageRecord
+    from accounting_analytics.pack_verification.pack_data import PackEntries, PackRecord
     from accounting_analytics.pack_verification.page import Page, PageElement
     from accounting_analytics.pack_verification.recomputation import Recomputation
 
@@ -55,7 +55,7 @@ def check_fingerprint(page: Page, given: str | None) -> Iterator[PackFault]:
         yield PackFault("fingerprint given", "", given, fingerprint)
 
 
-def check_figures(elements: Sequence[PageElement], record: PageRecord, figures: Recomputation) -> Iterator[PackFault]:
+def check_figures(elements: Sequence[PageElement], record: PackRecord, figures: Recomputation) -> Iterator[PackFault]:
     """Recompute every figure on the page, and compare."""
     if not elements:
         yield PackFault("figures", "the page", "none", "figures")
@@ -77,7 +77,7 @@ def check_figures(elements: Sequence[PageElement], record: PageRecord, figures: 
             yield PackFault("figure", where, element.own_text, expected)
 
 
-def check_rows(elements: Sequence[PageElement], record: PageRecord) -> Iterator[PackFault]:
+def check_rows(elements: Sequence[PageElement], record: PackRecord) -> Iterator[PackFault]:
     """Look for the figures that the record says are shown."""
     keys = defaultdict(set)
     for element in elements:
@@ -94,7 +94,7 @@ def check_rows(elements: Sequence[PageElement], record: PageRecord) -> Iterator[
             yield PackFault("figure on the page", f"{name}: {key}", "shown", "empty")
 
 
-def check_facts(page: Page, record: PageRecord) -> Iterator[PackFault]:
+def check_facts(page: Page, record: PackRecord) -> Iterator[PackFault]:
     """Compare the facts on the page with the record: company, currency, days, verdict."""
     facts = record.texts | {name: getattr(record, name) for name in _FACTS}
     missing = {name for name in _ALWAYS_SHOWN if facts[name]}
@@ -112,7 +112,7 @@ def check_facts(page: Page, record: PageRecord) -> Iterator[PackFault]:
             yield PackFault(name, "the page", "not shown", facts[name])
 
 
-def check_days(record: PageRecord, entries: PageEntries) -> Iterator[PackFault]:
+def check_days(record: PackRecord, entries: PackEntries) -> Iterator[PackFault]:
     """Check that the days of the period, the columns and the entries go together."""
     first, last = record.start_date, record.end_date
     if not is_day(first) or not is_day(last) or first > last:
@@ -139,7 +139,7 @@ def check_days(record: PageRecord, entries: PageEntries) -> Iterator[PackFault]:
             yield PackFault("opening balances", "entries", text, f"{_OPENING}{start}, or of a day before")
 
 
-def check_balance(entries: PageEntries) -> Iterator[PackFault]:
+def check_balance(entries: PackEntries) -> Iterator[PackFault]:
     """Check that debits equal credits in every journal entry that the pack has all lines of."""
     sums: defaultdict[int, int] = defaultdict(int)
     days = {}

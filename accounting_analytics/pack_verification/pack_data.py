@@ -28,7 +28,7 @@ _HTML_IN_SCRIPT = str.maketrans({character: f"\\u{ord(character):04x}" for chara
 _Read = TypeVar("_Read", bound=msgspec.Struct)
 
 
-class RowRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+class RecordedRow(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     """A row of additive figures; `texts` are the only texts of its lines, where there are some."""
 
     factor: int
@@ -37,7 +37,7 @@ class RowRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     texts: list[int] | None = None
 
 
-class DaysRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+class RecordedDays(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     """Days that a column adds or subtracts."""
 
     factor: int
@@ -45,7 +45,7 @@ class DaysRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     last: str
 
 
-class TermRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+class RecordedTerm(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     """A part of a derived figure: a figure of this table or another, or a number to divide by."""
 
     sign: Literal["+", "-", "/", "/abs", "/count"]
@@ -53,7 +53,7 @@ class TermRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     table: str | None = None
 
 
-class LinesRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+class RecordedLines(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     """Lines that a figure adds with a factor."""
 
     factor: int
@@ -68,19 +68,19 @@ class ShownCells(msgspec.Struct, forbid_unknown_fields=True):
     empty: list[str] = []
 
 
-class TableRecord(msgspec.Struct, forbid_unknown_fields=True):
+class RecordedTable(msgspec.Struct, forbid_unknown_fields=True):
     """How the figures of a table are calculated."""
 
-    rows: dict[str, RowRecord]
-    days: dict[str, dict[str, list[DaysRecord]]]
-    terms: dict[str, list[TermRecord]] = {}
-    lines: dict[str, list[LinesRecord]] = {}
+    rows: dict[str, RecordedRow]
+    days: dict[str, dict[str, list[RecordedDays]]]
+    terms: dict[str, list[RecordedTerm]] = {}
+    lines: dict[str, list[RecordedLines]] = {}
     stated: dict[str, int | str] = {}
     unknown: list[str] = []
     shown: ShownCells | None = None
 
 
-class PageRecord(msgspec.Struct, forbid_unknown_fields=True):
+class PackRecord(msgspec.Struct, forbid_unknown_fields=True):
     """What a pack states about itself."""
 
     format: Literal[1]
@@ -92,11 +92,11 @@ class PageRecord(msgspec.Struct, forbid_unknown_fields=True):
     time_zone: str
     created_at: str
     verdict: Literal["proven", "not proven"]
-    tables: dict[str, TableRecord]
+    tables: dict[str, RecordedTable]
     texts: dict[str, str] = {}
 
 
-class PageLine(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
+class PackLine(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
     """A line entry; `entry` is the number of its journal entry, or -1 where the pack does not have all of it."""
 
     ledger: int
@@ -108,13 +108,13 @@ class PageLine(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=F
     entry: int
 
 
-class PageEntries(msgspec.Struct, forbid_unknown_fields=True):
+class PackEntries(msgspec.Struct, forbid_unknown_fields=True):
     """The line entries of a pack, which refer to their ledgers, texts and days by position."""
 
     ledgers: list[str]
     texts: list[str]
     dates: list[str]
-    lines: list[PageLine]
+    lines: list[PackLine]
 
 
 def pack_data(record: Mapping[str, Any], entries: Mapping[str, Any]) -> str:
@@ -132,14 +132,14 @@ def pack_data(record: Mapping[str, Any], entries: Mapping[str, Any]) -> str:
     )
 
 
-def read_record(text: str) -> PageRecord:
+def read_record(text: str) -> PackRecord:
     """Read the record of a pack."""
-    return _read(text, PageRecord, "record")
+    return _read(text, PackRecord, "record")
 
 
-def read_entries(text: str) -> PageEntries:
+def read_entries(text: str) -> PackEntries:
     """Read the entries of a pack, if they are not larger than a pack can be."""
-    entries = _read(_decompress(text), PageEntries, "entries")
+    entries = _read(_decompress(text), PackEntries, "entries")
     limits = {"ledger": len(entries.ledgers), "date": len(entries.dates)}
     limits |= dict.fromkeys(("text", "opposing"), len(entries.texts))
     for number, line in enumerate(entries.lines):

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from accounting_analytics.pack_verification.pack_data import (
-        DaysRecord,
-        LinesRecord,
-        PageEntries,
-        PageLine,
-        PageRecord,
-        RowRecord,
-        TableRecord,
-        TermRecord,
+        PackEntries,
+        PackLine,
+        PackRecord,
+        RecordedDays,
+        RecordedLines,
+        RecordedRow,
+        RecordedTable,
+        RecordedTerm,
     )
 
 _PERCENT_UNITS = 1000  # tenths of a percent
@@ -30,14 +30,14 @@ _PERCENT_UNITS = 1000  # tenths of a percent
 class Recomputation:
     """The figures of a record and its entries; each is calculated once."""
 
-    def __init__(self, record: PageRecord, entries: PageEntries) -> None:
+    def __init__(self, record: PackRecord, entries: PackEntries) -> None:
         self._record = record
         self._entries = entries
         self._known: dict[tuple[str, str], FigureValue | None] = {}
         self._open: set[tuple[str, str]] = set()
         self._sums: dict[tuple[bool, bool, str, str], Mapping[int, int]] = {}
         self._by_day = {of_flows: _sum_days(entries, of_flows=of_flows) for of_flows in (False, True)}
-        self._by_text: defaultdict[int, list[PageLine]] = defaultdict(list)
+        self._by_text: defaultdict[int, list[PackLine]] = defaultdict(list)
         for line in entries.lines:
             self._by_text[line.text].append(line)
 
@@ -74,14 +74,14 @@ class Recomputation:
             return self._combine(name, table.terms[key])
         return self._sum_row(table, key)
 
-    def _sum_lines(self, parts: Sequence[LinesRecord]) -> int:
+    def _sum_lines(self, parts: Sequence[RecordedLines]) -> int:
         lines = self._entries.lines
         for part in parts:
             if any(not 0 <= number < len(lines) for number in part.lines):
                 raise InputError("the record refers to a line that does not exist")
         return sum(part.factor * int(lines[number].units) for part in parts for number in part.lines)
 
-    def _combine(self, name: str, terms: Sequence[TermRecord]) -> FigureValue | None:
+    def _combine(self, name: str, terms: Sequence[RecordedTerm]) -> FigureValue | None:
         """Add and subtract the terms of a figure, and divide by the last if it is a divisor."""
         units, is_percent = 0, False
         digits: set[int] = set()
@@ -105,7 +105,7 @@ class Recomputation:
             raise InputError("the record adds figures of different kinds, or none")
         return FigureValue(units, digits.pop(), is_percent)
 
-    def _sum_row(self, table: TableRecord, key: str) -> FigureValue:
+    def _sum_row(self, table: RecordedTable, key: str) -> FigureValue:
         """Sum the lines of a row in the days of a column."""
         row_key, _, column_key = key.rpartition("|")
         row = table.rows.get(row_key)
@@ -120,7 +120,7 @@ class Recomputation:
         )
         return FigureValue(total, 0 if is_count else self._record.scale)
 
-    def _sums_of(self, row: RowRecord, span: DaysRecord, *, is_count: bool) -> Iterator[int]:
+    def _sums_of(self, row: RecordedRow, span: RecordedDays, *, is_count: bool) -> Iterator[int]:
         """Iterate over sums, or counts, of the lines of a row in some days."""
         of_flows = row.measure.startswith("flow")
         ledgers = set(row.ledgers)
@@ -134,7 +134,7 @@ class Recomputation:
                 if is_meant and span.first <= self._entries.dates[line.date] <= span.last:
                     yield 1 if is_count else int(line.units)
 
-    def _sums_by_ledger(self, span: DaysRecord, *, of_flows: bool, is_count: bool) -> Mapping[int, int]:
+    def _sums_by_ledger(self, span: RecordedDays, *, of_flows: bool, is_count: bool) -> Mapping[int, int]:
         """Sum of all lines of some days by ledger."""
         place = (of_flows, is_count, span.first, span.last)
         if place not in self._sums:
@@ -147,7 +147,7 @@ class Recomputation:
         return self._sums[place]
 
 
-def _sum_days(entries: PageEntries, *, of_flows: bool) -> dict[str, dict[int, tuple[int, int]]]:
+def _sum_days(entries: PackEntries, *, of_flows: bool) -> dict[str, dict[int, tuple[int, int]]]:
     """Sum and number of the lines by day and ledger."""
     days: defaultdict[str, dict[int, tuple[int, int]]] = defaultdict(dict)
     for line in entries.lines:

@@ -82,12 +82,12 @@ def page_of(record: dict, entries: dict) -> str:
     import msgspec  # noqa: PLC0415
 
     from accounting_analytics.pack_verification import check_script, check_section, check_style, pack_data  # noqa: PLC0415
-    from accounting_analytics.pack_verification.pack_data import PageEntries, PageLine, PageRecord  # noqa: PLC0415
+    from accounting_analytics.pack_verification.pack_data import PackEntries, PackLine, PackRecord  # noqa: PLC0415
     from accounting_analytics.pack_verification.recomputation import Recomputation  # noqa: PLC0415
     from accounting_analytics.pack_verification.shown_text import value_text  # noqa: PLC0415
 
-    lines = [PageLine(*line) for line in entries["lines"]]
-    figures = Recomputation(msgspec.convert(record, PageRecord), PageEntries(**(entries | {"lines": lines})))
+    lines = [PackLine(*line) for line in entries["lines"]]
+    figures = Recomputation(msgspec.convert(record, PackRecord), PackEntries(**(entries | {"lines": lines})))
     tables = []
     for name, table in record["tables"].items():
         cells = [
