@@ -49,8 +49,8 @@ class GeneratedBooks:
     uncategorized = ("Expenses:Food:Coffee", "Expenses:Home:Internet")
     """Accounts whose postings become uncategorized."""
 
-    def __init__(self, path):
-        days = ("--date-begin", "2023-01-01", "--date-end", "2023-12-31")
+    def __init__(self, path, first_day="2023-01-01", last_day="2023-12-31"):
+        days = ("--date-begin", first_day, "--date-end", last_day)
         example = "from beancount.scripts.example import main; main()"
         subprocess.run(  # noqa: S603 (our own arguments)
             [sys.executable, "-c", example, *days, "--seed", "7", "-o", str(path)], check=True, capture_output=True

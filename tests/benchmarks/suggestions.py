@@ -1,0 +1,301 @@
+"""Precision, coverage, calibration and seconds of suggestions, on books of which every category is known.
+
+    python tests/benchmarks/suggestions.py [--months 12] [--seeds 11 12 13 14 15]
+
+Books: those of ``noisy_books.py`` for each seed, the demo company, and three years of beancount's ``bean-example``.
+Each of the last months is made uncategorized in turn, as if the books ended with it. `suggest` gets that queue and the
+months before; what it suggests is compared with the truth. Rules take what they match first. Prints a line per book,
+what must be silent, and the seconds for 24,000 transactions.
+"""
+
+import argparse
+import csv
+import datetime as dt
+import runpy
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+import accounting_analytics as aa
+from accounting_analytics.categorization.binomial_bounds import upper_bound
+from accounting_analytics.categorization.merchants import merchants
+from accounting_analytics.categorization.uncategorized_queue import categorized_transactions
+from accounting_analytics.service.auth import issue_token
+from accounting_analytics.service.bookkeeping.instances import create_instance
+from accounting_analytics.service.imports.import_books import import_books
+from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.web.server import running
+
+FOLDER = Path(__file__).parent
+NOISY = runpy.run_path(str(FOLDER / "noisy_books.py"))
+FRAMES = runpy.run_path(str(FOLDER / "payment_frames.py"))
+RULES = runpy.run_path(str(FOLDER / "decisions.py"))["RULES"]
+PRECISION, POOLED_BELOW = 0.98, 100
+UNCATEGORIZED = {"inflow": "asked_inflow", "outflow": "asked_outflow"}
+"""Ledgers of what is made uncategorized, apart from those of the books."""
+BEAN_DAYS = ("2022-01-01", "2024-12-31")
+
+
+class KnownBooks(NamedTuple):
+    """Books in which all transactions have a category, and the truth about them by transaction id."""
+
+    name: str
+    line_entries: pd.DataFrame
+    ledgers: pd.DataFrame
+    truth: dict[str, str]
+    payees: dict[str, str]
+    rules: str
+
+
+class Fold(NamedTuple):
+    """Suggestions for a month: how many transactions there are, and how many suggestions were right.
+
+    `rows` and `money` are what rules leave of payees that occurred before, without likely transfers, which are apart;
+    `suggested_money` is that of suggestions.
+    """
+
+    month: pd.Period
+    rows: int
+    money: float
+    count: int
+    right: int
+    suggested_money: float
+    confidence: tuple[float, ...]
+    was_right: tuple[bool, ...]
+    note: str
+
+
+def noisy(seed, **size):
+    """Return the books of a seed."""
+    payments = NOISY["make_payments"](seed, **size)
+    return of_payments(f"noisy {seed}", payments)
+
+
+def of_payments(name, payments):
+    """Return books of payments, all categorized."""
+    books = FRAMES["frames"](payments, dt.date.max)
+    payees = {f"txn_{number:06}": one.payee for number, one in enumerate(payments)}
+    return KnownBooks(name, books.line_entries, books.ledgers, books.truth, payees, RULES)
+
+
+def known(name, lines, ledgers, rules):
+    """Return books whose truth are their own categories, and whose payees are merchants."""
+    rows = categorized_transactions(lines, ledgers)
+    truth = dict(zip(rows["transaction_id"], rows["category_ledger_id"], strict=True))
+    payees = dict(zip(rows["transaction_id"], merchants(rows["description"]), strict=True))
+    return KnownBooks(name, lines, ledgers, truth, payees, rules)
+
+
+def load(client, first_day, last_day, zone):
+    """Load the ledgers of a client, and the lines of those that report cash flow."""
+    ledgers = aa.discover_ledgers(client, first_day, last_day, time_zone=zone)
+    cash = ledgers.loc[ledgers["report_cash_flow"], "id"]
+    return aa.load_line_entries(client, cash, first_day, last_day, time_zone=zone), ledgers
+
+
+def demo():
+    """Return the books of the demo company."""
+    with aa.demo() as company:
+        lines, ledgers = load(company.client, company.start_date, company.end_date, company.time_zone)
+    rules = (FOLDER.parents[1] / "data" / "rules.toml").read_text(encoding="utf-8")
+    return known("demo", lines, ledgers, rules)
+
+
+def bean_example(folder):
+    """Return three years of a person, as beancount generates them."""
+    generator = runpy.run_path(str(FOLDER.parent / "exports" / "conftest.py"))["GeneratedBooks"]
+    books = generator(folder / "books.bean", *BEAN_DAYS)
+    books.uncategorized = ()
+    with (folder / "lines.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(books.columns)
+        writer.writerows(books.rows())
+    with Store.open(folder / "books.db") as store:
+        instance_id = create_instance(store)
+        import_books(store, instance_id, folder / "lines.csv", cash=books.cash)
+        token = issue_token(store, instance_id)
+    with (
+        running(folder / "books.db") as service,
+        aa.LedgerClient(service.base_url, token=token, instance_id=instance_id) as client,
+    ):
+        lines, ledgers = load(client, *BEAN_DAYS, "UTC")
+    return known("bean-example", lines, ledgers, "")
+
+
+def folds(books, months, *, precision=PRECISION):
+    """Yield a fold for each of the last months."""
+    days = local_months(books.line_entries)
+    for month in sorted(days.unique())[-months:]:
+        yield fold(books, days, month, precision)
+
+
+def local_months(lines):
+    """Return the month of each line."""
+    return (lines["local_date"] if "local_date" in lines else lines["datetime"].dt.tz_localize(None)).dt.to_period("M")
+
+
+def fold(books, days, month, precision=PRECISION):
+    """Make a month uncategorized, and compare what is suggested with the truth."""
+    lines, ledgers = as_of(books, days, month)
+    queue = uncategorized(lines, ledgers)
+    is_left = ~queue["transaction_id"].isin(by_rules(queue, books, ledgers))
+    left = queue[is_left & queue["counterpart_ledger_id"].isna()]
+    suggestions = aa.suggest(left, lines, ledgers, precision=precision)
+    past = {books.payees.get(one) for one in books.line_entries["transaction_id"][days < month].dropna()}
+    seen = left[[books.payees[one] in past for one in left["transaction_id"]]]
+    right = suggestions["updated_category_ledger_id"] == suggestions["transaction_id"].map(books.truth)
+    return Fold(
+        month,
+        len(seen),
+        seen["amount"].abs().sum(),
+        len(suggestions),
+        int(right.sum()),
+        suggestions["amount"].abs().sum(),
+        tuple(suggestions["confidence"]),
+        tuple(right),
+        aa.notes(suggestions)[0],
+    )
+
+
+def of_month(books, days, month):
+    """Return the ids of the known transactions of a month."""
+    return set(books.line_entries["transaction_id"][days == month].dropna()) & books.truth.keys()
+
+
+def as_of(books, days, month):
+    """Return the lines up to a month, whose known transactions are uncategorized."""
+    lines = books.line_entries[days <= month]
+    ids = of_month(books, days, month)
+    other = lines["debit_credit"].map({"debit": UNCATEGORIZED["inflow"], "credit": UNCATEGORIZED["outflow"]})
+    is_asked = lines["transaction_id"].isin(ids)
+    return lines.assign(opposing_ledger_ids=lines["opposing_ledger_ids"].where(~is_asked, other)), books.ledgers
+
+
+def uncategorized(lines, ledgers):
+    """Return the queue of the transactions that were made uncategorized."""
+    given = {f"{direction}_ledger_id": one for direction, one in UNCATEGORIZED.items()}
+    return aa.uncategorized_queue(lines, ledgers, **given)
+
+
+def by_rules(queue, books, ledgers):
+    """Return the ids of what the rules of the books match."""
+    if not books.rules or queue.empty:
+        return set()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "rules.toml"
+        file.write_text(books.rules, encoding="utf-8")
+        return set(aa.propose(queue, aa.load_rules(file), ledgers)["transaction_id"])
+
+
+def pooled(found):
+    """Yield right ones and counts of folds; those under 100 suggestions are joined with the next ones."""
+    right = count = 0
+    for one in found:
+        right, count = right + one.right, count + one.count
+        if count >= POOLED_BELOW:
+            yield right, count
+            right = count = 0
+    if count:
+        yield right, count
+
+
+def calibration_error(found, bins=5):
+    """Return the mean distance between confidence and share of right ones, in bins of equally many suggestions."""
+    confidence = np.array([one for fold in found for one in fold.confidence])
+    right = np.array([one for fold in found for one in fold.was_right])
+    order = np.argsort(confidence, kind="stable")
+    parts = [part for part in np.array_split(order, bins) if len(part)]
+    return sum(len(part) * abs(confidence[part].mean() - right[part].mean()) for part in parts) / max(len(order), 1)
+
+
+def print_books(name, found):
+    """Print the line of one or all books, and return how many folds kept the precision, of how many."""
+    kept = [upper_bound(right, count) >= PRECISION for right, count in pooled(found)]
+    count, right = sum(one.count for one in found), sum(one.right for one in found)
+    rows, money = sum(one.rows for one in found), sum(one.money for one in found)
+    silent = sum(not one.count for one in found)
+    covered = sum(one.suggested_money for one in found) / money
+    print(
+        f"{name:14} kept {sum(kept):3} of {len(kept):3}, {silent} month(s) silent; {right:,} of {count:,} right: "
+        f"{right / max(count, 1):.4f}; {count / rows:.3f} of {rows:,} rows, {covered:.3f} of money; "
+        f"calibration error {calibration_error(found):.4f}"
+    )
+    return sum(kept), len(kept)
+
+
+def print_silence(seeds):
+    """Print how much is suggested where nothing can be learned."""
+    for seed in seeds:
+        payments = NOISY["make_payments"](seed)
+        day = NOISY["month_start"](NOISY["MONTHS"] - 1)
+        for what, silent in (
+            ("random labels", NOISY["with_random_labels"](payments, seed)),
+            ("shuffled history", NOISY["with_shuffled_history"](payments, day, seed)),
+        ):
+            books = FRAMES["frames"](silent, day)
+            queue = aa.uncategorized_queue(books.line_entries, books.ledgers)
+            print(f"seed {seed}, {what}: {len(aa.suggest(queue, books.line_entries, books.ledgers))} suggestion(s)")
+
+
+def print_changed_payees(seeds):
+    """Print how often the old category is suggested to payees whose new one is in the history already."""
+    wrong = asked = 0
+    for seed in seeds:
+        payments = NOISY["make_payments"](seed)
+        books = of_payments("", payments)
+        days = local_months(books.line_entries)
+        turned = {}
+        for number, one in enumerate(payments):
+            if one.behaviour == "changes category":
+                turned.setdefault((one.payee, one.amount > 0, one.category), number)
+        late = {f"txn_{number:06}": one for number, one in enumerate(payments)}
+        for month in sorted(days.unique())[-6:]:
+            lines, ledgers = as_of(books, days, month)
+            found = aa.suggest(uncategorized(lines, ledgers), lines, ledgers)
+            for row in found.itertuples():
+                one = late[row.transaction_id]
+                first = payments[turned.get((one.payee, one.amount > 0, one.category), 0)]
+                if one.behaviour == "changes category" and first.day < month.start_time.date():
+                    asked += 1
+                    wrong += row.updated_category_ledger_id != books.truth[row.transaction_id]
+    print(f"payees whose category changed in an earlier month: {wrong} of {asked} suggestion(s) wrong")
+
+
+def print_seconds():
+    """Print the seconds for books of 24,000 transactions, half of them in the queue, or a month."""
+    payments = NOISY["make_payments"](1, rows_per_month=800)
+    for month in (15, 29):
+        books = FRAMES["frames"](payments, NOISY["month_start"](month))
+        queue = aa.uncategorized_queue(books.line_entries, books.ledgers)
+        began = time.perf_counter()
+        found = aa.suggest(queue, books.line_entries, books.ledgers)
+        taken = time.perf_counter() - began
+        print(f"{len(payments):,} transactions, {len(queue):,} asked: {len(found):,} suggestions in {taken:.2f} s")
+
+
+def main():
+    """Measure all books."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--months", type=int, default=12)
+    parser.add_argument("--seeds", type=int, nargs="*", default=NOISY["SEEDS"])
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        others = [demo(), bean_example(Path(folder))]
+    every, counts = [], []
+    for books in [*map(noisy, options.seeds), *others]:
+        found = list(folds(books, options.months))
+        counts.append(print_books(books.name, found))
+        every += found
+    print_books("all", every)
+    print(f"kept in {sum(kept for kept, _ in counts)} of {sum(count for _, count in counts)} folds, by book")
+    print_silence(options.seeds)
+    print_changed_payees(options.seeds)
+    print_seconds()
+
+
+if __name__ == "__main__":
+    main()
