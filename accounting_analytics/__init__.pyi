@@ -4,6 +4,8 @@ from .bridges import Bridge, bridge
 from .cash_flow import recompute_cash_flow
 from .cash_flow_report import CashFlowReport
 from .categorization import (
+    Backtest,
+    backtest,
     decide,
     group_queue,
     load_rules,
@@ -48,6 +50,7 @@ from .statements import (
 from .version import __version__
 
 __all__ = [
+    "Backtest",
     "Books",
     "Bridge",
     "CashFlowReport",
@@ -66,6 +69,7 @@ __all__ = [
     "TokenFile",
     "__version__",
     "apply_plan",
+    "backtest",
     "balance_sheet",
     "bridge",
     "cash_flow_statement",

@@ -209,6 +209,7 @@ CASES = {
     "Plan.totals": lambda books, _: [books.plan.totals("rule", verified(books)), books.plan.totals()],
     "apply_plan": lambda books, folder: aa.apply_plan(books.client, books.plan, journal=folder / "journal.jsonl"),
     "balance_sheet": lambda books, _: with_entries(aa.balance_sheet(books.lines, books.ledgers), "Operating Account"),
+    "backtest": lambda books, _: aa.backtest(books.lines, books.ledgers, precision=0.8),
     "bridge": lambda books, _: [
         with_entries_of_steps(bridge_of_months(books)),
         with_entries_of_steps(

@@ -30,6 +30,7 @@ from accounting_analytics.periods import Period
 from accounting_analytics.reconciliation import Comparison
 from accounting_analytics.results import to_json_text
 from accounting_analytics.schemas import (
+    BacktestMonths,
     CashBalances,
     CashFlowLedgers,
     CashFlowLines,
@@ -62,6 +63,7 @@ COMPLETE = (
     SyncResult,
     aa.SecondOpinion,
     aa.PackVerification,
+    aa.Backtest,
 )
 # members that a class leaves out, and why
 PARTLY = {
@@ -301,6 +303,7 @@ EXAMPLES = [
         unchecked=("<Sales>",),
         differences=(PackFault("figure", "<Sales>", "1.00", "2.00"),),
     ),
+    aa.Backtest(0.98, BacktestMonths.without_rows(), (), ("2026-05: <Sales>",)),
 ]
 
 

@@ -63,6 +63,11 @@ class Trials(NamedTuple):
         return Trials(*(column[self.shares >= share] for column in self))
 
 
+def month_name(month: int) -> str:
+    """Write the number of a month as ``2026-05``."""
+    return f"{month // 12}-{month % 12 + 1:02}"
+
+
 class Threshold(NamedTuple):
     """Share of the votes from which on suggestions are made; None where there are none, and the sentence that says why.
 
@@ -99,7 +104,7 @@ def choose_threshold(trials: Trials, precision: float) -> Threshold:
     if (most := upper_bound(int(newest.sum()), len(newest))) < precision:
         return Threshold(
             None,
-            f"There are no suggestions: those of {month // 12}-{month % 12 + 1:02} would have been right in "
+            f"There are no suggestions: those of {month_name(month)} would have been right in "
             f"{newest.sum():,} of {len(newest):,} cases, which is at most {most:.1%} with 95 % confidence, and "
             f"{precision:.1%} is wanted.",
         )
