@@ -22,7 +22,7 @@ def columns_json(record: ReviewRecord) -> bytes:
     """Write what never changes: categories, accounts, groups, transactions and what is proposed."""
     rows, names = record.rows, record.chart.names
     frame = rows.frame
-    texts = _Texts()
+    texts = _NumberedTexts()
     members: dict[str, list[Any]] = {
         "account": texts.numbers(frame["ledger_name"].fillna(frame["ledger_id"])),
         "other": texts.numbers(map(names.name, frame["counterpart_ledger_id"].fillna(""))),
@@ -51,7 +51,7 @@ def columns_json(record: ReviewRecord) -> bytes:
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-class _Texts:
+class _NumberedTexts:
     """Texts without control characters, each once, by its number."""
 
     def __init__(self) -> None:

@@ -12,11 +12,13 @@ import pandas as pd
 from accounting_analytics.arguments import require_type, to_path, to_texts
 from accounting_analytics.categorization import suggest
 from accounting_analytics.categorization.proposals import Decidable
+from accounting_analytics.figure_tables import figure_table_html
 from accounting_analytics.html_tables import NOT_TYPESET
 from accounting_analytics.load_metadata import notes
 from accounting_analytics.progress import BATCH_VARIABLE
 from accounting_analytics.recategorization import plan_recategorization
 from accounting_analytics.results import Result, ResultPart
+from accounting_analytics.review_grid.group_figures import group_figures
 from accounting_analytics.review_grid.record import ReviewRecord
 from accounting_analytics.review_grid.saved_decisions import load_decisions, save_decisions
 from accounting_analytics.review_grid.static_table import ONE_OF_BOTH, TABLE_OF_GRID, groups_table
@@ -158,6 +160,9 @@ class Review(Result):
             for merchant, count, amount, category in zip(*columns, strict=True)
         ]
         return [ResultPart(lines, table, _MAX_ROWS, "groups; .frame has all")]
+
+    def _repr_html_(self) -> str:
+        return figure_table_html(group_figures(self._record, self.summary(), self.notes, _MAX_ROWS))
 
     def _content(self) -> dict[str, Any]:
         return {"notes": self.notes, "decisions": self.decisions}

@@ -31,13 +31,13 @@ def groups_table(record: ReviewRecord) -> pd.DataFrame:
         "account": [accounts[group.start] for group in record.rows.groups],
         "transaction_count": [group.end - group.start for group in record.rows.groups],
         "amount": [from_minor_units(record.rows.total(group), record.rows.exact.scale) for group in record.rows.groups],
-        "category": [_staged(record, group) for group in record.rows.groups],
+        "category": [described_category(record, group) for group in record.rows.groups],
         "reason": [record.proposals.reasons.get(group.start, "") for group in record.rows.groups],
     }
     return pd.DataFrame(columns)
 
 
-def _staged(record: ReviewRecord, group: Group) -> str:
+def described_category(record: ReviewRecord, group: Group) -> str:
     """Describe what is chosen for a group, or else proposed."""
     chosen = set(record.staged.chosen[group.start : group.end].tolist())
     if chosen == {OPEN}:
