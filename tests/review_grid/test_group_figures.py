@@ -9,7 +9,6 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.categorization.transaction_groups import with_groups
 from accounting_analytics.categorization.uncategorized_queue import exact_queue
-from accounting_analytics.money import to_minor_units
 
 HOSTILE = "</script><img src=x onerror=document.title='owned'>"
 PRESSED = "document.querySelector('td[data-key=\"{group}|amount\"] > button')"
@@ -31,11 +30,9 @@ def test_the_transactions_of_a_group_sum_to_its_amount(queue, ledgers):
     for group_id, amount, count in grouped[["group_id", "amount", "transaction_count"]].itertuples(index=False):
         factor, _, (number,) = data["rows"][group_id]
         lines = [line for line in data["lines"] if line[0] == number]
-        assert (len(lines), factor * sum(line[-1] for line in lines)) == (count, to_minor_units(amount, 2))
-        days = {data["dates"][line[1]] for line in lines}
-        assert days == set(
-            grouped_rows[grouped_rows["group_id"] == group_id]["datetime"].dt.date.map(dt.date.isoformat)
-        )
+        assert (len(lines), factor * sum(line[-1] for line in lines)) == (count, round(100 * amount))
+        days = rows.loc[rows["group_id"] == group_id, "datetime"].dt.date.map(dt.date.isoformat)
+        assert {data["dates"][line[1]] for line in lines} == set(days)
 
 
 @pytest.mark.browser
