@@ -48,18 +48,26 @@ def find_browser(configured: str | None = None) -> str:
 
 def print_pdf(html: str, browser: str, *, seconds: float = _SECONDS) -> bytes:
     """Print a page, whose style has its paper and page numbers; the browser is ended after so many seconds."""
-    with tempfile.TemporaryDirectory(prefix="pack-pdf-", ignore_cleanup_errors=True) as temporary:
-        folder = Path(temporary)
-        page, pdf, log = folder / "page.html", folder / "page.pdf", folder / "log.txt"
-        page.write_text(html.replace("<head>", _POLICY, 1), encoding="utf-8")
-        command = [browser, *_OPTIONS, f"--user-data-dir={folder / 'profile'}", f"--print-to-pdf={pdf}", page.as_uri()]
-        if os.geteuid() == 0:
-            command.insert(1, "--no-sandbox")  # root has none
-        with log.open("wb") as messages:
-            code = _run(command, messages.fileno(), seconds)
-        content = pdf.read_bytes() if pdf.exists() else b""
-        _require_whole(content, code, log.read_text(encoding="utf-8", errors="replace"))
-        return content
+    try:
+        with tempfile.TemporaryDirectory(prefix="pack-pdf-", ignore_cleanup_errors=True) as temporary:
+            return _print(html, browser, Path(temporary), seconds)
+    except OSError as error:
+        place = error.filename or tempfile.gettempdir()
+        raise PdfFailedError(f"no PDF was printed: {place} cannot be written: {error.strerror}") from error
+
+
+def _print(html: str, browser: str, folder: Path, seconds: float) -> bytes:
+    """Print a page in an empty folder."""
+    page, pdf, log = folder / "page.html", folder / "page.pdf", folder / "log.txt"
+    page.write_bytes(html.replace("<head>", _POLICY, 1).encode())
+    command = [browser, *_OPTIONS, f"--user-data-dir={folder / 'profile'}", f"--print-to-pdf={pdf}", page.as_uri()]
+    if os.geteuid() == 0:
+        command.insert(1, "--no-sandbox")  # root has none
+    with log.open("wb") as messages:
+        code = _run(command, messages.fileno(), seconds)
+    content = pdf.read_bytes() if pdf.exists() else b""
+    _require_whole(content, code, log.read_text(encoding="utf-8", errors="replace"))
+    return content
 
 
 def _run(command: list[str], log: int, seconds: float) -> int:

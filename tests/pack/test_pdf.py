@@ -198,6 +198,32 @@ def test_a_browser_that_does_not_end(program, tmp_path):
         pytest.fail("the child still runs")
 
 
+FULL_DISK = """
+import resource, signal, sys
+from accounting_analytics.errors import PdfFailedError
+from accounting_analytics.pack.pdf import print_pdf
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
+try:
+    print_pdf("<!doctype html><html><head></head><body>" + "<p>text</p>" * 1000 + "</body></html>", "chromium")
+except PdfFailedError as error:
+    print(error)
+"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("most", "message"),
+    [(5_000, "no PDF was printed: .* cannot be written: File too large"), (20_000, r"printed no PDF \(exit code")],
+)
+def test_a_full_disk(fork_server, tmp_path, most, message):
+    """A temporary folder that is full is an error of the PDF, whether the page or only the PDF does not fit."""
+    fork_server.start(FULL_DISK, most, folder=tmp_path)
+    finished = fork_server.wait()
+    assert finished.returncode == 0, finished.stderr
+    assert re.search(message, finished.stdout), finished.stdout
+
+
 def test_the_browser_gets_no_token(program, tmp_path, monkeypatch):
     """The variables of the service are not passed on."""
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_TOKEN", "canary")
