@@ -33,6 +33,7 @@ from .loader import (
 )
 from .monthly_reconciliation import reconcile_months
 from .notebook_jobs import run_notebook
+from .pack import MonthlyPack, monthly_pack
 from .pack_verification import PackVerification, verify_pack
 from .periods import Period
 from .recategorization import Effect, Plan, apply_plan, plan_recategorization, undo_plan, verify_plan
@@ -59,6 +60,7 @@ __all__ = [
     "Figure",
     "LedgerClient",
     "LedgerNames",
+    "MonthlyPack",
     "PackVerification",
     "Period",
     "Plan",
@@ -91,6 +93,7 @@ __all__ = [
     "load_line_entries",
     "load_line_entries_to_parquet",
     "load_rules",
+    "monthly_pack",
     "notes",
     "plan_load",
     "plan_recategorization",

@@ -273,6 +273,7 @@ def examples(demo_company, tmp_path, connected):
         connected(None),
         aa.ClientCredentials("https://sign-in.ledgers.test/realms/analytics/oauth/token", "analytics", SECRET),
         demo_company,
+        aa.monthly_pack(demo_company.client, "2026-05", company=NAME, progress=False),
     ]
 
 

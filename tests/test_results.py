@@ -16,6 +16,7 @@ import accounting_analytics as aa
 from accounting_analytics.books.drift import Drift, compare_lines
 from accounting_analytics.books.storage import table_schema
 from accounting_analytics.books.sync_result import SyncResult
+from accounting_analytics.client.connect import Presentation
 from accounting_analytics.completeness import Certificate, Check
 from accounting_analytics.demo_company import DemoSummary
 from accounting_analytics.diagnosis import Diagnosis, Finding, Part, Verdict
@@ -25,6 +26,9 @@ from accounting_analytics.loader.merged_parquet_file import LoadedFile
 from accounting_analytics.money import pandas_dtype
 from accounting_analytics.monthly_reconciliation import MonthlyReconciliation
 from accounting_analytics.notebook_jobs import NotebookRun
+from accounting_analytics.pack.loaded_books import LoadedBooks
+from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books
+from accounting_analytics.pack.pack_columns import PackPeriods
 from accounting_analytics.pack_verification import PackFault
 from accounting_analytics.periods import Period
 from accounting_analytics.reconciliation import Comparison
@@ -62,6 +66,7 @@ COMPLETE = (
     Drift,
     SyncResult,
     aa.SecondOpinion,
+    aa.MonthlyPack,
     aa.PackVerification,
     aa.Backtest,
 )
@@ -175,13 +180,27 @@ def make_drift():
     return compare_lines(schema.empty_table(), lines, LEDGERS, time_zone="UTC", scale=2, notes=["<Sales>"], **labels)
 
 
-def make_bridge():
-    """Return the bridge between two loads, of which the later has one line more."""
+def make_books():
+    """Return the lines of one entry, and its ledgers."""
     lines = make_drift().lines.drop(columns=["change", "kind", "figure_amount"])
     cash = LEDGERS.assign(id="bank", name="Bank", type="asset", sub_type="current_assets", report_cash_flow=True)
     other = lines.assign(id="le_2", ledger_id="bank", signed_amount=-lines["signed_amount"], debit_credit="credit")
-    after = pd.concat([lines, other], ignore_index=True).assign(journal_entry_description="<Sales>")
-    return aa.bridge(after.head(0), after, ledgers=pd.concat([LEDGERS, cash]), period=PERIOD)
+    entry = pd.concat([lines, other], ignore_index=True).assign(journal_entry_description="<Sales>")
+    return entry, pd.concat([LEDGERS, cash])
+
+
+def make_bridge():
+    """Return the bridge between two loads, of which the later has one line more."""
+    after, ledgers = make_books()
+    return aa.bridge(after.head(0), after, ledgers=ledgers, period=PERIOD)
+
+
+def make_pack():
+    """Return the pack of a month with one entry."""
+    lines, ledgers = make_books()
+    certificate = aa.check_completeness(lines)
+    books = LoadedBooks(ledgers, lines, PERIOD, PERIOD.start_date, None, certificate, {}, ("<Sales>",), {})
+    return pack_of_books(books, PackPeriods.around(PERIOD, 1), Presentation("<Sales>"), PageOptions())
 
 
 def make_sync_result():
@@ -289,6 +308,7 @@ EXAMPLES = [
     make_drift(),
     make_sync_result(),
     make_second_opinion(),
+    make_pack(),
     aa.PackVerification(
         path=Path("pack.html"),
         company="<Sales>",

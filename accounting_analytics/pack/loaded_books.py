@@ -1,0 +1,198 @@
+"""What a pack is made from: line entries, ledgers, balances at the start, and what the service reported of the days."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+
+from accounting_analytics.cash_flow import recompute_cash_flow
+from accounting_analytics.completeness import check_completeness
+from accounting_analytics.errors import PeriodError
+from accounting_analytics.exports.books import ProvenBooks
+from accounting_analytics.ledger_discovery import discover_ledgers
+from accounting_analytics.load_metadata import notes
+from accounting_analytics.loader import load_cash_flow_report, load_line_entries
+from accounting_analytics.periods import Period
+from accounting_analytics.reconciliation import reconcile
+from accounting_analytics.statements.columns import days_label
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.client import LedgerClient
+    from accounting_analytics.completeness import Certificate
+    from accounting_analytics.pack.pack_columns import PackPeriods
+    from accounting_analytics.reconciliation import Reconciliation
+
+_DAY = dt.timedelta(days=1)
+
+
+@runtime_checkable
+class PackBooks(ProvenBooks, Protocol):
+    """Local books that state how far back they reach."""
+
+    @property
+    def books_start(self) -> dt.date | None:
+        """First day, if sums since then are balances."""
+
+
+class ComparedPeriod(NamedTuple):
+    """A period whose cash flow report of the service was compared with the line entries.
+
+    Attributes
+    ----------
+    label : str
+        The period.
+    ties : bool
+        Whether every figure compared agrees.
+    verdict : str
+        What the comparison found.
+    reported : CashFlowReport, optional
+        The report as loaded; local books have compared theirs at their sync.
+    reconciliation : Reconciliation, optional
+        The comparison.
+    """
+
+    label: str
+    ties: bool
+    verdict: str
+    reported: CashFlowReport | None = None
+    reconciliation: Reconciliation | None = None
+
+
+class LoadedBooks(NamedTuple):
+    """The books of a pack.
+
+    Attributes
+    ----------
+    ledgers, lines : DataFrame
+        Chart of accounts, and line entries of all ledgers.
+    days : Period
+        The days of the lines.
+    books_start : date, optional
+        First day of the books, where it is known.
+    starting_balances : DataFrame, optional
+        Cash balances at the first day, as the service states them, where the lines do not reach back.
+    certificate : Certificate
+        Whether lines are missing.
+    compared : dict
+        Each period of a column, and the comparison of its report.
+    notes : tuple of str
+        What was assumed.
+    reports : dict
+        The cash flow report of each of these periods.
+    version : int, optional
+        Version of local books.
+    """
+
+    ledgers: pd.DataFrame
+    lines: pd.DataFrame
+    days: Period
+    books_start: dt.date | None
+    starting_balances: pd.DataFrame | None
+    certificate: Certificate
+    compared: dict[str, ComparedPeriod]
+    notes: tuple[str, ...]
+    reports: dict[str, CashFlowReport]
+    version: int | None = None
+
+
+def load_books(
+    source: LedgerClient | PackBooks, periods: PackPeriods, books_start: dt.date | None, *, progress: bool | None
+) -> LoadedBooks:
+    """Load the books from the service, or read them from local books."""
+    if isinstance(source, PackBooks):
+        return _read_local(source, periods)
+    return _load(source, periods, books_start, progress=progress)
+
+
+def _load(
+    client: LedgerClient, periods: PackPeriods, books_start: dt.date | None, *, progress: bool | None
+) -> LoadedBooks:
+    this = periods.this
+    if books_start is not None and books_start > this.start_date:
+        raise PeriodError(f"books_start {books_start} is after {this.start_date}; it is the first day of the books")
+    days = Period(books_start or periods.first_day, this.end_date, this.time_zone)
+    both = (days.start_date, days.end_date)
+    ledgers = discover_ledgers(client, *both, time_zone=days.time_zone, progress=progress)
+    lines = load_line_entries(
+        client, ledgers["id"], *both, time_zone=days.time_zone, consistency=this, progress=progress
+    )
+    starting = None
+    if books_start is None:
+        first = load_cash_flow_report(client, days.start_date, days.start_date, time_zone=days.time_zone)
+        starting = first.starting_balances
+    compared = {
+        key: _compare(client, period, (lines, ledgers), days, starting)._replace(label=periods.label_of(period))
+        for key, period in periods.compared().items()
+        if days.covers(period)
+    }
+    reported = next((one.reported for one in compared.values()), None)  # others are not of days that follow it
+    certificate = check_completeness(lines, report=reported)
+    found = dict.fromkeys([*notes(ledgers), *notes(lines)])
+    reports = {key: one.reported for key, one in compared.items() if one.reported}
+    return LoadedBooks(ledgers, lines, days, books_start, starting, certificate, compared, tuple(found), reports)
+
+
+def _compare(
+    client: LedgerClient,
+    period: Period,
+    books: tuple[pd.DataFrame, pd.DataFrame],
+    days: Period,
+    starting: pd.DataFrame | None,
+) -> ComparedPeriod:
+    """Compare the report of a period with the one recomputed from the lines."""
+    lines, ledgers = books
+    of_days = (period.start_date, period.end_date)
+    reported = load_cash_flow_report(client, *of_days, time_zone=period.time_zone)
+    if starting is not None and days.start_date < period.start_date:
+        before = (days.start_date, period.start_date - _DAY)
+        starting = recompute_cash_flow(
+            lines, ledgers, *before, time_zone=period.time_zone, starting_balances=starting
+        ).ending_balances
+    options: dict[str, Any] = {"amounts": "decimal"} if reported.as_decimals else {}
+    recomputed = recompute_cash_flow(
+        lines, ledgers, *of_days, time_zone=period.time_zone, starting_balances=starting, **options
+    )
+    found = reconcile(reported, recomputed, line_entries=lines, ledgers=ledgers)
+    return ComparedPeriod(days_label(period), found.ties, found.verdict, reported, found)
+
+
+def _read_local(books: PackBooks, periods: PackPeriods) -> LoadedBooks:
+    """Read local books, which were compared with the service month by month at every sync."""
+    held = books.period
+    days = Period(held.start_date, periods.this.end_date, held.time_zone)
+    lines, ledgers = books.line_entries(days), books.ledgers()
+    starting = None
+    if books.books_start is None:
+        starting = books.report(Period(held.start_date, held.start_date, held.time_zone)).starting_balances
+    compared = {
+        key: _proofs(books, period)._replace(label=periods.label_of(period))
+        for key, period in periods.compared().items()
+        if days.covers(period)
+    }
+    found = dict.fromkeys([*notes(ledgers), *notes(lines)])
+    return LoadedBooks(
+        ledgers,
+        lines,
+        days,
+        books.books_start,
+        starting,
+        check_completeness(lines),
+        compared,
+        tuple(found),
+        {key: books.report(period) for key, period in periods.compared().items() if days.covers(period)},
+        books.version,
+    )
+
+
+def _proofs(books: PackBooks, period: Period) -> ComparedPeriod:
+    """Return what the last comparisons of the months of a period found."""
+    proofs = books.month_proofs(period)
+    unproven = [f"{month}: {one.verdict}" for month, one in proofs.items() if one.proven_at is None]
+    when = max((one.proven_at for one in proofs.values() if one.proven_at), default=None)
+    verdict = (
+        "; ".join(unproven) or f"every month agreed with the service's report, the last at {when:%Y-%m-%d %H:%M} UTC"
+    )
+    return ComparedPeriod(days_label(period), not unproven, verdict)

@@ -1,0 +1,161 @@
+"""The periods that a pack compares, and the columns of its statements."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from accounting_analytics.errors import PeriodError
+from accounting_analytics.periods import Period
+from accounting_analytics.statements.columns import (
+    ColumnKind,
+    StatementColumn,
+    day_label,
+    days_label,
+    shifted,
+    split_period,
+    with_comparisons,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_MONTHS_SHOWN = 6
+_YEAR = 12
+_DAY = dt.timedelta(days=1)
+
+
+class PackPeriods(NamedTuple):
+    """The period of a pack, and those that it is compared with.
+
+    Attributes
+    ----------
+    this : Period
+        The period of the pack.
+    before, year_before : Period
+        The period before, and the same days a year earlier.
+    to_date, year_before_to_date : Period
+        From the first day of the fiscal year to the last day of `this`, and the same days a year earlier.
+    months : tuple of Period
+        The last months up to the last day of `this`.
+    first_month : int
+        First month of the fiscal year.
+    """
+
+    this: Period
+    before: Period
+    year_before: Period
+    to_date: Period
+    year_before_to_date: Period
+    months: tuple[Period, ...]
+    first_month: int
+
+    @classmethod
+    def around(cls, this: Period, fiscal_year_start_month: int) -> Self:
+        """Find the periods that a period is compared with; one longer than a year has none before it."""
+        of_this = split_period(this, [this], fiscal_year_start_month)
+        compared = with_comparisons(of_this, ("prior", "prior_year"), [this], days_label).shown
+        before, year_before = (column.periods[0][1] for column in compared[1:])
+        end = this.end_date
+        year = end.year if end.month >= fiscal_year_start_month else end.year - 1
+        first = min(dt.date(year, fiscal_year_start_month, 1), this.start_date)
+        to_date = Period(first, end, this.time_zone)
+        return cls(
+            this,
+            before,
+            year_before,
+            to_date,
+            shifted(to_date, _YEAR),
+            tuple(_last_months(this)),
+            fiscal_year_start_month,
+        )
+
+    @property
+    def first_day(self) -> dt.date:
+        """First of all days that are compared."""
+        earliest = min(self.before, self.year_before, self.year_before_to_date, self.months[0])
+        return earliest.start_date
+
+    @property
+    def key(self) -> str:
+        """Key of the column of the period."""
+        return split_period(self.this, [self.this], 1)[0].key
+
+    @property
+    def label(self) -> str:
+        """Heading of the period."""
+        return split_period(self.this, [self.this], 1)[0].label
+
+    def compared(self) -> dict[str, Period]:
+        """Periods with a column of their own by key, each once."""
+        named = {"": self.this, " prior": self.before, " prior_year": self.year_before}
+        named |= {" to_date": self.to_date} if self.to_date != self.this else {}
+        return {f"{self.key}{suffix}": period for suffix, period in named.items()}
+
+    def key_columns(self) -> list[StatementColumn]:
+        """Columns of the key figures: the period, the one before, that of a year before, the year to date."""
+        compared = zip(self.compared().items(), _KINDS, strict=False)
+        return [_column(key, period, kind, self.label_of(period)) for (key, period), kind in compared]
+
+    def label_of(self, period: Period) -> str:
+        """Heading of one of the periods."""
+        if period in {self.to_date, self.year_before_to_date} and period not in {self.this, self.year_before}:
+            return f"{split_period(period, 'year', self.first_month)[0].key} to date"
+        return days_label(period)
+
+    def income_columns(self) -> list[StatementColumn]:
+        """Columns of the income statement: those of the key figures, the changes, and the year before to date."""
+        this, before, year_before, *to_date = self.key_columns()
+        shown = [this, before, _change(this, before), year_before, _change(this, year_before), *to_date]
+        if to_date:
+            period = self.year_before_to_date
+            shown.append(_column(f"{self.key} prior_year_to_date", period, "prior_year", self.label_of(period)))
+        return shown
+
+    def month_columns(self) -> list[StatementColumn]:
+        """Columns of the cash flow statement: the last months, and the year to date."""
+        months = [_column(f"{one.start_date:%Y-%m}", one, "period") for one in self.months]
+        if self.to_date in self.months:
+            return months
+        return [*months, _column(f"{self.key} to_date", self.to_date, "period", self.label_of(self.to_date))]
+
+    def balance_columns(self) -> list[StatementColumn]:
+        """Columns of the balance sheet: the balances at the end, those before, and the movement between them."""
+        this, before, year_before, *_ = (
+            one._replace(label=day_label(one.periods[0][1].end_date)) for one in self.key_columns()
+        )
+        movement = (_change(this, one, "Movement since") for one in (before, year_before))
+        since_before, since_year_before = movement
+        return [this, before, since_before, year_before, since_year_before]
+
+
+_KINDS: tuple[ColumnKind, ...] = ("period", "prior", "prior_year", "period")
+
+
+def _column(key: str, period: Period, kind: ColumnKind, label: str = "") -> StatementColumn:
+    return StatementColumn(key, label or days_label(period), kind, periods=((1, period),))
+
+
+def _change(this: StatementColumn, earlier: StatementColumn, text: str = "Change from") -> StatementColumn:
+    ((_, old),) = earlier.periods
+    key = f"{this.key} change{'_from_prior_year' if earlier.kind == 'prior_year' else ''}"
+    return StatementColumn(key, f"{text} {earlier.label}", "change", this.key, (*this.periods, (-1, old)))
+
+
+def _last_months(period: Period) -> Iterable[Period]:
+    """Calendar months that end with the last of the period, which may be cut."""
+    first_of_month = period.end_date.replace(day=1)
+    found = [Period(first_of_month, period.end_date, period.time_zone)]
+    while len(found) < _MONTHS_SHOWN:
+        last = found[-1].start_date - _DAY
+        found.append(Period(last.replace(day=1), last, period.time_zone))
+    return reversed(found)
+
+
+def read_period(value: object, time_zone: str) -> Period:
+    """Period of an argument: one in this zone, or a text such as ``2026-05`` or ``last-month``."""
+    if isinstance(value, Period):
+        if value.time_zone != time_zone:
+            raise PeriodError(f"period is {value}, but the days of the pack are counted in {time_zone}")
+        return value
+    return Period.parse(value, time_zone=time_zone)  # type: ignore[arg-type]  # any other type is refused with a sentence

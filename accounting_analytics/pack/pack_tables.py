@@ -1,0 +1,285 @@
+"""`PackTable`: a table of a pack as people read it, its figures, and what the page records of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from accounting_analytics.errors import BooksDoNotTieError, InputError
+from accounting_analytics.figure_tables import FigureCell, FigureRow, FigureTable
+from accounting_analytics.figures import KEY_SEPARATOR, Figure
+from accounting_analytics.messages import quote
+from accounting_analytics.money import from_minor_units, to_float, to_minor_units
+from accounting_analytics.pack.table_record import TableRecord
+from accounting_analytics.statements.cells import NOT_KNOWN, ZERO, text_of
+from accounting_analytics.statements.page import figure_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from accounting_analytics.figure_tables import TableHead
+    from accounting_analytics.pack.pack_lines import PackLines, PackRow
+    from accounting_analytics.pack.table_record import Spans
+    from accounting_analytics.statements import Statement
+    from accounting_analytics.statements.cells import Cells
+    from accounting_analytics.statements.columns import StatementColumn
+    from accounting_analytics.statements.rows import Measure, Row
+
+_FROM_THE_BEGINNING = ("balance", "opening", "earlier_years")
+
+
+class PackTable(NamedTuple):
+    """A table of a pack.
+
+    Attributes
+    ----------
+    name : str
+        What finds it in the record of the page.
+    table : FigureTable
+        What is shown.
+    record : TableRecord
+        What is behind its figures.
+    figure : callable
+        Makes the figure of a key.
+    """
+
+    name: str
+    table: FigureTable
+    record: TableRecord
+    figure: Callable[[str], Figure]
+
+    def shown(self) -> Iterable[tuple[str, FigureCell]]:
+        """Key and cell of each figure that is shown."""
+        return ((cell.key, cell) for row in self.table.rows for cell in row.cells if cell.key)
+
+
+def cells_of(statement: Statement) -> Cells:
+    """Cells of a statement."""
+    return statement.column(statement.columns[0].key).cells
+
+
+def page_spans(cells: Cells, measure: Measure, column: StatementColumn) -> Spans:
+    """Days that a column counts for a measure, as pages have them; supplied balances are before the first of them."""
+    is_supplied = cells.starting is not None and measure in _FROM_THE_BEGINNING
+    return [
+        (
+            factor,
+            "" if span.first is None or (is_supplied and span.first == cells.rules.since) else span.first.isoformat(),
+            span.last.isoformat(),
+        )
+        for factor, span in cells.spans(measure, column)
+    ]
+
+
+def statement_table(name: str, statement: Statement, entries: PackLines, title: str, notes: Sequence[str]) -> PackTable:
+    """Make the table of a statement, each of whose rows is recorded, shown or not."""
+    cells = cells_of(statement)
+    record = TableRecord(heads={one.key: one.label for one in cells.columns.by_key.values()})
+    for row in cells.layout.by_key.values():
+        record.labels[row.key] = row.label
+        _record_row(record, cells, row, entries)
+    _drop_unused(record, cells)
+    table = figure_table(cells, title, "", notes, with_entries=False)
+    columns = [column.key for column in cells.columns.shown]
+    record.shown = ([row.key for row in cells.layout.shown if row.kind != "heading"], columns)
+    rows = [
+        shown._replace(
+            cells=[_with_key(record, cell, row.key, key) for cell, key in zip(shown.cells, columns, strict=True)]
+        )
+        if shown.cells
+        else shown
+        for row, shown in zip(cells.layout.shown, table.rows, strict=True)
+    ]
+    return PackTable(name, table._replace(rows=rows), record, statement.__getitem__)
+
+
+def _with_key(record: TableRecord, cell: FigureCell, row: str, column: str) -> FigureCell:
+    """Cell with its key, also where there is nothing to unfold; what is not known or has no figure is recorded."""
+    key = f"{row}{KEY_SEPARATOR}{column}"
+    if not cell.text:
+        record.empty.append(key)
+        return cell
+    if cell.mark == "unknown":
+        record.unknown.append(key)
+    unfolds = bool(cell.key) and cell.text == ZERO
+    return cell._replace(key=key, mark="" if unfolds else cell.mark)
+
+
+def _record_row(record: TableRecord, cells: Cells, row: Row, entries: PackLines) -> None:
+    """Record the ledgers and days of a row, or the rows that it is made of."""
+    for column in cells.columns.by_key.values():
+        if cells.value(row.key, column.key) is None:
+            continue
+        terms = cells.term_keys(row.key, column.key)
+        if terms:
+            key = f"{row.key}{KEY_SEPARATOR}{column.key}"
+            record.terms[key] = [(sign, f"{one}{KEY_SEPARATOR}{other}") for sign, one, other in terms]
+            continue
+        record.rows[row.key] = (row.factor, row.measure, entries.ledgers(row.ledger_ids))
+        record.days.setdefault(row.measure, {})[column.key] = page_spans(cells, row.measure, column)
+
+
+def _drop_unused(record: TableRecord, cells: Cells) -> None:
+    """Leave out rows that are neither shown nor part of another."""
+    used = {row.key for row in cells.layout.shown}
+    used |= {key.rpartition(KEY_SEPARATOR)[0] for terms in record.terms.values() for _, key in terms}
+    for texts in (record.rows, record.labels):
+        for key in [one for one in texts if one not in used]:
+            del texts[key]
+    for key in [one for one in record.terms if one.rpartition(KEY_SEPARATOR)[0] not in used]:
+        del record.terms[key]
+
+
+class TableBuilder:
+    """A table of rows that are not those of a statement.
+
+    Parameters
+    ----------
+    name : str
+        Name of the table.
+    entries : PackLines
+        The lines.
+    heads : mapping of str to TableHead
+        Head of each column by its key.
+    """
+
+    def __init__(self, name: str, entries: PackLines, heads: Mapping[str, TableHead]) -> None:
+        self.name, self._entries, self._heads = name, entries, heads
+        self._record = TableRecord(heads={key: head.text for key, head in heads.items() if not head.is_text})
+        self._rows: list[FigureRow] = []
+        self._figures: dict[str, Callable[[], Figure]] = {}
+
+    def row(
+        self,
+        key: str,
+        label: str,
+        cells: Sequence[FigureCell],
+        *,
+        kind: str = "ledger",
+        level: int = 0,
+        title: str = "",
+    ) -> None:
+        """Add a row; its cells are made by the other methods, with the same key."""
+        self._record.labels[key] = label
+        self._rows.append(FigureRow(label, level, kind, cells, title))
+
+    def heading(self, text: str) -> None:
+        """Add a heading of rows."""
+        self._rows.append(FigureRow(text, 0, "heading", ()))
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are rows."""
+        return bool(self._rows)
+
+    def label(self, key: str, text: str) -> None:
+        """Name a row key that several rows have."""
+        self._record.labels[key] = text
+
+    def head(self, key: str, text: str) -> None:
+        """Name a column key that is not that of a column, such as a day that differs by column."""
+        self._record.heads[key] = text
+
+    def sum_of_days(
+        self, row_key: str, column: str, row: PackRow, spans: Spans, figure: Figure | None = None
+    ) -> FigureCell:
+        """Cell that sums lines of ledgers and days."""
+        key = f"{row_key}{KEY_SEPARATOR}{column}"
+        numbers = self._entries.matching(row, spans)
+        self._record.rows[row_key] = (row.factor, row.measure, self._entries.ledgers(row.ledger_ids))
+        self._record.days.setdefault(row.measure, {})[column] = spans
+        return self._cell(key, row_key, column, numbers, figure)
+
+    def sum_of_lines(
+        self, row_key: str, column: str, numbers: Sequence[int], figure: Figure | None = None
+    ) -> FigureCell:
+        """Cell that sums lines by their numbers."""
+        key = f"{row_key}{KEY_SEPARATOR}{column}"
+        self._record.lines[key] = numbers
+        return self._cell(key, row_key, column, numbers, figure)
+
+    def sum_of_terms(self, row_key: str, column: str, terms: Sequence[tuple[str, str]]) -> FigureCell:
+        """Cell that adds and subtracts other cells of the table."""
+        key = f"{row_key}{KEY_SEPARATOR}{column}"
+        self._record.terms[key] = terms
+        made = partial(self._made, key, row_key, column)
+        self._figures[key] = made
+        text = text_of(made().exact())
+        return FigureCell(text, key, "zero" if text == ZERO else "")
+
+    def stated(self, row_key: str, column: str, amount: Decimal) -> FigureCell:
+        """Cell with an amount that the service stated, which the lines of the pack do not show."""
+        key = f"{row_key}{KEY_SEPARATOR}{column}"
+        self._record.stated[key] = to_minor_units(amount, self._entries.scale)
+        figure = Figure(
+            key, self._label(row_key, column), self._as_shown(amount), "as the service stated it", _exact=amount
+        )
+        self._figures[key] = lambda: figure
+        return FigureCell(text_of(amount), key, "zero")
+
+    def unknown(self, row_key: str, column: str) -> FigureCell:
+        """Cell of an amount that is not known."""
+        key = f"{row_key}{KEY_SEPARATOR}{column}"
+        self._record.unknown.append(key)
+        return FigureCell(NOT_KNOWN, key, "unknown")
+
+    def build(self, title: str, notes: Sequence[str] = ()) -> PackTable:
+        """Return the table."""
+        table = FigureTable(title, "", list(self._heads.values()), self._rows, notes, None)
+        return PackTable(self.name, table, self._record, self.figure)
+
+    def figure(self, key: str) -> Figure:
+        """Figure that was added."""
+        if key not in self._figures:
+            raise InputError(f"{self.name} has no figure {quote(key)}")
+        return self._figures[key]()
+
+    def _cell(self, key: str, row_key: str, column: str, numbers: Sequence[int], figure: Figure | None) -> FigureCell:
+        units = self._entries.units(numbers)
+        exact = from_minor_units(units, self._entries.scale)
+        if figure is not None and figure.exact() != exact:
+            raise BooksDoNotTieError(
+                f"{figure.label} is {figure.exact()}, but the line entries of the pack sum to {exact}: make it again"
+            )
+        named = figure and replace(figure, key=key)
+        self._figures[key] = (lambda: named) if named else partial(self._summed, key, row_key, column, numbers, units)
+        return FigureCell(text_of(exact), key, "" if numbers else "zero")
+
+    def _summed(self, key: str, row_key: str, column: str, numbers: Sequence[int], units: int) -> Figure:
+        """Figure of lines by their numbers."""
+        exact = from_minor_units(units, self._entries.scale)
+        return Figure(
+            key,
+            self._label(row_key, column),
+            self._as_shown(exact),
+            "the sum of line entries",
+            _exact=exact,
+            _load_entries=partial(self._entries.frame, numbers),
+        )
+
+    def _made(self, key: str, row_key: str, column: str) -> Figure:
+        """Figure of other figures of the table."""
+        terms = [(sign, self._figures[one]()) for sign, one in self._record.terms[key]]
+        scale = self._entries.scale
+        units = sum(
+            (-1 if sign == "-" else 1) * to_minor_units(one.exact() or Decimal(0), scale) for sign, one in terms
+        )
+        exact = from_minor_units(units, scale)
+        signs = " ".join(f"{sign} {one.label}" for sign, one in terms).removeprefix("+ ")
+        made_of = tuple(one for _, one in terms)
+        label, text = self._label(row_key, column), f"calculated: {signs}"
+        return Figure(key, label, self._as_shown(exact), text, made_of, _exact=exact)
+
+    def _as_shown(self, exact: Decimal) -> float | Decimal:
+        """Amount in the form that the frames of the source have."""
+        return exact if self._entries.source.as_decimals else to_float(exact, self._entries.scale)
+
+    def _label(self, row_key: str, column: str) -> str:
+        return f"{self._record.labels.get(row_key, row_key)}, {self._record.heads.get(column, column)}"
+
+
+def text_cell(text: str) -> FigureCell:
+    """Cell with a text."""
+    return FigureCell(text)

@@ -1,0 +1,216 @@
+"""`MonthlyPack`: the figures, sentences and statements of a period, and the page that has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from accounting_analytics.arguments import to_path
+from accounting_analytics.atomic_files import write_text
+from accounting_analytics.errors import InputError
+from accounting_analytics.figures import KEY_SEPARATOR
+from accounting_analytics.messages import quote
+from accounting_analytics.pack import key_figures
+from accounting_analytics.pack.pictures import IN_MAIL
+from accounting_analytics.pack.sentences import plain
+from accounting_analytics.results import Result, ResultPart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from accounting_analytics.completeness import Certificate
+    from accounting_analytics.figures import Figure
+    from accounting_analytics.pack.content import PackContent
+    from accounting_analytics.pack.loaded_books import ComparedPeriod, LoadedBooks
+    from accounting_analytics.pack.pack_columns import PackPeriods
+    from accounting_analytics.pack_verification import SealedPage
+    from accounting_analytics.periods import Period
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class MonthlyPack(Result):
+    """What :func:`monthly_pack` returns: a period's figures, sentences and statements, and the page that has them.
+
+    ``pack["income:net_income|2026-05"]`` is the figure of a table and a key, as `figures` lists them, with its line
+    entries or terms.
+
+    Parameters
+    ----------
+    period : Period
+        The days.
+    company, currency : str or None
+        What the page names.
+    created_at : str
+        When the pack was made, in UTC.
+    section_names : tuple of str
+        The sections of the page.
+    show_code : bool
+        Whether the page shows the calls that make its statements.
+    """
+
+    period: Period
+    company: str | None
+    currency: str | None
+    created_at: str
+    section_names: tuple[str, ...]
+    show_code: bool
+    _periods: PackPeriods
+    _books: LoadedBooks
+    _made: PackContent
+    _render: Callable[[MonthlyPack], SealedPage]
+
+    @property
+    def content(self) -> PackContent:
+        """Parts of the pack, as templates use them."""
+        return self._made
+
+    @property
+    def period_label(self) -> str:
+        """The period as people name it."""
+        return self._periods.label
+
+    @property
+    def title(self) -> str:
+        """Company and period."""
+        return ", ".join([self.company or "Monthly pack", self.period_label])
+
+    @property
+    def proven(self) -> bool:
+        """Whether no line is missing, and each of the service's reports of the compared periods agrees."""
+        return self.content.proven
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What is proven, or why the pack is not."""
+        return self.content.reasons
+
+    @property
+    def verdict(self) -> str:
+        """Whether the pack is proven, and why or why not, in one sentence."""
+        return f"{'Proven' if self.proven else 'Not proven'}: {' '.join(self.reasons)}"
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What changed, and why: five sentences at most."""
+        return tuple(map(plain, self.content.sentences))
+
+    @property
+    def key_figures(self) -> tuple[tuple[str, str, str], ...]:
+        """Label, amount and comparison of each key figure."""
+        table = self.content.tables[key_figures.NAME].table
+        heads = [head.text for head in table.heads]
+        return tuple(
+            (
+                row.label,
+                row.cells[0].text,
+                ", ".join(
+                    f"{head} {cell.text}" for head, cell in zip(heads[1:], row.cells[1:], strict=True) if cell.text
+                ),
+            )
+            for row in table.rows
+        )
+
+    @property
+    def pictures(self) -> tuple[tuple[str, bytes], ...]:
+        """What each picture shows, in words, and the picture as a PNG file of 600 pixels with two dots per pixel."""
+        return tuple((one.text, one.png(IN_MAIL)) for one in self.content.pictures.values())
+
+    @property
+    def certificate(self) -> Certificate:
+        """Whether lines are missing."""
+        return self._books.certificate
+
+    @property
+    def certificate_text(self) -> str:
+        """What the load has, and what is missing."""
+        found = self.certificate
+        counts = f"{found.lines:,} line entries of {found.entries:,} journal entries"
+        return f"Complete: {counts}." if found.complete else found.summary()
+
+    @property
+    def compared(self) -> dict[str, ComparedPeriod]:
+        """The comparison with the service's report of each compared period."""
+        return self._books.compared
+
+    @property
+    def books_version(self) -> int | None:
+        """Version of the local books that the pack was made from."""
+        return self._books.version
+
+    @property
+    def calls(self) -> dict[str, str]:
+        """Call that makes each statement, by the name of its table."""
+        days = f'"{self._books.days.start_date}", "{self._books.days.end_date}"'
+        names = {"income": "income_statement", "cash_flow": "cash_flow_statement", "balance": "balance_sheet"}
+        calls = {table: f"aa.{name}(lines, ledgers, {days}, columns=[...])" for table, name in names.items()}
+        key = self._periods.key
+        return calls | {"cash_bridge": f'aa.bridge(statement.column("{key} prior"), statement.column("{key}"))'}
+
+    @property
+    def figures(self) -> pd.DataFrame:
+        """Every figure of the tables: ``table``, ``key``, ``label``, ``text``, and its exact ``amount``."""
+        rows = []
+        for name, table in self.content.tables.items():
+            for key, cell in table.shown():
+                figure = None if cell.mark == "unknown" else table.figure(key)
+                rows.append((name, key, figure.label if figure else key, cell.text, figure and figure.exact()))
+        return pd.DataFrame(rows, columns=["table", "key", "label", "text", "amount"])
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The figures."""
+        return self.figures
+
+    def __getitem__(self, key: str) -> Figure:
+        """Figure of a table and a key, separated by a colon."""
+        name, colon, rest = key.partition(":") if isinstance(key, str) else ("", "", "")
+        if not colon or name not in self.content.tables or KEY_SEPARATOR not in rest:
+            tables = ", ".join(self.content.tables)
+            raise InputError(f"{quote(key)} is not a figure; write table:row|column as in .figures, tables: {tables}")
+        return self.content.tables[name].figure(rest)
+
+    @cached_property
+    def _page(self) -> SealedPage:
+        return self._render(self)
+
+    @property
+    def html(self) -> str:
+        """The page: one file of HTML that loads nothing."""
+        return self._page.text
+
+    @property
+    def fingerprint(self) -> str:
+        """Fingerprint of the page, which shows any alteration of it."""
+        return self._page.fingerprint
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page to a file that only its owner may read, which is replaced completely or left unchanged."""
+        return write_text(to_path(path, "path"), self.html, private=True)
+
+    def summary(self) -> str:
+        """One line: what the pack is of, and whether it is proven."""
+        return f"{self.title}: {self.verdict}"
+
+    def _parts(self) -> Iterator[ResultPart]:
+        yield ResultPart(self.sentences)
+        table = pd.DataFrame(self.key_figures, columns=["key figure", self.period_label, "compared"])
+        yield ResultPart([f"{label}: {amount} ({note})" for label, amount, note in self.key_figures], table)
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "company": self.company,
+            "currency": self.currency,
+            "start_date": self.period.start_date,
+            "end_date": self.period.end_date,
+            "time_zone": self.period.time_zone,
+            "created_at": self.created_at,
+            "proven": self.proven,
+            "reasons": self.reasons,
+            "sentences": self.sentences,
+            "fingerprint": self.fingerprint,
+            "figures": self.figures,
+        }

@@ -1,0 +1,159 @@
+"""The sentences of page one: what changed and why, with amounts that are figures of the pack."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from decimal import Decimal
+from typing import TYPE_CHECKING, NamedTuple
+
+from accounting_analytics.errors import InputError
+from accounting_analytics.figures import KEY_SEPARATOR
+from accounting_analytics.messages import printable
+from accounting_analytics.money import format_amount
+from accounting_analytics.pack import cash_bridge, key_figures
+from accounting_analytics.pack.pack_tables import TableBuilder
+from accounting_analytics.statements.columns import day_label
+
+if TYPE_CHECKING:
+    from accounting_analytics.bridges import Bridge
+    from accounting_analytics.figures import Figure
+    from accounting_analytics.pack.key_figures import LowestDay
+    from accounting_analytics.pack.pack_columns import PackPeriods
+    from accounting_analytics.pack.pack_lines import PackLines, PackRow
+    from accounting_analytics.pack.pack_tables import PackTable
+
+NAME = "sentences"
+_STEPS = 2
+
+
+class Amount(NamedTuple):
+    """An amount in a sentence: the figure of a table, as text; without its sign where words around it say that."""
+
+    table: str
+    key: str
+    text: str
+    is_size: bool
+
+
+Sentence = tuple[str | Amount, ...]
+
+
+def plain(sentence: Sentence) -> str:
+    """Sentence as a text."""
+    return "".join(part.text if isinstance(part, Amount) else part for part in sentence)
+
+
+class SentenceFacts(NamedTuple):
+    """What the sentences are about."""
+
+    periods: PackPeriods
+    key_figures: PackTable
+    bridge: Bridge | None
+    lowest: LowestDay | None
+    uncategorized: PackRow | None
+    uncategorized_count: int
+
+
+class SentenceWriter:
+    """Writes at most five sentences; amounts are marks in a text until it is whole, and then figures again."""
+
+    def __init__(self, facts: SentenceFacts, entries: PackLines) -> None:
+        self._facts, self._entries = facts, entries
+        self._mark = secrets.token_hex(8)
+        self._amounts: list[Amount] = []
+        self._table = TableBuilder(NAME, entries, {})
+        self._table.head(facts.periods.key, facts.periods.label)
+
+    def sentences(self) -> list[Sentence]:
+        """Cash, the largest reasons, net income, and what has no category, or else the lowest cash."""
+        bridge = self._facts.bridge
+        reasons = [] if bridge is None else bridge.sentences(self._write_step)[1 : 1 + _STEPS]
+        found = [self._cash(), *reasons, self._income(), self._uncategorized() or self._lowest()]
+        return [self._split(one) for one in found if one]
+
+    def table(self) -> PackTable:
+        """Figures that only the sentences name."""
+        return self._table.build("")
+
+    def _cash(self) -> str:
+        change, ending = self._key("net_cash_flow"), self._key("cash_at_end")
+        if change is None:
+            return ""
+        level = f" to {self._write(ending)}" if ending else ""
+        size = f" by {self._write(change, is_size=True)}" if change.exact() else ""
+        text = f"Cash {_moved(change, 'rose', 'fell')}{size}{level} in {self._label()}"
+        before = self._key("net_cash_flow", " prior")
+        if before is None:
+            return f"{text}."
+        direction = _moved(before, "a rise of", "a fall of", "no change")
+        size = f" {self._write(before, is_size=True)}" if before.exact() else ""
+        return f"{text}, after {direction}{size} in {self._label(' prior')}."
+
+    def _income(self) -> str:
+        this = self._key("net_income")
+        if this is None:
+            return ""
+        others = {suffix: self._key("net_income", suffix) for suffix in (" prior", " prior_year")}
+        compared = [f"{self._write(one)} in {self._label(suffix)}" for suffix, one in others.items() if one]
+        against = f", against {' and '.join(compared)}" if compared else ""
+        return f"Net income was {self._write(this)} in {self._label()}{against}."
+
+    def _uncategorized(self) -> str:
+        facts, key = self._facts, self._facts.periods.key
+        if facts.uncategorized is None or not facts.uncategorized_count:
+            return ""
+        amounts, this = [], facts.periods.this
+        for measure, factor in (("inflow", -1), ("outflow", 1)):
+            row = facts.uncategorized._replace(factor=factor, measure=measure)
+            name = f"uncategorized_{measure}"
+            self._table.row(name, f"Not categorized, {measure}", ())
+            spans = [(1, this.start_date.isoformat(), this.end_date.isoformat())]
+            self._table.sum_of_lines(name, key, self._entries.matching(row, spans))
+            amounts.append(self._write(self._table.figure(f"{name}{KEY_SEPARATOR}{key}"), NAME))
+        noun = "transaction has" if facts.uncategorized_count == 1 else "transactions have"
+        return f"{facts.uncategorized_count:,} {noun} no category: {amounts[0]} in and {amounts[1]} out."
+
+    def _lowest(self) -> str:
+        lowest = self._key("lowest_cash", " lowest")
+        if lowest is None or self._facts.lowest is None:
+            return ""
+        return f"Cash was lowest at the end of {day_label(self._facts.lowest.day)}: {self._write(lowest)}."
+
+    def _label(self, suffix: str = "") -> str:
+        """Heading of a period."""
+        return self._facts.key_figures.record.heads[f"{self._facts.periods.key}{suffix}"]
+
+    def _key(self, row: str, suffix: str = "") -> Figure | None:
+        """Key figure; None where it is not known."""
+        try:
+            return self._facts.key_figures.figure(f"{row}{KEY_SEPARATOR}{self._facts.periods.key}{suffix}")
+        except InputError:
+            return None
+
+    def _write(self, figure: Figure, table: str = key_figures.NAME, *, is_size: bool = False) -> str:
+        """Mark of an amount."""
+        exact = figure.exact() or Decimal(0)
+        text = format_amount(exact.copy_abs() if is_size else exact)
+        self._amounts.append(Amount(table, figure.key, text, is_size))
+        return f"<{self._mark}:{len(self._amounts) - 1}>"
+
+    def _write_step(self, figure: Figure, *, is_size: bool) -> str:
+        """Mark of an amount of the bridge."""
+        mark = self._write(figure, cash_bridge.NAME, is_size=is_size)
+        self._amounts[-1] = self._amounts[-1]._replace(key=cash_bridge.table_key(figure.key))
+        return mark
+
+    def _split(self, text: str) -> Sentence:
+        """Text with its amounts in the place of their marks."""
+        parts = re.split(f"<{self._mark}:([0-9]+)>", text)
+        return tuple(
+            self._amounts[int(part)] if number % 2 else printable(part) for number, part in enumerate(parts) if part
+        )
+
+
+def _moved(figure: Figure, up: str, down: str, still: str = "did not change") -> str:
+    exact = figure.exact() or Decimal(0)
+    if not exact:
+        return still
+    return up if exact > 0 else down

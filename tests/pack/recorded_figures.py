@@ -1,0 +1,103 @@
+"""What a page shows and records, read without the package: figures as text, entries, and sums of them."""
+
+import base64
+import gzip
+import json
+import re
+from decimal import Decimal
+from html.parser import HTMLParser
+from typing import NamedTuple
+
+
+class ShownFigure(NamedTuple):
+    """An amount on a page: its table, its key, its text, and whether its sign is left out."""
+
+    table: str
+    key: str
+    text: str
+    is_size: bool
+
+
+class PageReader(HTMLParser):
+    """Reads the elements of a page that show figures, and its data."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.figures, self.data, self.tags = [], {}, []
+        self._open, self._script = [], None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        """Note an element."""
+        attributes = dict(attrs)
+        self.tags.append((tag, attributes))
+        if tag == "script":
+            self._script = attributes.get("id")
+        if tag not in {"meta", "br", "img", "input", "link", "wbr", "hr", "col"}:
+            self._open.append((tag, attributes, []))
+
+    def handle_endtag(self, tag):
+        """Close an element, and note its figure."""
+        while self._open:
+            name, attributes, pieces = self._open.pop()
+            if "data-key" in attributes:
+                around = [one["data-table"] for _, one, _ in self._open if "data-table" in one]
+                table = attributes.get("data-table") or around[-1]
+                text = "".join(pieces).strip()
+                self.figures.append(
+                    ShownFigure(table, attributes["data-key"], text, attributes.get("data-form") == "magnitude")
+                )
+            if name == tag:
+                break
+
+    def handle_data(self, data):
+        """Note a text."""
+        if self._open:
+            self._open[-1][2].append(data)
+        if self._script and self._open and self._open[-1][0] == "script":
+            self.data[self._script] = self.data.get(self._script, "") + data
+
+
+class RecordedSums:
+    """Sums of the entries of a page by its record."""
+
+    def __init__(self, data):
+        self.record = json.loads(data["pack-record"])
+        self.entries = json.loads(gzip.decompress(base64.b64decode(data["pack-entries"])))
+        self.lines = [
+            (ledger, self.entries["dates"][date], is_flow, int(units))
+            for ledger, date, is_flow, _, _, units, _ in self.entries["lines"]
+        ]
+
+    def units(self, table, key):
+        """Recompute a figure in minor units; None where it is not known."""
+        recorded = self.record["tables"][table]
+        if key in recorded["unknown"]:
+            return None
+        if key in recorded["stated"]:
+            return int(recorded["stated"][key])
+        if key in recorded["lines"]:
+            return sum(factor * self.lines[one][3] for factor, numbers in recorded["lines"][key] for one in numbers)
+        if key in recorded["terms"]:
+            parts = [(sign, self.units(table, part)) for sign, part in recorded["terms"][key]]
+            return sum(-units if sign == "-" else units for sign, units in parts)
+        row, _, column = key.rpartition("|")
+        factor, measure, ledgers = recorded["rows"][row]
+        return factor * sum(
+            span_factor * units
+            for span_factor, first, last in recorded["days"][measure][column]
+            for ledger, day, is_flow, units in self.lines
+            if ledger in ledgers and first <= day <= last and (is_flow or measure != "flow")
+        )
+
+
+def units_of(text):
+    """Minor units of an amount as it is shown, at scale 2; None where it is not known."""
+    if text == "not known":
+        return None
+    if text == "\N{EN DASH}":
+        return 0
+    digits = re.fullmatch(r"\(?-?([\d,]+\.\d\d)\)?", text)
+    assert digits, text
+    units = int(Decimal(digits.group(1).replace(",", "")).scaleb(2))
+    return -units if text[0] in "(-" else units

@@ -1,0 +1,173 @@
+"""The pack of a month: every amount follows from its entries, sections, sentences, and what is refused."""
+
+import datetime as dt
+from decimal import Decimal
+
+import pytest
+from recorded_figures import PageReader, RecordedSums, units_of
+
+import accounting_analytics as aa
+from accounting_analytics.errors import EmptyPeriodError, InputError, PeriodError
+from accounting_analytics.pack.pack_columns import PackPeriods
+from accounting_analytics.pack.page import SECTIONS
+from accounting_analytics.pack_verification import verify_pack
+from accounting_analytics.periods import Period
+
+
+@pytest.fixture(scope="session")
+def rolled_forward_pack(demo_company):
+    """Return the pack of May 2026, whose cash is that of the service's report, rolled forward."""
+    return aa.monthly_pack(demo_company.client, "2026-05", progress=False)
+
+
+@pytest.fixture(scope="session")
+def page(demo_pack):
+    """Return the page of the pack, read."""
+    return PageReader(demo_pack.html)
+
+
+@pytest.mark.parametrize("name", ["demo_pack", "rolled_forward_pack"])
+def test_every_amount_on_the_page_follows_from_its_entries(name, request):
+    """The text of each figure is what its entries or terms sum to, by the record of the page."""
+    page = PageReader(request.getfixturevalue(name).html)
+    sums = RecordedSums(page.data)
+    assert len(page.figures) > 1000
+    for figure in page.figures:
+        units = sums.units(figure.table, figure.key)
+        assert units_of(figure.text) == (abs(units) if figure.is_size else units), figure
+
+
+def test_figures_are_those_of_the_page(demo_pack, page):
+    """Each figure has the text that is shown, and its entries sum to its exact amount, as do its terms."""
+    figures = demo_pack.figures
+    shown = {(one.table, one.key): one.text for one in page.figures if one.table != "sentences"}
+    for row in figures.itertuples():
+        assert shown[row.table, row.key] == row.text, row.key
+        assert units_of(row.text) == int(row.amount.scaleb(2))
+    for row in figures.groupby("table").head(40).itertuples():
+        figure = demo_pack[f"{row.table}:{row.key}"]
+        assert figure.exact() == row.amount
+        if figure.is_additive:
+            assert Decimal(str(round(figure.entries["figure_amount"].sum(), 2))) == row.amount or figure.entries.empty
+
+
+def test_the_page_is_verified(demo_pack, tmp_path):
+    """The check that shares nothing with the renderer recomputes all figures, and finds its fingerprint."""
+    found = verify_pack(demo_pack.save(tmp_path / "pack.html"), fingerprint=demo_pack.fingerprint)
+    assert found.verified, found.explain()
+
+
+def test_all_sections_are_there(demo_pack, page):
+    """Page one, statements, bridge, balances, payees, uncategorized; then certificate, reconciliation, assumptions."""
+    ids = [attributes["id"] for tag, attributes in page.tags if tag == "section" and attributes["id"] in SECTIONS]
+    assert ids == [one for one in SECTIONS if one in ids]
+    assert ids[-3:] == ["certificate", "reconciliation", "assumptions"]
+    assert len(ids) >= 11
+    assert [tag for tag, _ in page.tags].count("svg") == 2 * len(demo_pack.content.pictures) > 0
+
+
+def test_page_one(demo_pack):
+    """Verdict with its reasons, five sentences with what changed and why, eight key figures with comparisons."""
+    assert demo_pack.proven
+    assert demo_pack.verdict.startswith("Proven: All 7,286 line entries are there")
+    assert demo_pack.title == "Harbor Lane Coffee Roasters, May 2026"
+    assert len(demo_pack.sentences) == 5
+    assert demo_pack.sentences[0] == (
+        "Cash rose by 11,573.05 to 96,944.93 in May 2026, after a rise of 6,990.79 in Apr 2026."
+    )
+    assert "41 transactions have no category: 402.43 in and 6,085.03 out." in demo_pack.sentences
+    assert len(demo_pack.key_figures) == 8
+    label, amount, note = demo_pack.key_figures[0]
+    assert (label, amount) == ("Cash at the end", "96,944.93")
+    assert note == "Apr 2026 85,371.88, May 2025 91,251.79, 2026 to date 96,944.93"
+
+
+def test_ledgers_and_rows_are_all_on_the_page(demo_pack):
+    """Every row of the statements is in the page under its own label."""
+    for name in ("income", "cash_flow", "balance"):
+        statement = getattr(demo_pack.content.statements, name)
+        table = demo_pack.content.tables[name].table
+        assert [row.label for row in table.rows] == [row.label for row in statement.rows]
+        for row in statement.rows:
+            assert row.label.replace("&", "&amp;") in demo_pack.html
+
+
+def test_sections_are_left_out_and_replaced(demo_company, tmp_path):
+    """Sections are those that are named; a folder of templates replaces one, and adds another."""
+    (tmp_path / "sections").mkdir()
+    (tmp_path / "sections" / "payees.html.j2").write_text("<section><h2>Ours</h2>{{ table('payees') }}</section>")
+    (tmp_path / "sections" / "letter.html.j2").write_text("<section><h2>{{ pack.title }} {{ '<b>' }}</h2></section>")
+    pack = aa.monthly_pack(
+        demo_company.client,
+        "2026-05",
+        sections=["summary", "letter", "payees"],
+        templates=tmp_path,
+        books_start=demo_company.start_date,
+        progress=False,
+    )
+    page = PageReader(pack.html)
+    assert {one.table for one in page.figures} == {"key_figures", "sentences", "cash_bridge", "payees"}
+    assert "<h2>Ours</h2>" in pack.html
+    assert "<h2>Monthly pack, May 2026 &lt;b&gt;</h2>" in pack.html
+    assert set(RecordedSums(page.data).record["tables"]) == {"key_figures", "sentences", "cash_bridge", "payees"}
+
+
+def test_code_is_shown_on_demand(demo_company, demo_pack):
+    """Without show_code no call is in the page."""
+    assert "aa.income_statement" not in demo_pack.html
+    pack = aa.monthly_pack(
+        demo_company.client, "2026-05", show_code=True, sections=["summary", "income_statement"], progress=False
+    )
+    assert "aa.income_statement(lines, ledgers, " in pack.html
+
+
+@pytest.mark.parametrize("period", ["2025-01", "2026-Q1", "2026-05-10/2026-05-16", "2025"])
+def test_other_periods(demo_company, period):
+    """The first month of the books, a quarter, a week and a year: what is not known is not zero, all else adds up."""
+    pack = aa.monthly_pack(demo_company.client, period, books_start=demo_company.start_date, progress=False)
+    page = PageReader(pack.html)
+    sums = RecordedSums(page.data)
+    for figure in page.figures:
+        units = sums.units(figure.table, figure.key)
+        assert units_of(figure.text) == (abs(units) if figure.is_size and units else units), figure
+    if period == "2025-01":
+        assert {key.rpartition("|")[2] for key in sums.record["tables"]["key_figures"]["unknown"]} == {
+            "2025-01 prior", "2025-01 prior_year",
+        }  # fmt: skip
+
+
+def test_what_is_refused(demo_company):
+    """A period without lines, one of another zone, a section that does not exist, and no client."""
+    client = demo_company.client
+    with pytest.raises(EmptyPeriodError, match="there are no line entries from 2027-01-01 to 2027-01-31"):
+        aa.monthly_pack(client, "2027-01", progress=False)
+    with pytest.raises(PeriodError, match="days of the pack are counted in America/New_York"):
+        aa.monthly_pack(client, Period("2026-05-01", "2026-05-31", "UTC"))
+    with pytest.raises(InputError, match="sections: 'payee' is unknown; there are assumptions, "):
+        aa.monthly_pack(client, "2026-05", sections=["payee"])
+    with pytest.raises(InputError, match="source is of type str, not LedgerClient; connect\\(\\) returns one"):
+        aa.monthly_pack("http://x", "2026-05")
+    with pytest.raises(InputError, match="no-such-folder is not a folder"):
+        aa.monthly_pack(client, "2026-05", templates="no-such-folder")
+
+
+def test_periods_around_a_fiscal_year():
+    """The year to date begins with the fiscal year; months are the last six."""
+    periods = PackPeriods.around(Period.parse("2026-05"), 7)
+    assert periods.to_date.start_date == dt.date(2025, 7, 1)
+    assert periods.label_of(periods.to_date) == "2025/26 to date"
+    assert [f"{one.start_date:%m}" for one in periods.months] == ["12", "01", "02", "03", "04", "05"]
+    assert periods.first_day == dt.date(2024, 7, 1)
+    january = PackPeriods.around(Period.parse("2026-01"), 1)
+    assert january.to_date == january.this
+    assert [one.key for one in january.key_columns()] == ["2026-01", "2026-01 prior", "2026-01 prior_year"]
+
+
+def test_the_same_books_give_the_same_page(demo_company, demo_pack):
+    """But for the time when it was made, a pack made again is the same text."""
+    again = aa.monthly_pack(
+        demo_company.client, "2026-05", company=demo_pack.company, currency="USD", books_start=demo_company.start_date,
+        progress=False,
+    )  # fmt: skip
+    pages = [pack.html.replace(pack.created_at, "").replace(pack.fingerprint, "") for pack in (again, demo_pack)]
+    assert pages[0] == pages[1]
