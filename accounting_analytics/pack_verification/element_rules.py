@@ -41,8 +41,8 @@ _PARENTS = {
     "th": {"tr"},
     "td": {"tr"},
     "li": {"ul", "ol"},
-    "dt": {"dl", "div"},
-    "dd": {"dl", "div"},
+    "dt": {"dl"},
+    "dd": {"dl"},
     "summary": {"details"},
 } | {name: {"head"} for name in _ONLY_IN_HEAD}
 """Elements that have one place, with their possible parents."""
@@ -65,12 +65,15 @@ _CHILDREN = {
 }
 """Elements that contain nothing but these, and no text but white space."""
 
+_ONLY_TEXT = _names("desc title")
 _PARAGRAPH_ENDS = frozenset({"button", "caption", "td", "th"})
 
 
 def refuse_element(name: str, ancestors: Sequence[str]) -> str:
     """Why a browser would put an element elsewhere than where it is written, or "" where it is in its place."""
     parent = ancestors[-1] if ancestors else ""
+    if parent in _ONLY_TEXT:
+        return f"<{name}> cannot be in <{parent}>"
     if "svg" in ancestors:
         return "" if name in _SVG else f"<{name}> is not an element of pictures in packs"
     if name not in _HTML:

@@ -2,12 +2,15 @@
 
 import json
 import shutil
+from contextlib import suppress
 
 import pytest
 from alterations import ALTERATIONS, CALCULATED, alter, resealed
+from random_pages import random_page
 from small_packs import PLAIN_NAMES, UNUSUAL_NAMES, make_books, page_html, write_pack
 
-from accounting_analytics.pack_verification import seal
+from accounting_analytics.errors import InputError
+from accounting_analytics.pack_verification import check_script, seal
 
 pytestmark = [
     pytest.mark.browser,
@@ -140,3 +143,17 @@ def test_the_check_can_be_used_by_everybody(browser, check, tmp_path, scheme):
     assert browser.evaluate("performance.getEntriesByType('resource').length") == 0
     assert browser.evaluate("document.querySelectorAll('img, script:not([type])').length") == 0
     assert browser.accessibility_faults("#pack-check") == []
+
+
+def test_the_browser_reads_every_sealed_page_as_it_is_written(browser):
+    """No nesting of elements that is not refused is repaired: the page that the browser writes is the file."""
+    pages = []
+    for seed in range(1000):
+        with suppress(InputError):
+            sealed = seal(random_page(seed))
+            pages.append(sealed.text.replace(sealed.fingerprint, ""))
+    assert len(pages) > 900
+    browser.evaluate(f"window.script = {json.dumps(check_script())}; 0")
+    parsed = "new DOMParser().parseFromString(text, 'text/html')"
+    write = f"text => new Function('document', script + '; return writtenPage()')({parsed})"
+    assert browser.evaluate(f"{json.dumps(pages)}.map({write})") == pages

@@ -59,6 +59,8 @@ def test_white_space_around_head_and_body_is_that_of_the_form():
         ("<table><tbody><tr><td><td></td></td></tr></tbody></table>", "<td> cannot be in <td>"),
         ("<li></li>", "<li> cannot be in <body>"),
         ("<svg><div></div></svg>", "<div> is not an element of pictures in packs"),
+        ("<svg><title><path></path></title></svg>", "<path> cannot be in <title>"),
+        ("<svg><desc><image></image></desc></svg>", "<image> cannot be in <desc>"),
         ("<svg><style>a &lt; b</style></svg>", "<style> of a picture contains < or &"),
         ("<form></form>", "<form> is not an element of packs"),
         ("<title></title>", "<title> cannot be in <body>"),
