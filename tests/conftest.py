@@ -26,11 +26,13 @@ import accounting_analytics as aa
 TOKEN = "canary-token-value"
 PROGRAMS = {
     "browser": ("chromium", "apt-get install chromium"),
+    "crontab": ("crontab", "apt-get install cron"),
     "hledger": ("hledger", "apt-get install hledger"),
     "openssl": ("openssl", "apt-get install openssl"),
     "ledger": ("ledger", "apt-get install ledger"),
     "pdftotext": ("pdftotext", "apt-get install poppler-utils"),
     "postgresql": ("initdb", "apt-get install postgresql"),
+    "systemd": ("systemd-analyze", "apt-get install systemd"),
     "spark": ("java", "apt-get install default-jre-headless"),
 }
 PACKAGES = {"spark": ("pyspark", "pip install pyspark")}

@@ -27,6 +27,7 @@ from accounting_analytics.cli.commands import (
     import_and_backup,
     instances,
     ledgers_and_report,
+    pack,
     preview,
     propose_and_plan,
     queue,
@@ -75,6 +76,7 @@ _SECTIONS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
     "Export and schedule": {
         "export": export_and_verify.export,
         "verify-export": export_and_verify.verify_export,
+        "pack": pack.pack,
         "verify-pack": verify_pack.verify_pack,
         "run": demo_and_notebooks.run,
         "notebooks": demo_and_notebooks.notebooks,

@@ -13,7 +13,12 @@ from accounting_analytics import cli
 from accounting_analytics.cli.program import app
 
 PROJECT = Path(__file__).parents[2]
-READMES = ("README.md", "accounting_analytics/service/README.md", "data/README.md")
+READMES = (
+    "README.md",
+    "accounting_analytics/pack/README.md",
+    "accounting_analytics/service/README.md",
+    "data/README.md",
+)
 
 
 def leaf_commands(group, prefix=()):
@@ -60,7 +65,7 @@ def test_lists_of_commands_fit_a_terminal(words):
 SECTIONS = {
     "Read and check": "demo discover report statements register bridge reconcile sync books doctor",
     "Recategorize": "queue propose plan preview apply verify undo categorize rules",
-    "Export and schedule": "export verify-export verify-pack run notebooks config",
+    "Export and schedule": "export verify-export pack verify-pack run notebooks config",
     "Embedded service": "serve import backup restore migrate instances ledgers audit tokens clients",
 }
 

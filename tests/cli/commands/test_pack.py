@@ -1,0 +1,328 @@
+"""Packs on the command line: what is written, and for each fault exit code, one message and nothing half-written."""
+
+import email
+import json
+import os
+import re
+import signal
+import stat
+import threading
+import time
+from email.policy import default
+
+import pytest
+
+from accounting_analytics.pack.output_files import OutputFiles
+
+MAY = ("--period", "2026-05", "--output", "packs")
+NAME = "harbor-lane_2026-05"
+FINGERPRINT = r"[0-9a-f]{4}(?:-[0-9a-f]{4}){7}"
+NOWHERE = "http://127.0.0.1:1"
+MAIN = "from accounting_analytics.cli import main; main()"
+OLD = {".html": b"old page", ".pdf": b"old paper"}
+
+
+class PackFolder(OutputFiles):
+    """The files of the pack of May, in a folder."""
+
+    def write_old(self):
+        """Write the files of an earlier run."""
+        with self.locked():
+            self.replace(OLD)
+
+    def stored(self):
+        """Return the contents of the files by name, without the lock."""
+        return {path.name: path.read_bytes() for path in self.folder.iterdir() if not path.name.startswith(".")}
+
+    def read(self, suffix):
+        """Return the content of a file."""
+        return self.path(suffix).read_bytes()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return the folder that the pack is written to, without files."""
+    return PackFolder(tmp_path / "packs", NAME)
+
+
+@pytest.fixture
+def old(folder):
+    """Return the folder with the files of an earlier run."""
+    folder.write_old()
+    return folder
+
+
+@pytest.fixture
+def settings(demo_company):
+    """Return the settings of the demo company's service, with the name of the company."""
+    return demo_company.environment() | {"ACCOUNTING_ANALYTICS_COMPANY": "Harbor Lane"}
+
+
+@pytest.fixture
+def pack(run, settings):
+    """Return a function that runs the command on the demo company, perhaps through another address."""
+
+    def pack(*options, base_url=None, **environment):
+        address = {} if base_url is None else {"ACCOUNTING_ANALYTICS_BASE_URL": base_url}
+        return run("pack", *options, **settings | address | environment)
+
+    return pack
+
+
+def named(contents, mark=""):
+    """Contents by the file names that they have."""
+    return {f"{NAME}{mark}{suffix}": content for suffix, content in contents.items()}
+
+
+def test_a_page(pack, folder):
+    """The path is on stdout, the fingerprint that the page shows on stderr, and only the owner may read the page."""
+    finished = pack(*MAY)
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stdout == f"packs/{NAME}.html\n"
+    (fingerprint,) = re.findall(
+        rf"^Harbor Lane, May 2026: proven; fingerprint ({FINGERPRINT})$", finished.stderr, re.MULTILINE
+    )
+    assert fingerprint.encode() in folder.read(".html")
+    assert folder.stored().keys() == {f"{NAME}.html"}
+    assert stat.S_IMODE(folder.path(".html").stat().st_mode) == 0o600
+
+
+@pytest.mark.browser
+def test_every_format(pack, old):
+    """All are of one run, those of the run before are kept, and the mail has the files and the fingerprint."""
+    finished = pack(*MAY, "--pdf", "--mail", "--mail-to", "finance@example.com", "--json")
+    assert finished.returncode == 0, finished.stderr
+    result = json.loads(finished.stdout)
+    assert result["files"] == {kind: f"packs/{NAME}.{kind}" for kind in ("html", "pdf", "eml")}
+    assert (result["title"], result["verdict"]) == ("Harbor Lane, May 2026", "proven")
+    mail = email.message_from_bytes(old.read(".eml"), policy=default)
+    attached = {part.get_filename(): part.get_payload(decode=True) for part in mail.iter_attachments()}
+    assert attached == {path.name: path.read_bytes() for path in (old.path(".html"), old.path(".pdf"))}
+    assert str(mail["To"]) == "finance@example.com"
+    assert result["fingerprint"] in mail.get_body(["plain"]).get_content()
+    assert result["fingerprint"].encode() in attached[f"{NAME}.html"]
+    assert {name: content for name, content in old.stored().items() if ".previous" in name} == named(OLD, ".previous")
+
+
+def test_local_books(run, demo_books, tmp_path):
+    """The pack of local books needs no service."""
+    options = ("--period", "2025-03", "--output", "packs", "--books", demo_books)
+    finished = run("pack", *options, ACCOUNTING_ANALYTICS_BASE_URL=NOWHERE)
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stdout == "packs/pack_2025-03.html\n"
+    assert (tmp_path / "packs" / "pack_2025-03.html").stat().st_size > 10_000
+
+
+REFUSED = {
+    ("--perod", "2026-05"): "No such option: --perod (Possible options: --pdf, --period, --profile)",
+    ("--period", "lst-month"): "--period: 'lst-month' is not a period; did you mean 'last-month'?",
+    ("--period", "2026-13"): "--period: '2026-13' is not a period",
+    ("--start-date", "2026-05-01"): "--end-date is missing",
+    (): "no days are given",
+    ("period=2026-05",): "'period' is not an option of pack; did you mean --period?",
+    ("2026-05",): "an argument is not an option of pack; see: accounting-analytics pack --help",
+    ("--period", "2026-05", "--time-zone", "America/New_Yrok"): "America/New_York",
+    ("--period", "2026-05", "--mail-to", "finance@example.com"): "--mail-to is given without --mail",
+    ("--period", "2026-05", "--mail", "--mail-to", "finance"): "'finance' is not a mail address",
+    ("--period", "2026-05", "--section", "sumary"): "'sumary'",
+    ("--period", "2026-05", "--templates", "absent"): "absent is not a folder",
+    ("--period", "2026-05", "--books", "absent"): "absent",
+    ("--period", "2026-05", "--profile", "absent"): "no profile 'absent'",
+}
+
+
+@pytest.mark.parametrize("options", REFUSED, ids=" ".join)
+def test_misspelt_parameters(pack, old, assert_refused, options):
+    """Each is named, similar ones are suggested, and the files of an earlier run stay as they are."""
+    assert_refused(pack(*options, "--output", "packs"), 2, REFUSED[options])
+    assert old.stored() == named(OLD)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--token", "{}"),
+        ("--token={}",),
+        ("token={}",),
+        ("api_key={}",),
+        ("{}",),
+        ("--period", "{}"),
+        ("--period", "2026-05", "--profile", "{}"),
+        ("--period", "2026-05", "--mail", "--mail-to", "{}"),
+        ("--period", "2026-05", "--time-zone", "Bearer {}"),
+    ],
+    ids=" ".join,
+)
+def test_a_secret_as_parameter(pack, settings, old, assert_refused, options):
+    """It is refused without being repeated, and nothing is written."""
+    token = settings["ACCOUNTING_ANALYTICS_TOKEN"]
+    finished = pack(*(option.format(token) for option in options), "--output", "packs")
+    assert_refused(finished, 2)
+    assert token not in finished.stderr
+    assert old.stored() == named(OLD)
+
+
+def test_a_folder_that_cannot_be_written(pack, tmp_path, assert_refused):
+    """It is refused before anything is loaded."""
+    (tmp_path / "packs").write_text("")
+    assert_refused(pack(*MAY, base_url=NOWHERE), 2, "the folder packs cannot be written: ")
+
+
+def test_no_browser(pack, old, assert_refused):
+    """A PDF without a browser is refused before anything is loaded."""
+    assert_refused(
+        pack(*MAY, "--pdf", base_url=NOWHERE, ACCOUNTING_ANALYTICS_BROWSER="absent"),
+        2,
+        "browser is 'absent'",
+        "install",
+    )
+    assert old.stored() == named(OLD)
+
+
+def test_a_browser_that_fails(pack, old, tmp_path):
+    """The page is written and named, the PDF of the run before is set aside, and the exit code is not 0."""
+    (tmp_path / "browser").write_text("#!/bin/sh\necho 'no display' >&2\nexit 7\n")
+    (tmp_path / "browser").chmod(0o700)
+    finished = pack(*MAY, "--pdf", ACCOUNTING_ANALYTICS_BROWSER=str(tmp_path / "browser"))
+    assert finished.returncode == 1, finished.stderr
+    assert finished.stdout == f"packs/{NAME}.html\n"
+    assert f"(exit code 7): no display; the pack without it is packs/{NAME}.html" in finished.stderr
+    assert old.stored().keys() == {f"{NAME}.html", *named(OLD, ".previous")}
+
+
+def test_service_down(pack, old, assert_refused):
+    """The files of the run before are set aside, and the message says where."""
+    aside = f"the files of the run before are now packs/{NAME}.previous.html, packs/{NAME}.previous.pdf"
+    assert_refused(pack(*MAY, base_url=NOWHERE), 4, aside)
+    assert old.stored() == named(OLD, ".previous")
+
+
+@pytest.fixture
+def failing_service(settings, distortion, forwarding):
+    """Return the address of a service that fails after ten responses."""
+    failing = distortion(status=lambda *_: 500 if len(failing.requests) > 10 else None)
+    with forwarding(settings["ACCOUNTING_ANALYTICS_BASE_URL"], failing) as base_url:
+        yield base_url
+    assert len(failing.requests) > 10
+
+
+@pytest.fixture
+def wrong_service(settings, distortion, forwarding):
+    """Return the address of a service whose reports state one unit of the currency too much."""
+
+    def change(path, _, body):
+        if "reports" in path:
+            body["ending_cash_balance"] = body["ending_cash_balance"] + 1
+
+    with forwarding(settings["ACCOUNTING_ANALYTICS_BASE_URL"], distortion(response=change)) as base_url:
+        yield base_url
+
+
+def test_service_that_stops_responding(pack, old, assert_refused, failing_service):
+    """A service that fails after the first pages is the same as one that is down."""
+    assert_refused(pack(*MAY, base_url=failing_service), 4, f"packs/{NAME}.previous.html")
+    assert old.stored() == named(OLD, ".previous")
+
+
+def test_not_reconciled(pack, old, wrong_service):
+    """The pack is written, says that it is not proven and why, and the exit code is 3."""
+    finished = pack(*MAY, base_url=wrong_service)
+    assert finished.returncode == 3, finished.stderr
+    assert finished.stdout == f"packs/{NAME}.html\n"
+    assert re.search(rf"^Harbor Lane, May 2026: not proven; fingerprint {FINGERPRINT}$", finished.stderr, re.MULTILINE)
+    assert len(re.findall("^error: the pack is not proven: .*May 2026", finished.stderr, re.MULTILINE)) == 1
+    assert b"not proven" in old.read(".html")
+    assert old.stored().keys() == {f"{NAME}.html", *named(OLD, ".previous")}
+
+
+@pytest.mark.parametrize("period", ["2030-05", "2020-05"])
+def test_an_empty_period(pack, tmp_path, assert_refused, period):
+    """A period after the books or before them has no pack, unless an empty one is allowed."""
+    options = ("--period", period, "--output", "packs")
+    assert_refused(pack(*options), 3, f"there are no line entries from {period}-01 to {period}-31")
+    assert [*(tmp_path / "packs").glob("*.html")] == []
+    finished = pack(*options, "--allow-empty")
+    assert finished.returncode in {0, 3}, finished.stderr
+    assert [path.name for path in (tmp_path / "packs").glob("*.html")] == [f"harbor-lane_{period}.html"]
+
+
+def test_two_runs_together(pack, old, assert_refused):
+    """The second is refused and changes nothing, that of another month is not."""
+    with old.locked():
+        assert_refused(pack(*MAY), 2, f"another run writes {NAME} in packs", "nothing was changed")
+        finished = pack("--period", "2026-04", "--output", "packs")
+        assert finished.returncode == 0, finished.stderr
+    assert named(OLD).items() <= old.stored().items()
+
+
+FULL_DISK = """
+import resource, signal
+from accounting_analytics.cli import main
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+main()
+"""
+
+
+def test_a_full_disk(fork_server, settings, tmp_path, old):
+    """A page that does not fit is not written, and leaves no part of itself."""
+    fork_server.start(FULL_DISK, "pack", *MAY, folder=tmp_path, environment=os.environ | settings)
+    finished = fork_server.wait()
+    assert finished.returncode == 2, finished.stderr
+    assert "the folder packs cannot be written: File too large; no new file was written" in finished.stderr
+    assert finished.stdout == ""
+    assert old.stored() == named(OLD, ".previous")
+
+
+@pytest.fixture
+def interrupt(fork_server, settings, tmp_path, distortion, forwarding):
+    """Return a function that starts the command, and sends it a signal while it waits for its tenth response."""
+
+    def interrupt(number):
+        reached, released = threading.Event(), threading.Event()
+
+        def hold(_, params):
+            if len(held.requests) == 10:
+                reached.set()
+                assert released.wait(60)
+            return params
+
+        held = distortion(request=hold)
+        with forwarding(settings["ACCOUNTING_ANALYTICS_BASE_URL"], held) as base_url:
+            environment = os.environ | settings | {"ACCOUNTING_ANALYTICS_BASE_URL": base_url}
+            process_id = fork_server.start(MAIN, "pack", *MAY, folder=tmp_path, environment=environment)
+            assert reached.wait(60)
+            os.kill(process_id, number)
+            finished = fork_server.wait()
+            released.set()
+        return finished
+
+    return interrupt
+
+
+def test_stopped(interrupt, old):
+    """A run that is stopped says so, sets the files of the run before aside, and leaves nothing."""
+    finished = interrupt(signal.SIGTERM)
+    assert (finished.returncode, finished.stderr.splitlines()[-1]) == (5, "stopped")
+    assert old.stored() == named(OLD, ".previous")
+
+
+def test_killed(interrupt, pack, old):
+    """A run that is killed changes nothing, and is not in the way of the next one."""
+    assert interrupt(signal.SIGKILL).returncode == -signal.SIGKILL
+    assert old.stored() == named(OLD)
+    finished = pack(*MAY)
+    assert finished.returncode == 0, finished.stderr
+    assert old.stored().keys() == {f"{NAME}.html", *named(OLD, ".previous")}
+
+
+def test_run_again(pack, folder):
+    """The files of the first run are kept once; a third run keeps those of the second."""
+    pages = []
+    for _ in range(3):
+        finished = pack(*MAY)
+        assert finished.returncode == 0, finished.stderr
+        pages.append(folder.read(".html"))
+        time.sleep(1)  # the page states the second in which it was made
+    assert len(set(pages)) == 3
+    assert folder.stored() == named({".html": pages[2]}) | named({".html": pages[1]}, ".previous")
