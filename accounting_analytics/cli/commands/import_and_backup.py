@@ -13,6 +13,7 @@ import typer
 from accounting_analytics.cli.options import (
     AsJson,
     Database,
+    OptionalDatabase,
     TimeZone,
 )
 from accounting_analytics.cli.output import command_line, print_json, print_mapping, print_message, print_rows
@@ -80,13 +81,13 @@ def import_books(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="Line CSV or Parquet, or the CSV of `hledger print -O csv`.",
+            help="Line CSV or Parquet, OFX, the CSV of `hledger print -O csv`, or a table with --mapping.",
             exists=True,
             dir_okay=False,
             readable=True,
         ),
     ],
-    database: Database,
+    database: OptionalDatabase = None,
     instance: Annotated[
         str | None, typer.Option("--instance", help="Instance to import into; an empty database gets this one.")
     ] = None,
@@ -97,8 +98,21 @@ def import_books(
         ),
     ] = None,
     commodity: Annotated[str | None, typer.Option("--commodity", help="Import entries in this commodity only.")] = None,
+    mapping: Annotated[
+        str | None,
+        typer.Option("--mapping", metavar="NAME", help="How to read it: bank, quickbooks, xero, or a TOML file."),
+    ] = None,
+    account: Annotated[
+        str | None, typer.Option("--account", metavar="PATH", help="Account of a statement, as assets:bank:checking.")
+    ] = None,
+    date_format: Annotated[
+        str | None, typer.Option("--date-format", metavar="FORMAT", help="Its dates, such as %d/%m/%Y.")
+    ] = None,
     time_zone: TimeZone = None,
     *,
+    inspect: Annotated[
+        bool, typer.Option("--inspect", help="Import nothing: print what is recognized, and a mapping to edit.")
+    ] = False,
     no_cash: Annotated[
         bool, typer.Option("--no-cash", help="Import although no account would report cash flow.")
     ] = False,
@@ -115,6 +129,12 @@ def import_books(
     from accounting_analytics.service.imports.import_books import import_books as import_file
     from accounting_analytics.service.storage.store import Store
 
+    if inspect:
+        _print_inspection(file, mapping, date_format)
+        return
+    if database is None:
+        raise typer.BadParameter("it is required, unless --inspect", param_hint="--database")
+
     def import_into(store: Store, target: str) -> ImportSummary:
         return import_file(
             store,
@@ -123,6 +143,9 @@ def import_books(
             time_zone=load_settings(time_zone=time_zone)["time_zone"],
             cash=cash or (),
             commodity=commodity,
+            mapping=mapping,
+            account=account,
+            date_format=date_format,
             require_cash=not no_cash,
             dry_run=dry_run,
         )
@@ -135,6 +158,16 @@ def import_books(
             summary = import_into(store, target)
         print_message(f"imported; to serve it: {command_line('serve', database=store.name)}")
     _print_summary(summary, with_accounts=dry_run, as_json=as_json)
+
+
+def _print_inspection(file: Path, mapping: str | None, date_format: str | None) -> None:
+    """Print what is recognized to stderr, and the mapping to stdout."""
+    from accounting_analytics.service.imports.inspection import inspect_file
+
+    inspected = inspect_file(file, mapping=mapping, date_format=date_format)
+    for finding in inspected.findings:
+        print_message(finding)
+    typer.echo(inspected.mapping, nl=False)
 
 
 @contextmanager

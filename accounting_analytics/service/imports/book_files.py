@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from accounting_analytics.service.imports import hledger_csv, line_table
 from accounting_analytics.service.imports.hledger_csv import read_hledger_csv
 from accounting_analytics.service.imports.import_errors import ImportErrors
 from accounting_analytics.service.imports.line_table import read_line_table
+from accounting_analytics.service.imports.mapped_journal import read_mapped_journal
+from accounting_analytics.service.imports.mapped_table import map_table
+from accounting_analytics.service.imports.mapping import Mapping, read_mapping
+from accounting_analytics.service.imports.ofx_statement import is_ofx, read_ofx
 from accounting_analytics.service.imports.parsed_books import ImportOptions, ParsedBooks
+from accounting_analytics.service.imports.raw_rows import read_rows
+from accounting_analytics.service.imports.statement_lines import read_mapped_statement
 from accounting_analytics.service.imports.table_files import csv_rows, is_parquet, parquet_rows
 
 if TYPE_CHECKING:
@@ -16,10 +24,14 @@ if TYPE_CHECKING:
 
 
 def read_books(path: Path, options: ImportOptions = ImportOptions()) -> ParsedBooks:  # noqa: B008 (immutable)
-    """Parse a file of books; its layout is recognized by its columns, and nothing is posted."""
+    """Parse a file of books; its layout is that of the mapping, or recognized, and nothing is posted."""
     errors = ImportErrors(path)
+    if options.mapping is not None:
+        return read_mapped(path, read_mapping(options.mapping), options, errors)
     if is_parquet(path, errors):
         return read_line_table(parquet_rows(path, errors), options, errors)
+    if is_ofx(path):
+        return read_ofx(path, options, errors)
     table = csv_rows(path, errors)
     if {"txnidx", "account"} <= set(table.columns):
         return read_hledger_csv(table, options, errors)
@@ -27,7 +39,16 @@ def read_books(path: Path, options: ImportOptions = ImportOptions()) -> ParsedBo
         errors.fail(
             f"its columns ({', '.join(table.columns)[:120]}) are neither those of a line table "
             f"({', '.join(line_table.REQUIRED_COLUMNS)}) nor those of `hledger print -O csv` "
-            f"({', '.join(hledger_csv.COLUMNS)}); columns are separated by commas",
+            f"({', '.join(hledger_csv.COLUMNS)}); a file of another program needs a --mapping, which --inspect shows",
             "line 1",
         )
     return read_line_table(table, options, errors)
+
+
+def read_mapped(path: Path, mapping: Mapping, options: ImportOptions, errors: ImportErrors) -> ParsedBooks:
+    """Parse a table of another program."""
+    if options.date_format:
+        mapping = msgspec.structs.replace(mapping, dates=(options.date_format,))
+    table = map_table(read_rows(path, errors).rows, mapping, options.scale, errors)
+    read = read_mapped_statement if mapping.kind == "statement" else read_mapped_journal
+    return read(table, mapping, options, errors)

@@ -9,8 +9,6 @@ CSV does not contain.
 
 from __future__ import annotations
 
-import hashlib
-from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +17,7 @@ import msgspec
 
 from accounting_analytics.errors import AmountError
 from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
+from accounting_analytics.service.imports.entry_ids import content_ids
 from accounting_analytics.service.imports.parsed_books import FileLine, ImportOptions, ParsedBooks, build_books
 from accounting_analytics.service.imports.table_files import AmountParser, InstantParser, TableRows
 
@@ -147,13 +146,7 @@ def _entry_ids(postings: Iterable[_Posting]) -> dict[str, str]:
     contents: dict[str, list[str]] = {}
     for posting in postings:
         contents.setdefault(posting.line.entry_id, []).append(posting.content)
-    equal_count: Counter[str] = Counter()
-    ids = {}
-    for index, content in contents.items():
-        digest = hashlib.sha256("\x1e".join(content).encode()).hexdigest()[:24]
-        equal_count[digest] += 1
-        ids[index] = f"hl_{digest}" + (f"_{equal_count[digest]}" if equal_count[digest] > 1 else "")
-    return ids
+    return content_ids("hl", contents)
 
 
 def _add_hint(problem: str, amount: str) -> str:

@@ -92,12 +92,16 @@ def import_books(
     time_zone: str | None = None,
     cash: Sequence[str] = (),
     commodity: str | None = None,
+    mapping: str | None = None,
+    account: str | None = None,
+    date_format: str | None = None,
     require_cash: bool = False,
     dry_run: bool = False,
 ) -> ImportSummary:
     """Import the new entries of a file of books into an instance in one database transaction.
 
-    The file is a line table (CSV or Parquet) or the CSV of ``hledger print -O csv``, recognized by its columns.
+    The file is a line table (CSV or Parquet), the CSV of ``hledger print -O csv``, or a bank's statement as OFX, which
+    are recognized, or a table of another program, which a mapping describes.
     Accounts that exist in the instance (by id or path) are used, the others are created with their parents. Entries
     that are in the instance already are not posted again, so that importing a file twice duplicates nothing.
     The ids of what is created depend on the file and the instance: another instance has other ids.
@@ -119,6 +123,12 @@ def import_books(
         cards; their lines are transactions. A pattern that matches no account is refused.
     commodity : str, optional
         Import only the lines in this commodity (hledger only); every entry must balance in it.
+    mapping : str, optional
+        Name of a shipped mapping (bank, quickbooks, xero) or a TOML file: how a table of another program is read.
+    account : str, optional
+        Path of the account of a statement.
+    date_format : str, optional
+        Format of the dates of a mapped table, such as ``%d/%m/%Y``.
     require_cash : bool
         Whether to refuse a file after which no ledger of the instance would report cash flow.
     dry_run : bool
@@ -141,7 +151,17 @@ def import_books(
 
     errors = ImportErrors(file)
     source = {"file": file.name, "sha256": _digest(file, errors)}
-    options = ImportOptions(time_zone or "UTC", cash, commodity, instance.scale, existing, instance_suffix(instance.id))
+    options = ImportOptions(
+        time_zone=time_zone or "UTC",
+        cash=cash,
+        commodity=commodity,
+        scale=instance.scale,
+        existing=existing,
+        id_suffix=instance_suffix(instance.id),
+        mapping=mapping,
+        account=account,
+        date_format=date_format,
+    )
     books, local = read_books(file, options), zone(time_zone or "UTC")
     with store.writing() as connection:
         current = read_ledgers(connection, instance)
@@ -177,11 +197,13 @@ def import_books(
         changed=compared.changed,
         missing=compared.missing,
         notes=tuple(notes),
-        accounts=tuple(_accounts(books, current, instance.scale)),
+        accounts=tuple(_accounts(books, current, paths, instance.scale)),
     )
 
 
-def _accounts(books: ParsedBooks, existing: Sequence[StoredLedger], scale: int) -> Iterator[ImportedAccount]:
+def _accounts(
+    books: ParsedBooks, existing: Sequence[StoredLedger], paths: Mapping[str, str], scale: int
+) -> Iterator[ImportedAccount]:
     """Accounts of the file in the order of their paths."""
     new_ledgers = {str(ledger.id): ledger for ledger in books.ledgers}
     ledgers: dict[str, NewLedger | StoredLedger] = {ledger.id: ledger for ledger in existing} | new_ledgers
@@ -196,7 +218,7 @@ def _accounts(books: ParsedBooks, existing: Sequence[StoredLedger], scale: int) 
     for account, ledger_id in sorted(books.ledger_ids.items()):
         ledger = ledgers[ledger_id]
         yield ImportedAccount(
-            account=account,
+            account=paths.get(ledger_id, account),
             type=str(ledger.type),
             report_cash_flow=bool(ledger.report_cash_flow),
             is_new=ledger_id in new_ledgers,

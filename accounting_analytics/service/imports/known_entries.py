@@ -80,7 +80,7 @@ def compare_with_books(
     names = {ledger_id: account for account, ledger_id in books.ledger_ids.items()}
     created = {ledger.id: path_id(names[ledger.id], suffix) for ledger in books.ledgers if ledger.id in names}
     lines, recategorized = _lines_of(connection, [entry.key for entry in stored.values()])
-    texts = _Texts(instance.scale, local, {**paths, **names})
+    texts = _EntryTexts(instance.scale, local, {**paths, **names})
     changed = []
     for entry_id, before in stored.items():
         after = entries[entry_id]
@@ -110,7 +110,7 @@ def compare_with_books(
     return KnownEntries(new, len(stored), tuple(changed), tuple(missing), min(series, default=None))
 
 
-class _Texts(NamedTuple):
+class _EntryTexts(NamedTuple):
     """Writes entries and lines for people."""
 
     scale: int

@@ -88,7 +88,7 @@ class ParsedBooks:
 
 
 class ImportOptions(NamedTuple):
-    """How a file of books is read; :func:`.import_books.import_books` describes zone, cash and commodity.
+    """How a file of books is read; :func:`.import_books.import_books` describes what people choose.
 
     The suffix ends the ids of what is created, so that they differ between instances.
     """
@@ -99,6 +99,9 @@ class ImportOptions(NamedTuple):
     scale: int = DEFAULT_SCALE
     existing: Sequence[StoredLedger] = ()
     id_suffix: str = ""
+    mapping: str | None = None
+    account: str | None = None
+    date_format: str | None = None
 
 
 def build_books(
