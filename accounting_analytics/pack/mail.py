@@ -125,7 +125,11 @@ def _plain_text(body: MailBody) -> str:
     """Body as plain text."""
     label_width = max((len(figure.label) for figure in body.key_figures), default=0)
     amount_width = max((len(figure.amount) for figure in body.key_figures), default=0)
-    figures = [f"{one.label:<{label_width}}  {one.amount:>{amount_width}}  {one.note}" for one in body.key_figures]
+    figures = []
+    for one in body.key_figures:
+        figures.append(f"{one.label:<{label_width}}  {one.amount:>{amount_width}}")
+        if one.note:
+            figures.append(f"  {one.note}")
     parts = [
         [body.title, body.verdict],
         [f"- {sentence}" for sentence in body.sentences],
@@ -136,4 +140,4 @@ def _plain_text(body: MailBody) -> str:
 
 
 def _wrap(line: str) -> str:
-    return textwrap.fill(line, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(line, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
