@@ -1,7 +1,26 @@
-"""Packs of small books."""
+"""Packs of small books, and books with unusual names that are served."""
+
+import csv
+import datetime as dt
+import json
+import random
 
 import pytest
-from small_packs import make_books, write_pack
+from small_packs import UNUSUAL_NAMES, make_books, write_pack
+
+import accounting_analytics as aa
+
+FIRST_DAY = dt.date(2026, 1, 1)
+CASH = "assets:Bank \U0001f600"
+CATEGORIES = (
+    "expenses:</script><script>alert(1)</script>",
+    "expenses:Rent & \xabcaf\xe9\xbb",
+    "income:\u6771\u4eac 12.50",
+)
+RESULT = "document.querySelector('.pack-check-result')"
+FIELD = "document.querySelector('#pack-check input')"
+BUTTON = "document.querySelector('#pack-check button')"
+COLUMNS = ("entry_id", "datetime", "entry_description", "ledger", "debit_credit", "amount")
 
 
 @pytest.fixture
@@ -9,3 +28,54 @@ def pack(tmp_path):
     """Return the file of a genuine pack and its fingerprint."""
     path = tmp_path / "pack.html"
     return path, write_pack(path, make_books(7))
+
+
+@pytest.fixture
+def check_in_browser(browser):
+    """Return a function that opens a pack, pastes a fingerprint, presses the button, and returns what is said."""
+
+    def check(path, fingerprint="", **window):
+        browser.open(path.as_uri(), **window)
+        browser.wait_until(BUTTON)
+        browser.evaluate(f"{FIELD}.value = {json.dumps(fingerprint)}; {BUTTON}.click()")
+        browser.wait_until(f"{RESULT}.matches('.passed, .failed')")
+        return browser.evaluate(f"[{RESULT}.classList.contains('passed'), {RESULT}.innerText]")
+
+    return check
+
+
+def write_books(path):
+    """Write five months of entries whose ledgers and payees have unusual names."""
+    chance = random.Random(1)  # noqa: S311 (the same books in each run)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        for entry in range(400):
+            day = FIRST_DAY + dt.timedelta(days=chance.randrange(150))
+            category = chance.choice(CATEGORIES)
+            payee, amount = chance.choice(UNUSUAL_NAMES["payees"]), f"{chance.randint(1, 10**7) / 100:.2f}"
+            is_inflow = category.startswith("income")
+            for ledger, is_debit in ((CASH, is_inflow), (category, not is_inflow)):
+                writer.writerow([f"e{entry}", day, payee, ledger, "debit" if is_debit else "credit", amount])
+
+
+@pytest.fixture(scope="session")
+def unusual_client(tmp_path_factory):
+    """Return a client of books with unusual names, which are served until the tests end."""
+    from accounting_analytics.service.auth import issue_token  # noqa: PLC0415 (most tests need no service)
+    from accounting_analytics.service.bookkeeping.instances import create_instance  # noqa: PLC0415
+    from accounting_analytics.service.imports.import_books import import_books  # noqa: PLC0415
+    from accounting_analytics.service.storage.store import Store  # noqa: PLC0415
+    from accounting_analytics.service.web.server import running  # noqa: PLC0415
+
+    folder = tmp_path_factory.mktemp("unusual")
+    write_books(folder / "lines.csv")
+    with Store.open(folder / "books.db") as store:
+        instance_id = create_instance(store)
+        import_books(store, instance_id, folder / "lines.csv", cash=["assets:*"])
+        token = issue_token(store, instance_id)
+    with (
+        running(folder / "books.db") as service,
+        aa.LedgerClient(service.base_url, token=token, instance_id=instance_id) as client,
+    ):
+        yield client

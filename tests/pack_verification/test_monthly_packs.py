@@ -1,0 +1,66 @@
+"""Monthly packs as they are made: no alarm on genuine ones, every alteration found, by both checks."""
+
+import shutil
+
+import pytest
+from alterations import ALTERATIONS, CALCULATED, alter, resealed
+from small_packs import UNUSUAL_NAMES
+
+import accounting_analytics as aa
+
+PERIODS = [
+    *(f"2026-{month:02}" for month in range(1, 6)),
+    *(f"2026-{month:02}-{day:02}/2026-{month:02}-{day + 8:02}" for month in range(1, 6) for day in (1, 7, 12, 17)),
+]
+needs_browser = pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+
+
+@pytest.fixture(scope="module")
+def demo_page(demo_company):
+    """Return the page of the pack of May 2026 of the demo company, and its fingerprint."""
+    made = aa.monthly_pack(demo_company.client, "2026-05", company="Harbor Lane", currency="USD", progress=False)
+    return made.html, made.fingerprint
+
+
+@pytest.mark.soak
+@pytest.mark.browser
+@needs_browser
+def test_no_alarm_on_genuine_packs(unusual_client, check_in_browser, soak_count, tmp_path):
+    """Books with markup, line breaks and emoji in names and texts, of months and of weeks, with and without sums."""
+    path = tmp_path / "pack.html"
+    for number, period in enumerate([*PERIODS, *PERIODS][: soak_count(50)]):
+        made = aa.monthly_pack(
+            unusual_client,
+            period,
+            company=UNUSUAL_NAMES["company"],
+            currency=("USD", "\u20ac", "")[number % 3],
+            books_start="2026-01-01" if number < len(PERIODS) else None,
+            progress=False,
+        )
+        made.save(path)
+        result = aa.verify_pack(path, fingerprint=made.fingerprint)
+        assert (list(result.differences), result.unchecked) == ([], ()), period
+        assert result.figures > 100
+        passed, text = check_in_browser(path, made.fingerprint)
+        assert passed, (period, text)
+        assert f"{result.figures:,} figures recomputed from {result.entries:,} line entries" in text
+
+
+@pytest.mark.soak
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.parametrize("name", ALTERATIONS)
+def test_every_alteration_is_found(demo_page, check_in_browser, soak_count, tmp_path, name):
+    """Both checks find each: as it is, and with a new fingerprint in the page; without any they find the same."""
+    text, fingerprint = demo_page
+    path = tmp_path / "pack.html"
+    for seed in range(soak_count(20, fewer=1)):
+        altered = alter(name, seed, text)
+        path.write_text(altered, encoding="utf-8", newline="\n")
+        assert not aa.verify_pack(path).verified
+        assert not check_in_browser(path)[0]
+        path.write_text(resealed(altered).text, encoding="utf-8", newline="\n")
+        assert not aa.verify_pack(path, fingerprint=fingerprint).verified
+        assert not check_in_browser(path, fingerprint)[0]
+        is_found = not aa.verify_pack(path).verified
+        assert is_found == (not check_in_browser(path)[0]) == (name in CALCULATED), (name, seed)
