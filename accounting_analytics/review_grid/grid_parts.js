@@ -1,5 +1,6 @@
 // The parts of the grid around its rows: bars, head, states, the effect on the report, and the keys.
 
+const MAX_EFFECTS = 30;
 const HEADS = [
   ["merchant", "Payee"], ["count", "Transactions"], ["amount", "Amount"], ["category", "Category"],
 ];
@@ -84,11 +85,13 @@ const gridElement = (view) => {
   top.append(head);
   view.body = body;
   view.grid.append(top, body);
-  view.grid.addEventListener("scroll", () => requestAnimationFrame(() => view.draw()));
+  view.grid.addEventListener("scroll", () => requestAnimationFrame(() => view.draw(false)));
   view.grid.addEventListener("keydown", (event) => view.press(event));
   body.addEventListener("mousedown", (event) => event.shiftKey && event.preventDefault()); // no text is marked
   body.addEventListener("click", (event) => view.click(event));
-  view.root.addEventListener("keydown", (event) => event.stopPropagation()); // not keys of the notebook
+  view.root.addEventListener("keydown", (event) => {
+    if (view.root.hasAttribute("data-lm-suppress-shortcuts")) event.stopPropagation();
+  });
   return view.grid;
 };
 
@@ -111,6 +114,18 @@ const effectTable = (view) => {
   table.append(head, view.effect);
   details.append(element("summary", "", {}, "Effect on the cash flow report"), table);
   return details;
+};
+
+const effectRows = (effects) => {
+  const tableRow = (...cells) => {
+    const row = element("tr");
+    row.append(...cells);
+    return row;
+  };
+  const rows = effects.slice(0, MAX_EFFECTS).map(([name, amount, count]) =>
+    tableRow(element("th", "", { scope: "row" }, name), element("td", "", {}, count), element("td", "", {}, amount)));
+  const more = effects.length - MAX_EFFECTS;
+  return more > 0 ? [...rows, tableRow(element("td", "", { colSpan: 3 }, `and ${plural(more, "more ledger")}`))] : rows;
 };
 
 const keyList = () => {

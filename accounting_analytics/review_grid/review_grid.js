@@ -3,7 +3,7 @@
 const ROW_HEIGHT = 44;
 const MORE_ROWS = 6; // drawn above and below those in sight
 const SAVED_AFTER = 400; // milliseconds after which what is ticked, found and unfolded is saved
-const MAX_EFFECTS = 30;
+const OWN_CONTROLS = ["a", "c", "d", "v", "x", "y", "z", "enter"]; // with Ctrl
 let viewCount = 0;
 
 class ReviewView {
@@ -14,12 +14,14 @@ class ReviewView {
     this.shown = new ShownRows(this.store, JSON.parse(model.get("_view") || "{}"));
     this.active = 0;
     this.anchor = 0;
+    this.drawn = new Map();
     this.root = element("div", "accounting-analytics-review");
-    this.root.dataset.lmSuppressShortcuts = "true"; // JupyterLab has keys of its own
     this.root.append(searchBar(this), actionBar(this), gridElement(this), states(this), effectTable(this), keyList());
     root.append(this.root);
     this.listener = (change) => this.hear(change);
     this.store.listeners.add(this.listener);
+    this.keys = (event) => this.keep(event);
+    addEventListener("keydown", this.keys, true);
     this.sizes = new ResizeObserver(() => this.draw());
     this.sizes.observe(this.grid);
     this.update();
@@ -27,6 +29,7 @@ class ReviewView {
 
   remove() {
     this.store.listeners.delete(this.listener);
+    removeEventListener("keydown", this.keys, true);
     this.sizes.disconnect();
     clearTimeout(this.saving);
   }
@@ -166,6 +169,13 @@ class ReviewView {
     this.go(this.shown.list.indexOf(~group));
   }
 
+  // Keep keys from JupyterLab, which has some of its own, but for those such as Ctrl+S that mean nothing here.
+  keep(event) {
+    if (!this.root.contains(event.target)) return;
+    const isKept = !(event.ctrlKey || event.metaKey) || OWN_CONTROLS.includes(event.key.toLowerCase());
+    this.root.toggleAttribute("data-lm-suppress-shortcuts", isKept);
+  }
+
   press(event) {
     const { key, shiftKey } = event;
     const isControl = event.ctrlKey || event.metaKey;
@@ -217,25 +227,35 @@ class ReviewView {
     this.save();
   }
 
-  draw() {
-    const { shown, grid } = this;
-    const first = Math.max(0, Math.floor(grid.scrollTop / ROW_HEIGHT) - MORE_ROWS);
-    const last = Math.min(shown.list.length, Math.ceil((grid.scrollTop + grid.clientHeight) / ROW_HEIGHT) + MORE_ROWS);
-    const rows = [];
+  // Draw the rows in sight. Elements that stay as they are stay in place, so that a press that began on one ends there.
+  draw(isChanged = true) {
+    const { shown, grid, body } = this;
+    const [above, rows] = [grid.scrollTop / ROW_HEIGHT, new Map()];
+    const first = Math.max(0, Math.floor(above) - MORE_ROWS);
+    const last = Math.min(shown.list.length, Math.ceil(above + grid.clientHeight / ROW_HEIGHT) + MORE_ROWS);
     for (let index = first; index < last; index++) {
-      const row = rowElement(shown, shown.list[index], index, this.prefix);
-      row.style.top = `${index * ROW_HEIGHT}px`;
-      row.classList.toggle("active", index === this.active);
-      rows.push(row);
+      const old = this.drawn.get(index);
+      const row = old && !isChanged ? old : this.makeRow(index);
+      rows.set(index, old?.isEqualNode(row) ? old : row);
     }
-    if (!shown.list.length) {
-      const none = element("div", "row none", { role: "row" });
-      none.append(element("div", "cell", { role: "gridcell" }, "Nothing is found."));
-      rows.push(none);
+    if (!shown.list.length) rows.set(-1, this.drawn.get(-1) ?? nothingFound());
+    const kept = new Set(rows.values());
+    for (const old of this.drawn.values()) if (!kept.has(old)) old.remove();
+    let next = body.firstChild;
+    for (const row of kept) {
+      if (row === next) next = next.nextSibling;
+      else body.insertBefore(row, next);
     }
-    this.body.replaceChildren(...rows);
-    if (this.active >= first && this.active < last) attributes(grid, { "aria-activedescendant": `${this.prefix}-${this.active}` });
+    this.drawn = rows;
+    if (rows.has(this.active)) attributes(grid, { "aria-activedescendant": `${this.prefix}-${this.active}` });
     else grid.removeAttribute("aria-activedescendant");
+  }
+
+  makeRow(index) {
+    const row = rowElement(this.shown, this.shown.list[index], index, this.prefix);
+    row.style.top = `${index * ROW_HEIGHT}px`;
+    row.classList.toggle("active", index === this.active);
+    return row;
   }
 
   drawStates() {
@@ -252,17 +272,7 @@ class ReviewView {
       this.buttons[action].disabled = !state[action];
       this.buttons[action].title = state[action];
     }
-    const effects = state.effect.slice(0, MAX_EFFECTS).map(([name, amount, count]) => {
-      const row = element("tr");
-      row.append(element("th", "", { scope: "row" }, name), element("td", "", {}, count), element("td", "", {}, amount));
-      return row;
-    });
-    if (state.effect.length > MAX_EFFECTS) {
-      const row = element("tr");
-      row.append(element("td", "", { colSpan: 3 }, `and ${plural(state.effect.length - MAX_EFFECTS, "more ledger")}`));
-      effects.push(row);
-    }
-    this.effect.replaceChildren(...effects);
+    this.effect.replaceChildren(...effectRows(state.effect));
   }
 
   save() {

@@ -126,3 +126,9 @@ const rowElement = (shown, entry, index, prefix) => {
     actionsCell(found, texts.label));
   return made;
 };
+
+const nothingFound = () => {
+  const made = element("div", "row none", { role: "row" });
+  made.append(element("div", "cell", { role: "gridcell" }, "Nothing is found."));
+  return made;
+};

@@ -291,6 +291,20 @@ def many(browser, tmp_path, books):
     return page
 
 
+def test_a_press_on_a_row_that_moves(many):
+    """Rows that stay in sight while the grid is scrolled keep their elements, so that no press is lost."""
+    grid = f"{GRID}.querySelector('[role=grid]')"
+    kept = "[...document.querySelectorAll('.row')].filter(one => one.isMarked).length"
+    many.browser.evaluate(f"{GRID}.querySelectorAll('.body .row').forEach(one => {{ one.isMarked = true }})")
+    many.browser.evaluate(f"{grid}.scrollTop = 90")
+    many.browser.wait_until(f"{GRID}.querySelector('[aria-rowindex=\"21\"]')")
+    assert many.browser.evaluate(kept) > 10
+    assert many.browser.evaluate(
+        f"[...{GRID}.querySelectorAll('.body .row')].every((one, place, rows) => !place || "
+        "Number(one.dataset.index) === Number(rows[place - 1].dataset.index) + 1)"
+    )
+
+
 def test_only_rows_in_sight_are_drawn(many):
     """Of 100,000 transactions a screen is drawn, also at the end, and all are found, ticked and decided."""
     assert many.browser.evaluate(f"{GRID}.querySelectorAll('.row').length") < 40
