@@ -140,4 +140,5 @@ def _plain_text(body: MailBody) -> str:
 
 
 def _wrap(line: str) -> str:
-    return textwrap.fill(line, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    indent = "  " if line.startswith(("- ", "  ")) else ""
+    return textwrap.fill(line, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

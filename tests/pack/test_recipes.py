@@ -50,6 +50,17 @@ def written(folder):
 
 
 @pytest.mark.browser
+def test_commands(run_shell, tmp_path):
+    """The commands of the README run as they are, one after the other in one folder."""
+    commands = [line for block in blocks("sh") for line in block.splitlines()]
+    assert len(commands) > 1
+    for command in commands:
+        finished = run_shell(command)
+        assert finished.returncode == 0, finished.stderr
+    assert {path.suffix for path in (tmp_path / "packs").glob("harbor*")} == {".html", ".pdf", ".eml"}
+
+
+@pytest.mark.browser
 @pytest.mark.crontab
 def test_crontab(run_shell, tmp_path):
     """Cron accepts the file; its line prints nothing where the pack is proven, else the exit code."""

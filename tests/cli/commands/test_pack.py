@@ -307,6 +307,23 @@ def test_stopped(interrupt, old):
     assert old.stored() == named(OLD, ".previous")
 
 
+def test_stopped_while_printing(fork_server, settings, old, tmp_path):
+    """The browser is ended too."""
+    browser, started = tmp_path / "browser", tmp_path / "started"
+    browser.write_text(f"#!/bin/sh\necho $$ > {started}.part\nmv {started}.part {started}\nexec sleep 600\n")
+    browser.chmod(0o700)
+    environment = os.environ | settings | {"ACCOUNTING_ANALYTICS_BROWSER": str(browser)}
+    process_id = fork_server.start(MAIN, "pack", *MAY, "--pdf", folder=tmp_path, environment=environment)
+    while not started.exists():
+        os.kill(process_id, 0)  # fails if the run ended
+        time.sleep(0.05)
+    os.kill(process_id, signal.SIGTERM)
+    assert fork_server.wait().returncode == 5
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)
+    assert old.stored() == named(OLD, ".previous")
+
+
 def test_killed(interrupt, pack, old):
     """A run that is killed changes nothing, and is not in the way of the next one."""
     assert interrupt(signal.SIGKILL).returncode == -signal.SIGKILL
