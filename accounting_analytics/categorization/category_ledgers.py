@@ -40,6 +40,8 @@ class Categories:
         self.cash = set(ledgers.loc[ledgers["report_cash_flow"], "id"])
         self._uncategorized = uncategorized | uncategorized_ledgers(ledgers)
         self._types = dict(zip(ledgers["id"], ledgers["type"], strict=True))
+        transfers = _required_ledgers(ledgers, {RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS})
+        self.transfers = min(transfers, default=None)
 
     def find(self, text: object) -> str:
         """Id of a category: any ledger that does not report cash flow, except the uncategorized ones."""
@@ -110,13 +112,16 @@ def uncategorized_ledgers(
         RequiredLedger.UNCATEGORIZED_INFLOW: inflow_ledger_id,
         RequiredLedger.UNCATEGORIZED_OUTFLOW: outflow_ledger_id,
     }
+    to_detect = {role for role, ledger_id in given.items() if ledger_id is None}
+    return _required_ledgers(ledgers, to_detect) | {ledger_id for ledger_id in given.values() if ledger_id is not None}
+
+
+def _required_ledgers(ledgers: pd.DataFrame, roles: set[RequiredLedger]) -> set[str]:
+    """Ids of the required ledgers of these roles."""
     required = ledgers[ledgers["is_required"].fillna(value=False)]
-    roles = {
-        ledger_id: required_ledger(is_required=True, sub_type=sub_type, debit_credit=side)
-        for ledger_id, sub_type, side in zip(
-            required["id"], required["sub_type"], required["debit_credit"], strict=True
-        )
+    columns = (required[name] for name in ("id", "sub_type", "debit_credit"))
+    return {
+        ledger_id
+        for ledger_id, sub_type, side in zip(*columns, strict=True)
+        if required_ledger(is_required=True, sub_type=sub_type, debit_credit=side) in roles
     }
-    directions_to_detect = {direction for direction, ledger_id in given.items() if ledger_id is None}
-    detected = {ledger_id for ledger_id, role in roles.items() if role in directions_to_detect}
-    return detected | {ledger_id for ledger_id in given.values() if ledger_id is not None}

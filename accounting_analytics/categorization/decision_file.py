@@ -7,7 +7,10 @@ the row of a transaction has precedence over that of its group. All other column
 
 from __future__ import annotations
 
+from math import floor
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
 
 from accounting_analytics.categorization.category_ledgers import Categories
 from accounting_analytics.categorization.groups import group_queue
@@ -16,7 +19,7 @@ from accounting_analytics.categorization.uncategorized_queue import exact_queue
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import quote
 from accounting_analytics.periods import LOCALTIME, zone
-from accounting_analytics.schemas import Ledgers, QueueGroups
+from accounting_analytics.schemas import Ledgers, Proposals, QueueGroups
 from accounting_analytics.sheets.cells import Invalid
 from accounting_analytics.sheets.reader import Column, Kind, read_table
 from accounting_analytics.sheets.writer import is_workbook, require_xlsxwriter, write_table
@@ -25,8 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from decimal import Decimal
     from pathlib import Path
-
-    import pandas as pd
 
 CATEGORY, GROUP, TRANSACTION, AMOUNT = "category", "group_id", "transaction_id", "amount"
 _GROUP_COLUMNS = (
@@ -53,6 +54,8 @@ _TRANSACTION_COLUMNS = (
     GROUP,
     TRANSACTION,
 )
+_SUGGESTION, _CONFIDENCE, _REASON = "suggestion", "confidence", "reason"
+_SUGGESTED_COUNT = "suggested_count"
 _AMOUNT = Column(AMOUNT, Kind.AMOUNT, may_be_empty=True, may_be_absent=True, may_be_invalid=True)
 _COLUMNS = (
     Column(CATEGORY),
@@ -124,29 +127,73 @@ def require_new_file(path: Path) -> None:
         raise InputError(f"folder {path.absolute().parent} for the file does not exist")
 
 
-def write_groups(queue: pd.DataFrame, path: Path, *, time_zone: str, ledgers: pd.DataFrame | None = None) -> int:
+def write_groups(
+    queue: pd.DataFrame,
+    path: Path,
+    *,
+    time_zone: str,
+    ledgers: pd.DataFrame | None = None,
+    suggestions: pd.DataFrame | None = None,
+) -> int:
     """Write the groups of a queue with an empty category each, most money first; return how many.
 
     Split transactions are left out, because they cannot be decided.
 
-    A workbook offers the paths of those `ledgers` that can be categories.
+    A workbook offers the paths of those `ledgers` that can be categories. Beside the category is what is suggested for
+    a group, if it is one: its path, for how many transactions, and the lowest confidence.
     """
     groups = QueueGroups.exact(group_queue(queue)).frame
-    return _write(
-        groups.assign(
-            first_date=_dates(groups["first_datetime"], time_zone), last_date=_dates(groups["last_datetime"], time_zone)
-        ),
-        _GROUP_COLUMNS,
-        path,
-        _choices(queue, ledgers),
+    rows = groups.assign(
+        first_date=_dates(groups["first_datetime"], time_zone), last_date=_dates(groups["last_datetime"], time_zone)
     )
+    columns = list(_GROUP_COLUMNS)
+    if suggestions is not None and ledgers is not None:
+        suggested = _suggested(queue, suggestions, ledgers).groupby(GROUP, sort=False)
+        is_one = suggested[_SUGGESTION].agg(["min", "max"]).eval("min == max")
+        table = suggested.agg(
+            suggestion=(_SUGGESTION, "first"),
+            suggested_count=(TRANSACTION, "nunique"),
+            confidence=(_CONFIDENCE, "min"),
+            reason=(_REASON, "first"),
+        )[is_one]
+        rows = rows.join(table, on=GROUP)
+        rows[_SUGGESTED_COUNT] = rows[_SUGGESTED_COUNT].astype("Int64")
+        columns = [_SUGGESTION, _SUGGESTED_COUNT, _CONFIDENCE, *columns, _REASON]
+    return _write(rows, columns, path, _choices(queue, ledgers))
 
 
-def write_transactions(queue: pd.DataFrame, path: Path, *, time_zone: str, ledgers: pd.DataFrame | None = None) -> int:
+def write_transactions(
+    queue: pd.DataFrame,
+    path: Path,
+    *,
+    time_zone: str,
+    ledgers: pd.DataFrame | None = None,
+    suggestions: pd.DataFrame | None = None,
+) -> int:
     """Write the transactions of a queue with an empty category each; as :func:`write_groups`."""
     rows = with_groups(exact_queue(queue).frame)
     dated = rows.assign(date=_dates(rows["datetime"], time_zone))
-    return _write(dated, _TRANSACTION_COLUMNS, path, _choices(queue, ledgers))
+    columns = list(_TRANSACTION_COLUMNS)
+    if suggestions is not None and ledgers is not None:
+        suggested = _suggested(queue, suggestions, ledgers).drop_duplicates(TRANSACTION).set_index(TRANSACTION)
+        dated = dated.join(suggested[[_SUGGESTION, _CONFIDENCE, _REASON]], on=TRANSACTION)
+        columns = [_SUGGESTION, _CONFIDENCE, *columns, _REASON]
+    return _write(dated, columns, path, _choices(queue, ledgers))
+
+
+def _suggested(queue: pd.DataFrame, suggestions: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
+    """Group, path, confidence and reason of each suggestion; none is decided by being written."""
+    names = Categories(Ledgers.checked(ledgers), set(queue["category_ledger_id"])).names
+    frame = with_groups(Proposals.exact(suggestions).frame)
+    return pd.DataFrame(
+        {
+            GROUP: frame[GROUP],
+            TRANSACTION: frame[TRANSACTION],
+            _SUGGESTION: frame["updated_category_ledger_id"].map(names.path),
+            _CONFIDENCE: [None if pd.isna(one) else floor(1000 * one) / 1000 for one in frame[_CONFIDENCE]],
+            _REASON: frame[_REASON],
+        }
+    )
 
 
 def _choices(queue: pd.DataFrame, ledgers: pd.DataFrame | None) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import write_text
 from accounting_analytics.categorization.category_ledgers import Categories
-from accounting_analytics.categorization.proposals import Decidable
+from accounting_analytics.categorization.decided_by_hand import Decidable
 from accounting_analytics.categorization.rules import load_rules, parse_rules
 from accounting_analytics.categorization.transaction_groups import NO_DESCRIPTION, with_groups
 from accounting_analytics.categorization.uncategorized_queue import exact_queue

@@ -91,6 +91,21 @@ def load_queue(
     return ledgers, aa.uncategorized_queue(lines, ledgers)
 
 
+def load_queue_and_history(
+    client: LedgerClient | aa.Books, days: Period, options: LoadOptions, *, only: list[str] | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Chart of accounts, the uncategorized transactions of some days, and the lines of the year before them too."""
+    from accounting_analytics.periods import LOCALTIME, Period, zone
+
+    longer = Period(_year_before(days), days.end_date, days.time_zone)
+    try:
+        ledgers, lines = load_cash_lines(client, longer, options, only=only)
+    except InvalidRequestError:  # as in discover_with_history
+        ledgers, lines = load_cash_lines(client, days, options, only=only)
+    dates = lines["datetime"].dt.tz_convert(zone("UTC" if days.time_zone == LOCALTIME else days.time_zone)).dt.date
+    return ledgers, aa.uncategorized_queue(lines[dates >= days.start_date], ledgers), lines
+
+
 def load_cash_lines(
     client: LedgerClient | aa.Books, days: Period, options: LoadOptions, *, only: list[str] | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -149,11 +164,16 @@ def discover_with_history(
 ) -> pd.DataFrame:
     """Discover ledgers of the year before too, so that categories without lines in the period are known."""
     first = days.start_date
-    year_before = first.replace(year=max(first.year - 1, 1), day=1)
     try:
-        return aa.discover_ledgers(client, year_before, days.end_date, time_zone=days.time_zone, parents=parents)
+        return aa.discover_ledgers(client, _year_before(days), days.end_date, time_zone=days.time_zone, parents=parents)
     except InvalidRequestError:  # some deployments refuse days before the start of the books
         return aa.discover_ledgers(client, first, days.end_date, time_zone=days.time_zone, parents=parents)
+
+
+def _year_before(days: Period) -> date:
+    """First day of the month a year before a period."""
+    first = days.start_date
+    return first.replace(year=max(first.year - 1, 1), day=1)
 
 
 @contextmanager

@@ -138,6 +138,17 @@ QueueOutput = Annotated[
         help="New file to decide by hand, .xlsx for Excel or .csv: the groups, or with --all the transactions.",
     ),
 ]
+Precision = Annotated[
+    float | None,
+    typer.Option(
+        "--precision",
+        metavar="SHARE",
+        help="Add suggestions from the history of each payee that kept this precision, such as 0.98, or none.",
+    ),
+]
+LikelyTransfers = Annotated[
+    bool, typer.Option("--transfers", help="Add likely transfers between own accounts, apart from the others.")
+]
 RulesFile = Annotated[Path, typer.Argument(metavar="FILE", help="Rules file (TOML).", show_default=False)]
 QueueKey = Annotated[
     str, typer.Argument(metavar="GROUP", help="Group of `queue`, or transaction id.", show_default=False)

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from accounting_analytics.categorization.category_ledgers import Categories
+from accounting_analytics.categorization.decided_by_hand import BY_HAND
 from accounting_analytics.categorization.new_rule import add_rule
-from accounting_analytics.categorization.proposals import BY_HAND
 from accounting_analytics.errors import InputError
 from accounting_analytics.load_metadata import attach_notes
 from accounting_analytics.messages import quote

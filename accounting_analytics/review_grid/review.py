@@ -11,7 +11,7 @@ import pandas as pd
 
 from accounting_analytics.arguments import require_type, to_path, to_texts
 from accounting_analytics.categorization import suggest
-from accounting_analytics.categorization.proposals import Decidable
+from accounting_analytics.categorization.decided_by_hand import Decidable
 from accounting_analytics.figure_tables import figure_table_html
 from accounting_analytics.html_tables import NOT_TYPESET
 from accounting_analytics.load_metadata import notes

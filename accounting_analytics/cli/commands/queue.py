@@ -9,7 +9,7 @@ import typer
 
 import accounting_analytics as aa
 from accounting_analytics.cli.day_options import DayOptions
-from accounting_analytics.cli.discover_and_load import LoadOptions, load_queue
+from accounting_analytics.cli.discover_and_load import LoadOptions, load_queue, load_queue_and_history
 from accounting_analytics.cli.options import (
     AllRows,
     AsJson,
@@ -19,6 +19,7 @@ from accounting_analytics.cli.options import (
     Ledgers,
     LocalBooks,
     PeriodText,
+    Precision,
     Profile,
     QueueGroup,
     QueueOutput,
@@ -74,6 +75,7 @@ def queue(
     ledger: Ledgers = None,
     group: QueueGroup = None,
     output: QueueOutput = None,
+    precision: Precision = None,
     checkpoint: Checkpoint = None,
     books: LocalBooks = None,
     profile: Profile = None,
@@ -87,7 +89,8 @@ def queue(
     """List the uncategorized transactions in groups.
 
     A group has one merchant, direction and account. Most money comes first, likely transfers between own accounts and
-    split transactions last. With --group or --all the transactions are listed.
+    split transactions last. With --group or --all the transactions are listed. With --precision, the file of --output
+    has what the history of each payee suggests, beside the empty category.
     """
     from accounting_analytics.categorization.decision_file import require_new_file, write_groups, write_transactions
 
@@ -96,13 +99,19 @@ def queue(
     options = LoadOptions(checkpoint, dry_run, as_json)
     given = DayOptions(start_date, end_date, period)
     with connect_for_days(given, profile, time_zone, use_demo=use_demo, books=books) as (client, days):
-        ledgers, uncategorized = load_queue(client, days, options, only=ledger)
+        if precision is None:
+            ledgers, uncategorized = load_queue(client, days, options, only=ledger)
+        else:
+            ledgers, uncategorized, history = load_queue_and_history(client, days, options, only=ledger)
+    suggestions = None if precision is None else aa.suggest(uncategorized, history, ledgers, precision=precision)
     groups = aa.group_queue(uncategorized, as_of=days.end_date)
     if group is not None:
         _require_group(group, groups)
         groups, uncategorized = (frame[frame["group_id"] == group] for frame in (groups, uncategorized))
         all_rows = True
     print_notes(uncategorized)
+    if suggestions is not None:
+        print_notes(suggestions)
     if ledger:
         print_message("likely transfers between accounts are recognized only where both accounts are listed")
     if as_json:
@@ -113,11 +122,12 @@ def queue(
         _print_groups(groups, count_transactions(uncategorized), limit)
     if output is not None:
         write, kind = (write_transactions, "transaction") if all_rows else (write_groups, "group")
-        count = write(uncategorized, output, time_zone=days.time_zone, ledgers=ledgers)
+        count = write(uncategorized, output, time_zone=days.time_zone, ledgers=ledgers, suggestions=suggestions)
         print_message(f"{count:,} {kind}(s) written to {output}, without split ones")
         following = command_line(
             "plan",
             decisions=output,
+            precision=precision,
             **days_of_command(days, time_zone),
             output=f"plan{output.suffix}",
             books=books,

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections import Counter
 
 import pytest
 from typer.testing import CliRunner
@@ -66,7 +67,7 @@ def test_files_are_checked_before_anything_is_loaded(invoke, tmp_path):
     file = tmp_path / "decisions.csv"
     file.write_text("category,group_id\n")
     refused = [
-        (("propose", *PERIOD), InputError, "give --rules FILE, or --decisions FILE"),
+        (("propose", *PERIOD), InputError, "give --rules FILE, --decisions FILE"),
         (("propose", *PERIOD, "--decisions", file), InputError, "has no decision"),
         (("queue", *PERIOD, "--output", file), InputError, "exists and may hold decisions"),
         (("plan", *PERIOD, "--decisions", file, "--output", file), PlanError, "which the plan would replace"),
@@ -75,3 +76,47 @@ def test_files_are_checked_before_anything_is_loaded(invoke, tmp_path):
         result = invoke(*arguments)
         assert isinstance(result.exception, error)
         assert message in str(result.exception)
+
+
+def test_suggestions_fill_what_rules_leave(invoke, tmp_path):
+    """With --precision the history of the year before is loaded, and what it suggests is proposed and planned."""
+    suggested = invoke("propose", *PERIOD, "--precision", "0.98", "--json")
+    assert suggested.exit_code == 0, suggested.output
+    assert "would have been right" in suggested.stderr
+    rows = json.loads(suggested.stdout)
+    assert len(rows) > 20
+    assert {row["rule"] for row in rows} == {"suggested from history"}
+    assert all(0.9 < row["confidence"] <= 1 and " past transaction(s) are " in row["reason"] for row in rows)
+    rules = tmp_path / "rules.toml"
+    rules.write_text("[[rule]]\nname = 'postage'\ncontains = 'USPS'\ncategory = 'Shipping'\n")
+    planned = invoke("plan", *PERIOD, "--rules", rules, "--precision", "0.98", "--output", tmp_path / "p.csv", "--json")
+    assert planned.exit_code == 0, planned.output
+    counts = Counter(item["rule"] for item in json.loads(planned.stdout))
+    assert set(counts) == {"postage", "suggested from history"}
+    assert counts["suggested from history"] < len(rows) <= counts.total()
+
+
+def test_sheets_have_suggestions(invoke, tmp_path):
+    """With --precision the file to decide has suggestions beside empty categories, and the next command has it too."""
+    written = invoke("queue", *PERIOD, "--precision", "0.98", "--output", tmp_path / "groups.csv")
+    assert written.exit_code == 0, written.output
+    assert " --precision 0.98 " in written.stderr
+    with (tmp_path / "groups.csv").open(encoding="utf-8-sig", newline="") as opened:
+        rows = list(csv.DictReader(opened))
+    assert {row["category"] for row in rows} == {""}
+    assert sum(row["suggestion"] != "" for row in rows) > len(rows) / 2
+
+
+def test_likely_transfers_are_proposed_if_asked_for(invoke):
+    """--transfers alone is enough; the demo company has no uncategorized transfer in these days."""
+    proposed = invoke("propose", *PERIOD, "--transfers")
+    assert proposed.exit_code == 0, proposed.output
+    assert proposed.stdout.startswith("0 of ")
+
+
+def test_without_a_source_nothing_is_loaded(invoke):
+    """A command without rules, decisions, precision or transfers, and one with an impossible precision, is refused."""
+    assert "--precision 0.98 or --transfers" in str(invoke("propose", *PERIOD).exception)
+    refused = invoke("propose", *PERIOD, "--precision", "98")
+    assert isinstance(refused.exception, InputError)
+    assert "precision is 98.0, not a share" in str(refused.exception)

@@ -1,0 +1,153 @@
+"""Suggestions and likely transfers fill what rules and decisions leave."""
+
+import pandas as pd
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.categorization import load_rules, propose, uncategorized_queue
+from accounting_analytics.categorization.decision_file import write_groups, write_transactions
+from accounting_analytics.categorization.suggestions import SUGGESTED
+from accounting_analytics.errors import InputError
+from accounting_analytics.schemas import Proposals
+
+RULE = "[[rule]]\nname = 'coffee'\ncontains = 'COFFEE'\ncategory = 'Meals'\n"
+
+
+@pytest.fixture
+def queue(books):
+    """Return a queue of four payments and a likely transfer."""
+    lines = books.lines(
+        [("bank", "-4.50"), ("out", "4.50")],
+        [("bank", "-120.00"), ("out", "120.00")],
+        [("card", "-50.00"), ("out", "50.00")],
+        [("card", "-9.00"), ("out", "9.00")],
+        [("bank", "-700.00"), ("out", "700.00")],
+        [("card", "700.00"), ("in", "-700.00")],
+        descriptions={0: "COFFEE", 1: "HOSTING", 2: "PARTS", 3: "BOOKS", 4: "CARD PAYMENT", 5: "THANK YOU"},
+    )
+    return uncategorized_queue(lines, books.ledgers)
+
+
+@pytest.fixture
+def rules(tmp_path):
+    """Return one rule."""
+    file = tmp_path / "rules.toml"
+    file.write_text(RULE, encoding="utf-8")
+    return load_rules(file)
+
+
+@pytest.fixture
+def suggestions(queue):
+    """Return suggestions for the first three payments, as `suggest` returns them."""
+    rows = queue[queue["description"].isin(["COFFEE", "HOSTING", "PARTS"])].reset_index(drop=True)
+    return Proposals.checked(
+        rows.assign(
+            updated_category_ledger_id="expenses",
+            updated_category_ledger_name="Expenses",
+            rule=SUGGESTED,
+            confidence=[0.99, 0.98, 0.97],
+            reason="2 of 2 past transaction(s)",
+        )
+    )
+
+
+def by_text(proposals):
+    """Return rule and category of each description."""
+    columns = (proposals[name] for name in ("description", "rule", "updated_category_ledger_id"))
+    return {text: (rule, category) for text, rule, category in zip(*columns, strict=True)}
+
+
+def test_suggestions_fill_what_is_left(queue, rules, suggestions, books):
+    """A rule and a decision have precedence; a suggestion keeps its confidence and reason, and others have none."""
+    hosting = queue.loc[queue["description"] == "HOSTING", "transaction_id"].iloc[0]
+    proposals = propose(queue, rules, books.ledgers, decisions={hosting: "sales"}, suggestions=suggestions)
+    assert by_text(proposals) == {
+        "HOSTING": ("decided by hand", "sales"),
+        "PARTS": (SUGGESTED, "expenses"),
+        "COFFEE": ("coffee", "meals"),
+    }
+    rows = proposals.set_index("description")
+    assert rows["confidence"].notna().to_dict() == {"HOSTING": False, "PARTS": True, "COFFEE": False}
+    assert rows.loc["PARTS", "confidence"] == suggestions.set_index("description").loc["PARTS", "confidence"]
+    assert rows.loc["PARTS", "reason"] == "2 of 2 past transaction(s)"
+    assert "1 proposal(s) are suggestions; check them before they are applied." in aa.notes(proposals)
+
+
+def test_suggestions_alone(queue, suggestions, books):
+    """Neither rules nor decisions are needed; a part of the suggestions proposes that part."""
+    assert set(by_text(propose(queue, None, books.ledgers, suggestions=suggestions))) == {"COFFEE", "HOSTING", "PARTS"}
+    sure = suggestions[suggestions["confidence"] > 0.975]
+    assert len(propose(queue, None, books.ledgers, suggestions=sure)) == 2
+
+
+def test_suggestions_for_another_queue_are_counted(queue, suggestions, books):
+    """A suggestion for a transaction that is not in the queue gives nothing, and a note names it."""
+    shorter = queue[queue["description"] != "PARTS"]
+    proposals = propose(shorter, None, books.ledgers, suggestions=suggestions)
+    assert len(proposals) == 2
+    assert "1 suggestion(s) are for transactions that are not in the queue: txn-2-0." in aa.notes(proposals)
+
+
+def test_a_suggestion_that_cannot_be_a_category_is_refused(queue, suggestions, books):
+    """An edited suggestion is checked as any other category."""
+    with pytest.raises(InputError, match="reports cash flow"):
+        propose(queue, None, books.ledgers, suggestions=suggestions.assign(updated_category_ledger_id="bank"))
+
+
+def test_transfers_are_proposed_apart(queue, rules, books):
+    """Both sides of a likely transfer get the required ledger of transfers, with their reason, only if asked for."""
+    assert set(by_text(propose(queue, rules, books.ledgers))) == {"COFFEE"}
+    proposals = propose(queue, rules, books.ledgers, transfers=True)
+    assert by_text(proposals) == {
+        "CARD PAYMENT": ("likely transfer", "transfers"),
+        "THANK YOU": ("likely transfer", "transfers"),
+        "COFFEE": ("coffee", "meals"),
+    }
+    reasons = proposals.set_index("description")["reason"]
+    assert reasons["CARD PAYMENT"] == "equal and opposite amount on Card within 7 days"
+    assert proposals["confidence"].isna().all()
+    assert (
+        "2 transaction(s) are likely transfers between own accounts, of 700.00 in all; they are proposed for "
+        "'Transfers', apart from rules and suggestions." in aa.notes(proposals)
+    )
+
+
+def test_transfers_without_their_ledger(queue, rules, books):
+    """Where the required ledger was not discovered nothing is proposed, and a note says so."""
+    ledgers = books.ledgers[books.ledgers["id"] != "transfers"]
+    proposals = propose(queue, rules, ledgers, transfers=True)
+    assert len(proposals) == 1
+    assert any("is not among these ledgers, so none is proposed" in note for note in aa.notes(proposals))
+
+
+def test_suggestions_become_items_of_a_plan(queue, suggestions, books):
+    """A plan has the suggestions as it has what rules give, and names what gave them."""
+    proposals = propose(queue, None, books.ledgers, suggestions=suggestions, transfers=True)
+    plan = aa.plan_recategorization(proposals, ledgers=books.ledgers)
+    assert sorted(plan.frame["rule"]) == ["likely transfer"] * 2 + [SUGGESTED] * 3
+
+
+def test_suggestions_of_another_type_are_refused(queue, books):
+    """A list of ids is not what suggest returns."""
+    with pytest.raises(InputError, match=r"suggestions is of type list, not DataFrame; suggest\(queue"):
+        propose(queue, None, books.ledgers, suggestions=["meals"])
+    with pytest.raises(InputError, match="rules is of type NoneType"):
+        propose(queue, None, books.ledgers)
+
+
+def test_sheets_show_suggestions_beside_an_empty_category(queue, suggestions, books, tmp_path):
+    """Groups and transactions have path, confidence and reason of what is suggested, and nothing is decided by that."""
+    options = {"time_zone": "UTC", "ledgers": books.ledgers, "suggestions": suggestions}
+
+    write_groups(queue, tmp_path / "groups.csv", **options)
+    write_transactions(queue, tmp_path / "rows.csv", **options)
+    groups, rows = (pd.read_csv(tmp_path / name, dtype=str) for name in ("groups.csv", "rows.csv"))
+    assert list(groups)[:4] == ["category", "suggestion", "suggested_count", "confidence"]
+    assert list(rows)[:3] == ["category", "suggestion", "confidence"]
+    for table, name in ((groups, "merchant"), (rows, "description")):
+        assert table["category"].isna().all()
+        found = table.set_index(name)["suggestion"].dropna().to_dict()
+        assert found == dict.fromkeys(["COFFEE", "HOSTING", "PARTS"], "Expenses")
+    assert groups.set_index("merchant").loc["HOSTING", "suggested_count"] == "1"
+    with pytest.raises(InputError, match="has no decision"):
+        aa.decide(queue, tmp_path / "rows.csv", books.ledgers)
