@@ -16,6 +16,7 @@ from accounting_analytics.pack_verification.shown_text import agrees, read_shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from accounting_analytics.pack_verification.figure_labels import FigureLabels
     from accounting_analytics.pack_verification.pack_data import PackEntries, PackRecord
     from accounting_analytics.pack_verification.page import Page, PageElement
     from accounting_analytics.pack_verification.recomputation import Recomputation
@@ -55,13 +56,16 @@ def check_fingerprint(page: Page, given: str | None) -> Iterator[PackFault]:
         yield PackFault("fingerprint given", "", given, fingerprint)
 
 
-def check_figures(elements: Sequence[PageElement], record: PackRecord, figures: Recomputation) -> Iterator[PackFault]:
+def check_figures(
+    elements: Sequence[PageElement], record: PackRecord, figures: Recomputation, labels: FigureLabels
+) -> Iterator[PackFault]:
     """Recompute every figure on the page, and compare."""
     if not elements:
         yield PackFault("figures", "the page", "none", "figures")
     for element in elements:
         table, key = element.nearest("data-table"), element.attributes["data-key"]
-        where = f"{table}: {key}, line {element.line}"
+        label = labels.label(element)
+        where = f"{label} ({table}: {key}), line {element.line}" if label else f"{table}: {key}, line {element.line}"
         places = element.attributes.get("data-places", "")
         form = element.attributes.get("data-form", "")
         if (places and not _PLACES.fullmatch(places)) or form not in {"", "magnitude"}:

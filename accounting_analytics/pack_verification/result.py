@@ -136,7 +136,8 @@ class PackVerification(Result):
         )
         if self.differences:
             yield ResultPart(first_lines([f"- {fault}" for fault in self.differences]), self.faults)
-        yield ResultPart([_PROVES])
+        else:
+            yield ResultPart([_PROVES])
 
     def _content(self) -> dict[str, Any]:
         return {

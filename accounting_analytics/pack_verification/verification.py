@@ -19,6 +19,7 @@ from accounting_analytics.pack_verification.checks import (
     figure_elements,
     unchecked_amounts,
 )
+from accounting_analytics.pack_verification.figure_labels import FigureLabels
 from accounting_analytics.pack_verification.fingerprint import fingerprint_of, read_fingerprint
 from accounting_analytics.pack_verification.pack_data import ENTRIES_ID, RECORD_ID, read_entries, read_record
 from accounting_analytics.pack_verification.page import read_page
@@ -76,7 +77,7 @@ def verify_pack(path: str | Path, *, fingerprint: str | None = None) -> PackVeri
         check_form(page, text),
         check_fingerprint(page, given),
         check_facts(page, record),
-        check_figures(elements, record, figures),
+        check_figures(elements, record, figures, FigureLabels(page)),
         check_rows(elements, record),
         check_days(record, entries),
         check_balance(entries),

@@ -43,20 +43,20 @@ const tableOf = (element) => element.closest("[data-table]")?.dataset.table ?? "
 
 const checkFigures = (elements, record, figures) => {
   const faults = elements.length ? [] : [fault("figures", "the page", "none", "figures")];
-  elements.forEach((element, number) => {
+  for (const element of elements) {
     const { key, form = "", places = "" } = element.dataset;
     const [table, shown] = [tableOf(element), ownText(element)];
     let expected;
     try {
       if (!["", "magnitude"].includes(form) || !/^(-?[0-9]{1,2})?$/.test(places)) refuse(`shown as ${form || places}`);
       expected = valueText(figures.value(table, key), form, places ? Number(places) : undefined);
-      if (agrees(readShown(shown, record.currency), expected)) return;
+      if (agrees(readShown(shown, record.currency), expected)) continue;
     } catch (error) {
       expected = `not possible: ${error.message}`;
     }
     const label = labelOf(element);
-    faults.push(fault("figure", label ? `${label} (${table}: ${key})` : `${table}: ${key}`, shown, expected, number));
-  });
+    faults.push(fault("figure", label ? `${label} (${table}: ${key})` : `${table}: ${key}`, shown, expected, element));
+  }
   return faults;
 };
 
@@ -84,7 +84,7 @@ const checkFacts = (record) => {
     missing.delete(name);
     const shown = element.localName === "time" ? element.getAttribute("datetime") : ownText(element);
     const expected = FACTS.includes(name) ? record[name] : own(record.texts, name);
-    if (expected === undefined || shown !== trim(expected)) faults.push(fault(name, "the page", shown, expected ?? "no such fact"));
+    if (expected === undefined || shown !== trim(expected)) faults.push(fault(name, "the page", shown, expected ?? "no such fact", element));
   }
   for (const name of missing) faults.push(fault(name, "the page", "not shown", record[name]));
   return faults;

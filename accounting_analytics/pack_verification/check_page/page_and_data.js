@@ -1,7 +1,7 @@
 // The check of a pack by its reader: every figure again from the entries in the page, and the page's fingerprint.
 const page = document.documentElement.cloneNode(true); // before any other script changes it
 const documentType = document.doctype;
-const figuresOnScreen = [...document.querySelectorAll("[data-key]")];
+const elementsOnScreen = [...document.querySelectorAll("[data-key], [data-field]")];
 
 const MAX_ENTRIES_BYTES = 200_000_000;
 const MAX_LISTED = 20;
@@ -17,7 +17,10 @@ const ELEMENT = 1, TEXT = 3;
 const own = (mapping, key) => (mapping && Object.hasOwn(mapping, key) ? mapping[key] : undefined);
 const trim = (text) => text.replace(/^[ \t\n]+|[ \t\n]+$/g, "");
 const refuse = (problem) => { throw new Error(problem); };
-const fault = (what, where, shown, recomputed, figure) => ({ what, where, shown, recomputed, figure });
+const elementsOfPage = [...page.querySelectorAll("[data-key], [data-field]")];
+const fault = (what, where, shown, recomputed, element) => ({
+  what, where, shown, recomputed, element: element && elementsOnScreen[elementsOfPage.indexOf(element)],
+});
 
 // The page as it was written, without its fingerprint.
 

@@ -7,25 +7,24 @@ const element = (name, properties = {}, ...children) => {
 
 const counted = (count, one, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
-// Marks figures that fail, so that a reader finds them where they stand.
+// Marks figures and facts that fail, so that a reader finds them where they stand.
 const markFigures = (faults) => {
   for (const marked of document.querySelectorAll(".pack-check-failed")) {
     marked.classList.remove("pack-check-failed");
     marked.removeAttribute("title");
   }
-  for (const { figure, recomputed } of faults) {
-    if (figure === undefined) continue;
-    const marked = figuresOnScreen[figure];
+  for (const [number, { element: marked, recomputed }] of faults.entries()) {
+    if (!marked) continue;
     marked.classList.add("pack-check-failed");
     marked.title = `Recomputed: ${recomputed}`;
-    marked.id ||= `pack-figure-${figure}`;
+    marked.id ||= `pack-check-failed-${number}`;
   }
 };
 
-const faultLine = ({ what, where, shown, recomputed, figure }) => {
+const faultLine = ({ what, where, shown, recomputed, element: marked }) => {
   const text = `${what}${where && `, ${where}`}${shown && `: shown ${shown}`}, recomputed ${recomputed}`;
   const line = element("li", {}, text[0].toUpperCase() + text.slice(1));
-  if (figure !== undefined) line.append(" ", element("a", { href: `#${figuresOnScreen[figure].id}` }, "Show it"));
+  if (marked) line.append(" ", element("a", { href: `#${marked.id}` }, "Show it"));
   return line;
 };
 
