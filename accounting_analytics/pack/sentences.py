@@ -13,6 +13,7 @@ from accounting_analytics.messages import printable
 from accounting_analytics.money import format_amount
 from accounting_analytics.pack import cash_bridge, key_figures
 from accounting_analytics.pack.pack_tables import TableBuilder
+from accounting_analytics.statements.cells import NOT_KNOWN
 from accounting_analytics.statements.columns import day_label
 
 if TYPE_CHECKING:
@@ -133,8 +134,8 @@ class SentenceWriter:
 
     def _write(self, figure: Figure, table: str = key_figures.NAME, *, is_size: bool = False) -> str:
         """Mark of an amount."""
-        exact = figure.exact() or Decimal(0)
-        text = format_amount(exact.copy_abs() if is_size else exact)
+        exact = figure.exact()
+        text = NOT_KNOWN if exact is None else format_amount(exact.copy_abs() if is_size else exact)
         self._amounts.append(Amount(table, figure.key, text, is_size))
         return f"<{self._mark}:{len(self._amounts) - 1}>"
 
