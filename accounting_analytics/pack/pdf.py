@@ -26,8 +26,9 @@ _OPTIONS = (
     "--disable-dev-shm-usage",  # containers have little of it
     "--no-pdf-header-footer",
 )
+_HEAD = re.compile(r"<head\b[^>]*>", re.IGNORECASE)
 _POLICY = (
-    '<head><meta http-equiv="Content-Security-Policy" '
+    '<meta http-equiv="Content-Security-Policy" '
     "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:\">"
 )
 _VERSION = re.compile(rb"Chrome/([0-9]+)")
@@ -59,7 +60,7 @@ def print_pdf(html: str, browser: str, *, seconds: float = _SECONDS) -> bytes:
 def _print(html: str, browser: str, folder: Path, seconds: float) -> bytes:
     """Print a page in an empty folder."""
     page, pdf, log = folder / "page.html", folder / "page.pdf", folder / "log.txt"
-    page.write_bytes(html.replace("<head>", _POLICY, 1).encode())
+    page.write_bytes(_with_policy(html).encode())
     command = [browser, *_OPTIONS, f"--user-data-dir={folder / 'profile'}", f"--print-to-pdf={pdf}", page.as_uri()]
     if os.geteuid() == 0:
         command.insert(1, "--no-sandbox")  # root has none
@@ -68,6 +69,14 @@ def _print(html: str, browser: str, folder: Path, seconds: float) -> bytes:
     content = pdf.read_bytes() if pdf.exists() else b""
     _require_whole(content, code, log.read_text(encoding="utf-8", errors="replace"))
     return content
+
+
+def _with_policy(html: str) -> str:
+    """Page with the policy that nothing runs and nothing is loaded, before anything else in its head."""
+    head = _HEAD.search(html)
+    if head is None:
+        raise PdfFailedError("no PDF was printed: the page has no head")
+    return f"{html[: head.end()]}{_POLICY}{html[head.end() :]}"
 
 
 def _run(command: list[str], log: int, seconds: float) -> int:

@@ -161,7 +161,8 @@ def test_nothing_runs_and_nothing_is_loaded(read, tmp_path):
     (tmp_path / "style.css").write_text("p { display: none; }")
     loaded = f'<link rel="stylesheet" href="{(tmp_path / "style.css").as_uri()}">'
     script = '<script>document.querySelector("p").textContent = "It ran."</script>'
-    pages, sizes = read(print_pdf(page(f"{loaded}<p>As written.</p>{PIXEL}{script}"), find_browser()))
+    content = page(f"{loaded}<p>As written.</p>{PIXEL}{script}").replace("<head>", '<Head class="of the page">')
+    pages, sizes = read(print_pdf(content, find_browser()))
     assert pages == ["Aswritten."]
     assert sizes == [A4]
     images = subprocess.run(["pdfimages", "-list", tmp_path / "page.pdf"], capture_output=True, text=True, check=True)  # noqa: S603, S607
@@ -212,6 +213,12 @@ def test_a_browser_that_does_not_end(program, tmp_path):
         break
     else:
         pytest.fail("the child still runs")
+
+
+def test_a_page_without_a_head(program):
+    """Scripts and requests cannot be switched off in it, so it is not printed."""
+    with pytest.raises(PdfFailedError, match="no PDF was printed: the page has no head"):
+        print_pdf("<header></header><script></script>", program("exit 0"))
 
 
 FULL_DISK = """
