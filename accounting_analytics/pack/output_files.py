@@ -70,6 +70,7 @@ class OutputFiles:
             self._remove_unfinished()
             yield
         except BaseException as error:
+            self._forget_older()
             moved = self._set_aside(SUFFIXES)
             if moved and isinstance(error, AccountingAnalyticsError):
                 with_context(error, f"the files of the run before are now {', '.join(map(str, moved))}")
@@ -84,6 +85,7 @@ class OutputFiles:
         """
         earlier: dict[Path, bytes] = {}
         try:
+            self._forget_older()
             self._set_aside(suffix for suffix in SUFFIXES if suffix not in contents)
             for suffix in contents:
                 with suppress(FileNotFoundError):
@@ -99,6 +101,13 @@ class OutputFiles:
         for suffix in SUFFIXES:
             for path in (self.path(suffix), self.previous(suffix)):
                 remove_temporary_files(path)
+
+    def _forget_older(self) -> None:
+        """Remove previous files in formats that the last run did not write: those that stay are of one run."""
+        last = {suffix for suffix in SUFFIXES if self.path(suffix).exists()}
+        for suffix in SUFFIXES:
+            if last and suffix not in last:
+                self.previous(suffix).unlink(missing_ok=True)
 
     def _set_aside(self, suffixes: Iterable[str]) -> list[Path]:
         """Give files of an earlier run the name of previous ones, and return their new paths."""

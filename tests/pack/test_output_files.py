@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 import unicodedata
+from contextlib import suppress
 
 import pytest
 
@@ -86,7 +87,7 @@ def test_a_run_replaces_its_files_and_keeps_those_before(files, stored):
     for contents in (OLD, NEW):
         with files.locked():
             files.replace(contents)
-    assert stored() == {**named(NEW), **named(OLD, ".previous"), "harbor_2026-05.previous.eml": b"oldest mail"}
+    assert stored() == {**named(NEW), **named(OLD, ".previous")}
     assert {stat.S_IMODE(path.stat().st_mode) for path in files.folder.iterdir()} == {0o600}
 
 
@@ -97,6 +98,20 @@ def test_files_of_other_formats_do_not_stay_beside_a_new_page(files, stored):
     with files.locked():
         files.replace({".html": b"new page"})
     assert stored() == {**named({".html": b"new page"}), **named(OLD, ".previous")}
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_previous_files_are_of_one_run(files, stored, fails):
+    """A format that the run before did not write is not kept from an earlier one."""
+    with files.locked():
+        files.replace(OLD)
+    with files.locked():
+        files.replace({".html": b"page"})
+    with suppress(EmptyPeriodError), files.locked():
+        if fails:
+            raise EmptyPeriodError
+        files.replace(NEW)
+    assert stored() == named({".html": b"page"}, ".previous") | ({} if fails else named(NEW))
 
 
 @pytest.mark.parametrize("problem", [EmptyPeriodError("no line entries"), KeyboardInterrupt(), OSError(5, "broken")])
