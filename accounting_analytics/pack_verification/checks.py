@@ -143,14 +143,17 @@ def check_days(record: PackRecord, entries: PackEntries) -> Iterator[PackFault]:
             yield PackFault("opening balances", "entries", text, f"{_OPENING}{start}, or of a day before")
 
 
-def check_balance(entries: PackEntries) -> Iterator[PackFault]:
-    """Check that debits equal credits in every journal entry that the pack has all lines of."""
+def check_journal_entries(entries: PackEntries) -> Iterator[PackFault]:
+    """Check that each journal entry that the pack has all lines of is of one day, with debits equal to credits."""
     sums: defaultdict[int, int] = defaultdict(int)
-    days = {}
+    days: dict[int, str] = {}
     for line in entries.lines:
-        if line.entry >= 0:
-            sums[line.entry] += int(line.units)
-            days[line.entry] = entries.dates[line.date]
+        if line.entry < 0:
+            continue
+        sums[line.entry] += int(line.units)
+        day = entries.dates[line.date]
+        if days.setdefault(line.entry, day) != day:
+            yield PackFault("journal entry", f"entry {line.entry}", f"of {days[line.entry]} and {day}", "of one day")
     for entry in sorted(sums):
         if sums[entry]:
             yield PackFault("journal entry", f"entry {entry} of {days[entry]}", f"sum {sums[entry]}", "sum 0")

@@ -9,12 +9,12 @@ from accounting_analytics.arguments import to_path
 from accounting_analytics.errors import InputError
 from accounting_analytics.money import MAX_SCALE
 from accounting_analytics.pack_verification.checks import (
-    check_balance,
     check_days,
     check_facts,
     check_figures,
     check_fingerprint,
     check_form,
+    check_journal_entries,
     check_rows,
     figure_elements,
     unchecked_amounts,
@@ -80,7 +80,7 @@ def verify_pack(path: str | Path, *, fingerprint: str | None = None) -> PackVeri
         check_figures(elements, record, figures, FigureLabels(page)),
         check_rows(elements, record),
         check_days(record, entries),
-        check_balance(entries),
+        check_journal_entries(entries),
     )
     return PackVerification(
         path=file,

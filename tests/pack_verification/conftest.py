@@ -32,11 +32,15 @@ def pack(tmp_path):
 
 @pytest.fixture
 def check_in_browser(browser):
-    """Return a function that opens a pack, pastes a fingerprint, presses the button, and returns what is said."""
+    """Return a function that opens a pack, pastes a fingerprint, presses the button, and returns what is said.
 
-    def check(path, fingerprint="", **window):
-        browser.open(path.as_uri(), **window)
-        browser.wait_until(BUTTON)
+    Without a path it presses the button of the page that is open.
+    """
+
+    def check(path=None, fingerprint="", **window):
+        if path is not None:
+            browser.open(path.as_uri(), **window)
+            browser.wait_until(BUTTON)
         browser.evaluate(f"{FIELD}.value = {json.dumps(fingerprint)}; {BUTTON}.click()")
         browser.wait_until(f"{RESULT}.matches('.passed, .failed')")
         return browser.evaluate(f"[{RESULT}.classList.contains('passed'), {RESULT}.innerText]")

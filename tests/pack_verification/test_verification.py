@@ -150,6 +150,15 @@ def test_entries_that_do_not_balance_are_found(tmp_path):
     ]
 
 
+def test_entries_of_two_days_are_found(tmp_path):
+    """A line that was moved within its month is of another day than the other lines of its journal entry."""
+    books = make_books(3)
+    line = next(line for line in books.lines[2:] if books.dates[line[1]].endswith("-15"))
+    line[1] += 1
+    write_pack(tmp_path / "pack.html", books)
+    assert faults(tmp_path / "pack.html") == [("journal entry", f"entry {line[6]}")]
+
+
 def test_opening_balances_are_of_a_day_before_the_entries(tmp_path):
     """Opening balances that state a day after the first entry, or no day, are named."""
     books = make_books(3)

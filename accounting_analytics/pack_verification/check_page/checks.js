@@ -114,10 +114,15 @@ const checkDays = (record, entries) => {
   return faults;
 };
 
-const checkBalance = (entries) => {
-  const sums = new Map();
-  for (const { entry, units } of entries.lines) if (entry >= 0) sums.set(entry, (sums.get(entry) ?? 0n) + units);
-  const faults = [...sums].filter(([, sum]) => sum).map(([entry, sum]) => fault("journal entry", `entry ${entry}`, `sum ${sum}`, "sum 0"));
+const checkJournalEntries = (entries) => {
+  const [sums, days, faults] = [new Map(), new Map(), []];
+  for (const { entry, units, day } of entries.lines) {
+    if (entry < 0) continue;
+    sums.set(entry, (sums.get(entry) ?? 0n) + units);
+    if (!days.has(entry)) days.set(entry, day);
+    if (days.get(entry) !== day) faults.push(fault("journal entry", `entry ${entry}`, `of ${days.get(entry)} and ${day}`, "of one day"));
+  }
+  for (const [entry, sum] of sums) if (sum) faults.push(fault("journal entry", `entry ${entry} of ${days.get(entry)}`, `sum ${sum}`, "sum 0"));
   return { faults, count: sums.size };
 };
 
@@ -133,10 +138,10 @@ const checkPage = async (given) => {
   const { record, entries } = await readData();
   const elements = [...page.querySelectorAll("[data-key]")];
   const figures = new Recomputation(record, entries);
-  const balance = checkBalance(entries);
+  const journalEntries = checkJournalEntries(entries);
   const stated = elements.filter((element) => own(own(record.tables, tableOf(element))?.stated, element.dataset.key) !== undefined).length;
   faults.push(...checkFacts(record), ...checkFigures(elements, record, figures), ...checkRows(elements, record));
-  faults.push(...checkDays(record, entries), ...balance.faults);
-  const counts = { figures: elements.length - stated, stated, entries: entries.lines.length, journalEntries: balance.count };
+  faults.push(...checkDays(record, entries), ...journalEntries.faults);
+  const counts = { figures: elements.length - stated, stated, entries: entries.lines.length, journalEntries: journalEntries.count };
   return { fingerprint, faults, counts, unchecked: uncheckedAmounts(record.scale) };
 };
