@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import os
 import re
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.errors import InputError
+from accounting_analytics.installed_programs import run_program
 from accounting_analytics.messages import printable, quote, shorten
 from accounting_analytics.money import exact_sum, from_minor_units
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 INSTALL = "install it, such as with: apt-get install hledger, or: brew install hledger (https://hledger.org/install)"
 _PROGRAM = "hledger"
-_SECONDS = 300
 _VERSION = re.compile(r"hledger (\d+)\.(\d+)")
 _READS_CONFIGURATION = (1, 40)
 """First version that reads options from a configuration file, which ``--no-conf`` ignores."""
@@ -64,24 +62,8 @@ def is_hledger_installed() -> bool:
 
 def _run(command: Sequence[str], folder: str) -> str:
     """Output of hledger; the home folder is an empty one, so that no settings of the user change its figures."""
-    environment = {name: value for name, value in os.environ.items() if name != "LEDGER_FILE"}
-    environment |= {"LC_ALL": "C.UTF-8", "HOME": folder, "XDG_CONFIG_HOME": folder}
-    try:
-        finished = subprocess.run(  # noqa: S603 (the installed program, without a shell)
-            command,
-            capture_output=True,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            timeout=_SECONDS,
-            check=False,
-            encoding="utf-8",
-            errors="replace",
-        )
-    except subprocess.TimeoutExpired:
-        raise InputError(f"hledger needed more than {_SECONDS} seconds; ask about a shorter period") from None
-    except OSError as error:
-        raise InputError(f"hledger at {command[0]} cannot be run: {error.strerror}; {INSTALL}") from error
+    environment = {"LEDGER_FILE": "", "HOME": folder, "XDG_CONFIG_HOME": folder}
+    finished = run_program(command, folder=folder, environment=environment, advice=INSTALL)
     if finished.returncode:
         raise InputError(f"hledger failed: {shorten(printable(finished.stderr.strip(), ' '), limit=500)}")
     return finished.stdout

@@ -81,7 +81,7 @@ def import_books(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="Line CSV or Parquet, OFX, the CSV of `hledger print -O csv`, or a table with --mapping.",
+            help="A journal of hledger, ledger or beancount, OFX, a line table, or a table with --mapping.",
             exists=True,
             dir_okay=False,
             readable=True,
@@ -108,8 +108,16 @@ def import_books(
     date_format: Annotated[
         str | None, typer.Option("--date-format", metavar="FORMAT", help="Its dates, such as %d/%m/%Y.")
     ] = None,
+    roots: Annotated[
+        list[str] | None,
+        typer.Option("--root", metavar="OLD=NEW", help="Begin paths of a journal so: me:assets=assets; repeatable."),
+    ] = None,
+    scale: Annotated[
+        int | None, typer.Option("--scale", metavar="DIGITS", help="Fraction digits of a new database; 2 by default.")
+    ] = None,
     time_zone: TimeZone = None,
     *,
+    virtual: Annotated[bool, typer.Option("--virtual", help="Import virtual postings of a journal too.")] = False,
     inspect: Annotated[
         bool, typer.Option("--inspect", help="Import nothing: print what is recognized, and a mapping to edit.")
     ] = False,
@@ -146,18 +154,28 @@ def import_books(
             mapping=mapping,
             account=account,
             date_format=date_format,
+            virtual=virtual,
+            roots=[_root(text) for text in roots or ()],
             require_cash=not no_cash,
             dry_run=dry_run,
         )
 
     if dry_run:
-        with _problems_printed(as_json=as_json), instance_to_preview(database, instance) as books:
+        with _problems_printed(as_json=as_json), instance_to_preview(database, instance, scale=scale) as books:
             summary = import_into(*books)
     else:
-        with Store.open(database) as store, instance_to_fill(store, instance) as target:
+        with Store.open(database) as store, instance_to_fill(store, instance, scale=scale) as target:
             summary = import_into(store, target)
         print_message(f"imported; to serve it: {command_line('serve', database=store.name)}")
     _print_summary(summary, with_accounts=dry_run, as_json=as_json)
+
+
+def _root(text: str) -> tuple[str, str]:
+    """Return the two beginnings of paths in ``OLD=NEW``."""
+    old, equals, new = (part.strip() for part in text.rpartition("="))
+    if not (old and equals and new):
+        raise typer.BadParameter(f"{text!r} is not OLD=NEW, such as me:assets=assets", param_hint="--root")
+    return old, new
 
 
 def _print_inspection(file: Path, mapping: str | None, date_format: str | None) -> None:

@@ -61,7 +61,7 @@ def create_instance(store: Store, new: NewInstance | None = None) -> str:
 
 
 def create_first_instance(
-    store: Store, *, localtime: str = "UTC", instance_id: str | None = None
+    store: Store, *, localtime: str = "UTC", instance_id: str | None = None, scale: int = DEFAULT_SCALE
 ) -> FirstInstance | None:
     """Create an instance and its token file in a database without any instance; None if it has one.
 
@@ -78,20 +78,22 @@ def create_first_instance(
     with issuing(store, path) as (connection, save):
         if connection.execute(select(tables.instances.c.pk).limit(1)).first():
             return None  # another process created it meanwhile
-        instance = _add_instance(connection, NewInstance(localtime=localtime, id=instance_id))
+        instance = _add_instance(connection, NewInstance(scale=scale, localtime=localtime, id=instance_id))
         save(add_token(connection, instance.pk))
     return FirstInstance(instance.id, path)
 
 
 @contextmanager
-def instance_to_fill(store: Store, instance_id: str | None = None) -> Iterator[str]:
+def instance_to_fill(store: Store, instance_id: str | None = None, *, scale: int | None = None) -> Iterator[str]:
     """Give the id of the given instance, of the only one, or of a new one in a database without any.
 
-    A new one is deleted again, with its token file, if the block fails.
+    A `scale` must be that of an instance that exists. A new one is deleted again, with its token file, if the block
+    fails.
     """
-    created = create_first_instance(store, instance_id=instance_id)
+    digits = DEFAULT_SCALE if scale is None else check_scale(scale)
+    created = create_first_instance(store, instance_id=instance_id, scale=digits)
     if created is None:
-        yield choose_instance(store, instance_id)
+        yield check_instance_scale(store, choose_instance(store, instance_id), scale)
         return
     try:
         yield created.instance_id
@@ -99,6 +101,17 @@ def instance_to_fill(store: Store, instance_id: str | None = None) -> Iterator[s
         with suppress(AccountingAnalyticsError):  # the error of the block is the one to report
             _delete_unused(store, created)
         raise
+
+
+def check_instance_scale(store: Store, instance_id: str, scale: int | None) -> str:
+    """Return the id of an instance; refuse a scale that is not its own."""
+    own = store.instance(instance_id).scale
+    if scale not in {None, own}:
+        raise ConfigurationError(
+            f"the instance {instance_id} has amounts of {own} fraction digits, not {scale}; a new database can have "
+            "others"
+        )
+    return instance_id
 
 
 def choose_instance(store: Store, instance_id: str | None = None) -> str:

@@ -266,7 +266,7 @@ def _is_valid_path(account: str, location: str, errors: ImportErrors) -> bool:
         errors.add(
             location,
             f"account {account!r} is neither a ledger of this instance nor a path that starts with assets, "
-            "liabilities, equity, income, revenue or expenses",
+            "liabilities, equity, income, revenue or expenses (in journals, --root gives the type of others)",
         )
     else:
         return True

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from accounting_analytics.service.imports import hledger_csv, line_table
+from accounting_analytics.service.imports import beancount_journal, hledger_csv, hledger_journal, line_table
 from accounting_analytics.service.imports.hledger_csv import read_hledger_csv
 from accounting_analytics.service.imports.import_errors import ImportErrors
 from accounting_analytics.service.imports.line_table import read_line_table
@@ -32,6 +32,18 @@ def read_books(path: Path, options: ImportOptions = ImportOptions()) -> ParsedBo
         return read_line_table(parquet_rows(path, errors), options, errors)
     if is_ofx(path):
         return read_ofx(path, options, errors)
+    if reader := _JOURNALS.get(path.suffix.lower()):
+        return reader(path, options, errors)
+    return _read_csv(path, options, errors)
+
+
+_JOURNALS = dict.fromkeys(hledger_journal.SUFFIXES, hledger_journal.read_hledger_journal) | dict.fromkeys(
+    beancount_journal.SUFFIXES, beancount_journal.read_beancount
+)
+"""How a journal is read, by the end of its name."""
+
+
+def _read_csv(path: Path, options: ImportOptions, errors: ImportErrors) -> ParsedBooks:
     table = csv_rows(path, errors)
     if {"txnidx", "account"} <= set(table.columns):
         return read_hledger_csv(table, options, errors)

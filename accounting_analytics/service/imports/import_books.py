@@ -95,13 +95,15 @@ def import_books(
     mapping: str | None = None,
     account: str | None = None,
     date_format: str | None = None,
+    virtual: bool = False,
+    roots: Sequence[tuple[str, str]] = (),
     require_cash: bool = False,
     dry_run: bool = False,
 ) -> ImportSummary:
     """Import the new entries of a file of books into an instance in one database transaction.
 
-    The file is a line table (CSV or Parquet), the CSV of ``hledger print -O csv``, or a bank's statement as OFX, which
-    are recognized, or a table of another program, which a mapping describes.
+    The file is a line table (CSV or Parquet), a journal of hledger, ledger or beancount, the CSV of ``hledger print -O
+    csv``, or a bank's statement as OFX, which are recognized, or a table of another program, which a mapping describes.
     Accounts that exist in the instance (by id or path) are used, the others are created with their parents. Entries
     that are in the instance already are not posted again, so that importing a file twice duplicates nothing.
     The ids of what is created depend on the file and the instance: another instance has other ids.
@@ -122,13 +124,18 @@ def import_books(
         ``assets:bank*``; ``*`` matches any characters, also ``:``. Assets become bank accounts, liabilities credit
         cards; their lines are transactions. A pattern that matches no account is refused.
     commodity : str, optional
-        Import only the lines in this commodity (hledger only); every entry must balance in it.
+        Import only the lines of a journal in this commodity, at their prices; every entry must balance in it.
     mapping : str, optional
         Name of a shipped mapping (bank, quickbooks, xero) or a TOML file: how a table of another program is read.
     account : str, optional
         Path of the account of a statement.
     date_format : str, optional
         Format of the dates of a mapped table, such as ``%d/%m/%Y``.
+    virtual : bool
+        Whether to import virtual postings of a journal, the unbalanced ones against ``equity:virtual``.
+    roots : sequence of (str, str)
+        Beginnings of paths of a journal and what replaces each, such as ``("me:assets", "assets")``; ``("*",
+        "assets")`` puts every account without a type below ``assets``.
     require_cash : bool
         Whether to refuse a file after which no ledger of the instance would report cash flow.
     dry_run : bool
@@ -161,6 +168,8 @@ def import_books(
         mapping=mapping,
         account=account,
         date_format=date_format,
+        virtual=virtual,
+        roots=roots,
     )
     books, local = read_books(file, options), zone(time_zone or "UTC")
     with store.writing() as connection:

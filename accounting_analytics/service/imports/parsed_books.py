@@ -102,6 +102,8 @@ class ImportOptions(NamedTuple):
     mapping: str | None = None
     account: str | None = None
     date_format: str | None = None
+    virtual: bool = False
+    roots: Sequence[tuple[str, str]] = ()
 
 
 def build_books(

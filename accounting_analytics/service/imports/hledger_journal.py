@@ -1,0 +1,111 @@
+"""Journals of hledger and ledger, timeclock and timedot files, as the installed hledger reads them."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from accounting_analytics.installed_programs import find_program, run_program
+from accounting_analytics.messages import printable, shorten
+from accounting_analytics.money import EXACT
+from accounting_analytics.service.imports.postings import JournalEntry, PricedPosting, build_from_journal
+
+if TYPE_CHECKING:
+    from accounting_analytics.service.imports.import_errors import ImportErrors
+    from accounting_analytics.service.imports.parsed_books import ImportOptions, ParsedBooks
+
+SUFFIXES = frozenset({".journal", ".j", ".hledger", ".ledger", ".dat", ".timeclock", ".timedot"})
+_INSTALL = "install it, such as with: apt-get install hledger, or: brew install hledger (https://hledger.org/install)"
+_PLACE = re.compile(r":(\d+)(?::\d+)?|\(lines? (\d+)")
+_ROOTS = {
+    "A": "assets",
+    "C": "assets",
+    "L": "liabilities",
+    "E": "equity",
+    "V": "equity",
+    "R": "income",
+    "X": "expenses",
+}
+"""Root of the types of accounts that a journal declares."""
+
+
+def read_hledger_journal(path: Path, options: ImportOptions, errors: ImportErrors) -> ParsedBooks:
+    """Read a journal with ``hledger print``, which resolves includes, inferred amounts and prices."""
+    program = find_program("hledger")
+    if program is None:
+        errors.fail(f"a journal is read with hledger, and it is not installed; {_INSTALL}")
+    file = str(path.absolute())
+    printed = _run([program, "print", "-f", file, "--explicit", "--output-format", "json"], path, errors)
+    entries = [_entry(one, path) for one in json.loads(printed)] if printed.strip() else []
+    if not entries:
+        errors.fail("it has no transactions")
+    types = _types(_run([program, "accounts", "-f", file, "--types"], path, errors))
+    return build_from_journal(entries, options, errors, types=types)
+
+
+def _run(command: list[str], path: Path, errors: ImportErrors) -> str:
+    """Output of hledger; the home folder is an empty one, so that no settings of the user change what it reads."""
+    with TemporaryDirectory() as home:
+        environment = {"HOME": home, "XDG_CONFIG_HOME": home, "LEDGER_FILE": ""}
+        finished = run_program(command, folder=str(path.absolute().parent), environment=environment, advice=_INSTALL)
+    if finished.returncode:
+        message = finished.stderr.strip()
+        found = _PLACE.search(message)
+        line = f"line {found[1] or found[2]}" if found else ""
+        errors.fail(f"hledger cannot read it: {shorten(printable(message, ' '), limit=400)}", line)
+    return finished.stdout
+
+
+def _types(printed: str) -> dict[str, str]:
+    """Roots of the accounts whose types are declared or known to hledger."""
+    pairs = (line.rpartition("; type:") for line in printed.splitlines())
+    return {account.strip(): _ROOTS[kind.strip()] for account, _, kind in pairs if kind.strip() in _ROOTS}
+
+
+def _entry(printed: dict[str, Any], path: Path) -> JournalEntry:
+    start = printed["tsourcepos"][0]
+    location = f"line {start['sourceLine']}"
+    if Path(start["sourceName"]).name != path.name:
+        location = f"{Path(start['sourceName']).name} {location}"
+    is_cleared = printed["tstatus"] == "Cleared"
+    comment = printed["tcomment"].strip()
+    postings = [
+        _posting(posting, amount, location, comment, is_cleared=is_cleared)
+        for posting in printed["tpostings"]
+        for amount in posting["pamount"]
+    ]
+    return JournalEntry(location, printed["tdate"], printed["tdescription"], postings)
+
+
+def _posting(
+    printed: dict[str, Any], amount: dict[str, Any], location: str, comment: str, *, is_cleared: bool
+) -> PricedPosting:
+    quantity, commodity = _quantity(amount), amount["acommodity"]
+    value, value_commodity = quantity, commodity
+    cost = amount.get("acost") or amount.get("aprice")  # hledger calls it cost since version 1.41
+    if cost:
+        price, value_commodity = _quantity(cost["contents"]), cost["contents"]["acommodity"]
+        is_unit = cost["tag"].startswith("Unit")
+        value = EXACT.multiply(quantity, price) if is_unit else price.copy_abs().copy_sign(quantity)
+    return PricedPosting(
+        location=location,
+        account=printed["paccount"],
+        quantity=quantity,
+        commodity=commodity,
+        value=value,
+        value_commodity=value_commodity,
+        is_virtual=printed["ptype"] != "RegularPosting",
+        is_balanced=printed["ptype"] != "VirtualPosting",
+        comment=" ".join(printed["pcomment"].split()) or " ".join(comment.split()),
+        is_reviewed=is_cleared or printed["pstatus"] == "Cleared",
+    )
+
+
+def _quantity(amount: dict[str, Any]) -> Decimal:
+    """Exact quantity: the decimal digits, not the floating point number beside them."""
+    quantity = amount["aquantity"]
+    return EXACT.scaleb(Decimal(quantity["decimalMantissa"]), -quantity["decimalPlaces"])
