@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from accounting_analytics.arguments import require_type, to_path, to_texts
+from accounting_analytics.arguments import require_type, to_path
 from accounting_analytics.categorization import suggest
 from accounting_analytics.categorization.decided_by_hand import Decidable
 from accounting_analytics.figure_tables import figure_table_html
@@ -149,7 +149,7 @@ class Review(Result):
 
     def _rows(self, ids: str | Iterable[str], find: Callable[[str], list[int]] | None = None) -> Rows:
         """Find the rows of groups and transactions by their ids, each once."""
-        found = {row for one in to_texts(ids) for row in (find or self._decidable.find)(one)}
+        found = {row for one in ([ids] if isinstance(ids, str) else ids) for row in (find or self._decidable.find)(one)}
         return np.array(sorted(found), dtype=np.int64)
 
     def _parts(self) -> list[ResultPart]:

@@ -96,8 +96,9 @@ def test_what_is_skipped_is_not_accepted(review, groups):
     review.accept()
     assert categories(review) == {"uber-1": "travel", "uber-3": "travel", "client": "sales", "split": "meals"}
     assert review.frame["category"].tolist()[1] == "Travel, skipped"
-    review.clear(groups["UBER TRIP"])
+    review.clear(pd.Series([groups["UBER TRIP"], "uber-1"]))
     assert review.frame["category"].tolist()[1] == "proposed: Travel"
+    assert review.accept(review.decisions["transaction_id"].head(0)).startswith("Nothing changed")
     assert review.accept("deli-1") == "Nothing changed: there are no open proposals among these."
 
 
