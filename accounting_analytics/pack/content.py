@@ -68,7 +68,7 @@ class PackContent(NamedTuple):
 def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None, company: str | None) -> PackContent:
     """Make all parts of a pack."""
     statements = make_statements(books, periods, currency, company)
-    entries = collect_entries(statements)
+    entries = collect_entries(statements, periods.this.end_date)
     key_table = key_figures.key_figures_table(KeyStatements(statements.compared, statements.income), entries)
     bridge = cash_bridge.make_bridge(statements.compared, periods)
     suspense = cells_of(statements.compared).layout.by_key.get("uncategorized")

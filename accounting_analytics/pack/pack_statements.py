@@ -55,12 +55,12 @@ def make_statements(
     )
 
 
-def collect_entries(statements: PackStatements) -> PackLines:
-    """Collect the lines from the first day that a figure begins or ends with."""
+def collect_entries(statements: PackStatements, last: dt.date) -> PackLines:
+    """Collect the lines from the first day that a figure begins or ends with, to the last."""
     balance, cash = cells_of(statements.balance), cells_of(statements.compared)
     source = _line_source(balance)
     edges = [day for statement in statements for day in _first_days(cells_of(statement))]
-    days = max(min(edges), source.loaded.start_date), source.loaded.end_date
+    days = max(min(edges), min(source.loaded.start_date, last)), last
     return PackLines(source, _line_source(cash).cash, balance.ledgers, days, cash.starting)
 
 

@@ -83,16 +83,30 @@ def statement_table(name: str, statement: Statement, entries: PackLines, title: 
     _drop_unused(record, cells)
     table = figure_table(cells, title, "", notes, with_entries=False)
     columns = [column.key for column in cells.columns.shown]
-    record.shown = ([row.key for row in cells.layout.shown if row.kind != "heading"], columns)
-    rows = [
-        shown._replace(
-            cells=[_with_key(record, cell, row.key, key) for cell, key in zip(shown.cells, columns, strict=True)]
-        )
-        if shown.cells
-        else shown
-        for row, shown in zip(cells.layout.shown, table.rows, strict=True)
-    ]
-    return PackTable(name, table._replace(rows=rows), record, statement.__getitem__)
+    shown = _without_zeros(list(zip(cells.layout.shown, table.rows, strict=True)))
+    record.shown = ([row.key for row, _ in shown if row.kind != "heading"], columns)
+    rows = [_with_keys(record, row.key, columns, text) if text.cells else text for row, text in shown]
+    left_out = len(table.rows) - len(rows)
+    more = [f"{left_out} row(s) of zeros are left out."] if left_out else []
+    return PackTable(name, table._replace(rows=rows, notes=[*notes, *more]), record, statement.__getitem__)
+
+
+def _without_zeros(rows: Sequence[tuple[Row, FigureRow]]) -> list[tuple[Row, FigureRow]]:
+    """Leave out ledgers and sections whose figures are all zero, and headings without rows."""
+    kept: list[tuple[Row, FigureRow]] = []
+    for row, shown in reversed(rows):
+        if row.kind == "heading":
+            is_kept = bool(kept) and (kept[-1][0].kind != "heading" or kept[-1][0].level > row.level)
+        else:
+            is_kept = row.kind in {"total", "balance"} or any(cell.text not in {ZERO, ""} for cell in shown.cells)
+        if is_kept:
+            kept.append((row, shown))
+    return kept[::-1]
+
+
+def _with_keys(record: TableRecord, row: str, columns: Sequence[str], shown: FigureRow) -> FigureRow:
+    cells = zip(shown.cells, columns, strict=True)
+    return shown._replace(cells=[_with_key(record, cell, row, column) for cell, column in cells])
 
 
 def _with_key(record: TableRecord, cell: FigureCell, row: str, column: str) -> FigureCell:

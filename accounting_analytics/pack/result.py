@@ -16,6 +16,7 @@ from accounting_analytics.messages import quote
 from accounting_analytics.pack import key_figures
 from accounting_analytics.pack.pictures import IN_MAIL
 from accounting_analytics.pack.sentences import plain
+from accounting_analytics.pack.workbook import WorkbookTexts, write_pack_workbook
 from accounting_analytics.results import Result, ResultPart
 
 if TYPE_CHECKING:
@@ -190,6 +191,22 @@ class MonthlyPack(Result):
     def save(self, path: str | Path) -> Path:
         """Write the page to a file that only its owner may read, which is replaced completely or left unchanged."""
         return write_text(to_path(path, "path"), self.html, private=True)
+
+    def save_workbook(self, path: str | Path) -> None:
+        """Write an Excel workbook: page one, statements with formulas and their entries, and the other tables.
+
+        It is replaced completely or left unchanged, and needs the extra ``excel``.
+        """
+        days = f"{self.period.start_date} to {self.period.end_date}, days in {self.period.time_zone}"
+        appendix = {
+            "Certificate of the load": [self.certificate_text],
+            "Reconciliation": [f"{one.label}: {one.verdict}" for one in self.compared.values()],
+            "Assumptions": self.content.assumptions,
+        }
+        texts = WorkbookTexts(
+            self.title, ", ".join(filter(None, [days, self.currency])), self.sentences, appendix, self.fingerprint
+        )
+        write_pack_workbook(self.content, texts, to_path(path, "path"))
 
     def summary(self) -> str:
         """One line: what the pack is of, and whether it is proven."""

@@ -55,32 +55,47 @@ _STYLES: Mapping[str, Mapping[str, object]] = {
 
 
 class Heading(NamedTuple):
-    """What stands above and below the rows: the name of the sheet, lines, notes; and the zone of its days."""
+    """What stands above and below the rows: the names of the sheets, lines, notes; and the zone of its days."""
 
     title: str
     lines: Sequence[str]
     notes: Sequence[str]
     time_zone: str
+    entries_name: str = _ENTRIES
 
 
 def write_workbook(cells: Cells, heading: Heading, path: Path) -> None:
     """Write a statement and its entries to a workbook, which is replaced completely or left unchanged."""
+    require_workbook_name(path)
+    entries = list_entries(cells, heading)
+    content = io.BytesIO()
+    with new_workbook(content) as workbook:
+        add_statement(workbook, cells, heading, entries)
+        add_entries(workbook, heading.entries_name, entries.entries, cells.source.scale)
+    write_workbook_file(path, content.getvalue())
+
+
+def require_workbook_name(path: Path) -> None:
+    """Refuse a file whose name is not that of a workbook, or a machine that cannot write one."""
     require_xlsxwriter()
     if path.suffix.lower() != WORKBOOK_SUFFIX:
         raise InputError(f"{path}: a workbook needs a name that ends in {WORKBOOK_SUFFIX}; nothing was written")
+
+
+def list_entries(cells: Cells, heading: Heading) -> EntryList:
+    """List the entries behind the figures of a statement; more than a sheet has rows are refused."""
     entries = EntryList.from_cells(cells, heading.time_zone)
-    count = len(entries.entries)
-    if 1 + count > MAX_ROWS:
+    if 1 + len(entries.entries) > MAX_ROWS:
         raise InputError(
-            f"the sheet {_ENTRIES} would have {1 + count:,} rows, but a sheet of Excel has {MAX_ROWS:,}; make the "
-            "statement of fewer days, or use to_csv; nothing was written"
+            f"the sheet {heading.entries_name} would have {1 + len(entries.entries):,} rows, but a sheet of Excel has "
+            f"{MAX_ROWS:,}; make the statement of fewer days, or use to_csv; nothing was written"
         )
-    content = io.BytesIO()
-    with new_workbook(content) as workbook:
-        _StatementSheet(workbook, cells, heading, entries).write()
-        if count:
-            _write_entries(workbook, entries.entries, cells.source.scale)
-    _write_file(path, content.getvalue())
+    return entries
+
+
+def add_statement(workbook: Any, cells: Cells, heading: Heading, entries: EntryList) -> None:  # noqa: ANN401 (untyped package)
+    """Add the sheet of a statement, whose figures are linked to the sheet of its entries."""
+    _StatementSheet(workbook, cells, heading, entries).write()
 
 
 def write_csv(cells: Cells, path: Path) -> None:
@@ -92,7 +107,7 @@ def write_csv(cells: Cells, path: Path) -> None:
         values = [cells.value(row.key, one.key) if row.kind != "heading" else None for one in cells.columns.shown]
         amounts = ["" if value is None else f"{value:f}" for value in values]
         writer.writerow([_guarded(row.label), _guarded(row.key), row.level, row.kind, *amounts])
-    _write_file(path, f"{BYTE_ORDER_MARK}{text.getvalue()}".encode())
+    write_workbook_file(path, f"{BYTE_ORDER_MARK}{text.getvalue()}".encode())
 
 
 def _guarded(text: str) -> str:
@@ -100,7 +115,8 @@ def _guarded(text: str) -> str:
     return f"{GUARD}{text}" if text.startswith(tuple(FORMULA_START)) else text
 
 
-def _write_file(path: Path, content: bytes) -> None:
+def write_workbook_file(path: Path, content: bytes) -> None:
+    """Write a file, which is replaced completely or left unchanged."""
     try:
         replace_file(path, lambda file: file.write(content))
     except OSError as error:
@@ -189,8 +205,9 @@ class _StatementSheet:
         self._link_count += 1
         first, last = (position + 1 for position in entries)  # below the heads
         target = cell_range((first, 0), (last, len(ListedEntry._fields) - 1))
+        sheet_name = self._heading.entries_name
         tip = "Go to its entries" if key in self._own_ranges else "Go to the first entry of the figures it is made of"
-        self._sheet.write_url(*place, f"internal:'{_ENTRIES}'!{target}", shown, tip=tip)
+        self._sheet.write_url(*place, f"internal:'{sheet_name}'!{target}", shown, tip=tip)
 
     def _range(self, key: Key) -> tuple[int, int] | None:
         """First and last entry of a figure; of one that follows from others the first one of these."""
@@ -240,14 +257,20 @@ class _StatementSheet:
 
 
 def _number_format(column: StatementColumn, scale: int) -> str:
-    """Negative numbers in parentheses, a dash for zero; the signs end below each other."""
-    number = "#,##0.0%" if column.is_percent else f"#,##0{'.' if scale else ''}{'0' * scale}"
+    """Format of the amounts or percentages of a column."""
+    return accounting_format("#,##0.0%" if column.is_percent else f"#,##0{'.' if scale else ''}{'0' * scale}")
+
+
+def accounting_format(number: str) -> str:
+    """Format with negative numbers in parentheses and a dash for zero; the signs end below each other."""
     return f'{number}_);({number});"–"_);@_)'  # noqa: RUF001 (an en dash)
 
 
-def _write_entries(workbook: Any, entries: Sequence[ListedEntry], scale: int) -> None:  # noqa: ANN401 (untyped package)
-    """Write the sheet with the entries, as people filter and print it."""
-    sheet = workbook.add_worksheet(_ENTRIES)
+def add_entries(workbook: Any, sheet_name: str, entries: Sequence[ListedEntry], scale: int) -> None:  # noqa: ANN401 (untyped package)
+    """Add the sheet with the entries, as people filter and print it; none without entries."""
+    if not entries:
+        return
+    sheet = workbook.add_worksheet(sheet_name)
     head = workbook.add_format({"bold": True, "bottom": 1})
     head_right = workbook.add_format({"bold": True, "bottom": 1, "align": "right"})
     date = workbook.add_format({"num_format": "yyyy-mm-dd", "align": "left"})

@@ -68,6 +68,9 @@ class RecordedSums:
             (ledger, self.entries["dates"][date], is_flow, int(units))
             for ledger, date, is_flow, _, _, units, _ in self.entries["lines"]
         ]
+        self.of_ledger = {}
+        for line in self.lines:
+            self.of_ledger.setdefault(line[0], []).append(line)
 
     def units(self, table, key):
         """Recompute a figure in minor units; None where it is not known."""
@@ -86,8 +89,9 @@ class RecordedSums:
         return factor * sum(
             span_factor * units
             for span_factor, first, last in recorded["days"][measure][column]
-            for ledger, day, is_flow, units in self.lines
-            if ledger in ledgers and first <= day <= last and (is_flow or measure != "flow")
+            for ledger in ledgers
+            for _, day, is_flow, units in self.of_ledger.get(ledger, ())
+            if first <= day <= last and (is_flow or measure != "flow")
         )
 
 

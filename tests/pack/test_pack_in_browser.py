@@ -1,0 +1,158 @@
+"""The page of a pack in Chromium: it loads nothing, runs nothing that is in the books, and unfolds each figure."""
+
+import subprocess
+
+import pandas as pd
+import pytest
+
+from accounting_analytics.client.connect import Presentation
+from accounting_analytics.pack.loaded_books import load_books
+from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books
+from accounting_analytics.pack.pack_columns import PackPeriods
+from accounting_analytics.pack.pdf import find_browser, print_pdf
+from accounting_analytics.periods import Period
+
+pytestmark = pytest.mark.browser
+PAYLOAD = "</script></style><img src=x onerror=\"document.title='owned'\">'\"${1}{{7*7}}\\"
+FOREIGN = "performance.getEntriesByType('resource').map(one => one.name).filter(name => !/^(data|blob):/.test(name))"
+FIGURE = 'document.querySelector(\'[data-table="{table}"] [data-key="{key}"] > button, \
+[data-table="{table}"][data-key="{key}"] > button\')'
+UNFOLDED = (
+    "[...document.querySelectorAll('.entries > * > div, .entries > div')].map(one => one.innerText.split(/[\\t\\n]+/))"
+)
+
+
+@pytest.fixture(scope="module")
+def loaded(demo_company):
+    """Return the books of the pack of May 2026."""
+    periods = PackPeriods.around(Period.parse("2026-05", time_zone=demo_company.time_zone), 1)
+    return periods, load_books(demo_company.client, periods, demo_company.start_date, progress=False)
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Return a function that opens the page of a pack."""
+
+    def opened(pack, **size):
+        browser.open(pack.save(tmp_path / "pack.html").as_uri(), **size)
+        browser.wait_until("document.querySelectorAll('.accounting-analytics-figures.ready').length > 5")
+
+    return opened
+
+
+def press(browser, table, key):
+    """Press a figure, and return the texts of what is unfolded then."""
+    figure = FIGURE.format(table=table, key=key)
+    browser.wait_until(figure)
+    before = len(browser.evaluate(UNFOLDED))
+    browser.click(figure)
+    browser.wait_until(f"{UNFOLDED}.length > {before}")
+    return browser.evaluate(UNFOLDED)
+
+
+def test_figures_unfold(browser, opened, demo_pack):
+    """Entries of a ledger, terms of a total, lines of a step, and of an amount in a sentence; nothing is requested."""
+    opened(demo_pack)
+    (rent,) = press(browser, "income", "led_rent|2026-05")
+    assert rent[:5] == ["Rent, May 2026", "Date", "Description", "Opposing ledgers", "Amount"]
+    assert rent[-2:] == ["1 entry", "7,900.00"]
+    income = press(browser, "income", "net_income|2026-05 change")[-1]
+    assert income[:4] == [
+        "Net income, Change from Apr 2026",
+        "+",
+        "Operating income, Change from Apr 2026",
+        "(12,788.25)",
+    ]
+    assert income[-2:] == ["=", "(12,747.10)"]
+    sentence = press(browser, "key_figures", "net_cash_flow|2026-05")[0]
+    assert sentence[0] == "Net change in cash, May 2026"
+    assert sentence[-1] == "11,573.05"
+    assert browser.evaluate(FOREIGN) == []
+
+
+def test_every_button_unfolds_its_own_amount(browser, opened, demo_pack):
+    """The sum below what a figure unfolds is the amount on its button, for one figure in seven."""
+    opened(demo_pack)
+    wrong = browser.evaluate(
+        """(async () => {
+          const wrong = [];
+          const buttons = [...document.querySelectorAll('td[data-key] > button')].filter((_, one) => one % 7 === 0);
+          for (const button of buttons) {
+            button.click();
+            const row = button.closest('tr');
+            for (let wait = 0; wait < 200 && !row.nextElementSibling?.matches('.entries'); wait++) {
+              await new Promise((done) => setTimeout(done, 5));
+            }
+            const sum = row.nextElementSibling.querySelector('tfoot td:last-child').textContent;
+            if (sum !== button.textContent) wrong.push([button.parentElement.dataset.key, button.textContent, sum]);
+            button.click();
+          }
+          return [buttons.length, wrong];
+        })()"""
+    )
+    assert wrong[0] > 100
+    assert wrong[1] == []
+
+
+def test_what_is_in_the_books_runs_nothing(browser, opened, loaded):
+    """Names, descriptions, company and currency are texts, also where they are unfolded."""
+    periods, books = loaded
+    names = {one: f"{PAYLOAD} {number}" for number, one in enumerate(books.ledgers["id"])}
+    ledgers = books.ledgers.assign(name=books.ledgers["id"].map(names))
+    texts = {name: pd.Series(PAYLOAD, index=books.lines.index) for name in ("journal_entry_description", "description")}
+    lines = books.lines.assign(
+        **texts, transaction_description=PAYLOAD, ledger_name=books.lines["ledger_id"].map(names)
+    )
+    lines.attrs = books.lines.attrs
+    hostile = books._replace(ledgers=ledgers, lines=lines, notes=(PAYLOAD,))
+    pack = pack_of_books(hostile, periods, Presentation(PAYLOAD, PAYLOAD), PageOptions(show_code=True))
+    opened(pack)
+    assert browser.evaluate("document.title") == pack.title
+    assert browser.evaluate("document.querySelectorAll('img').length") == 0
+    (unfolded,) = press(browser, "income", "led_rent|2026-05")
+    assert PAYLOAD in unfolded
+    assert browser.evaluate("document.title") != "owned"
+    assert browser.evaluate(FOREIGN) == []
+    assert browser.evaluate("document.querySelector('h1').innerText") == PAYLOAD
+    heading = browser.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--print-heading')")
+    assert "onerror" in heading
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_is_accessible(browser, opened, demo_pack, scheme):
+    """With entries, terms and a folded table open, axe-core finds nothing serious."""
+    opened(demo_pack, scheme=scheme)
+    browser.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+    press(browser, "income", "led_rent|2026-05")
+    press(browser, "income", "net_income|2026-05")
+    assert browser.accessibility_faults() == []
+
+
+def test_the_page_fits_a_phone(browser, opened, demo_pack):
+    """At 390 pixels the page itself does not scroll sideways, and pictures have their narrow form."""
+    opened(demo_pack, width=390)
+    assert browser.evaluate("document.documentElement.scrollWidth") <= 390
+    widths = "[...document.querySelectorAll('.picture svg')].map(one => one.getBoundingClientRect().width)"
+    assert sorted({width > 0 for width in browser.evaluate(widths)}) == [False, True]
+    texts = (
+        "[...document.querySelectorAll('.picture .narrow text')].map(one => parseFloat(getComputedStyle(one).fontSize))"
+    )
+    assert min(browser.evaluate(texts)) >= 9
+
+
+@pytest.mark.pdftotext
+def test_the_printed_page_has_everything(demo_pack, tmp_path, program_path):
+    """On paper every row with its amounts is there, what is folded on a screen too, and each page has its number."""
+    path = tmp_path / "pack.pdf"
+    path.write_bytes(print_pdf(demo_pack.html, find_browser()))
+    text = subprocess.run(  # noqa: S603 (pdftotext)
+        [program_path("pdftotext"), "-layout", path, "-"], check=True, capture_output=True, text=True
+    ).stdout  # fmt: skip
+    words = set(text.split())
+    for name, table in demo_pack.content.tables.items():
+        for row in table.table.rows:
+            amounts = {cell.text for cell in row.cells if cell.key}
+            assert amounts <= words, (name, row.label, amounts - words)
+            assert set(row.label.split()) <= words or len(row.label) > 20, row.label
+    pages = text.split("\f")[:-1]
+    assert all(f"{number}/{len(pages)}" in page.replace(" ", "") for number, page in enumerate(pages, start=1))
