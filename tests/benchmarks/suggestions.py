@@ -212,19 +212,58 @@ def calibration_error(found, bins=5):
     return sum(len(part) * abs(confidence[part].mean() - right[part].mean()) for part in parts) / max(len(order), 1)
 
 
-def print_books(name, found):
-    """Print the line of one or all books, and return how many folds kept the precision, of how many."""
+class Measurement(NamedTuple):
+    """What the folds of one or all books show."""
+
+    kept: int
+    pooled: int
+    silent: int
+    right: int
+    count: int
+    rows: int
+    covered_rows: float
+    covered_money: float
+    calibration_error: float
+
+
+def measure(found):
+    """Count the folds that kept the precision, and what suggestions cover."""
     kept = [upper_bound(right, count) >= PRECISION for right, count in pooled(found)]
-    count, right = sum(one.count for one in found), sum(one.right for one in found)
-    rows, money = sum(one.rows for one in found), sum(one.money for one in found)
-    silent = sum(not one.count for one in found)
-    covered = sum(one.suggested_money for one in found) / money
-    print(
-        f"{name:14} kept {sum(kept):3} of {len(kept):3}, {silent} month(s) silent; {right:,} of {count:,} right: "
-        f"{right / max(count, 1):.4f}; {count / rows:.3f} of {rows:,} rows, {covered:.3f} of money; "
-        f"calibration error {calibration_error(found):.4f}"
+    count, rows = sum(one.count for one in found), sum(one.rows for one in found)
+    return Measurement(
+        sum(kept),
+        len(kept),
+        sum(not one.count for one in found),
+        sum(one.right for one in found),
+        count,
+        rows,
+        count / rows,
+        sum(one.suggested_money for one in found) / sum(one.money for one in found),
+        calibration_error(found),
     )
-    return sum(kept), len(kept)
+
+
+def print_books(name, found):
+    """Print the line of one or all books, and return what it shows."""
+    one = measure(found)
+    print(
+        f"{name:14} kept {one.kept:3} of {one.pooled:3}, {one.silent} month(s) silent; {one.right:,} of {one.count:,} "
+        f"right: {one.right / max(one.count, 1):.4f}; {one.covered_rows:.3f} of {one.rows:,} rows, "
+        f"{one.covered_money:.3f} of money; calibration error {one.calibration_error:.4f}"
+    )
+    return one
+
+
+def print_transfers(seeds):
+    """Print how many of the likely transfers of a year, which are proposed apart, are transfers."""
+    for seed in seeds:
+        asked = FRAMES["frames"](NOISY["make_payments"](seed), NOISY["month_start"](NOISY["MONTHS"] - 12))
+        queue = aa.uncategorized_queue(asked.line_entries, asked.ledgers)
+        found = aa.propose(queue, None, asked.ledgers, transfers=True)
+        wanted = found["updated_category_ledger_id"]
+        right = int((found["transaction_id"].map(asked.truth) == wanted).sum())
+        every = sum(asked.truth[one] == wanted.iloc[0] for one in queue["transaction_id"])
+        print(f"seed {seed}, likely transfers apart: {right} of {len(found)} right, of {every} transfers")
 
 
 def print_silence(seeds):
@@ -285,13 +324,14 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         others = [demo(), bean_example(Path(folder))]
-    every, counts = [], []
+    every, kept = [], []
     for books in [*map(noisy, options.seeds), *others]:
         found = list(folds(books, options.months))
-        counts.append(print_books(books.name, found))
+        kept.append(print_books(books.name, found))
         every += found
     print_books("all", every)
-    print(f"kept in {sum(kept for kept, _ in counts)} of {sum(count for _, count in counts)} folds, by book")
+    print(f"kept in {sum(one.kept for one in kept)} of {sum(one.pooled for one in kept)} folds, each of one book")
+    print_transfers(options.seeds)
     print_silence(options.seeds)
     print_changed_payees(options.seeds)
     print_seconds()
