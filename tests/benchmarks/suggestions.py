@@ -55,15 +55,16 @@ class Fold(NamedTuple):
     """Suggestions for a month: how many transactions there are, and how many suggestions were right.
 
     `rows` and `money` are what rules leave of payees that occurred before, without likely transfers, which are apart;
-    `suggested_money` is that of suggestions.
+    `covered_rows` and `covered_money` are what of these has a suggestion.
     """
 
     month: pd.Period
     rows: int
     money: float
+    covered_rows: int
+    covered_money: float
     count: int
     right: int
-    suggested_money: float
     confidence: tuple[float, ...]
     was_right: tuple[bool, ...]
     note: str
@@ -147,14 +148,16 @@ def fold(books, days, month, precision=PRECISION):
     suggestions = aa.suggest(left, lines, ledgers, precision=precision)
     past = {books.payees.get(one) for one in books.line_entries["transaction_id"][days < month].dropna()}
     seen = left[[books.payees[one] in past for one in left["transaction_id"]]]
+    covered = seen[seen["transaction_id"].isin(suggestions["transaction_id"])]
     right = suggestions["updated_category_ledger_id"] == suggestions["transaction_id"].map(books.truth)
     return Fold(
         month,
         len(seen),
         seen["amount"].abs().sum(),
+        len(covered),
+        covered["amount"].abs().sum(),
         len(suggestions),
         int(right.sum()),
-        suggestions["amount"].abs().sum(),
         tuple(suggestions["confidence"]),
         tuple(right),
         aa.notes(suggestions)[0],
@@ -237,8 +240,8 @@ def measure(found):
         sum(one.right for one in found),
         count,
         rows,
-        count / rows,
-        sum(one.suggested_money for one in found) / sum(one.money for one in found),
+        sum(one.covered_rows for one in found) / rows,
+        sum(one.covered_money for one in found) / sum(one.money for one in found),
         calibration_error(found),
     )
 
