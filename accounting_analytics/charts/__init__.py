@@ -1,25 +1,39 @@
-"""Charts: each function takes a cash flow report, bridge, reconciled months or backtest, and returns a Plotly figure.
+"""Charts: each function takes a report, statement, bridge, reconciled months or backtest, and returns a Plotly figure.
 
-Each mark has the key of its figure, first in its ``customdata``: ``report[key].entries`` are the lines behind a bar.
+Each mark has the key of its figure, first in its ``customdata``: ``figure.mark(key).entries`` are the lines behind it.
+Below a chart JupyterLab shows its table, folded; ``figure.table_html()`` is the table for other pages, and
+:func:`static_picture` draws the chart without a browser.
 
 The figures have no button that sends their amounts to another service. Plotly adds one ("Share chart...") to every
 other figure; ``figure.update_layout(modebar_remove="sendChartToCloud")`` removes it.
 """
 
 from accounting_analytics.charts.backtest import backtest
+from accounting_analytics.charts.balances import balances
 from accounting_analytics.charts.bridge import bridge
 from accounting_analytics.charts.inflow_outflow import inflow_outflow
+from accounting_analytics.charts.outflow_heat_map import outflow_heat_map
+from accounting_analytics.charts.outflows_by_category import outflows_by_category
+from accounting_analytics.charts.picture import Picture
 from accounting_analytics.charts.reconciled_months import reconciled_months
 from accounting_analytics.charts.running_balance import running_balance
 from accounting_analytics.charts.static_pictures import static_picture
+from accounting_analytics.charts.top_payees import top_payees
+from accounting_analytics.charts.uncategorized_share import uncategorized_share
 from accounting_analytics.charts.waterfall import waterfall
 
 __all__ = [
+    "Picture",
     "backtest",
+    "balances",
     "bridge",
     "inflow_outflow",
+    "outflow_heat_map",
+    "outflows_by_category",
     "reconciled_months",
     "running_balance",
     "static_picture",
+    "top_payees",
+    "uncategorized_share",
     "waterfall",
 ]

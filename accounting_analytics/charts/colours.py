@@ -5,6 +5,8 @@ They are far enough apart for people with colour vision deficiencies; no meaning
 
 from __future__ import annotations
 
+from typing import Any
+
 INK = "#1b1f24"
 MUTED = "#5b6470"
 RULE = "#d9dee4"
@@ -14,7 +16,7 @@ OUTFLOW_COLOUR = "#b4470f"
 BALANCE_COLOUR = "#0b5fa5"
 ACCOUNT_COLOURS = ("#1f87c9", "#d97a00", "#1a9b74", "#a8559f", "#8a6420", "#6d78d6")
 OTHERS_COLOUR = "#8a939e"
-PATTERNS = ("", "/", ".", "\\", "x", "-")
+PATTERNS = ("", "/", "-", "x", "|", "\\")
 """Patterns beside the colours, in their order."""
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 """Dashes of lines beside the colours, in their order."""
@@ -41,13 +43,17 @@ CLASSES = {
 """Class of the elements of a picture that have such a colour."""
 
 
+def pattern(shape: str) -> dict[str, Any]:
+    """Lines of the ground over the colour of a bar."""
+    return {"shape": shape, "fillmode": "overlay", "fgcolor": GROUND, "fgopacity": 1, "size": 7, "solidity": 0.2}
+
+
+def cell_opacity(part: float) -> float:
+    """Opacity of a cell by its part of the largest; text in ink can be read on all, on light and dark pages."""
+    return round(0.05 + 0.55 * part, 2)
+
+
 def rgb_text(colour: str) -> str:
     """Colour as browsers write it in styles: ``rgb(27, 31, 36)``."""
     red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
     return f"rgb({red}, {green}, {blue})"
-
-
-def mixed(colour: str, part: float, ground: str = GROUND) -> str:
-    """Colour between the ground and the full one."""
-    pairs = [(int(colour[at : at + 2], 16), int(ground[at : at + 2], 16)) for at in (1, 3, 5)]
-    return "#" + "".join(f"{round(under + (over - under) * part):02x}" for over, under in pairs)

@@ -10,10 +10,9 @@ import html
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-import plotly.graph_objects as go
-
 from accounting_analytics.charts.colours import INK, MUTED, RULE
 from accounting_analytics.charts.labels import escaped
+from accounting_analytics.charts.picture import Picture
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import format_amount
@@ -24,28 +23,36 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     import pandas as pd
+    import plotly.graph_objects as go
 
     from accounting_analytics.cash_flow_report import CashFlowReport
 
 UPLOAD_BUTTON = "sendChartToCloud"
 """Button of Plotly that sends a figure with its figures to a server of its maker; removed wherever a chart is shown."""
+_REMOVED_BUTTONS = (UPLOAD_BUTTON, "select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "pan2d")
+"""The others cover the title on a telephone."""
 DAY = 86_400_000
 """Milliseconds, as Plotly counts days."""
-_LINE_LENGTH = 56
+_LINE_LENGTH = 40
 """Characters of a subtitle on a line of a telephone."""
 _LINE_HEIGHT, _TITLE_HEIGHT, _LEGEND_HEIGHT = 16, 44, 34
 _TRANSPARENT = "rgba(0,0,0,0)"
 
 
-def new_figure(report: CashFlowReport, title: str, *remarks: str) -> go.Figure:
+def new_figure(report: CashFlowReport, title: str, *remarks: str) -> Picture:
     """Empty figure whose subtitle states the period, the time zone, what limits the report, and remarks."""
     return titled_figure(
         title,
-        f"{report.period.start_date} to {report.period.end_date}, days in {report.period.time_zone}",
+        *day_remarks(report.period.start_date, report.period.end_date, report.period.time_zone),
         *(["PARTIAL: lines are missing"] if report.partial else []),
         *(["starting balance supplied, not summed"] if report.anchored else []),
         *remarks,
     )
+
+
+def day_remarks(first: object, last: object, time_zone: str) -> list[str]:
+    """Days of a chart, and their zone."""
+    return [f"{first}" if first == last else f"{first} to {last}", f"days in {time_zone}"]
 
 
 def tag_remarks(report: CashFlowReport, tag_names: dict[str, str]) -> list[str]:
@@ -59,9 +66,9 @@ def unit_text(currency: str | None) -> str:
     return escaped(currency) if currency else "amounts in the currency of the books"
 
 
-def titled_figure(title: str, *remarks: str) -> go.Figure:
+def titled_figure(title: str, *remarks: str) -> Picture:
     """Empty figure with a title, and remarks as its subtitle."""
-    figure = go.Figure()
+    figure = Picture()
     lines = subtitle_lines(remarks)
     figure.update_layout(
         template="none",
@@ -69,15 +76,15 @@ def titled_figure(title: str, *remarks: str) -> go.Figure:
         plot_bgcolor=_TRANSPARENT,
         title={
             "text": html.escape(title, quote=False),
-            "font": {"size": 16, "color": INK},
+            "font": {"size": 15, "color": INK},
             "subtitle": {"text": "<br>".join(lines), "font": {"size": 12, "color": MUTED}},
             "x": 0,
-            "xref": "paper",
+            "xref": "container",
             "xanchor": "left",
             "y": 1,
             "yref": "container",
             "yanchor": "top",
-            "pad": {"t": 14},
+            "pad": {"t": 14, "l": 12},
         },
         font={"family": "system-ui, sans-serif", "size": 12, "color": MUTED},
         margin={"l": 12, "r": 16, "t": _TITLE_HEIGHT + _LINE_HEIGHT * len(lines) + _LEGEND_HEIGHT, "b": 40},
@@ -85,7 +92,7 @@ def titled_figure(title: str, *remarks: str) -> go.Figure:
         hoverlabel={"bgcolor": "#ffffff", "bordercolor": MUTED, "font": {"color": INK}},
         height=440,
         autosize=True,
-        modebar={"remove": [UPLOAD_BUTTON], "color": MUTED, "bgcolor": _TRANSPARENT},
+        modebar={"remove": list(_REMOVED_BUTTONS), "color": MUTED, "bgcolor": _TRANSPARENT},
     )
     figure.update_yaxes(**_axis())
     figure.update_xaxes(**{**_axis(), "showgrid": False, "zeroline": False})
@@ -118,6 +125,12 @@ def _axis() -> dict[str, Any]:
         "separatethousands": True,
         "title": {"font": {"size": 12}, "standoff": 8},
     }
+
+
+def table_subtitle(figure: go.Figure, unit: str) -> str:
+    """Remarks of a figure and its unit, as its table has them."""
+    remarks = figure.layout.title.subtitle.text.replace("<br>", " ")
+    return html.unescape(f"{remarks} · {unit}")
 
 
 def add_message(figure: go.Figure, text: str) -> None:

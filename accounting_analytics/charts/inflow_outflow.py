@@ -9,7 +9,7 @@ import pandas as pd
 from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.chart_of_accounts import RequiredLedger, required_ledger
-from accounting_analytics.charts.colours import GROUND, INFLOW_COLOUR, INK, OUTFLOW_COLOUR
+from accounting_analytics.charts.colours import INFLOW_COLOUR, INK, OUTFLOW_COLOUR, pattern
 from accounting_analytics.charts.figure import (
     add_message,
     local_dates,
@@ -17,9 +17,11 @@ from accounting_analytics.charts.figure import (
     mark_sizes,
     new_figure,
     require_lines,
+    table_subtitle,
     tag_remarks,
     unit_text,
 )
+from accounting_analytics.charts.mark_table import MarkTableBuilder, report_lines
 from accounting_analytics.charts.time_axis import draw_time_axis, time_steps, trace_days
 from accounting_analytics.figures import KEY_SEPARATOR
 from accounting_analytics.money import exact_sum, sum_by_key
@@ -29,13 +31,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from decimal import Decimal
 
-    import plotly.graph_objects as go
-
     from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.charts.picture import Picture
     from accounting_analytics.charts.time_axis import PeriodUnit
 
 _GAP = 0.3
 """Part of a period's place that is left free between bars."""
+_HEADS = {"Inflow": ("in",), "Outflow": ("out",), "Net": ("in", "out")}
+"""Columns of the table, and the series of lines that each sums."""
 _WIDEST_BAR = 0.1
 """Part of the chart that a bar takes at most, where there are few periods."""
 
@@ -47,7 +50,7 @@ def inflow_outflow(
     ledgers: pd.DataFrame | None = None,
     tag_names: Mapping[str, str] | None = None,
     currency: str | None = None,
-) -> go.Figure:
+) -> Picture:
     """Bars of cash in and cash out by week, month or quarter, with a line for the net.
 
     Parameters
@@ -66,7 +69,7 @@ def inflow_outflow(
 
     Returns
     -------
-    plotly.graph_objects.Figure
+    Picture
         Inflows point up, outflows point down and are hatched, the net is a line with markers.
 
     Raises
@@ -79,7 +82,7 @@ def inflow_outflow(
     require_report(report, "report")
     require_lines(report, "chart of inflow and outflow")
     steps = time_steps(report.period, by)
-    report = report.exact()
+    given, report = report, report.exact()
     transfers = _transfer_ledgers(ledgers)
     lines = report.lines[~report.lines["ledger_id"].isin(transfers)]
     starts = pd.Index([step.period.start_date for step in steps.steps])
@@ -97,12 +100,13 @@ def inflow_outflow(
         return {**marks, "hovertemplate": "%{customdata[2]}", **trace_days(steps)}
 
     remarks = [_transfer_remark(ledgers, transfers), *tag_remarks(report, dict(tag_names or {}))]
-    figure = new_figure(report, f"Cash in and out by {steps.unit}", *remarks)
+    title = f"Cash in and out by {steps.unit}"
+    figure = new_figure(report, title, *remarks)
     figure.add_bar(y=mark_sizes(inflow), name="Inflow", marker_color=INFLOW_COLOUR, **data(INFLOW, inflow))
     figure.add_bar(
         y=mark_sizes(outflow),
         name="Outflow",
-        marker={"color": OUTFLOW_COLOUR, "pattern": {"shape": "/", "fgcolor": GROUND, "size": 6, "solidity": 0.25}},
+        marker={"color": OUTFLOW_COLOUR, "pattern": pattern("/")},
         **data(OUTFLOW, outflow),
     )
     figure.add_scatter(
@@ -117,10 +121,19 @@ def inflow_outflow(
     figure.update_layout(barmode="relative", bargap=gap, hovermode="x unified")
     draw_time_axis(figure, steps)
     figure.update_yaxes(title_text=unit_text(currency))
+    keys = {name: [mark[0] for mark in trace.customdata] for name, trace in zip(_HEADS, figure.data, strict=True)}
+    table = MarkTableBuilder(list(_HEADS), report_lines(report, transfers), report.scale)
+    for at, step in enumerate(steps.steps):
+        days = (step.period.start_date.isoformat(), step.period.end_date.isoformat())
+        cells = [
+            table.sum(keys[head][at], sums[at], [one for one in table.series if one[1] in signs], days)
+            for (head, signs), sums in zip(_HEADS.items(), (inflow, outflow, net), strict=True)
+        ]
+        table.row(step.label, cells)
     if lines.empty:
         add_message(figure, "No cash moved in this period")
         figure.update_yaxes(showticklabels=False, range=[-1, 1])
-    return figure
+    return figure.with_marks(table.build(title, table_subtitle(figure, unit_text(currency))), given.__getitem__)
 
 
 def _transfer_ledgers(ledgers: pd.DataFrame | None) -> list[str]:

@@ -53,3 +53,17 @@ def amount_label(amount: Decimal, *, sign: bool = False) -> str:
     """Amount to be written beside its mark: in whole units, and with all digits where it is small."""
     shown = amount if 0 < abs(amount) < _SMALL else amount.quantize(Decimal(1))
     return (f"{shown:+,f}" if sign else f"{shown:,f}").replace("-", "\N{MINUS SIGN}")
+
+
+_UNITS = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k"))
+
+
+def compact_amount(amount: Decimal) -> str:
+    """Amount of at most five characters for a narrow cell: 950, 12k, 1.5M."""
+    size = abs(amount)
+    for unit, letter in _UNITS:
+        if size >= unit:
+            digits = Decimal("0.1") if size < 10 * unit else Decimal(1)
+            shown = (amount / unit).quantize(digits)
+            return f"{shown.normalize():f}{letter}".replace("-", "\N{MINUS SIGN}")
+    return f"{amount.quantize(Decimal(1)):f}".replace("-", "\N{MINUS SIGN}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.charts.colours import BALANCE_COLOUR, OUTFLOW_COLOUR
-from accounting_analytics.charts.figure import mark_sizes, titled_figure
+from accounting_analytics.charts.figure import day_remarks, mark_sizes, titled_figure
 from accounting_analytics.charts.labels import amount_label, escaped, shortened
 from accounting_analytics.errors import InputError
 from accounting_analytics.figures import KEY_SEPARATOR, OWN
@@ -147,7 +147,7 @@ def _remarks(months: Sequence[Reconciliation]) -> list[str]:
     untied = sum(not month.ties for month in months)
     partial = ["PARTIAL: lines are missing"] if any(month.partial for month in months) else []
     return [
-        f"{first.start_date} to {last.end_date}, days in {first.time_zone}",
+        *day_remarks(first.start_date, last.end_date, first.time_zone),
         f"{untied} of {len(months)} month(s) differ",
         *partial,
         "blue + more in the report, orange \N{MINUS SIGN} less, = ties",

@@ -15,19 +15,27 @@ from accounting_analytics.charts.figure import (
     new_figure,
     require_lines,
     require_untagged,
+    table_subtitle,
     unit_text,
 )
+from accounting_analytics.charts.mark_table import MarkTableBuilder, report_lines
+from accounting_analytics.charts.time_axis import time_steps
 from accounting_analytics.figures import KEY_SEPARATOR
 from accounting_analytics.money import EXACT, format_amount, sum_by_key
-from accounting_analytics.report_figures import BALANCE
+from accounting_analytics.report_figures import BALANCE, NET
+from accounting_analytics.statements.cells import text_of
 
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
+    from decimal import Decimal
 
     from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.charts.picture import Picture
+    from accounting_analytics.figure_tables import FigureTable
+
+_TITLE = "Cash balance at the end of each day"
 
 
-def running_balance(report: CashFlowReport, *, currency: str | None = None) -> go.Figure:
+def running_balance(report: CashFlowReport, *, currency: str | None = None) -> Picture:
     """Step line of the cash balance at the end of each day.
 
     Parameters
@@ -48,7 +56,7 @@ def running_balance(report: CashFlowReport, *, currency: str | None = None) -> g
     require_report(report, "report")
     require_untagged(report, "running balance")
     require_lines(report, "running balance")
-    report = report.exact()
+    given, report = report, report.exact()
     days = [report.period.start_date + dt.timedelta(days=offset) for offset in range(report.period.days)]
     by_day = sum_by_key(zip(local_dates(report), report.lines["amount"], strict=True))
     sums = report.exact_sums()
@@ -56,10 +64,27 @@ def running_balance(report: CashFlowReport, *, currency: str | None = None) -> g
         balances = list(itertools.accumulate((by_day[day] for day in days), initial=sums.starting_cash_balance))[1:]
     ending = format_amount(sums.ending_cash_balance)
     gap = [] if balances[-1] == sums.ending_cash_balance else [f"the report ends at {ending}"]
-    figure = new_figure(report, "Cash balance at the end of each day", *gap)
+    figure = new_figure(report, _TITLE, *gap)
     keys = [f"{BALANCE}{KEY_SEPARATOR}{day}" for day in days]
     line = DayLine("Cash balance", keys, balances, BALANCE_COLOUR)
     draw_day_lines(figure, report.period, days, [line], unit=unit_text(currency))
     mark_lowest_and_end(figure, days, line)
     figure.update_layout(showlegend=False)
-    return figure
+    table = _table(report, dict(zip(days, balances, strict=True)), table_subtitle(figure, unit_text(currency)))
+    return figure.with_marks(table, given.__getitem__)
+
+
+def _table(report: CashFlowReport, balances: dict[dt.date, Decimal], subtitle: str) -> FigureTable:
+    """Make the table of what each week, month or quarter moved, and of the balance at its end."""
+    table = MarkTableBuilder(["Net cash flow", "Balance at the end"], report_lines(report), report.scale)
+    before = report.exact_sums().starting_cash_balance
+    for step in time_steps(report.period, None).steps:
+        first, last = step.period.start_date, step.period.end_date
+        with localcontext(EXACT):
+            net = balances[last] - before
+        flow = table.sum(f"{NET}{KEY_SEPARATOR}{step.key}", net, table.series, (f"{first}", f"{last}"))
+        terms = [("+", f"Balance before {first}", text_of(before)), ("+", f"Net cash flow, {step.label}", text_of(net))]
+        end = table.derived(f"{BALANCE}{KEY_SEPARATOR}{last}", text_of(balances[last]), terms)
+        table.row(step.label, [flow, end])
+        before = balances[last]
+    return table.build(_TITLE, subtitle)

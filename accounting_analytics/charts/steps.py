@@ -6,7 +6,7 @@ import itertools
 from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.charts.colours import BALANCE_COLOUR, INFLOW_COLOUR, INK, MUTED, OUTFLOW_COLOUR, RULE
+from accounting_analytics.charts.colours import BALANCE_COLOUR, GROUND, INFLOW_COLOUR, INK, MUTED, OUTFLOW_COLOUR, RULE
 from accounting_analytics.charts.figure import mark_data, mark_sizes
 from accounting_analytics.charts.labels import amount_label, escaped, short_labels
 from accounting_analytics.money import EXACT
@@ -64,6 +64,7 @@ def draw_waterfall(figure: go.Figure, marks: Sequence[StepMark], *, unit: str) -
             text=f"{label}  <b>{text}</b>",
             showarrow=False,
             font={"size": 12, "color": INK},
+            bgcolor=GROUND,
             borderpad=0,
         )
     top = figure.layout.margin.t

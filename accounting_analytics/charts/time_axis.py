@@ -23,6 +23,15 @@ _MAX_LABELLED = 5
 """Periods up to which each has its label on a telephone."""
 _MAX_LABELLED_DAYS = 6
 _PERIODS = {"week": 7 * DAY, "month": "M1", "quarter": "M3"}
+_LEVEL_LABELS: dict[str, Any] = {
+    "tickangle": 0,
+    "tickformatstops": [
+        {"dtickrange": [None, 27 * DAY], "value": "%-d %b\n%Y"},
+        {"dtickrange": ["M1", "M11"], "value": "%b\n%Y"},
+        {"dtickrange": ["M12", None], "value": "%Y"},
+    ],
+}
+"""Labels with the year below where it changes, which have room beside each other on a telephone."""
 _MONDAY = dt.date(1969, 12, 29)
 _DAY = dt.timedelta(days=1)
 
@@ -79,22 +88,32 @@ def trace_days(steps: TimeSteps) -> dict[str, Any]:
 def draw_time_axis(figure: go.Figure, steps: TimeSteps) -> None:
     """Axis from the first to the last period, labelled where labels have room."""
     first, last = (_whole(steps.unit, steps.steps[at].period.start_date) for at in (0, -1))
-    few = len(steps.steps) <= _MAX_LABELLED
-    figure.update_xaxes(type="date", range=[first[0], last[1]], ticklabelmode="period", nticks=6)
-    formats = {"week": "%-d %b<br>%Y", "month": "%b<br>%Y", "quarter": "Q%q<br>%Y"}
-    if few:
-        figure.update_xaxes(tickformat=formats[steps.unit], dtick=_PERIODS[steps.unit], tick0=first[0])
     hover = {"week": "week of %-d %b %Y", "month": "%b %Y", "quarter": "Q%q %Y"}
-    figure.update_xaxes(hoverformat=hover[steps.unit])
+    figure.update_xaxes(
+        type="date",
+        range=[first[0], last[1]],
+        ticklabelmode="period",
+        nticks=6,
+        hoverformat=hover[steps.unit],
+        **_LEVEL_LABELS,
+    )
+    if len(steps.steps) <= _MAX_LABELLED:
+        formats = {"week": "%-d %b\n%Y", "month": "%b\n%Y", "quarter": "Q%q\n%Y"}
+        each = {"tickformat": formats[steps.unit], "dtick": _PERIODS[steps.unit], "tick0": first[0]}
+        figure.update_xaxes(**each, tickformatstops=[])
 
 
 def draw_day_axis(figure: go.Figure, period: Period) -> None:
     """Axis of days, each as wide as a day, from the first to the last of a period."""
     figure.update_xaxes(
-        type="date", range=[period.start_date, period.end_date + _DAY], nticks=6, hoverformat="%a %-d %b %Y"
+        type="date",
+        range=[period.start_date, period.end_date + _DAY],
+        nticks=6,
+        hoverformat="%a %-d %b %Y",
+        **_LEVEL_LABELS,
     )
     if period.days <= _MAX_LABELLED_DAYS:  # Plotly would label hours
-        figure.update_xaxes(dtick=DAY, tickformat="%-d %b<br>%Y", ticklabelmode="period")
+        figure.update_xaxes(dtick=DAY, tickformat="%-d %b\n%Y", tickformatstops=[], ticklabelmode="period")
 
 
 def _whole(unit: PeriodUnit, day: dt.date) -> tuple[dt.date, dt.date]:

@@ -5,20 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accounting_analytics.cash_flow_report import require_report
-from accounting_analytics.charts.figure import new_figure, require_untagged, unit_text
+from accounting_analytics.charts.figure import new_figure, require_untagged, table_subtitle, unit_text
+from accounting_analytics.charts.mark_table import MarkTableBuilder, plain_cell, report_lines
 from accounting_analytics.charts.steps import StepMark, draw_waterfall
 from accounting_analytics.errors import InputError
 from accounting_analytics.figures import KEY_SEPARATOR, OWN
 from accounting_analytics.money import exact_sum
 from accounting_analytics.report_figures import ENDING, STARTING, UNEXPLAINED
+from accounting_analytics.statements.cells import text_of
 
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
     from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.charts.picture import Picture
+    from accounting_analytics.figure_tables import FigureCell
 
 
-def waterfall(report: CashFlowReport, *, largest: int = 10, currency: str | None = None) -> go.Figure:
+def waterfall(report: CashFlowReport, *, largest: int = 10, currency: str | None = None) -> Picture:
     """Waterfall from the starting to the ending cash balance, with a step for each of the largest ledgers.
 
     Parameters
@@ -38,7 +40,7 @@ def waterfall(report: CashFlowReport, *, largest: int = 10, currency: str | None
     """
     require_report(report, "report")
     require_untagged(report, "waterfall")
-    report = report.exact()
+    given, report = report, report.exact()
     if not isinstance(largest, int) or largest < 1:
         raise InputError(f"largest must be a whole number of at least 1, not {largest!r}")
     sums = report.exact_sums()
@@ -49,7 +51,23 @@ def waterfall(report: CashFlowReport, *, largest: int = 10, currency: str | None
     ]
     figure = new_figure(report, "From starting to ending cash")
     draw_waterfall(figure, marks, unit=unit_text(currency))
-    return figure
+    lines = [] if report.totals_only else report_lines(report)
+    table = MarkTableBuilder(["Amount"], lines, report.scale)
+    terms = [("+", mark.label, text_of(mark.amount)) for mark in marks[:-1]]
+    for mark in marks:
+        table.row(mark.label, [_cell(table, mark, terms)], "total" if mark is marks[-1] else "ledger")
+    subtitle = table_subtitle(figure, unit_text(currency))
+    return figure.with_marks(table.build("From starting to ending cash", subtitle), given.__getitem__)
+
+
+def _cell(table: MarkTableBuilder, mark: StepMark, terms: list[tuple[str, str, str]]) -> FigureCell:
+    """Amount of a step, and what is behind it; a starting balance is only stated."""
+    if mark.key == ENDING:
+        return table.derived(mark.key, text_of(mark.amount), terms)
+    if mark.key in {STARTING, UNEXPLAINED}:
+        return plain_cell(mark.amount)
+    ledger_ids = {part.removeprefix(OWN) for part in mark.key.split(KEY_SEPARATOR)}
+    return table.sum(mark.key, mark.amount, [one for one in table.series if one[0] in ledger_ids])
 
 
 def _steps(report: CashFlowReport, largest: int) -> list[StepMark]:

@@ -5,8 +5,10 @@ import re
 from decimal import Decimal
 
 import pytest
+from marks import amount_of, unfolded
 
 from accounting_analytics import charts
+from accounting_analytics.charts.labels import compact_amount, short_labels
 from accounting_analytics.errors import InputError, PeriodError
 
 CHARTS = [charts.inflow_outflow, charts.running_balance, charts.waterfall]
@@ -97,3 +99,44 @@ def test_hover_keeps_twenty_digits(make_report, lines, hovers):
     """An amount that a float cannot hold is shown to the last digit."""
     figure = charts.inflow_outflow(make_report([("Sales", "123456789012345678.91", lines[0][2])], as_decimals=True))
     assert hovers(figure.data[0])[0] == "123,456,789,012,345,678.91"
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_figures_of_tables_unfold_to_what_they_show(chart, make_report, lines):
+    """The lines or terms that a press on a figure shows sum to it."""
+    many = [(f"Ledger {number}", f"-{number}.01", lines[0][2]) for number in range(1, 13)]
+    picture = chart(make_report([*lines, *many], start="10.00"))
+    figures = list(unfolded(picture._table))
+    assert len(figures) > 2
+    for text, units in figures:
+        assert amount_of(text) == units
+    key = picture.data[0].customdata[0][0]
+    assert picture.mark(key) == make_report([*lines, *many], start="10.00")[key]
+
+
+def test_long_names_are_short_and_different():
+    """Names lose their middle, and names that become equal, or are equal, end in a number."""
+    names = [f"{'a' * 140}{number}{'b' * 140}" for number in range(3)]
+    labels = short_labels([*names, "Rent", "Rent", "Rent (1)", ""])
+    assert len(set(labels)) == len(labels)
+    assert max(map(len, labels)) <= 28
+    assert labels[3] == "Rent (2)" or labels[3].startswith("Rent (")
+    assert labels[5] == "Rent (1)"
+    assert labels[6] == "without a name"
+    assert short_labels(["Expenses: Meals at the office, Berlin"])[0].endswith("Berlin")
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [
+        ("0.5", "0"),
+        ("950.4", "950"),
+        ("1000", "1k"),
+        ("12345", "12k"),
+        ("1250000", "1.2M"),
+        ("-2150", "\N{MINUS SIGN}2.2k"),
+    ],
+)
+def test_compact_amounts(amount, text):
+    """Amounts of narrow cells have at most five characters."""
+    assert compact_amount(Decimal(amount)) == text

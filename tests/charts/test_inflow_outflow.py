@@ -1,6 +1,14 @@
-"""Bars of cash in and out by month."""
+"""Bars of cash in and out by week, month or quarter."""
+
+import dataclasses
+from decimal import Decimal
+
+import pandas as pd
+import pytest
 
 from accounting_analytics import charts
+from accounting_analytics.errors import InputError
+from accounting_analytics.periods import Period
 
 
 def test_months_are_local_and_sums_exact(make_report, lines, hovers):
@@ -24,3 +32,54 @@ def test_bars_of_few_months_are_narrow(make_report, lines):
     """A chart of one month is not one bar as wide as the page."""
     figure = charts.inflow_outflow(make_report(lines))
     assert (1 - figure.layout.bargap) / len(figure.data[0].x) <= 0.1 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("end", "unit", "labels"),
+    [
+        ("2025-01-15", "week", ("15 Jan 2025", "15 Jan 2025")),
+        ("2025-03-17", "week", ("15 to 19 Jan 2025", "17 Mar 2025")),
+        ("2025-03-31", "month", ("15 to 31 Jan 2025", "Mar 2025")),
+        ("2034-12-31", "quarter", ("15 Jan 2025 to 31 Mar 2025", "Q4 2034")),
+    ],
+)
+def test_bars_are_weeks_months_or_quarters(end, unit, labels, make_report, lines):
+    """The length of the period decides what a bar is, if it is not given; the axis ends with the last of them."""
+    report = make_report(lines)
+    report = dataclasses.replace(report, period=Period("2025-01-15", end, "America/New_York"))
+    report = dataclasses.replace(report, lines=report.lines.head(0), ledgers=report.ledgers.head(0))
+    for figure in (charts.inflow_outflow(report), charts.inflow_outflow(report, by=unit)):
+        assert figure.layout.title.text == f"Cash in and out by {unit}"
+        marks = figure.data[0].customdata
+        assert (marks[0][1], marks[-1][1]) == labels
+        days_after = (figure.layout.xaxis.range[1] - report.period.end_date).days
+        assert 0 < days_after <= (7 if unit == "week" else 1)
+    with pytest.raises(InputError, match="by must be week, month or quarter"):
+        charts.inflow_outflow(report, by="day")
+
+
+def test_transfers_between_own_accounts_are_left_out(make_report, lines, hovers):
+    """What goes through the ledger of transfers is neither in nor out; keys and remarks say so."""
+    report = make_report([*lines, ("Moved", "500.00", lines[0][2]), ("Moved", "-500.00", lines[2][2])])
+    ledgers = pd.DataFrame(
+        {"id": ["Moved"], "is_required": [True], "sub_type": ["transfers_between_accounts"], "debit_credit": ["debit"]}
+    )
+    figure = charts.inflow_outflow(report, ledgers=ledgers)
+    assert hovers(figure.data[0]) == ["1,000.10", "0", "0.20"]
+    assert "without transfers between own accounts" in figure.layout.title.subtitle.text.replace("<br>", " ")
+    key = figure.data[0].customdata[0][0]
+    assert key == "inflow|2025-01|without:Moved"
+    assert report[key].exact() == Decimal("1000.10")
+    assert len(report[key].entries) == 1
+    counted = charts.inflow_outflow(report)
+    assert hovers(counted.data[0])[0] == "1,500.10"
+    assert "are counted" in counted.layout.title.subtitle.text.replace("<br>", " ")
+
+
+def test_the_sums_of_the_bars_are_the_net_cash_flow(make_report, lines, hovers):
+    """By week, month and quarter alike."""
+    report = make_report(lines)
+    for unit in ("week", "month", "quarter"):
+        traces = charts.inflow_outflow(report, by=unit).data
+        inflow, outflow, net = ([Decimal(one.replace(",", "")) for one in hovers(trace)] for trace in traces)
+        assert sum(inflow) + sum(outflow) == sum(net) == report.exact_sums().net_cash_flow

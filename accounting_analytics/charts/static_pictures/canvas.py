@@ -48,14 +48,30 @@ class Canvas:
         self.width = width
         self._drawn: list[Callable[[Callable[[str], str]], Artist]] = []
 
-    def rectangle(self, across: tuple[float, float], down: tuple[float, float], colour: str, hatch: str = "") -> None:
+    def rectangle(
+        self,
+        across: tuple[float, float],
+        down: tuple[float, float],
+        colour: str,
+        hatch: str = "",
+        *,
+        opacity: float = 1,
+    ) -> None:
         """Draw a filled rectangle between two sides, with lines of the ground over it where there is a hatch."""
         corner = (min(across), min(down))
         size = (max(across) - min(across), max(down) - min(down))
 
         def make(shown: Callable[[str], str]) -> Artist:
             edge = shown(GROUND) if hatch else "none"
-            return Rectangle(corner, *size, facecolor=shown(colour), edgecolor=edge, hatch=hatch or None, linewidth=0)
+            return Rectangle(
+                corner,
+                *size,
+                facecolor=shown(colour),
+                edgecolor=edge,
+                hatch=hatch or None,
+                linewidth=0,
+                alpha=None if opacity == 1 else opacity,
+            )
 
         self._drawn.append(make)
 

@@ -47,7 +47,7 @@ def draw_lines(canvas: Canvas, figure: go.Figure, top: float) -> float:
     days = [_day(one) for one in lines[0].x]
     right = canvas.width - max((text_width(one.text[-1], bold=True) + 10 for one in marks), default=0.0)
     width = (right - left) / len(days)
-    draw_amount_axis(canvas, scale, left, right, unit_of(figure))
+    draw_amount_axis(canvas, scale, (left, right), unit_of(figure))
     bottom = _draw_days(canvas, days, left, width, top + height)
     for trace in lines:
         for run in _runs(sizes(trace.y)):
@@ -96,7 +96,7 @@ def _steps(
 def _draw_days(canvas: Canvas, days: Sequence[dt.date], left: float, width: float, bottom: float) -> float:
     """Write days or months below the lines, as many as have room, and the year where it changes."""
     shown_year = ""
-    for day, text in _labelled(days, len(days) * width / 70):
+    for day, text in _labelled(days, len(days) * width / 52):
         across = left + width * ((day - days[0]).days + (0.5 if len(days) <= _MAX_DAYS_OF_DAYS else 0))
         half = max(text_width(text), text_width(str(day.year))) / 2
         middle = min(max(across, half), canvas.width - half)

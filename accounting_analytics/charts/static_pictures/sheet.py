@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from matplotlib.ticker import MaxNLocator
@@ -20,9 +21,11 @@ _TITLE_SIZE = 15
 _LINE = 17
 _SWATCH = 12
 _SEPARATOR = " · "
+_CUT = re.compile(r"(?P<day>\d+)( (?P<month>\w+) (?P<year>\d+))?( to \d+ (?P<last_month>\w+) (?P<last_year>\d+))?")
+"""Some days of a month, of two months, or one day."""
 _THOUSANDS = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k"))
 DASHES = {"solid": (), "dash": (6, 3), "dot": (2, 2), "dashdot": (6, 2, 2, 2), "longdash": (10, 3)}
-HATCHES = {"": "", "/": "//", ".": "..", "\\": "\\\\", "x": "xx", "-": "--"}
+HATCHES = {"": "", "/": "//", "-": "--", "x": "xx", "|": "||", "\\": "\\\\"}
 
 
 class LegendEntry(NamedTuple):
@@ -126,24 +129,26 @@ def tick_text(amount: float) -> str:
     return f"{amount:,.10g}".replace("-", "\N{MINUS SIGN}")
 
 
-def tick_width(scale: AmountScale) -> float:
+def tick_width(scale: AmountScale, suffix: str = "") -> float:
     """Width of the widest amount of an axis."""
-    return max(text_width(tick_text(one)) for one in scale.ticks)
+    return max(text_width(tick_text(one) + suffix) for one in scale.ticks)
 
 
-def draw_amount_axis(canvas: Canvas, scale: AmountScale, left: float, right: float, unit: str) -> None:
+def draw_amount_axis(
+    canvas: Canvas, scale: AmountScale, sides: tuple[float, float], unit: str, suffix: str = ""
+) -> None:
     """Draw a rule for each labelled amount, the amounts left of it, and the unit above."""
     for tick in scale.ticks:
         down = scale.at(tick)
-        canvas.line([(left, down), (right, down)], RULE if tick else MUTED)
-        canvas.text(left - 6, down + 4, tick_text(tick), MUTED, anchor="end")
+        canvas.line([(sides[0], down), (sides[1], down)], RULE if tick else MUTED)
+        canvas.text(sides[0] - 6, down + 4, tick_text(tick) + suffix, MUTED, anchor="end")
     if unit:
         canvas.text(0, min(scale.at_least, scale.at_most) - 10, unit, MUTED)
 
 
 def draw_labels(canvas: Canvas, labels: Sequence[str], middles: Sequence[float], baseline: float) -> float:
     """Write labels of periods below their marks, as many as have room; the year on a second line, once."""
-    pairs = [_two_lines(label) for label in labels]
+    pairs = [_two_lines(label) for label in _short_days(labels)]
     widest = max((max(text_width(one) for one in pair) for pair in pairs), default=0.0) + 12
     step = middles[1] - middles[0] if len(middles) > 1 else canvas.width
     every = max(1, math.ceil(widest / step))
@@ -157,6 +162,20 @@ def draw_labels(canvas: Canvas, labels: Sequence[str], middles: Sequence[float],
             canvas.text(middle, baseline + 15, below, MUTED, anchor="middle")
         shown_year = below
     return baseline + (15 if any(below for _, below in pairs) else 0) + 8
+
+
+def _short_days(labels: Sequence[str]) -> list[str]:
+    """Labels of weeks by their first day, and of cut months by their name."""
+    cut = [_CUT.fullmatch(label) for label in labels]
+    are_weeks = sum(one is not None for one in cut) * 2 > len(labels)
+    short = []
+    for label, found in zip(labels, cut, strict=True):
+        if found is None:
+            short.append(label)
+        else:
+            day, month, year = found["day"], found["month"] or found["last_month"], found["year"] or found["last_year"]
+            short.append(f"{day} {month} {year}" if are_weeks else f"{month} {year}")
+    return short
 
 
 def _two_lines(label: str) -> tuple[str, str]:
@@ -189,6 +208,11 @@ def message_of(figure: go.Figure) -> str:
     """Sentence in the place of marks, if there is one."""
     found = [one.text for one in figure.layout.annotations if one.xref == one.yref == "paper" and not one.name]
     return plain(found[0]) if found else ""
+
+
+def labels_at_end(figure: go.Figure) -> str:
+    """Label of the last mark of a line."""
+    return plain(figure.layout.annotations[0].text)
 
 
 def draw_message(canvas: Canvas, text: str, top: float) -> float:

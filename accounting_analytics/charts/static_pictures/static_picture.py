@@ -11,6 +11,8 @@ from accounting_analytics.arguments import require_type
 from accounting_analytics.charts.colours import CLASSES, ON_DARK
 from accounting_analytics.charts.static_pictures.bars import draw_bars
 from accounting_analytics.charts.static_pictures.canvas import Canvas
+from accounting_analytics.charts.static_pictures.heat_maps import draw_heat_map
+from accounting_analytics.charts.static_pictures.horizontal_bars import draw_horizontal_bars
 from accounting_analytics.charts.static_pictures.lines import draw_lines
 from accounting_analytics.charts.static_pictures.sheet import draw_head, draw_message, message_of, plain
 from accounting_analytics.charts.static_pictures.svg import page_element
@@ -96,13 +98,19 @@ def static_picture(
 
 def _drawing(figure: go.Figure) -> Callable[[Canvas, go.Figure, float], float]:
     """Choose how a figure is drawn by the kinds of its marks."""
-    kinds = {trace.type for trace in figure.data}
+    kinds = {"two axes" if trace.yaxis == "y2" else trace.type for trace in figure.data}
     if kinds == {"waterfall"}:
         return draw_waterfall
+    if kinds == {"heatmap"}:
+        return draw_heat_map
+    if kinds == {"bar"} and figure.data[0].orientation == "h":
+        return draw_horizontal_bars
     if "bar" in kinds and kinds <= {"bar", "scatter"}:
         return draw_bars
     if kinds == {"scatter"}:
-        return draw_lines
+        return draw_lines if figure.layout.xaxis.type == "date" else draw_bars
+    if not kinds and message_of(figure):
+        return draw_bars
     raise InputError("figure has other marks than the charts of this package; pass what a function of charts returns")
 
 

@@ -49,7 +49,9 @@ def _elements(parent: ET.Element) -> Iterator[str]:
 
 def _path(path: ET.Element) -> str:
     styles = _styles(path)
-    attributes = {"d": _rounded(path.get("d", "")), "fill": styles.get("fill", "#000000")}
+    attributes = {"d": _steps(path.get("d", "")), "fill": styles.get("fill", "#000000")}
+    if styles.get("opacity", "1") != "1":
+        attributes["fill-opacity"] = styles["opacity"]
     if "stroke" in styles:
         attributes["stroke"] = styles["stroke"]
         for name in ("stroke-width", "stroke-dasharray"):
@@ -79,6 +81,25 @@ def _pattern(pattern: ET.Element) -> str:
     attributes = {name: pattern.get(name, "") for name in ("id", "patternUnits", "width", "height")}
     colour = {name: ground.get(name, "") for name in ("width", "height", "fill")}
     return _element("pattern", attributes, _element("rect", colour) + _path(lines))
+
+
+def _steps(path: str) -> str:
+    """Path whose level and upright lines name one coordinate, as most lines of charts are."""
+    parts = _rounded(path).split()
+    written, across, down = [], "", ""
+    for place, command in enumerate(parts):
+        if command in {"M", "L"}:
+            to = parts[place + 1], parts[place + 2]
+            if command == "L" and to[1] == down:
+                written.append(f"H{to[0]}")
+            elif command == "L" and to[0] == across:
+                written.append(f"V{to[1]}")
+            else:
+                written.append(f"{command}{to[0]} {to[1]}")
+            across, down = to
+        elif command == "z":
+            written.append("z")
+    return "".join(written)
 
 
 def _styles(element: ET.Element) -> dict[str, str]:

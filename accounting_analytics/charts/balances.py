@@ -1,0 +1,232 @@
+"""Step lines of the balance of each cash account, and of all together, by day."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from accounting_analytics.arguments import require_type
+from accounting_analytics.charts.category_flows import check_largest
+from accounting_analytics.charts.colours import ACCOUNT_COLOURS, DASHES, INK, OTHERS_COLOUR
+from accounting_analytics.charts.day_lines import DayLine, draw_day_lines, mark_lowest_and_end
+from accounting_analytics.charts.figure import add_message, day_remarks, table_subtitle, titled_figure, unit_text
+from accounting_analytics.charts.labels import escaped, short_labels
+from accounting_analytics.charts.mark_table import MAX_LINES, MarkTableBuilder, TableLine
+from accounting_analytics.charts.time_axis import time_steps
+from accounting_analytics.column_conversion import exact_amounts
+from accounting_analytics.errors import InputError
+from accounting_analytics.figures import KEY_SEPARATOR, Figure
+from accounting_analytics.messages import quote
+from accounting_analytics.money import from_minor_units, to_float, to_minor_units
+from accounting_analytics.periods import Period, zone
+from accounting_analytics.statements import Statement
+from accounting_analytics.statements.cells import text_of
+from accounting_analytics.statements.line_sums import LinePart, LineSource, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+    from accounting_analytics.charts.picture import Picture
+    from accounting_analytics.figure_tables import FigureCell, FigureTable
+    from accounting_analytics.statements.cells import Cells
+
+_DAY = dt.timedelta(days=1)
+_TOTAL, _OTHERS = "total", "others"
+_WIDE, _NARROW = 2, 1.25
+
+
+class Account(NamedTuple):
+    """A line of the chart: its key and name, its ledgers, and its balance in units at the end of each day."""
+
+    key: str
+    name: str
+    ledger_ids: tuple[str, ...]
+    units: Sequence[int | None]
+
+
+class _DailyUnits(NamedTuple):
+    """The days of a statement, and the units of each cash ledger at the end of each; None where it is not known."""
+
+    cells: Cells
+    source: LineSource
+    days: Sequence[dt.date]
+    by_ledger: dict[str, list[int | None]]
+
+    @classmethod
+    def of_statement(cls, statement: Statement) -> _DailyUnits:
+        cells = statement.column(statement.columns[0].key).cells
+        source = cells.source
+        if not isinstance(source, LineSource):
+            raise InputError(
+                "balances by account need a statement from line entries, and this one is from a report, which has no "
+                "lines of its accounts; running_balance(report) draws their total"
+            )
+        periods = [period for column in statement.columns if column.kind == "period" for _, period in column.periods]
+        first, last = min(one.start_date for one in periods), max(one.end_date for one in periods)
+        days = [first + offset * _DAY for offset in range((last - first).days + 1)]
+        lines = source.lines(Span(cells.rules.since, last))
+        local = lines["datetime"].dt.tz_convert(zone(source.time_zone)).dt.date
+        moved = _moved_units(source, lines, local)
+        since = cells.rules.since or source.books_start or min(local, default=source.loaded.start_date)
+        until = source.loaded.end_date if source.states_days else last
+        by_ledger = {}
+        for ledger_id in source.cash:
+            units = (cells.starting or {}).get(ledger_id, 0)
+            units += sum(one for day, one in moved[ledger_id].items() if day < first)
+            balances: list[int | None] = []
+            for day in days:
+                units += moved[ledger_id].get(day, 0)
+                balances.append(units if since <= day <= until else None)
+            by_ledger[ledger_id] = balances
+        return cls(cells, source, days, by_ledger)
+
+
+def balances(statement: Statement, *, largest: int = 5) -> Picture:
+    """Step lines of the balance of each cash account at the end of each day, and of all of them together.
+
+    Parameters
+    ----------
+    statement : Statement
+        A statement made from line entries, such as :func:`~accounting_analytics.cash_flow_statement` with
+        ``books_start=``; its periods are drawn. If its lines do not reach back to the beginning of the books, what is
+        drawn is the movement since their first day, and the title says so.
+    largest : int
+        How many accounts have a line of their own, by their largest balance, at most 6; the others share one.
+
+    Returns
+    -------
+    Picture
+        Days before the first of the lines, and after the last, have no balance. Balances of cards are negative.
+
+    Raises
+    ------
+    InputError
+        `statement` is not a statement made from line entries, or `largest` is not from 1 to 6.
+    """
+    require_type(statement, Statement, "statement", "pass what cash_flow_statement(lines, ledgers, ...) returns")
+    check_largest(largest)
+    if largest > len(ACCOUNT_COLOURS):
+        raise InputError(f"largest must be at most {len(ACCOUNT_COLOURS)}, as many as there are colours, not {largest}")
+    daily = _DailyUnits.of_statement(statement)
+    accounts = _accounts(daily, largest)
+    is_movement = daily.cells.rules.is_movement and daily.cells.starting is None
+    since = daily.cells.rules.since
+    title = f"Movement of cash since {since}" if is_movement else "Cash balances by account"
+    period = Period(daily.days[0], daily.days[-1], statement.time_zone)
+    unknown = [day for day, units in zip(daily.days, accounts[-1].units, strict=True) if units is None]
+    figure = titled_figure(
+        title,
+        *day_remarks(period.start_date, period.end_date, statement.time_zone),
+        *([f"{len(unknown):,} day(s) without loaded lines are not drawn"] if unknown else []),
+    )
+    scale = daily.source.scale
+    labels = [escaped(label) for label in short_labels([one.name for one in accounts])]
+    lines = []
+    for place, (account, label) in enumerate(zip(accounts, labels, strict=True)):
+        keys = [f"{account.key}{KEY_SEPARATOR}{day}" for day in daily.days]
+        amounts = [None if units is None else from_minor_units(units, scale) for units in account.units]
+        is_total, is_rest = account.key == _TOTAL, account.key == _OTHERS
+        colour = INK if is_total else OTHERS_COLOUR if is_rest else ACCOUNT_COLOURS[place]
+        dash = "solid" if is_total else DASHES[place % len(DASHES)]
+        lines.append(DayLine(label, keys, amounts, colour, dash, _WIDE if is_total else _NARROW))
+    draw_day_lines(figure, period, daily.days, lines, unit=unit_text(statement.currency))
+    mark_lowest_and_end(figure, daily.days, lines[-1])
+    figure.update_layout(legend={"orientation": "v", "y": -0.16, "yanchor": "top"}, height=440 + 20 * len(accounts))
+    figure.update_layout(margin={"t": figure.layout.margin.t - 20})
+    if len(unknown) == len(daily.days):
+        add_message(figure, "No lines of these days were loaded")
+    table = _table(daily, accounts, period, title, table_subtitle(figure, unit_text(statement.currency)))
+    return figure.with_marks(table, partial(_figure, daily, accounts))
+
+
+def _moved_units(source: LineSource, lines: pd.DataFrame, days: pd.Series[Any]) -> Mapping[str, Mapping[dt.date, int]]:
+    """Units that each cash ledger moved on each day, debits positive."""
+    of_cash = lines["ledger_id"].isin(list(source.cash))
+    lines, days = lines[of_cash], days[of_cash]
+    amounts = exact_amounts(lines["signed_amount"], source.scale, lines["id"]).column
+    moved: dict[str, dict[dt.date, int]] = defaultdict(lambda: defaultdict(int))
+    for ledger_id, day, amount in zip(lines["ledger_id"].astype(object), days, amounts, strict=True):
+        moved[ledger_id][day] += to_minor_units(amount, source.scale)
+    return moved
+
+
+def _accounts(daily: _DailyUnits, largest: int) -> list[Account]:
+    """Accounts that had a balance, the largest first, all others together, and the total, last."""
+    sizes = {one: max((abs(units or 0) for units in row), default=0) for one, row in daily.by_ledger.items()}
+    moved = [one for one in sorted(sizes, key=lambda one: (-sizes[one], one)) if sizes[one]]
+    own, rest = moved[:largest], moved[largest:]
+    own += rest if len(rest) == 1 else []
+    made = [Account(one, daily.cells.ledgers.name(one), (one,), daily.by_ledger[one]) for one in own]
+    if len(rest) > 1:
+        made.append(_sum(daily, _OTHERS, f"{len(rest)} other accounts", rest))
+    return [*made, _sum(daily, _TOTAL, "All cash accounts", list(daily.by_ledger))]
+
+
+def _sum(daily: _DailyUnits, key: str, name: str, ledger_ids: Sequence[str]) -> Account:
+    rows = [daily.by_ledger[one] for one in ledger_ids]
+    sums = [None if None in units else sum(one or 0 for one in units) for units in zip(*rows, strict=True)]
+    return Account(key, name, tuple(ledger_ids), sums or [None] * len(daily.days))
+
+
+def _figure(daily: _DailyUnits, accounts: Sequence[Account], key: str) -> Figure:
+    """Balance of an account at the end of a day: all its lines up to it, and what it started with."""
+    name, _, text = key.rpartition(KEY_SEPARATOR)
+    found = [one for one in accounts if one.key == name]
+    days = [day for day in daily.days if str(day) == text]
+    if not found or not days:
+        raise InputError(f"no mark of the chart has the key {quote(key)}")
+    (account,), (day,) = found, days
+    units, label = account.units[daily.days.index(day)], f"{account.name}, end of {day}"
+    if units is None:
+        return Figure(key, label, None, f"it is not known: lines of {day} were not loaded")
+    scale = daily.source.scale
+    exact = from_minor_units(units, scale)
+    amount = exact if daily.source.as_decimals else to_float(exact, scale)
+    if daily.cells.starting is not None:
+        made_of = "the supplied starting balance and the movement since"
+        return Figure(key, label, amount, made_of, _exact=exact)
+    part = LinePart(1, Span(daily.cells.rules.since, day), account.ledger_ids)
+    calculation = "the sum of all line entries up to the day, debits less credits"
+    load = partial(daily.source.entries, [part], units)
+    return Figure(key, label, amount, calculation, _exact=exact, _load_entries=load)
+
+
+def _table(daily: _DailyUnits, accounts: Sequence[Account], period: Period, title: str, subtitle: str) -> FigureTable:
+    """Make the table of the balances at the end of each week, month or quarter."""
+    source, cells = daily.source, daily.cells
+    found = source.page_lines([Span(cells.rules.since, period.end_date)], set(source.cash), cells.ledgers, MAX_LINES)
+    lines = None
+    if found is not None:
+        lines = [
+            TableLine(
+                (one.ledger_id, ""),
+                cells.ledgers.name(one.ledger_id),
+                one.day,
+                one.description,
+                one.opposing,
+                one.units,
+            )
+            for one in found
+        ]
+    table = MarkTableBuilder([one.name for one in accounts], lines, source.scale)
+    places = {day: place for place, day in enumerate(daily.days)}
+    for step in time_steps(period, None).steps:
+        day = step.period.end_date
+
+        def cell(account: Account, day: dt.date = day) -> FigureCell:
+            units = account.units[places[day]]
+            amount = None if units is None else from_minor_units(units, source.scale)
+            key = f"{account.key}{KEY_SEPARATOR}{day}"
+            if cells.starting is None or units is None:
+                return table.sum(key, amount, [(one, "") for one in account.ledger_ids], ("", str(day)))
+            start = sum(cells.starting.get(one, 0) for one in account.ledger_ids)
+            terms = [("Starting balance", start), (f"Movement since {cells.rules.since}", units - start)]
+            texts = [("+", label, text_of(from_minor_units(one, source.scale))) for label, one in terms]
+            return table.derived(key, text_of(amount), texts)
+
+        table.row(f"{day}", [cell(account) for account in accounts])
+    return table.build(title, subtitle)

@@ -1,0 +1,51 @@
+"""Heat maps: rows of cells, the deeper in colour the larger, with their amounts where they have room."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accounting_analytics.charts.colours import INK, MUTED, OUTFLOW_COLOUR, RULE, cell_opacity
+from accounting_analytics.charts.static_pictures.canvas import SMALL, fitted, text_width
+from accounting_analytics.charts.static_pictures.sheet import draw_labels, plain, sizes
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from accounting_analytics.charts.static_pictures.canvas import Canvas
+
+_WIDE = 560
+_WIDE_ROW, _NARROW_ROW, _CELL = 26, 42, 22
+_NAMES = 0.3
+
+
+def draw_heat_map(canvas: Canvas, figure: go.Figure, top: float) -> float:
+    """Draw the cells; return where they end."""
+    (trace,) = figure.data
+    names = [plain(row[0][1]).rpartition(", ")[0] for row in trace.customdata]
+    columns = [plain(cell[1]).rpartition(", ")[2] for cell in trace.customdata[0]]
+    amounts = {(one.x, one.y): plain(one.text) for one in figure.layout.annotations if one.name == "amount"}
+    is_wide = canvas.width >= _WIDE
+    left = min(max(map(text_width, names)), canvas.width * _NAMES) + 12 if is_wide else 0.0
+    width, height = (canvas.width - left) / len(columns), _WIDE_ROW if is_wide else _NARROW_ROW
+    fits = all(text_width(text, SMALL - 1) <= width - 2 for text in amounts.values())
+    for row, (name, values) in enumerate(zip(names, trace.z, strict=True)):
+        bottom = top + height * (row + 1) - 2
+        cell_top = bottom - _CELL
+        canvas.text(
+            0, bottom - 7 if is_wide else cell_top - 5, fitted(name, left - 12 if is_wide else canvas.width), INK
+        )
+        for column, value in enumerate(sizes(values)):
+            across = left + width * column
+            part = max(value or 0.0, 0.0) / trace.zmax
+            cell = (across + 0.5, across + width - 0.5)
+            if part:
+                canvas.rectangle(cell, (cell_top, bottom), OUTFLOW_COLOUR, opacity=cell_opacity(part))
+            else:
+                canvas.line([(cell[0], bottom), (cell[1], bottom)], RULE)
+            if fits and (text := amounts.get((column, row))):
+                canvas.text(across + width / 2, bottom - 7, text, INK, anchor="middle", size=SMALL - 1)
+    middles = [left + width * (column + 0.5) for column in range(len(columns))]
+    bottom = top + height * len(names)
+    if not fits:
+        canvas.text(0, bottom + 50, f"the deepest colour is {trace.zmax:,.0f}", MUTED)
+    return draw_labels(canvas, columns, middles, bottom + 16) + (18 if not fits else 0)

@@ -1,0 +1,180 @@
+"""What every chart of figures has: marks that are figures, and a table whose figures unfold to their lines."""
+
+import copy
+import datetime as dt
+import pickle
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from marks import amount_of, marks_of, unfolded
+from payee_books import LEDGERS, BookEntry, entries_of, frame_of, paid
+
+import accounting_analytics as aa
+from accounting_analytics import charts
+from accounting_analytics.errors import InputError
+
+DAYS = ("2025-01-01", "2025-03-31")
+OTHERS = [
+    ("transfers", "Transfers", "asset", "transfers_between_accounts", "debit", None, False, True),
+    ("in", "No category in", "asset", "uncategorized_assets", "credit", None, False, True),
+    ("out", "No category out", "asset", "uncategorized_assets", "debit", None, False, True),
+]
+CHARTS = {
+    "balances": charts.balances,
+    "outflow_heat_map": charts.outflow_heat_map,
+    "outflows_by_category": lambda statement: charts.outflows_by_category(statement, largest=2),
+    "top_payees": lambda statement: charts.top_payees(statement.column("2025-02"), largest=2),
+    "uncategorized_share": charts.uncategorized_share,
+}
+
+
+@pytest.fixture(scope="module")
+def ledgers():
+    """Return the ledgers of random books, with those of transfers and of what has no category."""
+    frame = LEDGERS.copy()
+    for row in OTHERS:
+        columns = ["id", "name", "type", "sub_type", "debit_credit", "financial_account_type", "report_cash_flow"]
+        frame.loc[len(frame)] = dict(zip([*columns, "is_required"], row, strict=True)) | {"sort_code": f"{len(frame)}"}
+    return frame.astype({"is_required": bool, "report_cash_flow": bool})
+
+
+def statement_of(entries, ledgers, **options):
+    """Return the cash flow statement of three months."""
+    options = {"books_start": "2025-01-01", "time_zone": "UTC"} | options
+    return aa.cash_flow_statement(frame_of(entries), ledgers, *DAYS, **options)
+
+
+@pytest.mark.parametrize("name", CHARTS)
+@settings(max_examples=10)
+@given(entries=entries_of())
+def test_marks_are_figures_that_unfold(name, ledgers, entries):
+    """Each mark has its figure's exact amount, whose entries sum to it; so does each figure of the table."""
+    picture = CHARTS[name](statement_of(entries, ledgers))
+    for key, text, size in marks_of(picture):
+        figure = picture.mark(key)
+        assert figure.exact() == amount_of(text)
+        assert figure.key == key
+        if figure.exact() is None:
+            assert size is None
+            continue
+        assert abs(Decimal(str(size))) == abs(figure.exact())
+        if figure.is_additive:
+            entries_sum = sum(map(Decimal, map(str, figure.entries["figure_amount"])), Decimal(0))
+            assert entries_sum == figure.exact()
+    for text, units in unfolded(picture._table):
+        assert amount_of(text) == units
+
+
+@settings(max_examples=10)
+@given(entries=entries_of())
+def test_sums_of_marks_are_those_of_the_report(ledgers, entries):
+    """What charts draw, and what they state not to draw, is the net cash flow of the report."""
+    lines = frame_of(entries)
+    statement = statement_of(entries, ledgers)
+    report = aa.recompute_cash_flow(lines, ledgers, *DAYS, time_zone="UTC").exact_sums()
+    received = [row for row in statement.tidy().groupby("ledger_id")["amount"] if round(sum(row[1]), 2) > 0]
+    drawn = sum(amount_of(text) for _, text, _ in marks_of(charts.outflows_by_category(statement, largest=2)))
+    not_drawn = sum((Decimal(str(one)) for _, amounts in received for one in amounts), Decimal(0))
+    assert drawn + not_drawn == report.net_cash_flow
+    *_, total = charts.balances(statement).data[:-1]
+    assert amount_of(total.customdata[-1][-1]) == report.ending_cash_balance
+    accounts = charts.balances(statement).data[:-2]
+    for place in range(len(total.x)):
+        amounts, together = [amount_of(one.customdata[place][-1]) for one in accounts], total.customdata[place]
+        expected = None if None in amounts else sum(amounts)
+        assert not amounts or expected == amount_of(together[-1])
+
+
+def test_transfers_between_own_accounts_are_left_out(ledgers):
+    """Neither categories nor payees nor shares have what only moved from one account to another."""
+    moved = paid_from_bank("2025-02-03", "transfers", 90_000)
+    entries = [moved, *paid("02-04", payee="OAK STREET", cents=-5_000), paid_from_bank("2025-02-05", "out", 1_500)]
+    statement = statement_of(entries, ledgers)
+    assert {mark[0] for mark in marks_of(charts.outflows_by_category(statement))} == {
+        f"own:{row}|2025-0{month}" for row in ("rent", "out") for month in (1, 2, 3)
+    }
+    assert sum(amount_of(text) for _, text, _ in marks_of(charts.top_payees(statement.column("2025-02")))) == -65
+    shares = [text for _, text, _ in marks_of(charts.uncategorized_share(statement))]
+    assert shares == ["no cash moved", f"{Decimal(100 * 15) / 65:.1f}%", "no cash moved"]
+
+
+def paid_from_bank(day, ledger, units):
+    """Return an entry of a day that a bank account paid for a category."""
+    return BookEntry(dt.date.fromisoformat(day), "", ((ledger, units), ("bank", -units)))
+
+
+def test_days_before_the_lines_have_no_balance(ledgers):
+    """A period that begins before the books has gaps, not zeros; books that do not begin have a movement."""
+    entries = [*paid("02-04", payee="OAK STREET", cents=-5_000)]
+    lines = frame_of(entries)
+    options = {"time_zone": "UTC", "books_start": "2025-02-04"}
+    statement = aa.cash_flow_statement(lines, ledgers, "2025-01-20", "2025-02-10", **options)
+    picture = charts.balances(statement)
+    bank = picture.data[0]
+    known = [(mark[1], mark[2]) for mark in bank.customdata if mark[2] != "not known"]
+    assert known[0] == ("2025-02-04", "-50.00")
+    assert picture.mark("bank|2025-01-31").exact() is None
+    assert "without loaded lines" in picture.layout.title.subtitle.text
+    movement = aa.cash_flow_statement(lines, ledgers, "2025-02-04", "2025-02-10", time_zone="UTC")
+    assert charts.balances(movement).layout.title.text == "Movement of cash since 2025-02-04"
+
+
+def test_supplied_starting_balances_are_terms(ledgers):
+    """A balance of supplied starting balances is these and the movement since."""
+    entries = [*paid("02-04", payee="OAK STREET", cents=-5_000)]
+    balances = {"bank": Decimal("100.00"), "card": Decimal("0.00")}
+    statement = statement_of(entries, ledgers, books_start=None, starting_balances=balances)
+    picture = charts.balances(statement)
+    assert picture.mark("bank|2025-02-10").exact() == Decimal("50.00")
+    assert ("50.00", Decimal("50.00")) in list(unfolded(picture._table))
+
+
+def test_many_accounts_and_long_names(ledgers):
+    """200 categories share one bar, and names of 300 characters are short and different."""
+    frame = ledgers.copy()
+    for number in range(200):
+        row = dict.fromkeys(frame.columns) | {"id": f"led{number}", "name": f"{'x' * 150}{number:03}{'y' * 150}"}
+        row |= {"type": "expense", "sub_type": "operating_expenses", "debit_credit": "debit", "sort_code": f"9{number}"}
+        frame.loc[len(frame)] = row | {"is_required": False, "report_cash_flow": False}
+    frame = frame.astype({"is_required": bool, "report_cash_flow": bool})
+    entries = [paid_from_bank("2025-02-05", f"led{number}", 1_000 + number) for number in range(200)]
+    picture = charts.outflow_heat_map(statement_of(entries, frame), largest=12)
+    names = [mark[0][1].rpartition(", ")[0] for mark in picture.data[0].customdata]
+    assert names[-1] == "188 other categories"
+    assert len(set(names)) == len(names) == 13
+    assert max(map(len, names)) <= 28
+    assert [row.label for row in picture._table.rows] == ["Jan 2025", "Feb 2025", "Mar 2025"]
+
+
+def test_a_picture_keeps_its_table(ledgers):
+    """A copy, and one from a pickle, has the table and the figures; the table is folded, and its text no markup."""
+    entries = [paid_from_bank("2025-02-05", "rent", 1_000)]
+    ledgers = ledgers.assign(name=ledgers["name"].replace("Rent", "<img src=x>"))
+    picture = charts.outflows_by_category(statement_of(entries, ledgers))
+    for copied in (picture, copy.deepcopy(picture), pickle.loads(pickle.dumps(picture))):  # noqa: S301 (our own)
+        assert copied.mark("own:rent|2025-02").exact() == Decimal("-10.00")
+        assert copied.mark("own:rent", "2025-02").exact() == Decimal("-10.00")
+        html = copied.table_html()
+        assert html.startswith("<details><summary>")
+        assert "<img" not in html
+        assert 'data-key="own:rent|2025-02"' in html
+    assert "<img" not in picture.to_json()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda s: charts.balances(s.frame), "statement is of type DataFrame, not Statement"),
+        (lambda s: charts.outflows_by_category(s.frame), "statement is of type DataFrame, not Statement"),
+        (lambda s: charts.outflows_by_category(s, largest=7), "largest must be at most 6"),
+        (lambda s: charts.outflow_heat_map(s, largest=0), "largest must be a whole number of at least 1"),
+        (charts.top_payees, "pass statement.column"),
+        (lambda s: charts.uncategorized_share(s).mark("own:rent|2025-02"), "no mark of the chart has the key"),
+        (lambda s: charts.top_payees(s.column("2025-02")).mark("payee:NOBODY"), "no mark of the chart has the key"),
+    ],
+)
+def test_other_arguments_are_refused(make, message, ledgers):
+    """The message says what to pass."""
+    with pytest.raises(InputError, match=message):
+        make(statement_of([paid_from_bank("2025-02-05", "rent", 1_000)], ledgers))
