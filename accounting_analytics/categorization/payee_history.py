@@ -89,9 +89,10 @@ class PastTransactions:
     """
 
     def __init__(self, rows: pd.DataFrame) -> None:
-        order = compared_columns(rows).assign(id=rows["transaction_id"].to_numpy()).sort_values(["day", "id"]).index
+        compared = compared_columns(rows)
+        order = compared.assign(id=rows["transaction_id"].to_numpy()).sort_values(["day", "id"]).index
         self.rows = rows.iloc[order].reset_index(drop=True)
-        self.compared = compared_columns(self.rows)
+        self.compared = compared.iloc[order].reset_index(drop=True)
         codes, self.categories = pd.factorize(self.rows["category_ledger_id"])
         self.codes = codes.astype(np.int64)
 

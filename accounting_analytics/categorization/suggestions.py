@@ -103,7 +103,8 @@ def suggest(
     asked = rows[rows["kind"] == "merchant"]
     trials = Trials.of(past, past.vote(past.compared, before_month=True)).latest()
     threshold = choose_threshold(trials, precision)
-    votes = past.vote(compared_columns(asked))
+    compared = compared_columns(asked)
+    votes = past.vote(compared)
     is_suggested = can_be_suggested(votes) & (votes.shares >= (np.inf if threshold.share is None else threshold.share))
     found = np.flatnonzero(is_suggested)
     ids = pd.Series(past.categories[votes.categories[found]], asked.index[found], dtype="str")
@@ -112,7 +113,7 @@ def suggest(
         updated_category_ledger_name=ids.map(chart.names.name).astype("str"),
         rule=pd.Series(SUGGESTED, ids.index, dtype="str"),
         confidence=Confidence(trials).of(votes.shares[found]),
-        reason=pd.Series(list(_reasons(past, votes, found, chart)), ids.index, dtype="str"),
+        reason=pd.Series(list(_reasons(past, votes, found, compared["merchant"], chart)), ids.index, dtype="str"),
     )
     notes = [*exact.notes, threshold.sentence, *_notes(asked, votes, len(found), silent=threshold.share is None)]
     notes += chart.direction_notes(proposals)
@@ -141,15 +142,21 @@ def read_past(lines: Any, ledgers: pd.DataFrame, *, without: Iterable[str] = ())
     return PastTransactions(rows[is_known].reset_index(drop=True))
 
 
-def _reasons(past: PastTransactions, votes: Votes, found: npt.NDArray[Any], chart: Categories) -> Iterator[str]:
-    """Yield the votes for each suggestion, and the past transactions that counted most."""
+def _reasons(
+    past: PastTransactions, votes: Votes, found: npt.NDArray[Any], asked: pd.Series[Any], chart: Categories
+) -> Iterator[str]:
+    """Yield the votes for each suggestion, whose they are if not the payee's own, and those that counted most."""
     days = past.compared["day"].to_numpy().astype("datetime64[D]").astype(str)
-    amounts, names = past.rows["amount"].to_numpy(), [chart.names.name(one) for one in past.categories]
-    for row in found:
+    payees, amounts = past.compared["merchant"].to_numpy(), past.rows["amount"].to_numpy()
+    names = [chart.names.name(one) for one in past.categories]
+    for row, payee in zip(found, asked.iloc[found], strict=True):
         nearest = [one for one in votes.nearest[row] if one >= 0]
         listed = [f"{days[one]} {format_amount(amounts[one])} {names[past.codes[one]]}" for one in nearest]
+        other = payees[nearest[0]]
+        whose = "" if other == payee else f" of {other}"
         what = names[votes.categories[row]]
-        yield f"{votes.agreeing[row]} of {votes.voting[row]} past transaction(s) are {what}: {', '.join(listed)}"
+        count = f"{votes.agreeing[row]} of {votes.voting[row]} past transaction(s){whose}"
+        yield f"{count} are {what}: {', '.join(listed)}"
 
 
 def _notes(asked: pd.DataFrame, votes: Votes, count: int, *, silent: bool) -> Iterator[str]:

@@ -84,6 +84,8 @@ def test_a_name_that_continues_another_has_its_history(suggest, clear, pay):
     """A payee whose name has one word more is taken for the same, as long as it has no history of its own."""
     suggestions = suggest([*clear, pay(dt.date(2024, 12, 5), "PAYEE B SHOP PAYMENT", "Fuel")])
     assert by_text(suggestions)["PAYEE B SHOP PAYMENT"] == "Fuel"
+    reason = suggestions.set_index("description").loc["PAYEE B SHOP PAYMENT", "reason"]
+    assert reason.startswith("46 of 46 past transaction(s) of PAYEE B SHOP are Fuel: ")
     own = [pay(dt.date(2024, month, 3), "PAYEE B SHOP PAYMENT", "Rent") for month in range(6, 13)]
     assert by_text(suggest([*clear, *own]))["PAYEE B SHOP PAYMENT"] == "Rent"
 
