@@ -1,7 +1,8 @@
-"""Where elements may stand in the page of a pack, so that every parser builds the same document from it."""
+"""Where elements may stand in the page of a pack, so that every parser builds the same document, and loads nothing."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -65,6 +66,15 @@ _CHILDREN = {
 }
 """Elements that contain nothing but these, and no text but white space."""
 
+_ATTRIBUTE_NAME = re.compile(r"[a-z][a-z0-9_:.-]*")
+_ADDRESSES = _names("action background data formaction href poster src srcset xlink:href")
+_STYLE_PARTS = re.compile(
+    r"/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|url\(\s*[\"']?(?:data:|#)[^)]*\)"
+    r"|(?P<loads>url\(|@import|image-set\(|\\)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Parts of a style that load nothing (comments, texts, data), and those that may; escapes outside of texts may."""
+
 _ONLY_TEXT = _names("desc title")
 _PARAGRAPH_ENDS = frozenset({"button", "caption", "td", "th"})
 
@@ -90,6 +100,21 @@ def refuse_text(ancestors: Sequence[str]) -> str:
     """Why a browser would put text elsewhere than where it is written, or "" where it is in its place."""
     parent = ancestors[-1] if ancestors else ""
     return f"text cannot be in {_tag(parent)}" if parent in _CHILDREN else ""
+
+
+def refuse_attribute(name: str, key: str, value: str) -> str:
+    """Why an attribute cannot be in a pack, or "": it runs code, or loads what is not in the file."""
+    if not _ATTRIBUTE_NAME.fullmatch(key) or key.startswith("on"):
+        return f"<{name}> has an attribute {key[:20]!r}, which packs do not have"
+    if key in _ADDRESSES and name != "a" and not value.startswith(("data:", "#")):
+        return f"<{name}> loads something: its {key} is neither data: nor #"
+    return refuse_style(value) if key == "style" else ""
+
+
+def refuse_style(text: str) -> str:
+    """Why a style cannot be in a pack, or "": it loads what is not in the file."""
+    loads = any(part["loads"] for part in _STYLE_PARTS.finditer(text))
+    return "a style loads something: packs have no @import and only url(data:...) or url(#...)" if loads else ""
 
 
 def _has_open_paragraph(ancestors: Sequence[str]) -> bool:

@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, NoReturn
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import quote
-from accounting_analytics.pack_verification.element_rules import RAW, VOID, refuse_element, refuse_text
+from accounting_analytics.pack_verification.element_rules import (
+    RAW,
+    VOID,
+    refuse_attribute,
+    refuse_element,
+    refuse_style,
+    refuse_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _NAME = re.compile(r"[a-z][a-z0-9:-]*")
-_ATTRIBUTE_NAME = re.compile(r"[a-z][a-z0-9_:.-]*")
 _SPACE = " \t\n"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _DOCTYPE = "<!DOCTYPE html>\n"
@@ -230,8 +236,8 @@ class _PageReader(HTMLParser):
         if len(attributes) < count:
             self.refuse(f"<{name}> has an attribute twice")
         for key, value in attributes.items():
-            if not _ATTRIBUTE_NAME.fullmatch(key) or key.startswith("on"):
-                self.refuse(f"<{name}> has the attribute {quote(key)}, which packs do not have")
+            if why := refuse_attribute(name, key, value):
+                self.refuse(why)
             if _CONTROL.search(value):
                 self.refuse(f"the attribute {key} of <{name}> has a control character")
         if name == "script" and attributes.get("type") not in {"module", *_DATA_TYPES}:
@@ -244,6 +250,8 @@ class _PageReader(HTMLParser):
         text = "".join(element.pieces).lower()
         if any(one in text for one in ("<!--", "<script", "</script", "</style")):
             self.refuse(f"<{element.name}> contains <!--, <script, </script or </style")
+        if element.name == "style" and (why := refuse_style(text)):
+            self.refuse(why)
         if self._is_in_picture() and ("<" in text or "&" in text):
             self.refuse("<style> of a picture contains < or &")
 

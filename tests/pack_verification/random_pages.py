@@ -52,7 +52,8 @@ def random_content(chance, depth, ancestors):
 def random_element(chance, name, depth, ancestors):
     """Return an element with attributes and content."""
     names = ["type"] if name == "script" else chance.sample(ATTRIBUTES, chance.randint(0, 2))
-    values = {key: "text/plain" if key == "type" else escape(chance.choice(TEXTS)) for key in names}
+    fixed = {"type": "text/plain", "xlink:href": "#a"}
+    values = {key: fixed.get(key) or escape(chance.choice(TEXTS)) for key in names}
     written = "".join(f' {key}="{value}"' for key, value in values.items())
     start = f"<{name}{written}>"
     if name in VOID:

@@ -204,7 +204,7 @@ def test_a_text_that_is_not_a_fingerprint_is_refused(pack, text):
         ("&eacute;", "&eacute;"),
         ("<iframe></iframe>", "<iframe> is not an element of packs"),
         ("<script>1</script>", 'a script that is not data is <script type="module">'),
-        ('<p onclick="x"></p>', "the attribute 'onclick'"),
+        ('<p onclick="x"></p>', "<p> has an attribute 'onclick'"),
         ("<p><div></div></p>", "<div> cannot be in <p>"),
         ("<p>", "</main> ends no open element"),
         ("<![if x]>", "<!["),

@@ -107,15 +107,19 @@ class Recomputation {
     let total = 0n;
     for (const [spanFactor, first, last] of spans) {
       const sums = this.#sumsByLedger(first, last, ofFlows, texts);
-      const sum = [...new Set(ledgers)].reduce((all, ledger) => all + ((sums.get(ledger) ?? [0n, 0n])[isCount ? 1 : 0]), 0n);
-      total += BigInt(factor) * BigInt(spanFactor) * sum;
+      let sum = 0n;
+      for (const ledger of new Set(ledgers)) {
+        const found = sums.get(ledger);
+        if (found) sum += found[isCount ? 1 : 0];
+      }
+      total += BigInt(factor * spanFactor) * sum;
     }
     return { units: total, digits: isCount ? 0 : this.record.scale };
   }
 
   // Sum and number of the lines of some days by ledger.
   #sumsByLedger(first, last, ofFlows, texts) {
-    const place = JSON.stringify([first, last, ofFlows, texts ?? null]);
+    const place = `${first} ${last} ${ofFlows} ${texts ?? "all"}`;
     if (this.#sums.has(place)) return this.#sums.get(place);
     const sums = new Map();
     const lines = texts && [...new Set(texts)].flatMap((text) => this.#byText.get(text) ?? []);
