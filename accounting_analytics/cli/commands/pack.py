@@ -27,7 +27,6 @@ from accounting_analytics.cli.output import print_json, print_message
 from accounting_analytics.cli.service_or_demo import connect_for_days, presentation_of
 from accounting_analytics.cli.statement_loads import parse_books_start
 from accounting_analytics.errors import BooksDoNotTieError, InputError
-from accounting_analytics.messages import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -108,10 +107,11 @@ def pack(
             )
             written = write_pack(made, files, formats)
     _print_written(made, written, as_json=as_json)
+    if not made.proven:
+        problems = [*made.reasons, *([] if written.pdf_error is None else [str(written.pdf_error)])]
+        raise BooksDoNotTieError(f"the pack is not proven: {'; '.join(problems)}")
     if written.pdf_error is not None:
         raise written.pdf_error
-    if not made.proven:
-        raise BooksDoNotTieError(f"the pack is not proven: {made.verdict}")
 
 
 def _refuse_secrets(values: Iterable[object]) -> None:
@@ -142,16 +142,17 @@ def _choose_formats(profile: str | None, mail_to: list[str], *, pdf: bool, mail:
 
 
 def _refuse_arguments(arguments: list[str]) -> None:
-    """Refuse what is not an option, such as NAME=VALUE of a notebook; only the name is repeated."""
+    """Refuse what is not an option, such as NAME=VALUE of a notebook; only the name of an option is repeated."""
     from accounting_analytics.client.secret import TOKEN_VARIABLE, is_secret_parameter
 
     for text in arguments:
         name, equals, _ = text.partition("=")
         if equals and is_secret_parameter(name, "", ()):
-            raise InputError(f"{quote(name)} looks like a secret, and was not used; set {TOKEN_VARIABLE}_FILE instead")
+            raise InputError(f"an argument looks like a secret, and was not used; set {TOKEN_VARIABLE}_FILE instead")
         close = difflib.get_close_matches(name.replace("_", "-"), _OPTIONS, n=1)
-        hint = f"did you mean --{close[0]}?" if equals and close else "see: accounting-analytics pack --help"
-        raise InputError(f"{quote(name) if equals else 'an argument'} is not an option of pack; {hint}")
+        if equals and close:
+            raise InputError(f"pack has options only: did you mean --{close[0]}?")
+        raise InputError("pack has options only, and was given an argument; see: accounting-analytics pack --help")
 
 
 def _print_written(pack: MonthlyPack, written: WrittenPack, *, as_json: bool) -> None:
