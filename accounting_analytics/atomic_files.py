@@ -42,8 +42,9 @@ def replace_file(
         temporary.replace(path)
 
 
-def replace_files(contents: Mapping[Path, bytes], *, private: bool = False) -> None:
-    """Replace several files, in their order, once all of them are written and synced: a full disk changes none."""
+@contextmanager
+def replacing_files(contents: Mapping[Path, bytes], *, private: bool = False) -> Iterator[None]:
+    """Write and sync several files before the block, and replace them after it: where one does not fit, none is new."""
     with ExitStack() as stack:
         temporaries = {
             path: stack.enter_context(
@@ -51,6 +52,7 @@ def replace_files(contents: Mapping[Path, bytes], *, private: bool = False) -> N
             )
             for path, content in contents.items()
         }
+        yield
         for path, temporary in temporaries.items():
             temporary.replace(path)
     for folder in {path.parent for path in contents}:

@@ -2,12 +2,13 @@
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from accounting_analytics import atomic_files
-from accounting_analytics.atomic_files import remove_temporary_files, replace_file, write_durably
+from accounting_analytics.atomic_files import remove_temporary_files, replace_file, replacing_files, write_durably
 
 
 @pytest.mark.parametrize("sync", [True, False])
@@ -38,6 +39,20 @@ def test_what_fails_changes_nothing(tmp_path, problem):
     with pytest.raises(type(problem)):
         write_durably(path, write)
     assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("lines.csv", b"old")]
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_several_files_are_replaced_after_a_block(tmp_path, fails):
+    """In the block all are as before; afterwards all are new, or none where the block failed."""
+    paths = [tmp_path / name for name in ("a", "b")]
+    paths[0].write_bytes(b"old")
+    with suppress(KeyboardInterrupt), replacing_files(dict.fromkeys(paths, b"new"), private=True):
+        assert [path.exists() and path.read_bytes() for path in paths] == [b"old", False]
+        if fails:
+            raise KeyboardInterrupt
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == (
+        {paths[0]: b"old"} if fails else dict.fromkeys(paths, b"new")
+    )
 
 
 def test_two_writers_of_one_file_do_not_meet(tmp_path):

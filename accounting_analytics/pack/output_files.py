@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
-from accounting_analytics.atomic_files import remove_temporary_files, replace_files
+from accounting_analytics.atomic_files import remove_temporary_files, replacing_files
 from accounting_analytics.errors import AccountingAnalyticsError, InputError, with_context
 from accounting_analytics.periods import Period
 
@@ -81,17 +81,17 @@ class OutputFiles:
     def replace(self, contents: Mapping[str, bytes]) -> dict[str, Path]:
         """Write the files of a run by suffix, keep those of the run before, and return the new paths.
 
-        Files of an earlier run in formats that this run does not write are set aside first.
+        Files of the run before in formats that this run does not write are set aside: all are of one run.
         """
         earlier: dict[Path, bytes] = {}
         try:
-            self._forget_older()
-            self._set_aside(suffix for suffix in SUFFIXES if suffix not in contents)
             for suffix in contents:
                 with suppress(FileNotFoundError):
                     earlier[self.previous(suffix)] = self.path(suffix).read_bytes()
             new = {self.path(suffix): content for suffix, content in contents.items()}
-            replace_files(earlier | new, private=True)
+            with replacing_files(earlier | new, private=True):
+                self._forget_older()
+                self._set_aside(suffix for suffix in SUFFIXES if suffix not in contents)
         except OSError as error:
             raise _folder_error(self.folder, error) from error
         return {suffix: self.path(suffix) for suffix in contents}

@@ -154,7 +154,7 @@ def test_a_full_disk_changes_no_file(files, stored, monkeypatch, fails_at):
 
     def fsync(descriptor):
         synced.append(descriptor)
-        if len(synced) == fails_at:
+        if len(synced) % fails_at == 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(atomic_files.os, "fsync", fsync)
@@ -162,6 +162,9 @@ def test_a_full_disk_changes_no_file(files, stored, monkeypatch, fails_at):
     with pytest.raises(InputError, match=message):
         files.replace(NEW)
     assert stored() == named(OLD)
+    with pytest.raises(InputError, match=message), files.locked():
+        files.replace(NEW)
+    assert stored() == named(OLD, ".previous")
 
 
 def test_a_folder_that_cannot_be_written(tmp_path):
