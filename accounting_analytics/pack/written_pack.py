@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.errors import JobTimedOutError, PdfFailedError, with_context
@@ -11,7 +13,6 @@ from accounting_analytics.pack.pdf import print_pdf
 
 if TYPE_CHECKING:
     from email.headerregistry import Address
-    from pathlib import Path
 
     from accounting_analytics.pack.output_files import OutputFiles
     from accounting_analytics.pack.result import MonthlyPack
@@ -26,10 +27,13 @@ class PackFormats(NamedTuple):
         The program that prints the PDF; without one there is none.
     recipients : tuple of Address, optional
         Those of the mail, which needs none; without a tuple there is no mail.
+    excel : bool
+        Whether a workbook is written.
     """
 
     browser: str | None = None
     recipients: tuple[Address, ...] | None = None
+    excel: bool = False
 
 
 class WrittenPack(NamedTuple):
@@ -42,6 +46,8 @@ class WrittenPack(NamedTuple):
 def write_pack(pack: MonthlyPack, files: OutputFiles, formats: PackFormats) -> WrittenPack:
     """Make all formats, then replace the files of an earlier run; a PDF that fails is left out, and reported."""
     contents = {".html": pack.html.encode()}
+    if formats.excel:
+        contents[".xlsx"] = _workbook(pack)
     pdf_error = None
     if formats.browser is not None:
         try:
@@ -54,6 +60,13 @@ def write_pack(pack: MonthlyPack, files: OutputFiles, formats: PackFormats) -> W
         body = _mail_body(pack, files.path(".html").name)
         contents[".eml"] = mail_draft(body, attachments, created_at=created_at, recipients=formats.recipients)
     return WrittenPack(files.replace(contents), pdf_error)
+
+
+def _workbook(pack: MonthlyPack) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="pack-workbook-") as temporary:
+        path = Path(temporary) / "pack.xlsx"
+        pack.save_workbook(path)
+        return path.read_bytes()
 
 
 def _mail_body(pack: MonthlyPack, page_name: str) -> MailBody:

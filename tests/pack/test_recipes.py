@@ -57,7 +57,7 @@ def test_commands(run_shell, tmp_path):
     for command in commands:
         finished = run_shell(command)
         assert finished.returncode == 0, finished.stderr
-    assert {path.suffix for path in (tmp_path / "packs").glob("harbor*")} == {".html", ".pdf", ".eml"}
+    assert {path.suffix for path in (tmp_path / "packs").glob("harbor*")} == {".html", ".pdf", ".eml", ".xlsx"}
 
 
 @pytest.mark.browser

@@ -67,6 +67,9 @@ def pack(
     mail: Annotated[
         bool, typer.Option("--mail", help="Write a mail too: a draft (.eml) with the files of the pack attached.")
     ] = False,
+    excel: Annotated[
+        bool, typer.Option("--excel", help="Write a workbook too: statements with formulas and their entries.")
+    ] = False,
     show_code: Annotated[
         bool, typer.Option("--show-code", help="Show on the page the code that makes its figures.")
     ] = False,
@@ -76,7 +79,7 @@ def pack(
 ) -> None:
     """Write the monthly pack of a company.
 
-    One page, and with it a PDF and a mail, named by company and period: harbor-lane_2026-05.html. A run
+    One page, and with it a PDF, a workbook and a mail, named by company and period: harbor-lane_2026-05.html. A run
     replaces the files of an earlier run, which stay as harbor-lane_2026-05.previous.html; a run that fails leaves
     nothing under their name. Company, currency and fiscal year are those of the configuration. Exit code 3 if the pack
     is not proven, which its first page says, or the period is empty.
@@ -87,7 +90,7 @@ def pack(
 
     _refuse_arguments(unexpected or [])
     _refuse_secrets([output, start_date, end_date, period, time_zone, books_start, *(mail_to or []), books, profile])
-    formats = _choose_formats(profile, mail_to or [], pdf=pdf, mail=mail)
+    formats = _choose_formats(profile, mail_to or [], pdf=pdf, mail=mail, excel=excel)
     PageOptions(sections or None, templates).check()
     presentation, given = presentation_of(profile, use_demo=use_demo), DayOptions(start_date, end_date, period)
     given.require_days()
@@ -126,18 +129,22 @@ def _refuse_secrets(values: Iterable[object]) -> None:
         )
 
 
-def _choose_formats(profile: str | None, mail_to: list[str], *, pdf: bool, mail: bool) -> PackFormats:
-    """Choose the formats, and check what they need: a browser, and addresses."""
+def _choose_formats(profile: str | None, mail_to: list[str], *, pdf: bool, mail: bool, excel: bool) -> PackFormats:
+    """Choose the formats, and check what they need: a browser, a package, and addresses."""
     from accounting_analytics.client.connect import load_settings
+    from accounting_analytics.extras import import_extra
     from accounting_analytics.pack.mail import parse_address
     from accounting_analytics.pack.pdf import find_browser
     from accounting_analytics.pack.written_pack import PackFormats
 
+    if excel:
+        import_extra("xlsxwriter", "excel", "a workbook")
     if mail_to and not mail:
         raise InputError("--mail-to is given without --mail: add it, or leave out the recipients")
     return PackFormats(
         browser=find_browser(load_settings(profile)["browser"]) if pdf else None,
         recipients=tuple(map(parse_address, mail_to)) if mail else None,
+        excel=excel,
     )
 
 

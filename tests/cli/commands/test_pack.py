@@ -90,14 +90,14 @@ def test_a_page(pack, folder):
 @pytest.mark.browser
 def test_every_format(pack, old):
     """All are of one run, those of the run before are kept, and the mail has the files and the fingerprint."""
-    finished = pack(*MAY, "--pdf", "--mail", "--mail-to", "finance@example.com", "--json")
+    finished = pack(*MAY, "--pdf", "--excel", "--mail", "--mail-to", "finance@example.com", "--json")
     assert finished.returncode == 0, finished.stderr
     result = json.loads(finished.stdout)
-    assert result["files"] == {kind: f"packs/{NAME}.{kind}" for kind in ("html", "pdf", "eml")}
+    assert result["files"] == {kind: f"packs/{NAME}.{kind}" for kind in ("html", "xlsx", "pdf", "eml")}
     assert (result["title"], result["verdict"]) == ("Harbor Lane, May 2026", "proven")
     mail = email.message_from_bytes(old.read(".eml"), policy=default)
     attached = {part.get_filename(): part.get_payload(decode=True) for part in mail.iter_attachments()}
-    assert attached == {path.name: path.read_bytes() for path in (old.path(".html"), old.path(".pdf"))}
+    assert attached == {path.name: path.read_bytes() for path in map(old.path, (".html", ".xlsx", ".pdf"))}
     assert str(mail["To"]) == "finance@example.com"
     assert result["fingerprint"] in mail.get_body(["plain"]).get_content()
     assert result["fingerprint"].encode() in attached[f"{NAME}.html"]
