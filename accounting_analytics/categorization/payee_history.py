@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from accounting_analytics.categorization.merchants import merchants
-from accounting_analytics.column_conversion import LOCAL_DATE, in_floats
+from accounting_analytics.column_conversion import LOCAL_DATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,7 +77,7 @@ def compared_columns(rows: pd.DataFrame) -> pd.DataFrame:
             "direction": rows["direction"].to_numpy(),
             "day": days.to_numpy().astype("datetime64[D]").astype(np.int64),
             "month": (days.dt.year * 12 + days.dt.month - 1).to_numpy(),
-            "size": np.maximum(in_floats(rows["amount"]).abs().to_numpy(), _SMALLEST),
+            "size": np.maximum([abs(float(amount)) for amount in rows["amount"]], _SMALLEST),
         }
     )
 

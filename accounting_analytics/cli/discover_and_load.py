@@ -97,7 +97,10 @@ def load_queue_and_history(
     """Chart of accounts, the uncategorized transactions of some days, and the lines of the year before them too."""
     from accounting_analytics.periods import LOCALTIME, Period, zone
 
-    longer = Period(_year_before(days), days.end_date, days.time_zone)
+    first = _year_before(days)
+    if isinstance(client, aa.Books):  # which may begin later, and have no days before
+        first = min(max(first, client.period.start_date), days.start_date)
+    longer = Period(first, days.end_date, days.time_zone)
     try:
         ledgers, lines = load_cash_lines(client, longer, options, only=only)
     except InvalidRequestError:  # as in discover_with_history

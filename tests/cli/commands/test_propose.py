@@ -86,7 +86,7 @@ def test_suggestions_fill_what_rules_leave(invoke, tmp_path):
     rows = json.loads(suggested.stdout)
     assert len(rows) > 20
     assert {row["rule"] for row in rows} == {"suggested from history"}
-    assert all(0.9 < row["confidence"] <= 1 and " past transaction(s) are " in row["reason"] for row in rows)
+    assert all(0.9 < row["confidence"] <= 1 and " past transaction(s) " in row["reason"] for row in rows)
     rules = tmp_path / "rules.toml"
     rules.write_text("[[rule]]\nname = 'postage'\ncontains = 'USPS'\ncategory = 'Shipping'\n")
     planned = invoke("plan", *PERIOD, "--rules", rules, "--precision", "0.98", "--output", tmp_path / "p.csv", "--json")
@@ -120,3 +120,12 @@ def test_without_a_source_nothing_is_loaded(invoke):
     refused = invoke("propose", *PERIOD, "--precision", "98")
     assert isinstance(refused.exception, InputError)
     assert "precision is 98.0, not a share" in str(refused.exception)
+
+
+def test_suggestions_from_local_books_that_begin_later(run, demo_books):
+    """Where local books do not have the year before, the history is what they have."""
+    march = ("--start-date", "2025-03-01", "--end-date", "2025-03-31")
+    finished = run("propose", "--books", demo_books, *march, "--precision", "0.9", "--json")
+    assert finished.returncode == 0, finished.stderr
+    assert len(json.loads(finished.stdout)) > 5
+    assert "would have been right" in finished.stderr
