@@ -19,6 +19,7 @@ from accounting_analytics.money import format_amount
 from accounting_analytics.periods import zone
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Sequence
     from decimal import Decimal
 
@@ -159,6 +160,20 @@ def local_dates(report: CashFlowReport) -> pd.Series[Any]:
     """Local calendar date of each line."""
     dates: pd.Series[Any] = report.lines["datetime"].dt.tz_convert(zone(report.period.time_zone)).dt.date
     return dates
+
+
+def first_known_day(report: CashFlowReport) -> dt.date:
+    """First day that a report has anything of: of one that starts at zero, the day of its first line."""
+    if report.exact_sums().starting_cash_balance or report.lines.empty:
+        return report.period.start_date
+    first: dt.date = max(local_dates(report).min(), report.period.start_date)
+    return first
+
+
+def known_remarks(report: CashFlowReport) -> list[str]:
+    """State that a report has nothing before a day, of which no zeros are drawn."""
+    first = first_known_day(report)
+    return [f"nothing before {first}"] if first > report.period.start_date else []
 
 
 def mark_sizes(amounts: Sequence[Decimal | None]) -> list[float | None]:

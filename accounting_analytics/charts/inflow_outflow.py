@@ -12,6 +12,8 @@ from accounting_analytics.chart_of_accounts import RequiredLedger, required_ledg
 from accounting_analytics.charts.colours import INFLOW_COLOUR, INK, OUTFLOW_COLOUR, pattern
 from accounting_analytics.charts.figure import (
     add_message,
+    first_known_day,
+    known_remarks,
     local_dates,
     mark_data,
     mark_sizes,
@@ -56,7 +58,8 @@ def inflow_outflow(
     Parameters
     ----------
     report : CashFlowReport
-        Periods are local to the report's time zone; the first and last may be cut.
+        Periods are local to the report's time zone; the first and last may be cut. Those before the first line of a
+        report that starts at zero are not drawn.
     by : {"week", "month", "quarter"}, optional
         By default weeks up to two months, months up to three years, and quarters of longer periods.
     ledgers : DataFrame, optional
@@ -83,6 +86,8 @@ def inflow_outflow(
     require_lines(report, "chart of inflow and outflow")
     steps = time_steps(report.period, by)
     given, report = report, report.exact()
+    shown = [step for step in steps.steps if step.period.end_date >= first_known_day(report)]
+    steps = steps._replace(steps=shown)
     transfers = _transfer_ledgers(ledgers)
     lines = report.lines[~report.lines["ledger_id"].isin(transfers)]
     starts = pd.Index([step.period.start_date for step in steps.steps])
@@ -99,7 +104,11 @@ def inflow_outflow(
         marks = mark_data(keys, [step.label for step in steps.steps], sums)
         return {**marks, "hovertemplate": "%{customdata[2]}", **trace_days(steps)}
 
-    remarks = [_transfer_remark(ledgers, transfers), *tag_remarks(report, dict(tag_names or {}))]
+    remarks = [
+        *known_remarks(report),
+        _transfer_remark(ledgers, transfers),
+        *tag_remarks(report, dict(tag_names or {})),
+    ]
     title = f"Cash in and out by {steps.unit}"
     figure = new_figure(report, title, *remarks)
     figure.add_bar(y=mark_sizes(inflow), name="Inflow", marker_color=INFLOW_COLOUR, **data(INFLOW, inflow))
@@ -119,7 +128,7 @@ def inflow_outflow(
     )
     gap = max(_GAP, 1 - len(starts) * _WIDEST_BAR)
     figure.update_layout(barmode="relative", bargap=gap, hovermode="x unified")
-    draw_time_axis(figure, steps)
+    draw_time_axis(figure, steps.unit, report.period)
     figure.update_yaxes(title_text=unit_text(currency))
     keys = {name: [mark[0] for mark in trace.customdata] for name, trace in zip(_HEADS, figure.data, strict=True)}
     table = MarkTableBuilder(list(_HEADS), report_lines(report, transfers), report.scale)

@@ -61,6 +61,8 @@ _UNITS = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k"))
 def compact_amount(amount: Decimal) -> str:
     """Amount of at most five characters for a narrow cell: 950, 12k, 1.5M."""
     size = abs(amount)
+    if size < _SMALL:
+        return f"{amount:f}".replace("-", "\N{MINUS SIGN}")
     for unit, letter in _UNITS:
         if size >= unit:
             digits = Decimal("0.1") if size < 10 * unit else Decimal(1)

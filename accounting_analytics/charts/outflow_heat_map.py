@@ -51,7 +51,8 @@ def outflow_heat_map(statement: Statement, *, largest: int = 12) -> Picture:
     figure = titled_figure(TITLE, *remarks(flows, statement), unit_text(statement.currency))
     labels = flows.labels(categories)
     paid = [[None if one is None else one.copy_negate() + 0 for one in category.amounts] for category in categories]
-    most = max((one for row in paid for one in row if one is not None), default=Decimal(0)) or Decimal(1)
+    own = paid[:largest]  # all others together would make these pale
+    most = max((one for row in own for one in row if one is not None), default=Decimal(0)) or Decimal(1)
     count = len(flows.columns)
     if categories:
         figure.add_heatmap(

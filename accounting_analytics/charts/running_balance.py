@@ -11,6 +11,8 @@ from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.charts.colours import BALANCE_COLOUR
 from accounting_analytics.charts.day_lines import DayLine, draw_day_lines, mark_lowest_and_end
 from accounting_analytics.charts.figure import (
+    first_known_day,
+    known_remarks,
     local_dates,
     new_figure,
     require_lines,
@@ -42,7 +44,7 @@ def running_balance(report: CashFlowReport, *, currency: str | None = None) -> P
     ----------
     report : CashFlowReport
         A report without tags. Days are local to its time zone. The line of a report that does not tie need not end at
-        its ending balance, which the subtitle then names.
+        its ending balance, which the subtitle then names. If it starts at zero, it is drawn from its first line on.
     currency : str, optional
         Written at the axis.
 
@@ -57,14 +59,15 @@ def running_balance(report: CashFlowReport, *, currency: str | None = None) -> P
     require_untagged(report, "running balance")
     require_lines(report, "running balance")
     given, report = report, report.exact()
-    days = [report.period.start_date + dt.timedelta(days=offset) for offset in range(report.period.days)]
+    first = first_known_day(report)
+    days = [first + dt.timedelta(days=offset) for offset in range((report.period.end_date - first).days + 1)]
     by_day = sum_by_key(zip(local_dates(report), report.lines["amount"], strict=True))
     sums = report.exact_sums()
     with localcontext(EXACT):
         balances = list(itertools.accumulate((by_day[day] for day in days), initial=sums.starting_cash_balance))[1:]
     ending = format_amount(sums.ending_cash_balance)
     gap = [] if balances[-1] == sums.ending_cash_balance else [f"the report ends at {ending}"]
-    figure = new_figure(report, _TITLE, *gap)
+    figure = new_figure(report, _TITLE, *known_remarks(report), *gap)
     keys = [f"{BALANCE}{KEY_SEPARATOR}{day}" for day in days]
     line = DayLine("Cash balance", keys, balances, BALANCE_COLOUR)
     draw_day_lines(figure, report.period, days, [line], unit=unit_text(currency))
@@ -80,6 +83,8 @@ def _table(report: CashFlowReport, balances: dict[dt.date, Decimal], subtitle: s
     before = report.exact_sums().starting_cash_balance
     for step in time_steps(report.period, None).steps:
         first, last = step.period.start_date, step.period.end_date
+        if last not in balances:
+            continue
         with localcontext(EXACT):
             net = balances[last] - before
         flow = table.sum(f"{NET}{KEY_SEPARATOR}{step.key}", net, table.series, (f"{first}", f"{last}"))

@@ -85,21 +85,22 @@ def trace_days(steps: TimeSteps) -> dict[str, Any]:
     }
 
 
-def draw_time_axis(figure: go.Figure, steps: TimeSteps) -> None:
+def draw_time_axis(figure: go.Figure, unit: PeriodUnit, period: Period) -> None:
     """Axis from the first to the last period, labelled where labels have room."""
-    first, last = (_whole(steps.unit, steps.steps[at].period.start_date) for at in (0, -1))
+    first, last = (_whole(unit, day) for day in (period.start_date, period.end_date))
+    is_short = (last[1] - first[0]).days <= _MAX_LABELLED * (last[1] - last[0]).days
     hover = {"week": "week of %-d %b %Y", "month": "%b %Y", "quarter": "Q%q %Y"}
     figure.update_xaxes(
         type="date",
         range=[first[0], last[1]],
         ticklabelmode="period",
         nticks=6,
-        hoverformat=hover[steps.unit],
+        hoverformat=hover[unit],
         **_LEVEL_LABELS,
     )
-    if len(steps.steps) <= _MAX_LABELLED:
+    if is_short:
         formats = {"week": "%-d %b\n%Y", "month": "%b\n%Y", "quarter": "Q%q\n%Y"}
-        each = {"tickformat": formats[steps.unit], "dtick": _PERIODS[steps.unit], "tick0": first[0]}
+        each = {"tickformat": formats[unit], "dtick": _PERIODS[unit], "tick0": first[0]}
         figure.update_xaxes(**each, tickformatstops=[])
 
 

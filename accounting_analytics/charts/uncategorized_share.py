@@ -129,8 +129,10 @@ def uncategorized_share(statement: Statement) -> Picture:
     sizes = [_Sizes(cells, column, rows) for column in columns]
     shares = [one.share() for one in sizes]
     first, last = (column_days(columns[at])[at] for at in (0, -1))
-    days = day_remarks(first, last, statement.time_zone)
-    figure = titled_figure(_TITLE, *days, "without transfers between own accounts")
+    remarks = [*day_remarks(first, last, statement.time_zone), "without transfers between own accounts"]
+    if not any(one.section == _UNCATEGORIZED for one in rows):
+        remarks.append("no uncategorized ledger in the statement")
+    figure = titled_figure(_TITLE, *remarks)
     figure.add_scatter(
         x=list(range(len(columns))),
         y=[None if one is None else float(one) for one in shares],

@@ -129,7 +129,7 @@ def test_long_names_are_short_and_different():
 @pytest.mark.parametrize(
     ("amount", "text"),
     [
-        ("0.5", "0"),
+        ("0.50", "0.50"),
         ("950.4", "950"),
         ("1000", "1k"),
         ("12345", "12k"),

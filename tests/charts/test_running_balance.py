@@ -45,7 +45,7 @@ def test_label_of_an_early_low_is_beside_the_axis(make_report, lines):
 
 def test_labels_are_readable_where_the_zero_line_or_the_balance_crosses_them(make_report, lines):
     """Labels have a background."""
-    labels = charts.running_balance(make_report(lines)).layout.annotations
+    labels = charts.running_balance(make_report(lines, start="10.00")).layout.annotations
     assert [label.text.split()[0] for label in labels] == ["lowest", "end"]
     assert {label.bgcolor for label in labels} == {"#ffffff"}
 
@@ -80,3 +80,15 @@ def test_a_report_without_its_lines_is_refused(make_report, lines, chart):
         chart(without)
     with pytest.raises(InputError, match="recompute it from line entries"):
         chart(dataclasses.replace(without, origin="loaded"))
+
+
+def test_nothing_is_drawn_before_the_first_line_of_a_report_that_starts_at_zero(make_report, lines, hovers):
+    """A period that begins before the books has no zeros of days without books; the remarks say so."""
+    figure = charts.running_balance(make_report(lines))
+    assert figure.data[0].x[0] == dt.date(2025, 1, 20)
+    assert figure.layout.xaxis.range[0] == dt.date(2025, 1, 15)
+    assert "nothing before 2025-01-20" in figure.layout.title.subtitle.text
+    later = [(ledger, amount, instant + dt.timedelta(days=40)) for ledger, amount, instant in lines[:2]]
+    bars = charts.inflow_outflow(make_report(later))
+    assert [mark[1] for mark in bars.data[0].customdata] == ["Mar 2025"]
+    assert hovers(charts.running_balance(make_report([])).data[0])[0] == "0"

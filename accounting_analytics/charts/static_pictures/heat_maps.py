@@ -36,7 +36,7 @@ def draw_heat_map(canvas: Canvas, figure: go.Figure, top: float) -> float:
         )
         for column, value in enumerate(sizes(values)):
             across = left + width * column
-            part = max(value or 0.0, 0.0) / trace.zmax
+            part = min(max(value or 0.0, 0.0) / trace.zmax, 1.0)
             cell = (across + 0.5, across + width - 0.5)
             if part:
                 canvas.rectangle(cell, (cell_top, bottom), OUTFLOW_COLOUR, opacity=cell_opacity(part))
@@ -47,5 +47,5 @@ def draw_heat_map(canvas: Canvas, figure: go.Figure, top: float) -> float:
     middles = [left + width * (column + 0.5) for column in range(len(columns))]
     bottom = top + height * len(names)
     if not fits:
-        canvas.text(0, bottom + 50, f"the deepest colour is {trace.zmax:,.0f}", MUTED)
+        canvas.text(0, bottom + 50, f"the deepest colour is {trace.zmax:,.0f} or more", MUTED)
     return draw_labels(canvas, columns, middles, bottom + 16) + (18 if not fits else 0)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _LABEL_ROOM = 0.16
+_LABEL_BESIDE = 0.26
+"""Part of a sheet up to which the label of the end is beside it."""
 _MAX_DAYS_OF_DAYS = 62
 _STEPS = (1, 2, 3, 4, 6, 12, 24, 60, 120)
 """Months between labelled ones."""
@@ -45,7 +47,9 @@ def draw_lines(canvas: Canvas, figure: go.Figure, top: float) -> float:
     scale = amount_scale(values, top + height, top, room=_LABEL_ROOM, below=bool(marks))
     left = tick_width(scale) + 8
     days = [_day(one) for one in lines[0].x]
-    right = canvas.width - max((text_width(one.text[-1], bold=True) + 10 for one in marks), default=0.0)
+    end_label = max((text_width(one.text[-1], bold=True) + 12 for one in marks), default=0.0)
+    is_beside = end_label < canvas.width * _LABEL_BESIDE
+    right = canvas.width - (end_label if is_beside else 6)
     width = (right - left) / len(days)
     draw_amount_axis(canvas, scale, (left, right), unit_of(figure))
     bottom = _draw_days(canvas, days, left, width, top + height)
@@ -54,7 +58,8 @@ def draw_lines(canvas: Canvas, figure: go.Figure, top: float) -> float:
             points = _steps(run, scale, left, width)
             canvas.line(points, trace.line.color, trace.line.width, DASHES[trace.line.dash])
     for trace in marks:
-        _draw_marks(canvas, trace, scale, [left + width * (days.index(_day(one)) + 0.5) for one in trace.x])
+        middles = [left + width * (days.index(_day(one)) + 0.5) for one in trace.x]
+        _draw_marks(canvas, trace, scale, middles, width / 2 + 9 if is_beside else 0)
     return bottom
 
 
@@ -122,8 +127,14 @@ def _labelled(days: Sequence[dt.date], most: float) -> Iterator[tuple[dt.date, s
             yield day, f"{day:%b}" if step < 12 else "Jan"  # noqa: PLR2004 (a year)
 
 
-def _draw_marks(canvas: Canvas, trace: Any, scale: AmountScale, middles: Sequence[float]) -> None:  # noqa: ANN401 (a trace of Plotly)
-    """Draw the days that have a label: below the lowest, and right of the end."""
+def _draw_marks(
+    canvas: Canvas,
+    trace: Any,  # noqa: ANN401 (a trace of Plotly)
+    scale: AmountScale,
+    middles: Sequence[float],
+    beside: float,
+) -> None:
+    """Draw the days that have a label: below the lowest; of the end so far right of it, or above it without room."""
     for text, across, value, shape in zip(trace.text, middles, sizes(trace.y), trace.marker.symbol, strict=True):
         down = scale.at(value or 0)
         is_low = shape == "triangle-down"
@@ -131,11 +142,12 @@ def _draw_marks(canvas: Canvas, trace: Any, scale: AmountScale, middles: Sequenc
         if not is_low:
             points = [(across - 4, down), (across, down - 4), (across + 4, down), (across, down + 4)]
         canvas.polygon(points, trace.marker.color)
-        if not is_low:
-            canvas.text(across + 9, down + 4, text, INK, bold=True)
-            continue
         half = text_width(text, SMALL, bold=True) / 2
-        middle, baseline = min(max(across, half), middles[-1] - half), down + 19
+        if not is_low and beside:
+            canvas.text(middles[-1] + beside, down + 4, text, INK, bold=True)
+            continue
+        middle = max(min(max(across, half), canvas.width - half), half)
+        baseline = down + 19 if is_low else down - 10
         canvas.rectangle((middle - half, middle + half), (baseline - 10, baseline + 3), GROUND)
         canvas.text(middle, baseline, text, INK, anchor="middle", bold=True)
 

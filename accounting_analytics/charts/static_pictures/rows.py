@@ -47,4 +47,4 @@ def row_places(canvas: Canvas, labels: Sequence[str], texts: Sequence[str], top:
         return RowPlaces(is_wide, 0.0, float(canvas.width), tops, canvas.width - _GAP, bottom)
     left = min(max(text_width(label) for label in labels), canvas.width * _NAMES) + _GAP
     right = canvas.width - max(text_width(text, bold=True) for text in texts) - _GAP
-    return RowPlaces(is_wide, left, right, tops, left - _GAP, bottom)
+    return RowPlaces(is_wide, left, right, tops, left - _GAP + 1, bottom)

@@ -23,6 +23,8 @@ _SWATCH = 12
 _SEPARATOR = " · "
 _CUT = re.compile(r"(?P<day>\d+)( (?P<month>\w+) (?P<year>\d+))?( to \d+ (?P<last_month>\w+) (?P<last_year>\d+))?")
 """Some days of a month, of two months, or one day."""
+_MONTHS, _QUARTERS = (1, 2, 3, 4, 6, 12, 24, 60, 120), (1, 2, 4, 8, 20, 40)
+"""Periods between labelled ones."""
 _THOUSANDS = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k"))
 DASHES = {"solid": (), "dash": (6, 3), "dot": (2, 2), "dashdot": (6, 2, 2, 2), "longdash": (10, 3)}
 HATCHES = {"": "", "/": "//", "-": "--", "x": "xx", "|": "||", "\\": "\\\\"}
@@ -109,7 +111,7 @@ def amount_scale(
     """AmountScale from zero to the amounts, with a part of it left free where amounts end, or always `below` them."""
     least, most = min([0.0, *amounts]), max([0.0, *amounts])
     if least == most:
-        return AmountScale(-1.0, 1.0, at_least, at_most, [0.0])
+        return AmountScale(0.0, 1.0, at_least, at_most, [0.0])
     free = (most - least) * room
     least, most = least - free * (below or least < 0), most + free * (most > 0)
     count = max(2, int(abs(at_most - at_least) / 48))
@@ -151,9 +153,13 @@ def draw_labels(canvas: Canvas, labels: Sequence[str], middles: Sequence[float],
     pairs = [_two_lines(label) for label in _short_days(labels)]
     widest = max((max(text_width(one) for one in pair) for pair in pairs), default=0.0) + 12
     step = middles[1] - middles[0] if len(middles) > 1 else canvas.width
-    every = max(1, math.ceil(widest / step))
+    needed = math.ceil(widest / step)
+    are_quarters = labels[0].startswith("Q")
+    every = next((one for one in (_QUARTERS if are_quarters else _MONTHS) if one >= needed), needed)
+    starts = [at for at, (above, _) in enumerate(pairs) if above in {"Jan", "Q1"}]
+    first = starts[0] % every if starts else 0
     shown_year = ""
-    for at in range(0, len(labels), every):
+    for at in range(first, len(labels), every):
         above, below = pairs[at]
         half = max(text_width(one) for one in pairs[at]) / 2
         middle = min(max(middles[at], half), canvas.width - half)

@@ -98,7 +98,7 @@ def static_picture(
 
 def _drawing(figure: go.Figure) -> Callable[[Canvas, go.Figure, float], float]:
     """Choose how a figure is drawn by the kinds of its marks."""
-    kinds = {"two axes" if trace.yaxis == "y2" else trace.type for trace in figure.data}
+    kinds = {"two axes" if trace.to_plotly_json().get("yaxis") == "y2" else trace.type for trace in figure.data}
     if kinds == {"waterfall"}:
         return draw_waterfall
     if kinds == {"heatmap"}:
