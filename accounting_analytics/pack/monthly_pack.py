@@ -63,7 +63,8 @@ def monthly_pack(
     fiscal_year_start_month : int, optional
         First month of the fiscal year, for the year to date; by default the configured one, else January.
     time_zone : str or ZoneInfo, optional
-        Zone that days are counted in; by default that of the client or of the books.
+        Zone that days are counted in; by default that of a :class:`~accounting_analytics.Period`, of the books, or of
+        the client.
     books_start : date-like, optional
         First day of the books, of a service: balances are sums from there. Local books state their own.
     sections : iterable of str, optional
@@ -100,7 +101,7 @@ def monthly_pack(
         currency or configured.currency,
         fiscal_year_start_month or configured.fiscal_year_start_month,
     )
-    this = read_period(period, _zone(source, time_zone))
+    this = read_period(period, _zone(source, period, time_zone))
     periods = PackPeriods.around(this, presentation.fiscal_year_start_month)
     start = None if books_start is None else parse_date(books_start, "books_start")
     books = load_books(source, periods, start, progress=progress)
@@ -145,12 +146,13 @@ def pack_of_books(
     )
 
 
-def _zone(source: LedgerClient | PackBooks, time_zone: ZoneLike | None) -> str:
-    """Zone that days are counted in."""
+def _zone(source: LedgerClient | PackBooks, period: Period | str, time_zone: ZoneLike | None) -> str:
+    """Zone that days are counted in: that of the books, else the given one, that of the period, that of the client."""
     if isinstance(source, PackBooks):
         return source.time_zone
     require_type(source, LedgerClient, "source", "connect() returns one, and Books.open(folder) local books")
-    return choose_zone(time_zone, source.time_zone).name
+    of_period = period.time_zone if isinstance(period, Period) else None
+    return choose_zone(time_zone or of_period, source.time_zone).name
 
 
 def _has_lines(lines: pd.DataFrame, period: Period) -> bool:

@@ -35,9 +35,13 @@ def test_the_report_of_local_books(run_cells):
     """It has the figures of the books, and what the last sync proved of each month."""
     names = run_cells()
     assert isinstance(names["client"], aa.Books)
-    assert names["certificate"].complete
-    assert names["reconciliation"]["2025-02"].proven_at == names["client"].synced_at
-    assert names["reported"].exact_sums() == names["recomputed"].exact_sums()
+    pack = names["pack"]
+    assert pack.certificate.complete
+    assert pack.proven
+    when = f"{names['client'].synced_at:%Y-%m-%d %H:%M} UTC"
+    assert pack.compared["2025-02"].verdict == f"every month agreed with the service's report, the last at {when}"
+    report = names["client"].report(names["period"])
+    assert pack["cash_flow:net_cash_flow|2025-02"].exact() == report.exact_sums().net_cash_flow
 
 
 def test_a_month_that_does_not_agree(run_cells, monkeypatch):

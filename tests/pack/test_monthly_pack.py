@@ -149,7 +149,7 @@ def test_what_is_refused(demo_company):
     with pytest.raises(EmptyPeriodError, match="there are no line entries from 2027-01-01 to 2027-01-31"):
         aa.monthly_pack(client, "2027-01", progress=False)
     with pytest.raises(PeriodError, match="days of the pack are counted in America/New_York"):
-        aa.monthly_pack(client, Period("2026-05-01", "2026-05-31", "UTC"))
+        aa.monthly_pack(client, Period("2026-05-01", "2026-05-31", "UTC"), time_zone="America/New_York")
     with pytest.raises(InputError, match="sections: 'payee' is unknown; there are assumptions, "):
         aa.monthly_pack(client, "2026-05", sections=["payee"])
     with pytest.raises(InputError, match="source is of type str, not LedgerClient; connect\\(\\) returns one"):
