@@ -1,4 +1,4 @@
-"""The whole loop on the demo company: load, certify, recompute, reconcile, chart, export."""
+"""The whole loop on the demo company: load, certify, recompute, reconcile, chart, export, and the monthly pack."""
 
 from __future__ import annotations
 
@@ -21,12 +21,16 @@ from accounting_analytics.loader import load_cash_flow_report, load_line_entries
 from accounting_analytics.money import format_amount
 from accounting_analytics.monthly_reconciliation import reconcile_months
 from accounting_analytics.notebook_jobs.report_page import Section, write_page
+from accounting_analytics.pack import monthly_pack
+from accounting_analytics.pack.output_files import pack_name
+from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.exports import Manifest
+    from accounting_analytics.pack import MonthlyPack
 
 _DAY = dt.timedelta(days=1)
 _QUEUE_ROWS = 15
@@ -57,6 +61,8 @@ class DemoSummary:
         differences.
     uncategorized : int
         Number of uncategorized transactions.
+    pack : Path
+        The pack of the last month: one page, which its reader can check.
     seconds : float
         Duration.
     """
@@ -66,6 +72,7 @@ class DemoSummary:
     certificate: Certificate
     reconciliations: pd.DataFrame
     uncategorized: int
+    pack: Path
     seconds: float
 
     @property
@@ -75,7 +82,7 @@ class DemoSummary:
 
     def summary(self) -> str:
         """One line: what was reconciled, and where the page is."""
-        return f"Reconciled {len(self.reconciliations)} monthly reports to the cent; the page is {self.page}"
+        return f"Reconciled {len(self.reconciliations)} monthly reports to the cent; the pack is {self.pack}"
 
 
 class _Books(NamedTuple):
@@ -105,10 +112,14 @@ def run_demo(output: str | Path, *, echo: Callable[[str], object] = print) -> De
         )
         queue = uncategorized_queue(books.line_entries, books.ledgers)
         page = _write_page(folder / "cash_flow.html", report, books, table, queue)
+        pack = _make_pack(company)
+        pack_page = pack.save(folder / f"{pack_name(pack.company, pack.period)}.html")
     seconds = time.monotonic() - started
-    for line in _summary_lines(report, manifest, page, len(queue), seconds):
+    for line in _summary_lines(report, manifest, page, len(queue)):
         echo(line)
-    return DemoSummary(page, manifest, books.certificate, table, len(queue), seconds)
+    for line in _last_lines(pack, pack_page, seconds):
+        echo(line)
+    return DemoSummary(page, manifest, books.certificate, table, len(queue), pack_page, seconds)
 
 
 def _create_folder(output: Path) -> Path:
@@ -190,6 +201,19 @@ def _write_page(
     )
 
 
+def _make_pack(company: DemoCompany) -> MonthlyPack:
+    """Make the pack of the last month."""
+    period = Period(company.end_date.replace(day=1), company.end_date, company.time_zone)
+    return monthly_pack(
+        company.client,
+        period,
+        company=COMPANY,
+        currency="USD",
+        fiscal_year_start_month=1,
+        books_start=company.start_date,
+    )
+
+
 def _largest(queue: pd.DataFrame, time_zone: str) -> pd.DataFrame:
     """Largest transactions of the queue, in local time."""
     rows = queue.head(_QUEUE_ROWS)
@@ -197,10 +221,7 @@ def _largest(queue: pd.DataFrame, time_zone: str) -> pd.DataFrame:
     return rows.assign(local_time=local_time)[["local_time", "ledger_name", "description", "amount"]]
 
 
-def _summary_lines(
-    report: CashFlowReport, manifest: Manifest, page: Path, queue_size: int, seconds: float
-) -> list[str]:
-    days = f"--start-date {DemoCompany.start_date} --end-date {DemoCompany.end_date}"
+def _summary_lines(report: CashFlowReport, manifest: Manifest, page: Path, queue_size: int) -> list[str]:
     sums = report.exact_sums()
     starting, ending = format_amount(sums.starting_cash_balance), format_amount(sums.ending_cash_balance)
     tables = ", ".join(f"{table} {rows:,} rows" for table, rows in manifest.tables.items())
@@ -208,7 +229,18 @@ def _summary_lines(
         f"Cash went from {starting} to {ending}; {queue_size} transactions are uncategorized",
         f"Charts:  {page}",
         f"Parquet: {manifest.folder} ({tables})",
+    ]
+
+
+def _last_lines(pack: MonthlyPack, page: Path, seconds: float) -> list[str]:
+    """Lines about the pack, and what to try next."""
+    days = f"--start-date {DemoCompany.start_date} --end-date {DemoCompany.end_date}"
+    return [
+        f"Pack:    {page}",
+        *(f"  {sentence}" for sentence in pack.sentences),
+        f"  {'Proven' if pack.proven else 'Not proven'}; fingerprint {pack.fingerprint}",
         f"Done in {seconds:.0f} s. Try next:",
+        f"  accounting-analytics verify-pack {page} --fingerprint {pack.fingerprint}",
         f"  accounting-analytics queue --demo {days}",
         f"  accounting-analytics propose --demo --rules data/rules.toml {days}",
         "  make lab",

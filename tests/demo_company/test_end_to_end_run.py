@@ -8,6 +8,7 @@ import pytest
 
 from accounting_analytics.demo_company import run_demo
 from accounting_analytics.errors import InputError
+from accounting_analytics.pack_verification import verify_pack
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,17 @@ def test_page_and_parquet(demo_run):
     assert 0 < opening_day < rows / 100
     assert str(summary.page) in "\n".join(messages)
     assert str(summary.parquet.folder) in "\n".join(messages)
+
+
+def test_the_run_ends_with_the_pack_of_the_last_month(demo_run):
+    """The page is that of June 2026, is proven, and has the fingerprint that the run prints."""
+    summary, messages = demo_run
+    assert summary.pack.name == "harbor-lane-coffee-roasters_2026-06.html"
+    lines = "\n".join(messages)
+    fingerprint = re.search(r"Proven; fingerprint (\S+)", lines).group(1)
+    found = verify_pack(summary.pack, fingerprint=fingerprint)
+    assert found.verified, found.explain()
+    assert "in Jun 2026, after a " in lines
 
 
 def test_a_second_run_replaces_the_first(demo_run):
