@@ -100,7 +100,7 @@ def import_books(
     commodity: Annotated[str | None, typer.Option("--commodity", help="Import entries in this commodity only.")] = None,
     mapping: Annotated[
         str | None,
-        typer.Option("--mapping", metavar="NAME", help="How to read it: bank, quickbooks, xero, or a TOML file."),
+        typer.Option("--mapping", metavar="NAME", help="How to read it: bank, card, quickbooks, xero, or a TOML file."),
     ] = None,
     account: Annotated[
         str | None, typer.Option("--account", metavar="PATH", help="Account of a statement, as assets:bank:checking.")

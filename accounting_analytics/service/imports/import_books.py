@@ -126,7 +126,7 @@ def import_books(
     commodity : str, optional
         Import only the lines of a journal in this commodity, at their prices; every entry must balance in it.
     mapping : str, optional
-        Name of a shipped mapping (bank, quickbooks, xero) or a TOML file: how a table of another program is read.
+        Name of a shipped mapping (bank, card, quickbooks, xero) or a TOML file: how a table of another program is read.
     account : str, optional
         Path of the account of a statement.
     date_format : str, optional

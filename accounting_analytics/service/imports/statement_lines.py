@@ -99,7 +99,8 @@ def statement_books(
     days = Counter(line.id for line in lines if line.id)
     for line_id, count in days.items():
         if count > 1:
-            errors.add("", f"the transaction id {line_id!r} appears {count} times")
+            places = [line.location for line in lines if line.id == line_id]
+            errors.add(places[1], f"the transaction id {line_id!r} appears {count} times, first on {places[0]}")
     for name, amounts in (
         ("in", [line.amount for line in lines if line.amount >= 0]),
         ("out", [line.amount for line in lines if line.amount < 0]),

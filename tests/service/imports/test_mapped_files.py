@@ -16,6 +16,7 @@ from accounting_analytics.service.imports.inspection import inspect_file
 from accounting_analytics.service.storage.store import Store
 
 FILES = Path(__file__).parent / "files"
+SAMPLES = Path(__file__).parents[3] / "data" / "imports"
 OUT, IN, OPENING = "Uncategorized Cash Outflow", "Uncategorized Cash Inflow", "Opening Balance Retained Earnings"
 OWN_MAPPING = """
 kind = "journal"
@@ -38,13 +39,18 @@ amount = ["Betrag"]
 """
 
 
+def file(name):
+    """Return the path of a sample file, or of a file of these tests."""
+    return SAMPLES / name if (SAMPLES / name).exists() else FILES / name
+
+
 @pytest.fixture
 def imported(tmp_path):
     """Return a function that imports a file, with texts replaced, into a new database."""
 
     def imported(name, mapping=None, *, replace=(), **options):
         path = tmp_path / name
-        content = (FILES / name).read_bytes()
+        content = file(name).read_bytes()
         for before, after in replace:
             assert before.encode() in content
             content = content.replace(before.encode(), after.encode(), 1)
@@ -73,7 +79,7 @@ def test_quickbooks(imported):
     """The journal of QuickBooks: titles, totals, empty rows and filled-down dates; equal sales are two entries."""
     summary = imported("quickbooks_journal.csv", "quickbooks", cash=["assets:Checking", "liabilities:Visa*"])
     sums = defaultdict(Decimal)
-    for row in csv.reader((FILES / "quickbooks_journal.csv").read_text().splitlines()):
+    for row in csv.reader(file("quickbooks_journal.csv").read_text().splitlines()):
         if len(row) == 8 and row[5] not in {"", "Account"}:
             debit, credit = (Decimal(re.sub("[$,]", "", cell) or 0) for cell in row[6:])
             sums[row[5]] += debit - credit
@@ -96,7 +102,7 @@ def test_quickbooks_as_workbook(imported, tmp_path):
     """The same journal as an Excel workbook, with dates and numbers instead of text, has the same entries."""
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
-    for row in csv.reader((FILES / "quickbooks_journal.csv").read_text().splitlines()):
+    for row in csv.reader(file("quickbooks_journal.csv").read_text().splitlines()):
         date = dt.datetime.strptime(row[0], "%m/%d/%Y") if re.fullmatch(r"[\d/]{10}", row[0]) else row[0] or None  # noqa: DTZ007
         book.active.append(
             [
@@ -110,7 +116,19 @@ def test_quickbooks_as_workbook(imported, tmp_path):
     with Store.open(tmp_path / "books.db") as store:
         (instance,) = store.instances()
         summary = import_books(store, instance.id, tmp_path / "journal.xlsx", mapping="quickbooks")
+        book.active["G15"] = 1060.0
+        book.active["A10"] = "soon"
+        book.save(tmp_path / "journal.xlsx")
+        with pytest.raises(ImportRefusedError) as refused:
+            import_books(store, instance.id, tmp_path / "journal.xlsx", mapping="quickbooks")
     assert (summary.entries, summary.known, summary.missing) == (0, 10, ())
+    assert [(one.line, one.problem) for one in refused.value.problems] == [
+        ("row 10", "'soon' is not a date like 01/31/2025"),
+        ("row 17", refused.value.problems[1].problem),
+        ("row 14", refused.value.problems[2].problem),
+    ]
+    assert "total of debits is 1,118.40, the lines above it sum to 1,128.40" in refused.value.problems[1].problem
+    assert "does not balance: debits exceed credits by 10.00" in refused.value.problems[2].problem
 
 
 def test_xero(imported):
@@ -155,7 +173,7 @@ def test_xero(imported):
         ("bank_in_out.csv", "bank", None, {"assets:bank": "2469.75", OUT: "180.25", IN: "-650", OPENING: "-2000"}),
         ("card_statement.csv", "card", None, {"liabilities:credit card": "-11.99", OUT: "478.71", IN: "-466.72"}),
         (
-            "bank.ofx",
+            "bank_statement.ofx",
             None,
             "assets:checking",
             {"assets:checking": "6350.33", OUT: "10.00", IN: "-2150", OPENING: "-4210.33"},
@@ -233,8 +251,30 @@ def test_own_mapping(imported):
         ("bank_in_out.csv", "bank", [(",£650.00,", ",£6500.00,")], [("line 3", "2025-01-15", "plus 6,500.00")]),
         ("card_statement.csv", "card", [("412.60", "")], [("line 3", "01/09/2025", "it has no amount")]),
         ("card_statement.csv", "card", [("Amount", "Value")], [("line 1", "", "amount missing")]),
-        ("bank.ofx", None, [("<TRNAMT>-5.00", "<TRNAMT>-5.00x")], [("", "", "it is not valid OFX")]),
-        ("bank.ofx", None, [("2025030302", "2025030301")], [("", "", "'2025030301' appears 2 times")]),
+        (
+            "bank_statement.ofx",
+            None,
+            [("<TRNAMT>-5.00", "<TRNAMT>-5.00x")],
+            [("line 17", "", "'-5.00x' is not an amount")],
+        ),
+        (
+            "card.ofx",
+            None,
+            [("<TRNAMT>-54.12", "<TRNAMT>-54.125")],
+            [("line 17", "2025-03-05", "amount -54.125 does not fit")],
+        ),
+        (
+            "card.ofx",
+            None,
+            [("<TRNAMT>-54.12", "<TRNAMT>-54.125")],
+            [("line 17", "2025-03-05", "54.125 does not fit 2 fraction digits")],
+        ),
+        (
+            "bank_statement.ofx",
+            None,
+            [("2025030302", "2025030301")],
+            [("line 18", "", "'2025030301' appears 2 times, first on line 17")],
+        ),
         (
             "own_journal.csv",
             "own.toml",
@@ -287,7 +327,7 @@ def test_the_next_statement(imported):
 )
 def test_inspected_files(imported, tmp_path, name, mapping, options):
     """The mapping that an inspection prints imports the same entries as the shipped one, which it recognized."""
-    inspected = inspect_file(FILES / name)
+    inspected = inspect_file(file(name))
     (tmp_path / "printed.toml").write_text(inspected.mapping, encoding="utf-8")
     summary = imported(name, str(tmp_path / "printed.toml"), **options)
     again = imported(name, mapping)
@@ -298,11 +338,11 @@ def test_inspected_files(imported, tmp_path, name, mapping, options):
 
 def test_an_inspection_names_what_is_missing(tmp_path):
     """Columns and accounts that are not recognized are named, and have a place in the printed mapping."""
-    inspected = inspect_file(FILES / "own_journal.csv")
+    inspected = inspect_file(file("own_journal.csv"))
     assert "columns that are not imported: Beleg, Belegdatum, Konto" in inspected.findings
     assert any(finding.startswith("missing: date") for finding in inspected.findings)
     assert 'date = ["?"]' in inspected.mapping
-    text = (FILES / "quickbooks_journal.csv").read_text().replace("Supplies,$", "Mystery,$")
+    text = file("quickbooks_journal.csv").read_text().replace("Supplies,$", "Mystery,$")
     (tmp_path / "journal.csv").write_text(text)
     inspected = inspect_file(tmp_path / "journal.csv")
     assert inspected.findings[-1] == "accounts without a type: Mystery"
