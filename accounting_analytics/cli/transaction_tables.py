@@ -34,10 +34,13 @@ def print_transactions(
     print_first_rows(frame.assign(datetime=times), {"datetime": "time", **columns}, limit)
 
 
-def queue_tables(groups: pd.DataFrame, transactions: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return groups and transactions of a queue as JSON has them."""
+def queue_tables(
+    groups: pd.DataFrame, transactions: pd.DataFrame, suggestions: pd.DataFrame | None = None
+) -> dict[str, pd.DataFrame]:
+    """Return groups and transactions of a queue, and suggestions if there can be any, as JSON has them."""
     shares = {"share": object, "cumulative_share": object}  # not amounts
-    return {"groups": groups.astype(shares), "transactions": transactions}
+    tables = {"groups": groups.astype(shares), "transactions": transactions}
+    return tables if suggestions is None else tables | {"suggestions": suggestions.astype({"confidence": object})}
 
 
 def count_transactions(rows: pd.DataFrame) -> int:

@@ -90,7 +90,7 @@ def queue(
 
     A group has one merchant, direction and account. Most money comes first, likely transfers between own accounts and
     split transactions last. With --group or --all the transactions are listed. With --precision, the file of --output
-    has what the history of each payee suggests, beside the empty category.
+    and --json have what the history of each payee suggests; the category to fill in stays empty.
     """
     from accounting_analytics.categorization.decision_file import require_new_file, write_groups, write_transactions
 
@@ -108,6 +108,8 @@ def queue(
     if group is not None:
         _require_group(group, groups)
         groups, uncategorized = (frame[frame["group_id"] == group] for frame in (groups, uncategorized))
+        if suggestions is not None:
+            suggestions = suggestions[suggestions["group_id"] == group]
         all_rows = True
     print_notes(uncategorized)
     if suggestions is not None:
@@ -115,7 +117,7 @@ def queue(
     if ledger:
         print_message("likely transfers between accounts are recognized only where both accounts are listed")
     if as_json:
-        print_mapping(queue_tables(groups, uncategorized), as_json=True)
+        print_mapping(queue_tables(groups, uncategorized, suggestions), as_json=True)
     elif all_rows:
         _print_transactions(uncategorized, days.time_zone)
     else:

@@ -105,6 +105,10 @@ def test_sheets_have_suggestions(invoke, tmp_path):
         rows = list(csv.DictReader(opened))
     assert {row["category"] for row in rows} == {""}
     assert sum(row["suggestion"] != "" for row in rows) > len(rows) / 2
+    group = next(row["group_id"] for row in rows if row["suggestion"])
+    listed = json.loads(invoke("queue", *PERIOD, "--precision", "0.98", "--group", group, "--json").stdout)
+    assert {one["group_id"] for one in listed["suggestions"]} == {group}
+    assert all("past transaction(s)" in one["reason"] for one in listed["suggestions"])
 
 
 def test_likely_transfers_are_proposed_if_asked_for(invoke):
