@@ -130,7 +130,7 @@ def import_books(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Import the new entries of a file of books: either all of them or nothing."""
+    """Import the new entries of a file of books: all or nothing."""
     from accounting_analytics.client.connect import load_settings
     from accounting_analytics.service.bookkeeping.instances import instance_to_fill
     from accounting_analytics.service.imports.dry_run import instance_to_preview
