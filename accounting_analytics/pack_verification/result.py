@@ -106,7 +106,8 @@ class PackVerification(Result):
         notes = []
         if self.compared_with is None:
             notes.append(
-                "No fingerprint was given: compare the one above with that of the mail or the run's log, or pass it."
+                "No fingerprint was given, so a page whose own fingerprint was replaced too is not found: compare it with "
+                "that of the mail or the run's log, or pass that one."
             )
         if self.stated:
             notes.append(f"{self.stated:,} amount(s) of the service's report were compared with the record alone.")
@@ -119,11 +120,10 @@ class PackVerification(Result):
         """One line: whether the page is as it was written, as far as was checked."""
         if not self.verified:
             return f"NOT VERIFIED: {len(self.differences):,} check(s) of {self.path} failed."
-        compared = "its fingerprint is the given one" if self.compared_with else "its own fingerprint is right"
-        return (
-            f"Verified: {self.figures:,} figures of {self.path} recomputed from {self.entries:,} line entries, and "
-            f"{compared}."
-        )
+        figures = f"{self.figures:,} figures of {self.path} recomputed from {self.entries:,} line entries"
+        if self.compared_with is None:
+            return f"No fault found: {figures}; compare its fingerprint with the one that you received."
+        return f"Verified: {figures}, and its fingerprint is the given one."
 
     def _parts(self) -> Iterator[ResultPart]:
         """Show whose pack it is, its fingerprint, the faults, and what the check proves."""

@@ -1,6 +1,7 @@
 """The check in the page, in a real browser, opened as a file: no alarm on genuine packs, every alteration found."""
 
 import json
+import random
 import shutil
 from contextlib import suppress
 
@@ -11,6 +12,7 @@ from small_packs import PLAIN_NAMES, UNUSUAL_NAMES, make_books, page_html, write
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.pack_verification import check_script, seal
+from accounting_analytics.pack_verification.shown_text import FigureValue, read_shown, value_text
 
 pytestmark = [
     pytest.mark.browser,
@@ -141,3 +143,31 @@ def test_the_browser_reads_every_sealed_page_as_it_is_written(browser):
     parsed = "new DOMParser().parseFromString(text, 'text/html')"
     write = f"text => new Function('document', script + '; return writtenPage()')({parsed})"
     assert browser.evaluate(f"{json.dumps(pages)}.map({write})") == pages
+
+
+def test_both_checks_write_and_read_figures_alike(browser):
+    """Amounts, counts and percentages of any size, rounded or not, and texts of any kind are the same in both."""
+    chance = random.Random(1)  # noqa: S311 (the same ones in each run)
+    values = [
+        (
+            chance.choice((-1, 1)) * chance.randrange(10 ** chance.randrange(1, 25)),
+            chance.randrange(5),
+            chance.choice((None, *range(-4, 4))),
+        )
+        for _ in range(2000)
+    ]
+    texts = [
+        "".join(chance.choices("0123456789,.()-+%\u2212\u2013 \u00a0USDnotkw", k=chance.randrange(9)))
+        for _ in range(2000)
+    ]
+    texts += [value_text(FigureValue(units, digits)) for units, digits, _ in values]
+    browser.evaluate(f"window.script = {json.dumps(check_script())}; 0")
+    write = "([units, digits, places]) => valueText({units: BigInt(units), digits}, '', places ?? undefined)"
+    read = "(text) => readShown(text, 'USD') ?? null"
+    both = json.dumps(f"; return [values.map({write}), texts.map({read})]")
+    call = f"new Function('values', 'texts', script + {both})"
+    given = [(str(units), digits, places) for units, digits, places in values]
+    written, read = browser.evaluate(f"{call}({json.dumps(given)}, {json.dumps(texts)})")
+    assert written == [value_text(FigureValue(units, digits), places=places) for units, digits, places in values]
+    assert read == [read_shown(text, "USD") for text in texts]
+    assert 1000 < sum(text is not None for text in read) < len(texts)
