@@ -222,7 +222,7 @@ CASES = {
         ),
         aa.cash_flow_statement(books.report, books.ledgers),
     ],
-    "charts.inflow_outflow": lambda books, _: aa.charts.inflow_outflow(books.report),
+    "charts.inflow_outflow": lambda books, _: aa.charts.inflow_outflow(books.report, ledgers=books.ledgers),
     "charts.running_balance": lambda books, _: aa.charts.running_balance(books.report),
     "charts.waterfall": lambda books, _: aa.charts.waterfall(books.report),
     "check_completeness": lambda books, _: [

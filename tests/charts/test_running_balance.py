@@ -91,4 +91,4 @@ def test_nothing_is_drawn_before_the_first_line_of_a_report_that_starts_at_zero(
     later = [(ledger, amount, instant + dt.timedelta(days=40)) for ledger, amount, instant in lines[:2]]
     bars = charts.inflow_outflow(make_report(later))
     assert [mark[1] for mark in bars.data[0].customdata] == ["Mar 2025"]
-    assert hovers(charts.running_balance(make_report([])).data[0])[0] == "0"
+    assert hovers(charts.running_balance(make_report([])).data[0])[0] == "0.00"
