@@ -61,7 +61,7 @@ def test_a_figure_that_fails_is_marked_and_linked(browser, check_in_browser, pac
         passed, said = check_in_browser(path, sealed.fingerprint)
         assert not passed
         assert "1 check failed: this is not the page as it was written." in said
-        assert f"Figure, Sales, May (income: sales|2026-05): shown 1.00, recomputed {shown} Show it" in said
+        assert f"Figure, Sales, May: shown 1.00, recomputed {shown} Show it" in said
         assert browser.evaluate(FAILED) == [["sales|2026-05", f"Recomputed: {shown}"]]
     browser.evaluate("document.querySelector('.pack-check-result a').click()")
     assert browser.evaluate("document.querySelector(':target').textContent") == "1.00"

@@ -54,8 +54,7 @@ const checkFigures = (elements, record, figures) => {
     } catch (error) {
       expected = `not possible: ${error.message}`;
     }
-    const label = labelOf(element);
-    faults.push(fault("figure", label ? `${label} (${table}: ${key})` : `${table}: ${key}`, shown, expected, element));
+    faults.push(fault("figure", labelOf(element) || `${table}: ${key}`, shown, expected, element));
   }
   return faults;
 };
