@@ -25,6 +25,7 @@ from accounting_analytics.periods import Period
 from accounting_analytics.reconciliation import Comparison
 from accounting_analytics.reconciliation.result import TITLES
 from accounting_analytics.schemas import (
+    BacktestMonths,
     CashBalances,
     CashFlowLedgers,
     CashFlowLines,
@@ -253,6 +254,7 @@ def make_results():
         make_sync_result(),
         make_second_opinion(),
         make_review(),
+        aa.Backtest(0.98, BacktestMonths.without_rows(), (), tuple(f"2026-05: {NAME}" for _ in range(MANY))),
     ]
 
 
