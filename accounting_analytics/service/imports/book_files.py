@@ -20,6 +20,7 @@ from accounting_analytics.service.imports.statement_lines import read_mapped_sta
 from accounting_analytics.service.imports.table_files import csv_rows, is_parquet, parquet_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -29,12 +30,32 @@ def read_books(path: Path, options: ImportOptions = ImportOptions()) -> ParsedBo
     if options.mapping is not None:
         return read_mapped(path, read_mapping(options.mapping), options, errors)
     if is_parquet(path, errors):
+        _refuse_others(options, ("commodity",), "a line table", errors)
         return read_line_table(parquet_rows(path, errors), options, errors)
     if is_ofx(path):
+        _refuse_others(options, ("account",), "an OFX file", errors)
         return read_ofx(path, options, errors)
     if reader := _JOURNALS.get(path.suffix.lower()):
+        _refuse_others(options, ("commodity", "virtual", "roots"), "a journal", errors)
         return reader(path, options, errors)
     return _read_csv(path, options, errors)
+
+
+_OF_SOME_FILES = {
+    "commodity": "--commodity",
+    "account": "--account",
+    "date_format": "--date-format",
+    "virtual": "--virtual",
+    "roots": "--root",
+}
+"""Options that files of some kinds have no use for."""
+
+
+def _refuse_others(options: ImportOptions, used: Sequence[str], kind: str, errors: ImportErrors) -> None:
+    """Refuse options that would be ignored."""
+    given = [option for name, option in _OF_SOME_FILES.items() if getattr(options, name) and name not in used]
+    if given:
+        errors.fail(f"{kind} is read without {', '.join(given)}; leave out what it has no use for")
 
 
 _JOURNALS = dict.fromkeys(hledger_journal.SUFFIXES, hledger_journal.read_hledger_journal) | dict.fromkeys(
@@ -44,6 +65,7 @@ _JOURNALS = dict.fromkeys(hledger_journal.SUFFIXES, hledger_journal.read_hledger
 
 
 def _read_csv(path: Path, options: ImportOptions, errors: ImportErrors) -> ParsedBooks:
+    _refuse_others(options, ("commodity",), "a table without a mapping", errors)
     table = csv_rows(path, errors)
     if {"txnidx", "account"} <= set(table.columns):
         return read_hledger_csv(table, options, errors)
@@ -61,6 +83,8 @@ def read_mapped(path: Path, mapping: Mapping, options: ImportOptions, errors: Im
     """Parse a table of another program."""
     if options.date_format:
         mapping = msgspec.structs.replace(mapping, dates=(options.date_format,))
+    used = ("account", "date_format") if mapping.kind == "statement" else ("date_format",)
+    _refuse_others(options, used, f"a {mapping.kind} with a mapping", errors)
     table = map_table(read_rows(path, errors).rows, mapping, options.scale, errors)
     read = read_mapped_statement if mapping.kind == "statement" else read_mapped_journal
     return read(table, mapping, options, errors)

@@ -17,7 +17,7 @@ import msgspec
 
 from accounting_analytics.errors import AmountError
 from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
-from accounting_analytics.service.imports.entry_ids import content_ids
+from accounting_analytics.service.imports.entry_ids import content_ids, posting_content
 from accounting_analytics.service.imports.parsed_books import FileLine, ImportOptions, ParsedBooks, build_books
 from accounting_analytics.service.imports.table_files import AmountParser, InstantParser, TableRows
 
@@ -118,7 +118,7 @@ def _parse_postings(
             description=own_comment or comment,
             transaction=NewTransaction(description, review_status=review_status),
         )
-        yield _Posting(line, unit, f"{date}\x1f{description}\x1f{account}\x1f{amount}\x1f{unit}")
+        yield _Posting(line, unit, posting_content(date, description, account, amount, unit))
 
 
 def _select_commodity(postings: list[_Posting], commodity: str | None, errors: ImportErrors) -> list[_Posting]:

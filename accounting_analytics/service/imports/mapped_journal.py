@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import reduce
@@ -102,7 +103,9 @@ class _Reader:
         }
         ids = content_ids("jl", contents)
         if self.mapping.numbers_are_ids:
-            ids |= {key: f"no_{number.replace('/', '_')[:120]}" for key, number in self.numbers.items()}
+            # numbers of different programs are different entries
+            program = re.sub(r"\W", "", self.mapping.title.partition(",")[0]).lower()[:20] or "no"
+            ids |= {key: f"{program}_{number.replace('/', '_')[:120]}" for key, number in self.numbers.items()}
         self.errors.incomplete = {ids.get(key, key) for key in self.errors.incomplete}
         return [
             msgspec.structs.replace(line, entry_id=ids[key]) for key, lines in self.entries.items() for line in lines

@@ -15,7 +15,7 @@ from accounting_analytics.messages import join_ids
 from accounting_analytics.money import EXACT, format_amount, parse_amount
 from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
 from accounting_analytics.service.imports.account_paths import TYPE_OF_ROOT
-from accounting_analytics.service.imports.entry_ids import content_ids
+from accounting_analytics.service.imports.entry_ids import content_ids, posting_content
 from accounting_analytics.service.imports.parsed_books import FileLine, ImportOptions, ParsedBooks, build_books
 from accounting_analytics.service.imports.table_files import InstantParser
 
@@ -59,6 +59,8 @@ class JournalEntry(NamedTuple):
     date: str
     description: str
     postings: list[PricedPosting]
+    content: tuple[str, ...] = ()
+    """What its id is a digest of: its postings as the journal has them, whatever is selected of them."""
 
 
 def build_from_journal(
@@ -71,7 +73,7 @@ def build_from_journal(
 ) -> ParsedBooks:
     """Build entries in one commodity; `types` are the roots of accounts whose types the journal declares."""
     builder = _Builder(options, errors, types, list(notes))
-    lines = builder.lines(builder.selected(builder.without_virtual(entries)))
+    lines = builder.lines(builder.selected([_with_content(entry) for entry in builder.without_virtual(entries)]))
     books = build_books(lines, options, errors, builder.notes)
     return replace(books, local_count=builder.instants.local_count)
 
@@ -166,13 +168,7 @@ class _Builder:
                 + _first([f"{entry.date} {entry.description!r}" for entry in single])
             )
         kept = [entry for entry in entries if entry.postings and entry not in single]
-        contents = {
-            str(number): [
-                f"{entry.date}\x1f{entry.description}\x1f{one.account}\x1f{one.quantity.normalize():f}\x1f{one.commodity}"
-                for one in entry.postings
-            ]
-            for number, entry in enumerate(kept)
-        }
+        contents = {str(number): entry.content for number, entry in enumerate(kept)}
         lines: list[FileLine] = []
         for entry, entry_id in zip(kept, content_ids("hl", contents).values(), strict=True):
             lines += self._entry_lines(entry, entry_id)
@@ -267,6 +263,15 @@ class _Builder:
             return account
         declared = self.types.get(account) or dict(self.options.roots).get("*")
         return f"{declared}{PATH_SEPARATOR}{account}" if declared else account
+
+
+def _with_content(entry: JournalEntry) -> JournalEntry:
+    return entry._replace(
+        content=tuple(
+            posting_content(entry.date, entry.description, one.account, one.quantity, one.commodity)
+            for one in entry.postings
+        )
+    )
 
 
 def _counterparts(entry: JournalEntry) -> list[PricedPosting]:

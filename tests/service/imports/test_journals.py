@@ -14,6 +14,7 @@ import pytest
 from accounting_analytics.errors import ConfigurationError, ImportRefusedError
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance, instance_to_fill
 from accounting_analytics.service.imports.book_files import read_books
+from accounting_analytics.service.imports.entry_ids import posting_content
 from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.imports.parsed_books import ImportOptions
 from accounting_analytics.service.storage.store import Store
@@ -51,6 +52,7 @@ def test_a_journal_is_the_csv_that_hledger_prints():
     journal, printed = (read_books(DATA / f"sample{end}") for end in (".journal", "_hledger.csv"))
     assert [entry.description for entry in journal.entries] == [entry.description for entry in printed.entries]
     assert sums(journal) == sums(printed)
+    assert [entry.id for entry in journal.entries] == [entry.id for entry in printed.entries]
 
 
 @hledger
@@ -250,3 +252,20 @@ def test_the_next_month_of_a_journal(read, tmp_path):
         read("2024-01-02 B\n    assets:a   1\n    equity:x\n" + text)
         summary = import_books(store, instance, tmp_path / "books.journal")
     assert (summary.entries, summary.known, summary.missing) == (1, 1, ())
+
+
+def test_options_of_other_files_are_refused(read):
+    """An option that would be ignored is refused, and named."""
+    with pytest.raises(ImportRefusedError, match="a journal is read without --account, --date-format"):
+        read("", account="assets:bank", date_format="%d")
+    with pytest.raises(ImportRefusedError, match="a table without a mapping is read without --virtual, --root"):
+        read("", "books.csv", virtual=True, roots=[("*", "assets")])
+    with pytest.raises(ImportRefusedError, match="a journal with a mapping is read without --account"):
+        read("", "books.csv", mapping="quickbooks", account="assets:bank")
+
+
+def test_the_same_postings_have_one_text():
+    """Zeros at the end of an amount make no difference; what is not a number is kept as it is."""
+    one, two = (posting_content("2025-01-01", "A", "assets", amount, "EUR") for amount in ("1.50", Decimal("1.5")))
+    assert one == two
+    assert "1,000.5" in posting_content("2025-01-01", "A", "assets", "1,000.5", "EUR")

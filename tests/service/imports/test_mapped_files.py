@@ -368,3 +368,44 @@ def test_invalid_mappings(imported, tmp_path, text, message):
     (tmp_path / "wrong.toml").write_text(text)
     with pytest.raises(InputError, match=message):
         imported("quickbooks_journal.csv", str(tmp_path / "wrong.toml"))
+
+
+def test_a_journal_without_separators(imported, tmp_path):
+    """Where a person removed totals and empty rows, entries end where they balance, which is noted."""
+    rows = file("quickbooks_journal.csv").read_text().splitlines()[4:]
+    kept = [row for row in rows if row.split(",")[5:6] not in ([""], []) and not row.startswith("TOTAL")]
+    (tmp_path / "clean.csv").write_text("\n".join(kept))
+    with Store.open(tmp_path / "books.db") as store:
+        summary = import_books(store, create_instance(store), tmp_path / "clean.csv", mapping="quickbooks")
+    assert (summary.entries, summary.lines) == (10, 22)
+    assert any("each ends where its debits equal its credits" in note for note in summary.notes)
+    again = imported("quickbooks_journal.csv", "quickbooks")
+    assert (again.entries, again.known) == (0, 10)
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "ID 7",
+        "ID: 7",
+        "Journal ID 7",
+        "4 Mar 2025,ID 7",
+        "ID 7,Posted 5 Mar 2025 by Ann Lee",
+        "4 Mar 2025 ID 7 Posted 5 Mar 2025 by Ann Lee",
+    ],
+)
+def test_headings_of_xero(tmp_path, heading):
+    """The number of an entry is in a row above it, alone or with its day and who posted it."""
+    day = "" if "4 Mar" in heading else "4 Mar 2025"
+    lines = f"{day},Business Bank Account,5.00,\n{day},Sales,,5.00\nTotal,,5.00,5.00\n"
+    accounts = '[accounts]\n"Sales" = "income"\n'
+    (tmp_path / "own.toml").write_text(f'extends = "xero"\n{accounts}')
+    (tmp_path / "journal.csv").write_text(f"Journal Report\n\nDate,Account,Debit,Credit\n{heading}\n{lines}")
+    with Store.open(tmp_path / "books.db") as store:
+        summary = import_books(
+            store, create_instance(store), tmp_path / "journal.csv", mapping=str(tmp_path / "own.toml")
+        )
+        with store.reading() as connection:
+            (entry_id,) = connection.exec_driver_sql("select id from journal_entries").scalars()
+    assert (summary.entries, summary.start_date) == (1, "2025-03-04")
+    assert entry_id.startswith("xero_7-")
