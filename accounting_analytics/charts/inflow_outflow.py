@@ -150,7 +150,8 @@ def _transfer_ledgers(ledgers: pd.DataFrame | None) -> list[str]:
     if ledgers is None:
         return []
     require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
-    columns = (ledgers[name] for name in ("id", "is_required", "sub_type", "debit_credit"))
+    known = ledgers[ledgers["is_required"].fillna(value=False).astype(bool)]
+    columns = (known[name] for name in ("id", "is_required", "sub_type", "debit_credit"))
     return sorted(
         ledger_id
         for ledger_id, is_required, sub_type, side in zip(*columns, strict=True)
