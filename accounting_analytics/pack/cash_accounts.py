@@ -9,14 +9,16 @@ from accounting_analytics.figure_tables import TableHead
 from accounting_analytics.figures import KEY_SEPARATOR
 from accounting_analytics.pack.pack_lines import PackRow
 from accounting_analytics.pack.pack_tables import TableBuilder
-from accounting_analytics.statements.columns import day_label
+from accounting_analytics.statements.columns import day_label, days_label
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from accounting_analytics.pack.pack_lines import PackLines
     from accounting_analytics.pack.pack_tables import PackTable
     from accounting_analytics.periods import Period
 
-NAME, BY_DAY = "cash_accounts", "cash_by_day"
+NAME, BY_DAY, FLOWS = "cash_accounts", "cash_by_day", "flows"
 _DAY = dt.timedelta(days=1)
 _MAX_DAYS = 93
 """Longer periods have a balance at the end of each month, not of each day."""
@@ -66,6 +68,14 @@ def cash_by_day_table(entries: PackLines, since: str, period: Period) -> PackTab
     return table.build("Cash balance by day")
 
 
-def key_of_day(day: dt.date) -> str:
-    """Key of the balance of a day."""
-    return f"cash{KEY_SEPARATOR}{day.isoformat()}"
+def flows_table(entries: PackLines, flows: Sequence[str], months: Sequence[Period]) -> PackTable:
+    """Make the table of cash in and out by month; `flows` are the ledgers that count."""
+    heads = {key: TableHead(text, is_comparison=False) for key, text in (("in", "Cash in"), ("out", "Cash out"))}
+    table = TableBuilder(FLOWS, entries, {**heads, "net": TableHead("Net", is_comparison=False)})
+    for month in months:
+        key, spans = f"{month.start_date:%Y-%m}", [(1, month.start_date.isoformat(), month.end_date.isoformat())]
+        rows = {side: PackRow(-1, f"{side}flow", tuple(flows)) for side in heads}
+        cells = [table.sum_of_lines(key, side, entries.matching(row, spans)) for side, row in rows.items()]
+        net = table.sum_of_terms(key, "net", [("+", f"{key}{KEY_SEPARATOR}{side}") for side in heads])
+        table.row(key, days_label(month), [*cells, net])
+    return table.build("Cash in and out by month", ["Without transfers between own accounts."])

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.pack import cash_accounts, cash_bridge, key_figures, payees, reported_cash, uncategorized
+from accounting_analytics.pack import (
+    cash_accounts,
+    cash_bridge,
+    changes,
+    key_figures,
+    payees,
+    reported_cash,
+    uncategorized,
+)
 from accounting_analytics.pack.key_figures import KeyStatements, flows_without_transfers, lowest_in
 from accounting_analytics.pack.pack_lines import PackRow
 from accounting_analytics.pack.pack_statements import collect_entries, make_statements
@@ -93,6 +101,9 @@ def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None,
         tables.append(cash_accounts.cash_by_day_table(entries, since, periods.this))
     tables.append(payees.payees_table(entries, flows_without_transfers(cells), periods))
     tables.append(uncategorized.uncategorized_table(queue, entries))
+    tables.append(cash_accounts.flows_table(entries, flows_without_transfers(cells), periods.months))
+    if books.drift is not None:
+        tables.append(changes.changes_table(books.drift, entries))
     if (reported := reported_cash.reported_cash_table(books.compared, statements.compared, entries)) is not None:
         tables.append(reported)
     proven, reasons = _verdict(books)
@@ -105,7 +116,7 @@ def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None,
         proven,
         reasons,
         _assumptions(books, statements),
-        make_pictures(books, periods, bridge),
+        make_pictures(books, periods, bridge, statements.compared),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from accounting_analytics.cash_flow import recompute_cash_flow
 from accounting_analytics.completeness import check_completeness
-from accounting_analytics.errors import PeriodError
+from accounting_analytics.errors import InputError, PeriodError
 from accounting_analytics.exports.books import ProvenBooks
 from accounting_analytics.ledger_discovery import discover_ledgers
 from accounting_analytics.load_metadata import notes
@@ -19,6 +19,8 @@ from accounting_analytics.statements.columns import days_label
 if TYPE_CHECKING:
     import pandas as pd
 
+    from accounting_analytics.books.drift import Drift
+    from accounting_analytics.books.versions import When
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.completeness import Certificate
@@ -30,11 +32,17 @@ _DAY = dt.timedelta(days=1)
 
 @runtime_checkable
 class PackBooks(ProvenBooks, Protocol):
-    """Local books that state how far back they reach."""
+    """Local books that state how far back they reach, and what changed in them."""
 
     @property
     def books_start(self) -> dt.date | None:
         """First day, if sums since then are balances."""
+
+    def drift(self, before: When, after: When | None = None, *, period: Period | None = None) -> Drift:
+        """Return the lines that changed between two versions."""
+
+    def closed(self) -> pd.DataFrame:
+        """Return the closed periods with the version of each."""
 
 
 class ComparedPeriod(NamedTuple):
@@ -84,6 +92,8 @@ class LoadedBooks(NamedTuple):
         The cash flow report of each of these periods.
     version : int, optional
         Version of local books.
+    drift : Drift, optional
+        What changed in local books since the last pack.
     """
 
     ledgers: pd.DataFrame
@@ -96,14 +106,22 @@ class LoadedBooks(NamedTuple):
     notes: tuple[str, ...]
     reports: dict[str, CashFlowReport]
     version: int | None = None
+    drift: Drift | None = None
 
 
 def load_books(
-    source: LedgerClient | PackBooks, periods: PackPeriods, books_start: dt.date | None, *, progress: bool | None
+    source: LedgerClient | PackBooks,
+    periods: PackPeriods,
+    books_start: dt.date | None,
+    *,
+    since: When | None = None,
+    progress: bool | None,
 ) -> LoadedBooks:
-    """Load the books from the service, or read them from local books."""
+    """Load the books from the service, or read them from local books, with what changed there since a version."""
     if isinstance(source, PackBooks):
-        return _read_local(source, periods)
+        return _read_local(source, periods, since)
+    if since is not None:
+        raise InputError("since is for local books, which have their versions: pass Books.open(folder)")
     return _load(source, periods, books_start, progress=progress)
 
 
@@ -159,7 +177,7 @@ def _compare(
     return ComparedPeriod(days_label(period), found.ties, found.verdict, reported, found)
 
 
-def _read_local(books: PackBooks, periods: PackPeriods) -> LoadedBooks:
+def _read_local(books: PackBooks, periods: PackPeriods, since: When | None) -> LoadedBooks:
     """Read local books, which were compared with the service month by month at every sync."""
     held = books.period
     days = Period(held.start_date, periods.this.end_date, held.time_zone)
@@ -184,7 +202,16 @@ def _read_local(books: PackBooks, periods: PackPeriods) -> LoadedBooks:
         tuple(found),
         {key: books.report(period) for key, period in periods.compared().items() if days.covers(period)},
         books.version,
+        _drift(books, days, since),
     )
+
+
+def _drift(books: PackBooks, days: Period, since: When | None) -> Drift | None:
+    """Find what changed since a version, else since the last close of a period; None if neither is known."""
+    if since is None:
+        closed = books.closed()
+        since = int(closed["version"].max()) if len(closed) else None
+    return None if since is None else books.drift(since, period=days)
 
 
 def _proofs(books: PackBooks, period: Period) -> ComparedPeriod:

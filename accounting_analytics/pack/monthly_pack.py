@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from jinja2 import Environment
 
+    from accounting_analytics.books.versions import When
     from accounting_analytics.pack.loaded_books import LoadedBooks
     from accounting_analytics.periods import DateLike, ZoneLike
 
@@ -40,6 +41,7 @@ def monthly_pack(
     fiscal_year_start_month: int | None = None,
     time_zone: ZoneLike | None = None,
     books_start: DateLike | None = None,
+    since: When | None = None,
     sections: Iterable[str] | None = None,
     templates: str | Path | None = None,
     show_code: bool = False,
@@ -67,6 +69,9 @@ def monthly_pack(
         the client.
     books_start : date-like, optional
         First day of the books, of a service: balances are sums from there. Local books state their own.
+    since : int, str, date or datetime, optional
+        Version or time of the last pack, of local books: what changed since is shown. By default the last close of a
+        period (:meth:`~accounting_analytics.Books.close`); without one there is no such section.
     sections : iterable of str, optional
         Sections of the page in their order, to leave some out; all by default. The entries behind the figures that are
         shown are in the page, whatever is left out.
@@ -104,7 +109,7 @@ def monthly_pack(
     this = read_period(period, _zone(source, period, time_zone))
     periods = PackPeriods.around(this, presentation.fiscal_year_start_month)
     start = None if books_start is None else parse_date(books_start, "books_start")
-    books = load_books(source, periods, start, progress=progress)
+    books = load_books(source, periods, start, since=since, progress=progress)
     if not allow_empty and not _has_lines(books.lines, this):
         raise EmptyPeriodError(f"there are no line entries from {this}; check the period, or allow an empty one")
     return pack_of_books(books, periods, presentation, options)

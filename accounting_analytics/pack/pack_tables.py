@@ -223,14 +223,13 @@ class TableBuilder:
         text = text_of(made().exact())
         return FigureCell(text, key, "zero" if text == ZERO else "")
 
-    def stated(self, row_key: str, column: str, amount: Decimal) -> FigureCell:
-        """Cell with an amount that the service stated, which the lines of the pack do not show."""
+    def stated(self, row_key: str, column: str, amount: Decimal, figure: Figure | None = None) -> FigureCell:
+        """Cell with an amount of elsewhere, as of the service's report, which the lines of the pack do not show."""
         key = f"{row_key}{KEY_SEPARATOR}{column}"
         self._record.stated[key] = to_minor_units(amount, self._entries.scale)
-        figure = Figure(
-            key, self._label(row_key, column), self._as_shown(amount), "as the service stated it", _exact=amount
-        )
-        self._figures[key] = lambda: figure
+        label, text = self._label(row_key, column), "as the service stated it"
+        made = replace(figure, key=key) if figure else Figure(key, label, self._as_shown(amount), text, _exact=amount)
+        self._figures[key] = lambda: made
         return FigureCell(text_of(amount), key, "zero")
 
     def unknown(self, row_key: str, column: str) -> FigureCell:

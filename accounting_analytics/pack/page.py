@@ -38,6 +38,7 @@ SECTIONS = (
     "balances",
     "payees",
     "uncategorized",
+    "changes",
     "certificate",
     "reconciliation",
     "assumptions",

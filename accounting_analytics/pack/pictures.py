@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from accounting_analytics.bridges import Bridge
     from accounting_analytics.pack.loaded_books import LoadedBooks
     from accounting_analytics.pack.pack_columns import PackPeriods
+    from accounting_analytics.statements import Statement
 
 WIDE, NARROW, IN_MAIL = 860, 350, 600
 
@@ -35,25 +36,32 @@ class PackPicture(NamedTuple):
         return charts.static_picture(self.figure, format="png", width=width)
 
 
-def make_pictures(books: LoadedBooks, periods: PackPeriods, bridge: Bridge | None) -> dict[str, PackPicture]:
-    """Make the pictures that the books allow."""
-    found = {}
+def make_pictures(
+    books: LoadedBooks, periods: PackPeriods, bridge: Bridge | None, statement: Statement
+) -> dict[str, PackPicture]:
+    """Make the pictures that the books allow; `statement` is that of the compared periods."""
+    found, currency = {}, statement.currency
     to_date = f"{periods.key} to_date" if f"{periods.key} to_date" in books.reports else periods.key
     wanted: list[tuple[str, str, Callable[[], go.Figure]]] = [
         (
-            "flows",
-            f"Cash in and out by month, {periods.label_of(periods.to_date)}",
-            lambda: charts.inflow_outflow(books.reports[to_date]),
-        ),
-        (
             "balances",
             f"Cash at the end of each day, {periods.label}",
-            lambda: charts.running_balance(books.reports[periods.key]),
+            lambda: charts.running_balance(books.reports[periods.key], currency=currency),
+        ),
+        (
+            "flows",
+            f"Cash in and out by month, {periods.label_of(periods.to_date)}",
+            lambda: charts.inflow_outflow(books.reports[to_date], by="month", ledgers=books.ledgers, currency=currency),
+        ),
+        (
+            "payees",
+            f"Whom most was paid to, {periods.label}",
+            lambda: charts.top_payees(statement.column(periods.key), currency=currency),
         ),
     ]
     if bridge is not None:
         text = f"Net change in cash from {bridge.before} to {bridge.after}, by payee"
-        wanted.insert(0, ("cash_bridge", text, lambda: charts.bridge(bridge)))
+        wanted.insert(1, ("cash_bridge", text, lambda: charts.bridge(bridge, currency=currency)))
     for name, text, make in wanted:
         try:
             found[name] = PackPicture(name, text, make())

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from accounting_analytics.pack_verification import SealedPage
     from accounting_analytics.periods import Period
 
+_IN_MAIL = 3
+"""Pictures of a mail."""
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class MonthlyPack(Result):
@@ -117,8 +120,9 @@ class MonthlyPack(Result):
 
     @property
     def pictures(self) -> tuple[tuple[str, bytes], ...]:
-        """What each picture shows, in words, and the picture as a PNG file of 600 pixels with two dots per pixel."""
-        return tuple((one.text, one.png(IN_MAIL)) for one in self.content.pictures.values())
+        """What each of three pictures shows, and the picture as a PNG file of 600 pixels with two dots per pixel."""
+        shown = list(self.content.pictures.values())[:_IN_MAIL]
+        return tuple((one.text, one.png(IN_MAIL)) for one in shown)
 
     @property
     def certificate(self) -> Certificate:

@@ -35,6 +35,7 @@ _TABLES = {
     "cash_bridge": "Cash bridge",
     "cash_accounts": "Cash accounts",
     "cash_by_day": "Cash by day",
+    "flows": "Cash in and out",
     "payees": "Top payees",
     "uncategorized": "Not categorized",
     "changes": "Changes",
