@@ -198,6 +198,14 @@ def test_service_down(pack, old, assert_refused):
     assert old.stored() == named(OLD, ".previous")
 
 
+def test_a_token_that_is_refused(pack, old, assert_refused):
+    """A token that the service does not know is an error of the service, and is not repeated."""
+    finished = pack(*MAY, ACCOUNTING_ANALYTICS_TOKEN="another-token-value")
+    assert_refused(finished, 4, f"packs/{NAME}.previous.html")
+    assert "another-token-value" not in finished.stderr
+    assert old.stored() == named(OLD, ".previous")
+
+
 @pytest.fixture
 def failing_service(settings, distortion, forwarding):
     """Return the address of a service that fails after ten responses."""
