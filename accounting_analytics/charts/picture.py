@@ -58,22 +58,21 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly has no types
         plotly.io.show(self, config={"displaylogo": False})
         from IPython.display import HTML, display  # noqa: PLC0415 (slow to import, and only notebooks need it)
 
-        display(HTML(f'<div class="accounting-analytics-chart"><style>{_DARK_STYLE}</style>{self.table_html()}</div>'))
+        display(HTML(f'<div class="accounting-analytics-chart"><style>{_LAB_STYLE}</style>{self.table_html()}</div>'))
 
     def __reduce__(self) -> tuple[Any, ...]:
         made, arguments = super().__reduce__()
         return made, arguments, {"_table": self._table, "_find": self._find}
 
 
-def _dark_style() -> str:
-    """Style of charts in a dark JupyterLab: each colour of a light page becomes that of a dark one."""
+def dark_style(charts: str, ground: str = ON_DARK[GROUND]) -> str:
+    """Style of the charts of a selector on a dark ground: each colour of a light page becomes that of a dark one."""
     rules = []
     for colour, dark in ON_DARK.items():
         for part in ("fill", "stroke"):
-            at = f'{_DARK_LAB} {_BESIDE} [style*="{part}: {rgb_text(colour)}"]'
-            shown = f"var(--jp-layout-color0,{dark})" if colour == GROUND else dark
-            rules.append(f"{at}{{{part}:{shown}!important}}")
+            at = f'{charts} [style*="{part}: {rgb_text(colour)}"]'
+            rules.append(f"{at}{{{part}:{ground if colour == GROUND else dark}!important}}")
     return "\n".join(rules)
 
 
-_DARK_STYLE = _dark_style()
+_LAB_STYLE = dark_style(f"{_DARK_LAB} {_BESIDE}", f"var(--jp-layout-color0,{ON_DARK[GROUND]})")

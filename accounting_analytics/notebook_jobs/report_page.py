@@ -11,6 +11,8 @@ import plotly.io
 from plotly.offline import get_plotlyjs
 
 from accounting_analytics.atomic_files import write_text
+from accounting_analytics.charts import Picture
+from accounting_analytics.charts.picture import dark_style
 from accounting_analytics.html_tables import TABLE_STYLE, html_table
 
 if TYPE_CHECKING:
@@ -50,6 +52,16 @@ class Section:
         return "" if self.figure is None else figure_html(self.figure)
 
     @property
+    def is_picture(self) -> bool:
+        """Whether the figure has colours for dark pages."""
+        return isinstance(self.figure, Picture)
+
+    @property
+    def marks_html(self) -> str:
+        """HTML of the table of the marks of the figure; empty without one."""
+        return self.figure.table_html() if isinstance(self.figure, Picture) else ""
+
+    @property
     def table_html(self) -> str:
         """HTML of the table; empty without one."""
         return "" if self.table is None else html_table(self.table)
@@ -63,6 +75,7 @@ def write_page(path: str | Path, *, title: str, summary: Sequence[str], sections
         summary=summary,
         sections=sections,
         table_style=TABLE_STYLE,
+        dark_style=dark_style(".picture .js-plotly-plot", "var(--paper)"),
         plotly_js=get_plotlyjs() if has_figures else "",
     )
     return write_text(Path(path), text, private=True)

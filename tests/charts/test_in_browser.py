@@ -1,0 +1,68 @@
+"""Charts in a browser: days under the pointer, dark pages, and tables that unfold."""
+
+import datetime as dt
+import re
+
+import pytest
+
+from accounting_analytics import charts
+from accounting_analytics.notebook_jobs.report_page import Section, write_page
+
+pytestmark = pytest.mark.browser
+PLACE = """(() => {
+  const chart = document.querySelector('.js-plotly-plot'), {xaxis, yaxis} = chart._fullLayout;
+  const box = chart.getBoundingClientRect();
+  return [box.x + xaxis._offset + xaxis.d2p('%s'), box.y + yaxis._offset + yaxis._length / 2];
+})()"""
+COLOURS = """[...document.querySelectorAll('.js-plotly-plot %s')].map(one => getComputedStyle(one).fill)"""
+
+
+@pytest.fixture
+def page(make_report, lines, tmp_path):
+    """Return the address of a page with the balance of a report."""
+    sections = [Section("Balance", figure=charts.running_balance(make_report(lines, start="10.00")))]
+    return write_page(tmp_path / "page.html", title="Charts", summary=[], sections=sections).as_uri()
+
+
+@pytest.mark.parametrize("time", ["02:00", "09:00", "15:00", "22:00"])
+def test_a_day_is_found_anywhere_on_it(browser, page, time):
+    """The hover text is that of the day under the pointer, in its morning and its evening."""
+    browser.open(page)
+    x, y = browser.evaluate(PLACE % f"2025-02-10 {time}")
+    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+    browser.wait_until("document.querySelector('.hoverlayer text')")
+    text = browser.evaluate("document.querySelector('.hoverlayer').textContent")
+    assert "Mon 10 Feb 2025" in text
+    assert "610.10" in text
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_cut_off(browser, page, width):
+    """A chart is as wide as its page, and its texts are within it."""
+    browser.open(page, width=width)
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    outside = "(one => one.right > innerWidth || one.left < 0)(one.getBoundingClientRect())"
+    texts = f"[...document.querySelectorAll('.main-svg text')].filter(one => {outside}).map(one => one.textContent)"
+    assert browser.evaluate(texts) == []
+    last = browser.evaluate("document.querySelector('.js-plotly-plot')._fullLayout.xaxis.range[1]")
+    assert last.startswith(f"{dt.date(2025, 4, 1)}")
+
+
+def test_charts_are_dark_on_a_dark_page(browser, page):
+    """Titles and labels are light where the page is dark, and dark where it is light."""
+    for scheme, title in (("light", "rgb(27, 31, 36)"), ("dark", "rgb(232, 234, 237)")):
+        browser.open(page, scheme=scheme)
+        assert browser.evaluate(COLOURS % ".gtitle") == [title]
+        ticks = {tuple(map(int, re.findall(r"\d+", one))) for one in browser.evaluate(COLOURS % ".xtick text")}
+        assert ticks == {(91, 100, 112) if scheme == "light" else (154, 164, 176)}
+
+
+def test_the_table_below_a_chart_unfolds(browser, page):
+    """A figure of the folded table shows its lines, and the table has no serious fault of accessibility."""
+    browser.open(page)
+    assert browser.evaluate("document.querySelector('details').open") is False
+    browser.click("document.querySelector('summary')")
+    assert browser.accessibility_faults("details") == []
+    browser.click("document.querySelector('td[data-key^=net_cash_flow] button')")
+    browser.wait_until("document.querySelector('tr.entries table')")
+    assert "2 entries600.10" in browser.evaluate("document.querySelector('tr.entries').textContent")
