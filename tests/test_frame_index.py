@@ -241,7 +241,8 @@ CASES = {
     "plan_recategorization": lambda books, _: aa.plan_recategorization(books.proposals, ledgers=books.ledgers),
     "propose": lambda books, _: [
         aa.propose(books.queue, books.rules, books.ledgers),
-        aa.propose(books.queue, books.rules, books.ledgers, decisions=books.decisions),
+        aa.propose(books.queue, books.rules, books.ledgers, decisions=books.decisions, transfers=True),
+        aa.propose(books.queue, None, books.ledgers, suggestions=books.proposals),
     ],
     "recompute_cash_flow": lambda books, _: [
         recompute(books.lines, books.ledgers, books.report),
