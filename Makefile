@@ -31,6 +31,7 @@ benchmarks: $(VENV)/ready
 	$(BIN)/python tests/benchmarks/load.py
 	$(BIN)/python tests/benchmarks/statements.py
 	$(BIN)/python tests/benchmarks/books.py
+	$(BIN)/python tests/benchmarks/packs.py
 
 clean:
 	rm -rf $(VENV) $(OUTPUT)

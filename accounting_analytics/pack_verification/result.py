@@ -106,8 +106,8 @@ class PackVerification(Result):
         notes = []
         if self.compared_with is None:
             notes.append(
-                "No fingerprint was given, so a page whose own fingerprint was replaced too is not found: compare it with "
-                "that of the mail or the run's log, or pass that one."
+                "No fingerprint was given, so a page whose own fingerprint was replaced too is not found: compare it "
+                "with that of the mail or the run's log, or pass that one."
             )
         if self.stated:
             notes.append(f"{self.stated:,} amount(s) of the service's report were compared with the record alone.")
