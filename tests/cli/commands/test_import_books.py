@@ -1,6 +1,7 @@
 """Imports of books from the command line."""
 
 import datetime as dt
+import gzip
 import json
 import signal
 import subprocess
@@ -166,3 +167,42 @@ def test_a_dry_run_prints_every_problem(run, tmp_path):
     assert "error: an import would be refused: 7 problem(s)" in finished.stderr
     problems = json.loads(run("import", "other.csv", *command, "--json").stdout)["problems"]
     assert problems[-1]["description"] == "Shop 7"
+
+
+def test_a_dry_run_migrates_nothing(run, tmp_path):
+    """A database of an older version is refused by a dry run, and is not changed."""
+    old = PROJECT / "tests/service/storage/versions/version_2.db.gz"
+    (tmp_path / "books.db").write_bytes(content := gzip.decompress(old.read_bytes()))
+    finished = run("import", PROJECT / "data/sample_lines.csv", "--database", "books.db", "--dry-run", "--no-cash")
+    assert finished.returncode != 0
+    assert "migrate" in finished.stderr
+    assert (tmp_path / "books.db").read_bytes() == content
+    assert not list(tmp_path.glob("*version*"))
+
+
+def test_a_dry_run_on_books_that_exist(run, tmp_path):
+    """A dry run of the next file compares it with the books, and posts nothing."""
+    command = ("import", PROJECT / "data/imports/bank_statement.csv", "--mapping", "bank", "--database", "books.db")
+    assert run(*command).returncode == 0
+    statement = (PROJECT / "data/imports/bank_statement.csv").read_text()
+    new = '04/02/2025,COSTCO GAS 0142,-30.00,"5,004.11"\n03/31/2025,SQ'
+    (tmp_path / "next.csv").write_text(statement.replace("03/31/2025,SQ", new).replace("STAPLES 0093", "STAPLES"))
+    finished = run("import", "next.csv", *command[2:], "--dry-run")
+    assert "entries: 2" in finished.stdout
+    assert "6 entries are in the books already" in finished.stderr
+    assert "in the books, not in the file any more: 2025-03-21 'POS STAPLES 0093, OAKLAND CA'" in finished.stderr
+    with Store.open(tmp_path / "books.db") as store:
+        assert check_books(store).entries == 8
+
+
+def test_an_inspection_needs_no_database(run):
+    """An inspection prints the mapping to stdout; without a database, only an inspection is possible."""
+    file = PROJECT / "data/imports/xero_journal.csv"
+    inspected = run("import", file, "--inspect")
+    assert inspected.returncode == 0
+    assert inspected.stdout.startswith('extends = "xero"')
+    assert "13 lines, 6 rows of totals" in inspected.stderr
+    refused = run("import", file, "--mapping", "xero")
+    assert refused.returncode == 2
+    assert "--database" in refused.stderr
+    assert run("import", file, "--root", "assets", "--database", "b.db").returncode == 2
