@@ -1,5 +1,6 @@
 (() => {
   const MAX_SHOWN = 200;
+  const MAX_SHOWN_IN_PAGE = 5000; // of a page that has all entries, and nothing else to ask
   const LONG_NAMES = 40;
   const SIGNS = { "+": "+", "-": "\u2212", "/": "\u00f7" };
 
@@ -134,16 +135,16 @@
     return tableOf(title, "terms", [], rows, ["=", 2, text]);
   };
 
-  const entriesTable = (title, entries, scale) => {
+  const entriesTable = (title, entries, scale, most) => {
     const hasLedgers = new Set(entries.map((entry) => entry.ledger)).size > 1;
     const heads = [["Date", "date"], ["Description", "text"], ["Ledger", "ledger"], ["Opposing ledgers", "ledger"], ["Amount", "amount"]];
-    const rows = entries.slice(0, MAX_SHOWN).map(({ day, text, ledger, opposing, amount }) => {
+    const rows = entries.slice(0, most).map(({ day, text, ledger, opposing, amount }) => {
       const shown = amountText(amount, scale);
       return [[day, "date"], [text, "text"], [ledger, "ledger"], [opposing, "ledger"], [shown, amountStyle(shown)]];
     });
     if (!hasLedgers) [heads, ...rows].forEach((cells) => cells.splice(2, 1));
     const count = entries.length.toLocaleString("en") + (entries.length === 1 ? " entry" : " entries");
-    const label = entries.length > MAX_SHOWN ? `${count}, the first ${MAX_SHOWN} shown` : count;
+    const label = entries.length > most ? `${count}, the first ${most} shown` : count;
     const sum = entries.reduce((total, entry) => total + entry.amount, 0n);
     return tableOf(title, "lines", heads, rows, [label, heads.length - 1, amountText(sum, scale)]);
   };
@@ -163,7 +164,7 @@
     const entries = terms ? undefined : entriesOf(data, key);
     const text = data.page ? amountText(unitsOf(data, key), data.scale) : figure.querySelector("button").textContent;
     if (terms) details.append(termsTable(title, terms, text));
-    if (entries) details.append(entriesTable(title, entries, data.scale));
+    if (entries) details.append(entriesTable(title, entries, data.scale, data.page ? MAX_SHOWN_IN_PAGE : MAX_SHOWN));
     if (data.call && !terms && (!entries || entries.length > MAX_SHOWN)) {
       const call = data.call.replace("{row!r}", () => JSON.stringify(row)).replace("{column!r}", () => JSON.stringify(column));
       const line = element("p", "note", "All entries: ");

@@ -1,13 +1,19 @@
 """The pack of a month: every amount follows from its entries, sections, sentences, and what is refused."""
 
 import datetime as dt
+import re
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from recorded_figures import PageReader, RecordedSums, units_of
 
 import accounting_analytics as aa
+from accounting_analytics import pack as pack_room
+from accounting_analytics.client.connect import Presentation
 from accounting_analytics.errors import EmptyPeriodError, InputError, PeriodError
+from accounting_analytics.pack.loaded_books import load_books
+from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books
 from accounting_analytics.pack.pack_columns import PackPeriods
 from accounting_analytics.pack.page import SECTIONS
 from accounting_analytics.pack_verification import verify_pack
@@ -117,6 +123,35 @@ def test_sections_are_left_out_and_replaced(demo_company, tmp_path):
     assert "<h2>Ours</h2>" in pack.html
     assert "<h2>Monthly pack, May 2026 &lt;b&gt;</h2>" in pack.html
     assert set(RecordedSums(page.data).record["tables"]) == {"key_figures", "sentences", "cash_bridge", "payees"}
+
+
+def test_the_template_of_the_readme(demo_company, tmp_path):
+    """The section that the README adds is on the page, with the table that it calls."""
+    text = (Path(pack_room.__file__).parent / "README.md").read_text(encoding="utf-8")
+    (tmp_path / "sections").mkdir()
+    (tmp_path / "sections" / "note.html.j2").write_text(re.search(r"```html\n(.*?)```", text, re.DOTALL).group(1))
+    options = {"sections": ["summary", "note"], "templates": tmp_path, "progress": False}
+    pack = aa.monthly_pack(demo_company.client, "2026-05", **options)
+    assert "<p>Cash at the end of May 2026, by account:</p>" in pack.html
+    assert {one.table for one in PageReader(pack.html).figures} >= {"cash_accounts"}
+    for name in re.findall(r"`(\w+)`", re.search(r"The sections are (.*?)A folder", text, re.DOTALL).group(1)):
+        assert name in SECTIONS
+
+
+def test_a_report_that_does_not_agree(demo_company):
+    """The pack is made, is not proven, and says which report differs; so does a load that is not complete."""
+    periods = PackPeriods.around(Period.parse("2026-05", time_zone=demo_company.time_zone), 1)
+    books = load_books(demo_company.client, periods, demo_company.start_date, progress=False)
+    april = books.compared["2026-05 prior"]._replace(ties=False, verdict="2 differences, 1 of them a cause")
+    differing = books._replace(compared=books.compared | {"2026-05 prior": april})
+    pack = pack_of_books(differing, periods, Presentation("Company"), PageOptions())
+    assert not pack.proven
+    assert pack.verdict == "Not proven: Apr 2026: 2 differences, 1 of them a cause"
+    assert '<strong data-field="verdict">not proven</strong>' in pack.html
+    incomplete = books._replace(certificate=aa.check_completeness(books.lines.iloc[1:]))
+    pack = pack_of_books(incomplete, periods, Presentation("Company"), PageOptions())
+    assert not pack.proven
+    assert pack.reasons[0].startswith("The load: NOT COMPLETE: ")
 
 
 def test_code_is_shown_on_demand(demo_company, demo_pack):
