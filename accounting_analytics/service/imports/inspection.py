@@ -114,11 +114,18 @@ def _toml(mapping: Mapping, name: str, columns: dict[str, list[str]], accounts: 
     if mapping.kind == "statement":
         lines.append(f"account = {_text(mapping.account)}")
         lines.append(f"positive = {_text(mapping.positive)}  # credit: a positive amount is money out")
-    lines += ["", "[columns]", *(f"{column} = [{', '.join(map(_text, one))}]" for column, one in columns.items())]
+    lines += ["", "[columns]", *(_column(column, one) for column, one in columns.items())]
     if accounts:
         lines += ["", "# types, or paths such as assets:bank:checking", "[accounts]"]
         lines += [f"{_text(account)} = {_text(path)}" for account, path in accounts.items()]
     return "\n".join(lines) + "\n"
+
+
+def _column(column: str, headings: list[str]) -> str:
+    """Line of a column; an amount that is missing may be in two columns."""
+    line = f"{column} = [{', '.join(map(_text, headings))}]"
+    two = "  # or debit and credit; of a statement, paid_in and paid_out"
+    return f"{line}{two}" if (column, headings) == ("amount", [_TO_FILL]) else line
 
 
 def _text(text: str) -> str:

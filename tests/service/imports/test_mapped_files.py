@@ -347,6 +347,8 @@ def test_an_inspection_names_what_is_missing(tmp_path):
     inspected = inspect_file(tmp_path / "journal.csv")
     assert inspected.findings[-1] == "accounts without a type: Mystery"
     assert '"Mystery" = "?"' in inspected.mapping
+    (tmp_path / "journal.csv").write_text("Date,Plus,Minus\n2025-01-02,1,\n")
+    assert 'amount = ["?"]  # or debit and credit' in inspect_file(tmp_path / "journal.csv").mapping
     (tmp_path / "journal.csv").write_text("a,b\n1,2\n")
     assert "its first row of several cells is ['a', 'b']" in inspect_file(tmp_path / "journal.csv").findings[-1]
 
