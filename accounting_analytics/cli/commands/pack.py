@@ -34,7 +34,18 @@ if TYPE_CHECKING:
     from accounting_analytics.pack import MonthlyPack
     from accounting_analytics.pack.written_pack import PackFormats, WrittenPack
 
-_OPTIONS = ("period", "start-date", "end-date", "time-zone", "books-start", "output", "mail-to", "books", "profile")
+_OPTIONS = (
+    "period",
+    "start-date",
+    "end-date",
+    "time-zone",
+    "books-start",
+    "since",
+    "output",
+    "mail-to",
+    "books",
+    "profile",
+)
 
 
 def pack(
@@ -47,6 +58,15 @@ def pack(
     period: PeriodText = None,
     time_zone: TimeZone = None,
     books_start: BooksStart = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="WHEN",
+            help="Version, day or time of the last pack, of local books: what changed since is shown.",
+            show_default="the last close of a period",
+        ),
+    ] = None,
     mail_to: Annotated[
         list[str] | None, typer.Option("--mail-to", metavar="ADDRESS", help="Recipient of the mail; repeatable.")
     ] = None,
@@ -89,19 +109,24 @@ def pack(
     from accounting_analytics.pack.written_pack import write_pack
 
     _refuse_arguments(unexpected or [])
-    _refuse_secrets([output, start_date, end_date, period, time_zone, books_start, *(mail_to or []), books, profile])
+    _refuse_secrets(
+        [output, start_date, end_date, period, time_zone, books_start, since, *(mail_to or []), books, profile]
+    )
     formats = _choose_formats(profile, mail_to or [], pdf=pdf, mail=mail, excel=excel)
     PageOptions(sections or None, templates).check()
     presentation, given = presentation_of(profile, use_demo=use_demo), DayOptions(start_date, end_date, period)
     given.require_days()
     with connect_for_days(given, profile, time_zone, use_demo=use_demo, books=books) as (client, days):
         first = parse_books_start(books_start, days, client, use_demo=use_demo)
+        if since is not None and not isinstance(client, aa.Books):
+            raise InputError("--since is for local books, which have versions: give --books, or leave it out")
         files = OutputFiles(output, pack_name(presentation.company, days))
         with files.locked():
             made = aa.monthly_pack(
                 client,
                 days,
                 books_start=first,
+                since=since,
                 sections=sections or None,
                 templates=templates,
                 show_code=show_code,

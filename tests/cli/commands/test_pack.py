@@ -105,12 +105,13 @@ def test_every_format(pack, old):
 
 
 def test_local_books(run, demo_books, tmp_path):
-    """The pack of local books needs no service."""
-    options = ("--period", "2025-03", "--output", "packs", "--books", demo_books)
+    """The pack of local books needs no service, and shows what changed since a version."""
+    options = ("--period", "2025-03", "--output", "packs", "--books", demo_books, "--since", "0")
     finished = run("pack", *options, ACCOUNTING_ANALYTICS_BASE_URL=NOWHERE)
     assert finished.returncode == 0, finished.stderr
     assert finished.stdout == "packs/pack_2025-03.html\n"
-    assert (tmp_path / "packs" / "pack_2025-03.html").stat().st_size > 10_000
+    page = (tmp_path / "packs" / "pack_2025-03.html").read_text(encoding="utf-8")
+    assert '<section id="changes">' in page
 
 
 REFUSED = {
@@ -124,6 +125,7 @@ REFUSED = {
     ("--period", "2026-05", "--time-zone", "America/New_Yrok"): "America/New_York",
     ("--period", "2026-05", "--mail-to", "finance@example.com"): "--mail-to is given without --mail",
     ("--period", "2026-05", "--mail", "--mail-to", "finance"): "'finance' is not a mail address",
+    ("--period", "2026-05", "--since", "2026-05-01"): "--since is for local books",
     ("--period", "2026-05", "--section", "sumary"): "'sumary'",
     ("--period", "2026-05", "--templates", "absent"): "absent is not a folder",
     ("--period", "2026-05", "--books", "absent"): "absent",
