@@ -9,7 +9,7 @@ import zlib
 
 import pytest
 from alterations import ALTERATIONS, CALCULATED, ENTRIES, alter, resealed
-from hypothesis import given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from small_packs import PLAIN_NAMES, UNUSUAL_NAMES, make_books, page_html, record_of, shown_figures, write_pack
 
@@ -95,6 +95,23 @@ def test_alterations_are_found(pack, name, seed):
     path.write_text(sealed.text, encoding="utf-8", newline="\n")
     assert ("fingerprint given", "") in faults(path, fingerprint=fingerprint)
     assert bool(faults(path)) == (name in CALCULATED)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_any_change_of_the_file_is_found(pack, data):
+    """Whatever is replaced, inserted or left out, anywhere, is a fault or refused, also without a given fingerprint."""
+    path, _ = pack
+    text = path.read_text(encoding="utf-8")
+    start = data.draw(st.integers(0, len(text) - 1))
+    length, inserted = data.draw(st.integers(0, 3)), data.draw(st.text("<>&\"' =ab0-\u00a0\n/!", max_size=4))
+    altered = text[:start] + inserted + text[start + length :]
+    assume(altered != text)
+    path.with_name("altered.html").write_text(altered, encoding="utf-8", newline="\n")
+    try:
+        assert not aa.verify_pack(path.with_name("altered.html")).verified
+    except InputError as error:
+        assert "the pack" in str(error) or "is not a pack" in str(error)  # noqa: PT017 (either is right)
 
 
 def test_faults_say_what_is_shown_and_what_follows_from_the_entries(pack):
