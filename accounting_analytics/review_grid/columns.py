@@ -47,6 +47,7 @@ def columns_json(record: ReviewRecord) -> bytes:
         "groups": groups,
         "rows": members,
         "texts": texts.found,
+        "notes": [printable(note) for note in record.notes],
     }
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
 

@@ -128,6 +128,12 @@ const effectRows = (effects) => {
   return more > 0 ? [...rows, tableRow(element("td", "", { colSpan: 3 }, `and ${plural(more, "more ledger")}`))] : rows;
 };
 
+const noteList = (notes) => {
+  const place = element("div", "notes");
+  place.append(...notes.map((note) => element("p", "", {}, note)));
+  return place;
+};
+
 const keyList = () => {
   const details = element("details", "keys");
   const list = element("dl");

@@ -51,12 +51,18 @@ def _accounts(record: ReviewRecord, groups: Sequence[Group]) -> list[str]:
 
 def _entries(record: ReviewRecord, groups: Sequence[Group]) -> EntriesData:
     """Collect the transactions of the groups; a group stands where other tables have a ledger, named by its account."""
-    frame, names = record.rows.frame, record.chart.names
+    names = record.chart.names
+    frame = record.rows.frame.head(groups[-1].end if groups else 0)
     days = frame["datetime"].dt.tz_localize(None)
     if "local_date" in frame:
         days = frame["local_date"].fillna(days)
     opposing = (", ".join(map(names.name, sorted(split_list(one) or ()))) for one in frame["opposing_ledger_ids"])
-    columns = (days.dt.strftime("%Y-%m-%d").tolist(), frame["description"].tolist(), opposing, record.rows.units)
+    columns = (
+        days.dt.strftime("%Y-%m-%d").tolist(),
+        frame["description"].tolist(),
+        opposing,
+        record.rows.units[: len(frame)],
+    )
     rows = list(zip(*columns, strict=True))
     return EntriesData(
         record.rows.exact.scale,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from accounting_analytics.review_grid.staged_decisions import Rows, StagedChange
 
 _MAX_ROWS = 50
+_UPDATED_AFTER = 1.0  # seconds
+_MAX_TABLES = 3  # of the latest cells that show the grid
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
@@ -46,8 +50,8 @@ class Review(Result):
         self._record, self._rules_file = record, rules_file
         self._decidable = Decidable.from_queue(record.rows.frame)
         self._widget: Any = None
-        self._tables: list[Any] = []
-        record.listeners.append(self._update_tables)
+        self._planned_update: asyncio.TimerHandle | None = None
+        self._tables: deque[Any] = deque(maxlen=_MAX_TABLES)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -159,7 +163,7 @@ class Review(Result):
             f"- {merchant}: {count:,}, {amount:,f}{f', {category}' if category else ''}"
             for merchant, count, amount, category in zip(*columns, strict=True)
         ]
-        return [ResultPart(lines, table, _MAX_ROWS, "groups; .frame has all")]
+        return [ResultPart(lines, table)]
 
     def _repr_html_(self) -> str:
         return figure_table_html(group_figures(self._record, self.summary(), self.notes, _MAX_ROWS))
@@ -180,18 +184,31 @@ class Review(Result):
             from accounting_analytics.review_grid.widget import ReviewWidget  # noqa: PLC0415 (slow to import)
 
             self._widget = ReviewWidget(self._record, self._rules_file)
+            self._record.listeners.append(self._plan_update)
         view = {"version_major": 2, "version_minor": 0, "model_id": self._widget.model_id}
         self._tables.append(display(self._table_of_grid(), raw=True, display_id=True))
         display({_WIDGET: view, "text/plain": ""}, raw=True)
 
     def _table_of_grid(self) -> dict[str, str]:
         html = f'{ONE_OF_BOTH}<div class="{TABLE_OF_GRID} {NOT_TYPESET}">{self._repr_html_()}</div>'
-        return {"text/plain": repr(self), "text/html": html}
+        return {"text/plain": self.summary(), "text/html": html}
 
-    def _update_tables(self, _: StagedChange) -> None:
+    def _plan_update(self, _: StagedChange) -> None:
+        """Update the tables of the notebook soon, once for many decisions; immediately where no kernel runs."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self._update_tables()
+            return
+        if self._planned_update is None:
+            self._planned_update = loop.call_later(_UPDATED_AFTER, self._update_tables)
+
+    def _update_tables(self) -> None:
         """Update the tables of the notebook, so that it is saved with what is decided."""
+        self._planned_update = None
+        content = self._table_of_grid()
         for shown in self._tables:
-            shown.update(self._table_of_grid(), raw=True)
+            shown.update(content, raw=True)
 
 
 def _is_interactive() -> bool:

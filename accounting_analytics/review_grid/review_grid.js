@@ -16,7 +16,8 @@ class ReviewView {
     this.anchor = 0;
     this.drawn = new Map();
     this.root = element("div", "accounting-analytics-review");
-    this.root.append(searchBar(this), actionBar(this), gridElement(this), states(this), effectTable(this), keyList());
+    this.root.append(searchBar(this), actionBar(this), gridElement(this), states(this), effectTable(this),
+      noteList(this.store.notes), keyList());
     root.append(this.root);
     this.listener = (change) => this.hear(change);
     this.store.listeners.add(this.listener);
