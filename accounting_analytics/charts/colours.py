@@ -14,7 +14,7 @@ GROUND = "#ffffff"
 INFLOW_COLOUR = "#0a7a55"
 OUTFLOW_COLOUR = "#b4470f"
 BALANCE_COLOUR = "#0b5fa5"
-ACCOUNT_COLOURS = ("#1f87c9", "#d97a00", "#1a9b74", "#a8559f", "#8a6420", "#6d78d6")
+ACCOUNT_COLOURS = ("#845ad8", "#c67a2f", "#36a16b", "#c270c2", "#8a5c2e", "#267359")
 OTHERS_COLOUR = "#8a939e"
 PATTERNS = ("", "/", "-", "x", "|", "\\")
 """Patterns beside the colours, in their order."""

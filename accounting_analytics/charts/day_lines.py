@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.charts.colours import GROUND, INK
@@ -10,7 +11,6 @@ from accounting_analytics.charts.labels import amount_label
 from accounting_analytics.charts.time_axis import draw_day_axis
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Sequence
     from decimal import Decimal
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 LABEL_MARGIN = 0.14
 """Part of an axis that is left free for the label of its outermost mark."""
 _NEAR_END = 0.25
+_NOON = dt.time(12)
 
 
 class DayLine(NamedTuple):
@@ -87,7 +88,7 @@ def mark_lowest_and_end(figure: go.Figure, days: Sequence[dt.date], line: DayLin
     for at, text in marks.items():
         figure.add_annotation(
             text=text,
-            x=days[at],
+            x=dt.datetime.combine(days[at], _NOON),
             y=float(line.amounts[at] or 0),
             xanchor=_anchor(at / len(days)) if len(days) > 1 else "center",
             yshift=16 if at == end else -16,

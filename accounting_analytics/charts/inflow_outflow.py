@@ -24,7 +24,7 @@ from accounting_analytics.charts.figure import (
     unit_text,
 )
 from accounting_analytics.charts.mark_table import MarkTableBuilder, report_lines
-from accounting_analytics.charts.time_axis import draw_time_axis, time_steps, trace_days
+from accounting_analytics.charts.time_axis import bar_width, draw_time_axis, time_steps, trace_days
 from accounting_analytics.figures import KEY_SEPARATOR
 from accounting_analytics.money import exact_sum, sum_by_key
 from accounting_analytics.report_figures import INFLOW, NET, OUTFLOW, WITHOUT
@@ -37,12 +37,8 @@ if TYPE_CHECKING:
     from accounting_analytics.charts.picture import Picture
     from accounting_analytics.charts.time_axis import PeriodUnit
 
-_GAP = 0.3
-"""Part of a period's place that is left free between bars."""
 _HEADS = {"Inflow": ("in",), "Outflow": ("out",), "Net": ("in", "out")}
 """Columns of the table, and the series of lines that each sums."""
-_WIDEST_BAR = 0.1
-"""Part of the chart that a bar takes at most, where there are few periods."""
 
 
 def inflow_outflow(
@@ -126,8 +122,8 @@ def inflow_outflow(
         marker={"symbol": "diamond", "size": 7},
         **data(NET, net),
     )
-    gap = max(_GAP, 1 - len(starts) * _WIDEST_BAR)
-    figure.update_layout(barmode="relative", bargap=gap, hovermode="x unified")
+    figure.update_layout(barmode="relative", hovermode="x unified")
+    figure.update_traces(width=bar_width(steps.unit, report.period), selector={"type": "bar"})
     draw_time_axis(figure, steps.unit, report.period)
     figure.update_yaxes(title_text=unit_text(currency))
     keys = {name: [mark[0] for mark in trace.customdata] for name, trace in zip(_HEADS, figure.data, strict=True)}

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 PeriodUnit = Literal["week", "month", "quarter"]
 _UNITS = ("week", "month", "quarter")
 _MAX_DAYS_OF_WEEKS, _MAX_DAYS_OF_MONTHS = 62, 1_100
+_BAR, _WIDEST_BAR = 0.7, 0.1
+"""Parts of a period, and of the chart, that a bar takes at most."""
 _MAX_LABELLED = 5
 """Periods up to which each has its label on a telephone."""
 _MAX_LABELLED_DAYS = 6
@@ -102,6 +104,13 @@ def draw_time_axis(figure: go.Figure, unit: PeriodUnit, period: Period) -> None:
         formats = {"week": "%-d %b\n%Y", "month": "%b\n%Y", "quarter": "Q%q\n%Y"}
         each = {"tickformat": formats[unit], "dtick": _PERIODS[unit], "tick0": first[0]}
         figure.update_xaxes(**each, tickformatstops=[])
+
+
+def bar_width(unit: PeriodUnit, period: Period) -> float:
+    """Width of a bar in milliseconds: a part of its period, and of the chart where there are few periods."""
+    first, last = (_whole(unit, day) for day in (period.start_date, period.end_date))
+    shown, each = (last[1] - first[0]).days, (first[1] - first[0]).days
+    return DAY * min(each * _BAR, shown * _WIDEST_BAR)
 
 
 def draw_day_axis(figure: go.Figure, period: Period) -> None:

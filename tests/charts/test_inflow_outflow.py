@@ -31,7 +31,11 @@ def test_empty_bars_are_annotated(make_report):
 def test_bars_of_few_months_are_narrow(make_report, lines):
     """A chart of one month is not one bar as wide as the page."""
     figure = charts.inflow_outflow(make_report(lines))
-    assert (1 - figure.layout.bargap) / len(figure.data[0].x) <= 0.1 + 1e-9
+    first, last = figure.layout.xaxis.range
+    shown = (last - first).days * 24 * 60 * 60 * 1000
+    assert {trace.width for trace in figure.data[:2]} == {shown * 0.1}
+    one_day = dataclasses.replace(make_report(lines[2:]), period=Period("2025-03-01", "2025-03-01", "UTC"))
+    assert charts.inflow_outflow(one_day).data[0].width == pytest.approx(7 * 24 * 60 * 60 * 1000 * 0.1)
 
 
 @pytest.mark.parametrize(

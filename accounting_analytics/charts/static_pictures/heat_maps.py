@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accounting_analytics.charts.colours import INK, MUTED, OUTFLOW_COLOUR, RULE, cell_opacity
+from accounting_analytics.charts.colours import BALANCE_COLOUR, INK, MUTED, OUTFLOW_COLOUR, RULE, cell_opacity
 from accounting_analytics.charts.static_pictures.canvas import SMALL, fitted, text_width
 from accounting_analytics.charts.static_pictures.sheet import draw_labels, plain, sizes
 
@@ -19,11 +19,13 @@ _NAMES = 0.3
 
 
 def draw_heat_map(canvas: Canvas, figure: go.Figure, top: float) -> float:
-    """Draw the cells; return where they end."""
+    """Draw the cells, of differences in two colours; return where they end."""
     (trace,) = figure.data
     names = [plain(row[0][1]).rpartition(", ")[0] for row in trace.customdata]
-    columns = [plain(cell[1]).rpartition(", ")[2] for cell in trace.customdata[0]]
+    columns = [plain(cell[1]).rpartition(", ")[2].removesuffix(" ties") for cell in trace.customdata[0]]
     amounts = {(one.x, one.y): plain(one.text) for one in figure.layout.annotations if one.name == "amount"}
+    ties = [((column, row), text) for row, texts in enumerate(trace.text or []) for column, text in enumerate(texts)]
+    amounts = {**dict(one for one in ties if one[1]), **amounts}
     is_wide = canvas.width >= _WIDE
     left = min(max(map(text_width, names)), canvas.width * _NAMES) + 12 if is_wide else 0.0
     width, height = (canvas.width - left) / len(columns), _WIDE_ROW if is_wide else _NARROW_ROW
@@ -36,10 +38,14 @@ def draw_heat_map(canvas: Canvas, figure: go.Figure, top: float) -> float:
         )
         for column, value in enumerate(sizes(values)):
             across = left + width * column
-            part = min(max(value or 0.0, 0.0) / trace.zmax, 1.0)
+            is_more = trace.zmin < 0 and (value or 0.0) > 0
+            size = abs(value or 0.0) if trace.zmin < 0 else max(value or 0.0, 0.0)
+            part = min(size / trace.zmax, 1.0)
             cell = (across + 0.5, across + width - 0.5)
             if part:
-                canvas.rectangle(cell, (cell_top, bottom), OUTFLOW_COLOUR, opacity=cell_opacity(part))
+                canvas.rectangle(
+                    cell, (cell_top, bottom), BALANCE_COLOUR if is_more else OUTFLOW_COLOUR, opacity=cell_opacity(part)
+                )
             else:
                 canvas.line([(cell[0], bottom), (cell[1], bottom)], RULE)
             if fits and (text := amounts.get((column, row))):

@@ -7,6 +7,7 @@ from decimal import Decimal
 from xml.etree import ElementTree as ET
 
 import pytest
+from test_reconciled_months import month
 
 from accounting_analytics import charts
 from accounting_analytics.charts.static_pictures import PICTURE_STYLE
@@ -169,3 +170,23 @@ def test_a_text_that_is_too_wide_loses_its_middle():
     assert short.startswith("Supp")
     assert short.endswith("rters")
     assert text_width(short) <= 120
+
+
+def test_charts_of_two_axes_are_refused():
+    """A figure that has marks on a second axis cannot be drawn as one with a single axis."""
+    go = pytest.importorskip("plotly.graph_objects")
+    with pytest.raises(InputError, match="figure has other marks"):
+        charts.static_picture(go.Figure([go.Scatter(y=[1]), go.Scatter(y=[2], yaxis="y2")]))
+
+
+def test_heat_maps_have_their_amounts_where_these_have_room():
+    """Categories have their amounts by month, and reconciled months what differs and what ties."""
+    wide = texts_of(charts.static_picture(charts.reconciled_months(reconciled()), width=720))
+    assert wide[-6:] == ["Ledger a", "+10", "=", "Jan", "2025", "Feb"]
+    narrow = charts.static_picture(charts.reconciled_months(reconciled()), width=240)
+    assert "+10" in texts_of(narrow)
+
+
+def reconciled():
+    """Return two reconciled months, of which one differs."""
+    return [month(1, {("net_cash_flow", "a"): 1_000}), month(2, {})]
