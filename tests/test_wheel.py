@@ -52,7 +52,7 @@ def test_every_file_of_the_package_is_in_the_wheel(installed):
     }
     examples = {
         f"examples/{path.relative_to(PROJECT).as_posix()}"
-        for path in (*(PROJECT / "notebooks").glob("*.ipynb"), *(PROJECT / "data").iterdir())
+        for path in (*(PROJECT / "notebooks").glob("*.ipynb"), *filter(Path.is_file, (PROJECT / "data").rglob("*")))
     }
     found = {
         path.relative_to(installed / "accounting_analytics").as_posix()
