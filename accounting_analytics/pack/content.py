@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from accounting_analytics.pack.sentences import Sentence
 
 
+_LEFT_OUT = "left out."
 _NOT_REPORTED = (
     "The service reports cash flow only: the income statement and the balance sheet are sums of the same certified "
     "line entries, without a report to compare them with."
@@ -139,8 +140,13 @@ def _assumptions(books: LoadedBooks, statements: PackStatements) -> tuple[str, .
     """List what was assumed, each remark once."""
     notes = [
         _NOT_REPORTED,
-        *(note for statement in statements for note in statement.notes),
+        *(_of_statement(note, one.title) for one in statements[:-1] for note in one.notes),
         *books.certificate.notes,
         *books.notes,
     ]
     return tuple(dict.fromkeys(notes))
+
+
+def _of_statement(note: str, title: str) -> str:
+    """Name the statement in a remark that counts what it leaves out."""
+    return f"{title}: {note}" if note.endswith(_LEFT_OUT) else note
