@@ -9,7 +9,7 @@ from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
 
 _PACKAGE = Path(__file__).parents[1]
-_PATTERNS = ("notebooks/*.ipynb", "data/*")
+_PATTERNS = ("notebooks/*.ipynb", "data/*", "data/imports/*")
 
 
 class CopiedNotebooks(NamedTuple):
