@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from accounting_analytics.figure_tables import TableHead
 from accounting_analytics.figures import KEY_SEPARATOR
+from accounting_analytics.pack.key_figures import WITHHELD
 from accounting_analytics.pack.pack_lines import PackRow
 from accounting_analytics.pack.pack_tables import TableBuilder
 from accounting_analytics.statements.columns import day_label, days_label
@@ -78,4 +79,4 @@ def flows_table(entries: PackLines, flows: Sequence[str], months: Sequence[Perio
         cells = [table.sum_of_lines(key, side, entries.matching(row, spans)) for side, row in rows.items()]
         net = table.sum_of_terms(key, "net", [("+", f"{key}{KEY_SEPARATOR}{side}") for side in heads])
         table.row(key, days_label(month), [*cells, net])
-    return table.build("Cash in and out by month", ["Without transfers between own accounts."])
+    return table.build("Cash in and out by month", ["Without transfers between own accounts.", WITHHELD])

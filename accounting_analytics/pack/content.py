@@ -22,6 +22,7 @@ from accounting_analytics.pack.sentences import SentenceFacts, SentenceWriter
 
 if TYPE_CHECKING:
     from accounting_analytics.bridges import Bridge
+    from accounting_analytics.figures import Figure
     from accounting_analytics.pack.loaded_books import LoadedBooks
     from accounting_analytics.pack.pack_columns import PackPeriods
     from accounting_analytics.pack.pack_lines import PackLines
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 
 _LEFT_OUT = "left out."
 _NOT_REPORTED = (
-    "The service reports cash flow only: the income statement and the balance sheet are sums of the same certified "
-    "line entries, without a report to compare them with."
+    "The service reports cash flow only: the income statement and the balance sheet are sums of the same line entries, "
+    "which no report confirms."
 )
 
 
@@ -84,7 +85,9 @@ def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None,
     row = PackRow(-1, "flow", suspense.ledger_ids) if suspense is not None else None
     queue = uncategorized.uncategorized_entries(entries, row, periods.this)
     lowest = lowest_in(statements.compared, entries, periods.key)
-    writer = SentenceWriter(SentenceFacts(periods, key_table, bridge, lowest, row, len(queue)), entries)
+    writer = SentenceWriter(
+        SentenceFacts(periods, key_table, bridge, lowest, row, len(queue), _suspense(statements, periods)), entries
+    )
     sentences = writer.sentences()
     tables = [key_table, writer.table()]
     for name, statement in (
@@ -121,6 +124,14 @@ def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None,
     )
 
 
+def _suspense(statements: PackStatements, periods: PackPeriods) -> Figure | None:
+    """Find what is in suspense at the end of the period, where balances are known."""
+    balance = statements.balance
+    if "suspense" not in cells_of(balance).layout.by_key or balance.value("suspense", periods.key) is None:
+        return None
+    return balance["suspense", periods.key]
+
+
 def _verdict(books: LoadedBooks) -> tuple[bool, tuple[str, ...]]:
     """Whether a pack is proven, and why or why not."""
     faults = [] if books.certificate.complete else [f"The load: {books.certificate.summary()}"]
@@ -133,6 +144,7 @@ def _verdict(books: LoadedBooks) -> tuple[bool, tuple[str, ...]]:
     return True, (
         f"All {books.certificate.lines:,} line entries are there, and debits equal credits.",
         f"The service's cash flow reports of {labels} agree with our calculation to the last digit.",
+        _NOT_REPORTED,
     )
 
 

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 _DAY = dt.timedelta(days=1)
 NAME = "key_figures"
+WITHHELD = (
+    "Cash in and out are sums of the lines of categories: what is withheld from a payment, such as taxes from wages, "
+    "is counted in both."
+)
 
 
 class KeyStatements(NamedTuple):
@@ -72,7 +76,7 @@ def key_figures_table(statements: KeyStatements, entries: PackLines) -> PackTabl
     add("revenues", "Operating revenues", statements.income, income.layout.share_of)
     add("net_income", "Net income", statements.income, "net_income")
     add("uncategorized", "Not categorized (in less out)", statements.cash_flow, "uncategorized")
-    return table.build("Key figures")
+    return table.build("Key figures", [WITHHELD])
 
 
 def summed_row(cells: Cells, row: Row) -> PackRow | None:

@@ -146,10 +146,9 @@ def _load(
         for key, period in periods.compared().items()
         if days.covers(period)
     }
-    reported = next((one.reported for one in compared.values()), None)  # others are not of days that follow it
-    certificate = check_completeness(lines, report=reported)
-    found = dict.fromkeys([*notes(ledgers), *notes(lines)])
     reports = {key: one.reported for key, one in compared.items() if one.reported}
+    certificate = check_completeness(lines, report=reports.values())
+    found = dict.fromkeys([*notes(ledgers), *notes(lines)])
     return LoadedBooks(ledgers, lines, days, books_start, starting, certificate, compared, tuple(found), reports)
 
 

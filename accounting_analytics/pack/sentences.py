@@ -54,6 +54,7 @@ class SentenceFacts(NamedTuple):
     lowest: LowestDay | None
     uncategorized: PackRow | None
     uncategorized_count: int
+    suspense: Figure | None
 
 
 class SentenceWriter:
@@ -113,7 +114,10 @@ class SentenceWriter:
             self._table.sum_of_lines(name, key, self._entries.matching(row, spans))
             amounts.append(self._write(self._table.figure(f"{name}{KEY_SEPARATOR}{key}"), NAME))
         noun = "transaction has" if facts.uncategorized_count == 1 else "transactions have"
-        return f"{facts.uncategorized_count:,} {noun} no category: {amounts[0]} in and {amounts[1]} out."
+        in_all = ""
+        if facts.suspense is not None and facts.suspense.exact():
+            in_all = f"; {self._write(facts.suspense, 'balance')} of all days are in suspense"
+        return f"{facts.uncategorized_count:,} {noun} no category: {amounts[0]} in and {amounts[1]} out{in_all}."
 
     def _lowest(self) -> str:
         lowest = self._key("lowest_cash", " lowest")

@@ -81,7 +81,10 @@ def test_page_one(demo_pack):
     assert demo_pack.sentences[0] == (
         "Cash rose by 11,573.05 to 96,944.93 in May 2026, after a rise of 6,990.79 in Apr 2026."
     )
-    assert "41 transactions have no category: 402.43 in and 6,085.03 out." in demo_pack.sentences
+    assert (
+        "41 transactions have no category: 402.43 in and 6,085.03 out; 43,948.92 of all days are in suspense."
+        in demo_pack.sentences
+    )
     assert len(demo_pack.key_figures) == 8
     label, amount, note = demo_pack.key_figures[0]
     assert (label, amount) == ("Cash at the end", "96,944.93")
@@ -119,10 +122,16 @@ def test_sections_are_left_out_and_replaced(demo_company, tmp_path):
         progress=False,
     )
     page = PageReader(pack.html)
-    assert {one.table for one in page.figures} == {"key_figures", "sentences", "cash_bridge", "payees"}
+    assert {one.table for one in page.figures} == {"key_figures", "sentences", "cash_bridge", "balance", "payees"}
     assert "<h2>Ours</h2>" in pack.html
     assert "<h2>Monthly pack, May 2026 &lt;b&gt;</h2>" in pack.html
-    assert set(RecordedSums(page.data).record["tables"]) == {"key_figures", "sentences", "cash_bridge", "payees"}
+    assert set(RecordedSums(page.data).record["tables"]) == {
+        "key_figures",
+        "sentences",
+        "cash_bridge",
+        "balance",
+        "payees",
+    }
 
 
 def test_the_template_of_the_readme(demo_company, tmp_path):
