@@ -150,7 +150,8 @@ def _split(key: str) -> tuple[str, str]:
 def report_lines(report: CashFlowReport, without: Collection[str] = ()) -> list[TableLine]:
     """Lines of a report but those of some ledgers; inflows and outflows of a ledger are series of their own."""
     names = dict(zip(report.ledgers["ledger_id"], report.ledgers["name"], strict=True))
-    exact = exact_amounts(report.lines["amount"], report.scale, report.lines["line_id"]).column
+    scale = report.scale
+    exact = exact_amounts(report.lines["amount"], scale, report.lines["line_id"]).column
     days = zone(report.period.time_zone)
     columns = ("ledger_id", "datetime", "journal_entry_description", "cash_flow_ledger_name")
     found = []
@@ -159,7 +160,7 @@ def report_lines(report: CashFlowReport, without: Collection[str] = ()) -> list[
     ):
         if ledger_id not in without:
             series = (ledger_id, "in" if amount > 0 else "out")
-            units = to_minor_units(amount, report.scale)
+            units = to_minor_units(amount, scale)
             day = local_date(instant, days).isoformat()
             found.append(TableLine(series, names[ledger_id], day, _text(text), _text(opposing), units))
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from accounting_analytics.charts.category_flows import CategoryFlows
 from accounting_analytics.charts.colours import INK, OUTFLOW_COLOUR, cell_opacity
@@ -78,19 +78,23 @@ def outflow_heat_map(statement: Statement, *, largest: int = 12) -> Picture:
             ],
             hovertemplate="%{customdata[1]}<br>%{customdata[2]}<extra></extra>",
         )
+    texts: list[dict[str, Any]] = []
     for y, (label, row) in enumerate(zip(labels, paid, strict=True)):
         at = {"x": 0, "xref": "paper", "xanchor": "left", "y": y - 0.5, "yanchor": "middle"}
-        figure.add_annotation(text=escaped(label), showarrow=False, borderpad=0, font={"color": INK}, **at)
-        for x, amount in enumerate(row if count <= _MAX_UPRIGHT else []):
-            figure.add_annotation(
-                x=x,
-                y=y,
-                text="?" if amount is None else compact_amount(amount) if amount else "",
-                textangle=0 if count <= _MAX_LEVEL else -90,
-                showarrow=False,
-                name="amount",
-                font={"size": 11, "color": INK},
-            )
+        texts.append({"text": escaped(label), "showarrow": False, "borderpad": 0, "font": {"color": INK}, **at})
+        texts += [
+            {
+                "x": x,
+                "y": y,
+                "text": "?" if amount is None else compact_amount(amount) if amount else "",
+                "textangle": 0 if count <= _MAX_LEVEL else -90,
+                "showarrow": False,
+                "name": "amount",
+                "font": {"size": 11, "color": INK},
+            }
+            for x, amount in enumerate(row if count <= _MAX_UPRIGHT else [])
+        ]
+    figure.update_layout(annotations=texts)  # all together: Plotly copies those that are there for each that is added
     draw_column_axis(figure, flows.columns)
     figure.update_yaxes(visible=False, range=[len(categories) - 0.5, -0.8], fixedrange=True)
     height = _LABEL_HEIGHT + (_ROW_HEIGHT if count <= _MAX_LEVEL or count > _MAX_UPRIGHT else _UPRIGHT_HEIGHT)

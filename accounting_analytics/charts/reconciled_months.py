@@ -129,11 +129,13 @@ def _draw_cells(figure: go.Figure, rows: Sequence[_Row], labels: Sequence[str], 
     )
     is_narrow = len(labels) > _MAX_HORIZONTAL_LABELS
     angle = -90 if is_narrow else 0
+    texts: list[dict[str, Any]] = []
     for y, (row, line) in enumerate(zip(rows, cells, strict=True)):
-        _write_label(figure, y, row.label)
+        texts.append(_label(y, row.label))
         for x, cell in enumerate(line):
             if cell is not None:
-                _write(figure, x, y, cell, _strength(cell, largest, scale), angle=angle)
+                texts.append(_amount(x, y, cell, _strength(cell, largest, scale), angle=angle))
+    figure.update_layout(annotations=texts)  # all together: Plotly copies those that are there for each that is added
     places = {"tickvals": list(range(len(labels))), "ticktext": labels, "ticklabeloverflow": "allow"}
     figure.update_xaxes(**places, tickangle=angle, range=[-0.5, len(labels) - 0.5], zeroline=False, fixedrange=True)
     figure.update_yaxes(visible=False, range=[len(rows) - 0.5, -0.5], fixedrange=True)
@@ -177,23 +179,23 @@ def _say_that_all_tie(figure: go.Figure, months: Sequence[Reconciliation]) -> No
     figure.update_layout(height=figure.layout.margin.t + 130)
 
 
-def _write_label(figure: go.Figure, y: int, label: str) -> None:
-    """Write what a row is above it, so that a narrow page is left to the months."""
+def _label(y: int, label: str) -> dict[str, Any]:
+    """Text of what a row is, above it, so that a narrow page is left to the months."""
     at = {"x": 0, "xref": "paper", "xanchor": "left", "y": y - 0.5, "yanchor": "middle"}
-    figure.add_annotation(text=label, showarrow=False, borderpad=0, **at)
+    return {"text": label, "showarrow": False, "borderpad": 0, **at}
 
 
-def _write(figure: go.Figure, x: int, y: int, cell: Decimal, strength: float, *, angle: int) -> None:
-    """Write an amount into its cell, in a colour that can be read there."""
-    figure.add_annotation(
-        x=x,
-        y=y,
-        text=amount_label(cell, sign=True) if cell else _OTHER_TEXT,
-        name="amount",
-        textangle=angle if cell else 0,
-        showarrow=False,
-        font={"size": 11, "color": "white" if strength > _DARK else "black"},
-    )
+def _amount(x: int, y: int, cell: Decimal, strength: float, *, angle: int) -> dict[str, Any]:
+    """Text of an amount in its cell, in a colour that can be read there."""
+    return {
+        "x": x,
+        "y": y,
+        "text": amount_label(cell, sign=True) if cell else _OTHER_TEXT,
+        "name": "amount",
+        "textangle": angle if cell else 0,
+        "showarrow": False,
+        "font": {"size": 11, "color": "white" if strength > _DARK else "black"},
+    }
 
 
 def _strength(amount: Decimal, largest: Decimal, scale: int) -> float:
