@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from accounting_analytics.review_grid.staged_decisions import Rows, StagedChange
 
 _MAX_ROWS = 50
-_UPDATED_AFTER = 1.0  # seconds
+_UPDATED_AFTER = 0.2  # seconds
 _MAX_TABLES = 3  # of the latest cells that show the grid
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 

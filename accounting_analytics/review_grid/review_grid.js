@@ -2,7 +2,7 @@
 
 const ROW_HEIGHT = 44;
 const MORE_ROWS = 6; // drawn above and below those in sight
-const SAVED_AFTER = 400; // milliseconds after which what is ticked, found and unfolded is saved
+const SAVED_AFTER = 100; // milliseconds after which what is ticked, found and unfolded is saved
 const OWN_CONTROLS = ["a", "c", "d", "v", "x", "y", "z", "enter"]; // with Ctrl
 let viewCount = 0;
 

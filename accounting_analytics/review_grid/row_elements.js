@@ -37,7 +37,7 @@ const categoryCell = (store, group, rows) => {
   let second = found.why >= 0 ? store.text("why", found.why) : "";
   const parts = [];
   if (found.chosen.size) {
-    first.append(element("s", "", {}, store.text("old", rows[0])), element("span", "", {}, "\u2192"));
+    first.append(element("s", "", {}, store.text("old", rows[0])), element("span", "arrow", {}, "\u2192"));
     first.append(element("strong", "", {}, names(found.chosen)));
     if (found.byHand) second = "chosen by hand";
     if (found.open) parts.push(`${found.open.toLocaleString("en")} to decide`);

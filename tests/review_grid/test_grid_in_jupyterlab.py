@@ -107,6 +107,12 @@ class Lab:
         """Return the text that is shown below a cell."""
         return self.browser.evaluate(f"{CELLS}[{cell}].querySelector('.jp-Cell-outputArea').innerText")
 
+    def save(self):
+        """Save the notebook once the kernel has what is shown, and the page the table of what is decided."""
+        self.browser.evaluate("new Promise(resolve => setTimeout(resolve, 1500))")
+        self.browser.press("Control+s")
+        self.browser.wait_until("!document.querySelector('.jp-mod-dirty')")
+
     def shows(self, text):
         """Wait until the grid shows a text."""
         self.browser.wait_until(f"{GRID}?.innerText.includes({text!r})")
@@ -161,8 +167,7 @@ def test_a_review_from_the_filter_to_the_books(browser, lab, tmp_path, company):
     assert (tmp_path / "rules.toml").read_text(encoding="utf-8").count("[[rule]]") == 1
     cleared = browser.evaluate(f"{GRID}.querySelector('.cleared').innerText")
     # nothing is lost when the page is loaded again
-    browser.press("Control+s")
-    browser.wait_until("!document.querySelector('.jp-mod-dirty')")
+    notebook.save()
     notebook.open()
     notebook.shows(cleared)
     assert browser.evaluate(f"{GRID}.querySelector('select[aria-label=Show]').value") == "decided"
@@ -176,6 +181,7 @@ def test_a_review_from_the_filter_to_the_books(browser, lab, tmp_path, company):
     assert f"{len(books)} item(s): {len(books)} done" in notebook.output(2)
     assert cleared.startswith(f"Cleared: {len(books)} of 358 transactions")
     assert audited(company) == books
+    notebook.save()  # a page that is not saved asks before it is left
 
 
 def check_saved_notebook(notebook, cleared):
