@@ -1,9 +1,10 @@
 """Votes of the past transactions of a payee about the category of another transaction of the same direction.
 
 A payee is a merchant. The latest ``WINDOW`` transactions vote, each for its own category. A vote counts less the older
-it is, by its rank and by the years that passed, and the more the amounts differ: payees that sell several things are
-often told apart by the amount. A payee without a transaction of its own is judged by payees whose name continues its
-name, or is continued by it, after at least two words, as ``NORTHSIDE LEADERSHIP PAYMENT``; their votes count less.
+it is, by its rank and by the years that passed, and the more the amounts differ: where a payee sells several things,
+the amount often shows which. For a payee without past transactions those payees vote whose name begins with its whole
+name, or is the beginning of it, in whole words, at least two: ``NORTHSIDE LEADERSHIP PAYMENT`` for ``NORTHSIDE
+LEADERSHIP``. Their votes count less.
 
 Nothing is known where the two latest transactions of a similar amount had another category than most votes have: the
 payee has changed, or has several categories that neither amount nor direction tells apart.
