@@ -63,15 +63,18 @@ class Votes(NamedTuple):
     nearest: Numbers
 
 
+def local_days(rows: pd.DataFrame) -> pd.Series[Any]:
+    """Local day of each row of a queue, where it is known, else the instant in UTC."""
+    instants = rows["datetime"].dt.tz_localize(None)
+    return rows["local_date"].fillna(instants) if "local_date" in rows else instants
+
+
 def compared_columns(rows: pd.DataFrame) -> pd.DataFrame:
     """Return what votes depend on, for rows of a queue: payee, direction, day, month, and size of the amount.
 
     Days are local where the rows have them. A size is only a weight, so it is a float.
     """
-    days = rows["datetime"].dt.tz_localize(None)
-    if "local_date" in rows:
-        days = rows["local_date"].fillna(days)
-    days = days.astype(LOCAL_DATE)
+    days = local_days(rows).astype(LOCAL_DATE)
     return pd.DataFrame(
         {
             "merchant": pd.Series(merchants(rows["description"]), dtype="str"),

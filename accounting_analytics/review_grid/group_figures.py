@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from accounting_analytics.categorization.payee_history import local_days
 from accounting_analytics.column_conversion import split_list
 from accounting_analytics.figure_tables import EntriesData, FigureCell, FigureRow, FigureTable, TableHead
 from accounting_analytics.figures import KEY_SEPARATOR
@@ -53,12 +54,9 @@ def _entries(record: ReviewRecord, groups: Sequence[Group]) -> EntriesData:
     """Collect the transactions of the groups; a group stands where other tables have a ledger, named by its account."""
     names = record.chart.names
     frame = record.rows.frame.head(groups[-1].end if groups else 0)
-    days = frame["datetime"].dt.tz_localize(None)
-    if "local_date" in frame:
-        days = frame["local_date"].fillna(days)
     opposing = (", ".join(map(names.name, sorted(split_list(one) or ()))) for one in frame["opposing_ledger_ids"])
     columns = (
-        days.dt.strftime("%Y-%m-%d").tolist(),
+        local_days(frame).dt.strftime("%Y-%m-%d").tolist(),
         frame["description"].tolist(),
         opposing,
         record.rows.units[: len(frame)],
