@@ -89,6 +89,14 @@ class _Intervals(NamedTuple):
                     inside.setdefault(number, []).append(column)
         return cls(ends, inside, len(columns))
 
+    def within_all(self) -> nw.Expr:
+        """Whether a line is between the first and the last end: engines skip the parts of files that are not."""
+        instant = nw.col("datetime")
+        if not self.columns:
+            return _no_row("datetime")
+        since = instant >= self.ends[0]
+        return since if len(self.ends) in self.columns else since & (instant < self.ends[-1])
+
     def number(self) -> nw.Expr:
         """Return the number of the interval of a line."""
         instant = nw.col("datetime")
@@ -178,7 +186,8 @@ class ExactLines(NamedTuple):
         Nothing but these is collected from lazy engines; lines in memory are summed as :class:`EntryLines`.
         """
         intervals = _Intervals.of_columns(columns)
-        lines = self.lines.select(*_ENTRY_COLUMNS, interval=intervals.number())
+        lines = self.lines if self.in_memory else self.lines.filter(intervals.within_all())
+        lines = lines.select(*_ENTRY_COLUMNS, interval=intervals.number())
         lines = lines.filter(nw.col("interval").is_in(list(intervals.columns)))
         if self.in_memory:
             entries = EntryLines(collect(lines), self)

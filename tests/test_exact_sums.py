@@ -104,6 +104,32 @@ def test_flows_of_entries_with_cash(engine, rows, balanced):
     )
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_flows_by_days(engine, data):
+    """Each column has the flows of its own days; entries touch cash and balance within the days of all columns."""
+    rows = data.draw(LINES)
+    columns = [intervals(data.draw) for _ in range(data.draw(st.integers(0, 3)))]
+    days = [tuple((at(a), None if b is None else at(b)) for a, b in column) for column in columns]
+    found = exact_lines(rows, engine).flows(CASH, *days)
+    of_column = [
+        [row for row in rows if any(a <= row[3] and (b is None or row[3] < b) for a, b in column)] for column in columns
+    ]
+    used = [row for row in rows if any(row in kept for kept in of_column)]
+    touching = {entry for entry, ledger, _, _ in used if ledger in CASH}
+    gaps = Counter()
+    for entry, _, amount, _ in used:
+        gaps[f"je_{entry}"] += amount
+    for kept, net in zip(of_column, found.columns, strict=True):
+        expected = defaultdict(int)
+        for entry, ledger, amount, _ in kept:
+            if entry in touching and ledger not in CASH:
+                expected[ledger] -= 100 * amount
+        assert net == expected
+    assert sorted(found.unbalanced) == sorted(entry for entry, gap in gaps.items() if gap)
+
+
 @settings(max_examples=60, deadline=None)
 @given(rows=LINES)
 def test_the_ledger_that_is_moved_most(rows):
