@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from accounting_analytics.categorization.payee_history import local_days
 from accounting_analytics.messages import printable
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
-
-    import pandas as pd
 
     from accounting_analytics.review_grid.record import ReviewRecord
 
@@ -27,7 +26,7 @@ def columns_json(record: ReviewRecord) -> bytes:
         "account": texts.numbers(frame["ledger_name"].fillna(frame["ledger_id"])),
         "other": texts.numbers(map(names.name, frame["counterpart_ledger_id"].fillna(""))),
         "old": texts.numbers(map(names.name, frame["category_ledger_id"])),
-        "day": texts.numbers(_days(frame)),
+        "day": texts.numbers(local_days(frame).dt.strftime("%Y-%m-%d")),
         "description": texts.numbers(frame["description"]),
         "split": texts.numbers(_split_categories(record)),
         "units": [one if abs(one) < _MAX_SAFE else str(one) for one in rows.units],
@@ -68,14 +67,6 @@ class _NumberedTexts:
         if number == len(self.found):
             self.found.append(printable(text))
         return number
-
-
-def _days(frame: pd.DataFrame) -> Iterable[str]:
-    """Local days where they are known, else those of UTC."""
-    instants = frame["datetime"].dt.strftime("%Y-%m-%d")
-    if "local_date" not in frame:
-        return [str(one) for one in instants]
-    return [str(one) for one in frame["local_date"].dt.strftime("%Y-%m-%d").fillna(instants)]
 
 
 def _split_categories(record: ReviewRecord) -> Iterable[str]:
