@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import shutil
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from accounting_analytics.books.versions import When
     from accounting_analytics.periods import DateLike, Period, ZoneLike
 
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+"""What an address of an object store begins with, also as a path: ``s3:/``; a drive has one letter."""
+
 
 @dataclass(frozen=True, repr=False)
 class Books(VersionReader, Result):
@@ -57,9 +61,14 @@ class Books(VersionReader, Result):
         BooksError
             A file is damaged, or was written by another program.
         InputError
-            It is not a folder, or the package ``deltalake`` is not installed.
+            It is not a folder of a file system, or the package ``deltalake`` is not installed.
         """
         path = to_path(folder, "folder")
+        if _ADDRESS.match(str(path)):
+            raise InputError(
+                f"{quote(str(folder))} is an address, and local books are in a folder of a file system: pass the path "
+                "that it is mounted at, or copy the books to a disk"
+            )
         if path.exists() and not path.is_dir():
             raise InputError(f"{path} is a file; local books are in a folder")
         books = cls(path)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -144,7 +145,7 @@ def test_a_folder_can_be_moved(folder, tmp_path):
 
 
 def test_empty_and_wrong_folders(tmp_path):
-    """A new folder has no books yet; a file is refused."""
+    """A new folder has no books yet; a file and the address of an object store are refused."""
     books = Books.open(tmp_path / "new")
     assert (books.version, books.summary()) == (None, f"Local books in {tmp_path / 'new'}: none yet, sync first.")
     with pytest.raises(InputError, match="has no local books yet"):
@@ -152,6 +153,9 @@ def test_empty_and_wrong_folders(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="is a file; local books are in a folder"):
         Books.open(tmp_path / "file")
+    for address in ("s3://bucket/books", Path("dbfs:/Volumes/main/books"), "file:///books"):
+        with pytest.raises(InputError, match="is an address, and local books are in a folder of a file system"):
+            Books.open(address)
 
 
 def test_another_address_is_noted_and_another_instance_refused(synced, tmp_path):
