@@ -1,11 +1,13 @@
 """Local books scanned by polars, DuckDB, pyarrow and Spark: the figures of the books, without loading their lines."""
 
 import shutil
+from dataclasses import replace
 
 import narwhals as nw
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 
 import accounting_analytics as aa
 from accounting_analytics.books import Books
@@ -102,6 +104,23 @@ def test_a_version_and_files_without_a_later_column(books, scan, tmp_path, engin
         )
         known = [] if lacking == 2 else months["2026-04"][LATER].drop_null().to_pylist()
         assert sorted(read[LATER].drop_null().to_pylist()) == sorted(known)
+
+
+@pytest.mark.spark
+def test_files_that_spark_finds_elsewhere(books, spark_session):
+    """A frame that Spark read itself states what the scan stated; the default file system of a session may be named."""
+    ledgers, session = books.ledgers(), spark_session.newSession()
+    scanned = books.scan("polars")
+    read = session.read.parquet(*(f"file:{path}" for path in DeltaTable(books.folder / "lines").file_uris()))
+    session.conf.set("fs.defaultFS", "nowhere:///")
+    with pytest.raises(Exception, match="nowhere"):
+        books.scan("pyspark", session=session)
+    session.conf.set("fs.defaultFS", "file:///")
+    expected = aa.recompute_cash_flow(scanned, ledgers, *MAY, lines=False)
+    for lines in (replace(scanned, frame=read), books.scan("pyspark", session=session)):
+        report = aa.recompute_cash_flow(lines, ledgers, *MAY, lines=False)
+        pd.testing.assert_frame_equal(report.ledgers, expected.ledgers)
+        assert report.notes == expected.notes
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,82 @@
+"""A program that reports local books on a Spark cluster, for tests: a process has one connection to a cluster.
+
+Its argument is JSON: the folder of the books, the address of the cluster, settings of Spark, and the process group of
+a worker. It makes a report and the statements, then kills the group with SIGKILL while it makes them again, and prints
+as JSON the figures before and after, the stage that was being executed at the kill, and its own peak memory.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+import accounting_analytics as aa
+from accounting_analytics.books import Books
+
+MAY = ("2026-05-01", "2026-05-31")
+YEAR = ("2025-06-01", "2026-05-31")
+TABLES = ("ledgers", "starting_balances", "ending_balances")
+STATEMENTS = (aa.cash_flow_statement, aa.income_statement, aa.balance_sheet, aa.trial_balance)
+
+
+def figures_of(lines, ledgers):
+    """Return every figure of a report without its lines, and of each statement."""
+    report = aa.recompute_cash_flow(lines, ledgers, *MAY, lines=False, amounts="decimal")
+    tables = {f"report {name}": getattr(report, name).to_csv(index=False) for name in TABLES}
+    statements = {make.__name__: make(lines, ledgers, *YEAR).tidy().to_csv(index=False) for make in STATEMENTS}
+    return tables | statements
+
+
+def kill_during_a_stage(context, task, found):
+    """Kill the worker once some tasks of a stage that reads a shuffle are done, and others are being executed."""
+    tracker, partitions = context.statusTracker(), int(task["settings"]["spark.sql.shuffle.partitions"])
+    while not found:
+        for number in tracker.getActiveStageIds():
+            stage = tracker.getStageInfo(number)
+            if stage and stage.numTasks == partitions and stage.numCompletedTasks and stage.numActiveTasks > 1:
+                os.killpg(task["killed_group"], signal.SIGKILL)
+                found.update(stage._asdict(), active_jobs=list(tracker.getActiveJobsIds()))
+                break
+        time.sleep(0.001)
+
+
+def executor_count(context):
+    """Return how many executors the cluster gives."""
+    return len(context._jsc.sc().statusTracker().getExecutorInfos()) - 1  # the driver is the first
+
+
+def peak_memory(process_id):
+    """Return the peak memory of a process in MB."""
+    status = Path(f"/proc/{process_id}/status").read_text(encoding="utf-8")
+    return int(status.partition("VmHWM:")[2].split()[0]) // 1024
+
+
+def main():
+    """Report the books."""
+    task = json.loads(sys.argv[1])
+    builder = SparkSession.builder.master(task["master"]).appName("tests")
+    for name, value in task["settings"].items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    context, killed = session.sparkContext, {}
+    books = Books.open(task["folder"])
+    lines, ledgers = books.scan("pyspark", session=session), books.ledgers()
+    result = {"figures": figures_of(lines, ledgers), "executors": executor_count(context)}
+    threading.Thread(target=kill_during_a_stage, args=(context, task, killed), daemon=True).start()
+    result |= {
+        "figures_after": figures_of(lines, ledgers),
+        "killed": killed,
+        "executors_after": executor_count(context),
+    }
+    result["peak_mb"] = [peak_memory("self"), peak_memory(context._gateway.proc.pid)]
+    session.stop()
+    print(json.dumps(result))  # noqa: T201 (the result)
+
+
+if __name__ == "__main__":
+    main()
