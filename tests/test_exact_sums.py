@@ -55,20 +55,30 @@ def intervals(draw):
     return list(zip(hours[::2], ends, strict=True))
 
 
+def columns_of_days(draw):
+    """Columns of intervals of hours, and the same as instants."""
+    columns = [intervals(draw) for _ in range(draw(st.integers(0, 3)))]
+    return columns, [tuple((at(a), None if b is None else at(b)) for a, b in column) for column in columns]
+
+
+def is_inside(hour, column):
+    """Whether an hour is in one of some intervals."""
+    return any(a <= hour and (b is None or hour < b) for a, b in column)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_sums_by_ledger_and_days(engine, data):
     """Each column has the sum of its own days by ledger, whether columns overlap, touch or are empty."""
     rows = data.draw(LINES)
-    columns = [intervals(data.draw) for _ in range(data.draw(st.integers(0, 3)))]
-    days = [tuple((at(a), None if b is None else at(b)) for a, b in column) for column in columns]
+    columns, days = columns_of_days(data.draw)
     sums = exact_lines(rows, engine).sums(*days)
     used = []
     for column, found in zip(columns, sums.columns, strict=True):
         expected = defaultdict(int)
         for _, ledger, amount, hour in rows:
-            if any(a <= hour and (b is None or hour < b) for a, b in column):
+            if is_inside(hour, column):
                 expected[ledger] += 100 * amount
                 used.append(hour)
         assert found == expected
@@ -110,12 +120,9 @@ def test_flows_of_entries_with_cash(engine, rows, balanced):
 def test_flows_by_days(engine, data):
     """Each column has the flows of its own days; entries touch cash and balance within the days of all columns."""
     rows = data.draw(LINES)
-    columns = [intervals(data.draw) for _ in range(data.draw(st.integers(0, 3)))]
-    days = [tuple((at(a), None if b is None else at(b)) for a, b in column) for column in columns]
+    columns, days = columns_of_days(data.draw)
     found = exact_lines(rows, engine).flows(CASH, *days)
-    of_column = [
-        [row for row in rows if any(a <= row[3] and (b is None or row[3] < b) for a, b in column)] for column in columns
-    ]
+    of_column = [[row for row in rows if is_inside(row[3], column)] for column in columns]
     used = [row for row in rows if any(row in kept for kept in of_column)]
     touching = {entry for entry, ledger, _, _ in used if ledger in CASH}
     gaps = Counter()
