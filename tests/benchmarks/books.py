@@ -7,6 +7,7 @@ The service is a process of its own, and so is each step. "own" is the CPU time 
 """
 
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -22,6 +23,7 @@ import accounting_analytics as aa
 from accounting_analytics.books import Books
 
 START_DATE = "2023-01-01"
+STEPS = ("load", "first sync", "sync again", "read")
 
 
 class CountingTransport(httpx.HTTPTransport):
@@ -36,7 +38,7 @@ class CountingTransport(httpx.HTTPTransport):
 
 
 def run(step, folder, days):
-    """Run one step with the client of the environment, and print what it took."""
+    """Run one step with the client of the environment; return what it took."""
     with aa.connect(transport=CountingTransport(), requests_per_minute=10**9, time_zone="UTC") as client:
         started, cpu = time.perf_counter(), time.process_time()
         if step == "load":
@@ -46,16 +48,31 @@ def run(step, folder, days):
             Books.open(folder / "books").line_entries()
         else:
             result = Books.open(folder / "books").sync(client, start_date=days[0], end_date=days[1])
-            print(result.summary(), f"{len(client_ledgers(folder))} ledgers", file=sys.stderr)
+            print(result.summary(), f"{len(Books.open(folder / 'books').ledgers())} ledgers", file=sys.stderr)
         seconds, own = time.perf_counter() - started, time.process_time() - cpu
     peak = int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1]) / 1024
-    count = CountingTransport.count
-    print(f"{step:12} {seconds:7.1f} s, own {own:6.1f} s CPU, {count:5} requests, peak {peak:6.0f} MB")
+    return {"seconds": seconds, "own": own, "requests": CountingTransport.count, "peak": peak}
 
 
-def client_ledgers(folder):
-    """Return the ledgers of the books."""
-    return Books.open(folder / "books").ledgers()
+def measured_steps(folder, lines, months, steps=STEPS):
+    """Serve new books and run steps, each a process; yields each step and what it took."""
+    write_books(folder / "lines.in.parquet", lines, months)
+    import_books(folder / "lines.in.parquet", folder / "books.db")
+    with served(folder / "books.db") as (client, _):
+        environment = os.environ | {
+            "ACCOUNTING_ANALYTICS_BASE_URL": str(client.base_url),
+            "ACCOUNTING_ANALYTICS_TOKEN": client.headers["authorization"].removeprefix("Bearer "),
+            "ACCOUNTING_ANALYTICS_INSTANCE_ID": client.headers["service-instance-id"],
+        }
+        for step in steps:
+            command = [sys.executable, __file__, "--months", str(months), "--step", step, str(folder)]
+            printed = subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, text=True).stdout  # noqa: S603 (our own)
+            yield step, json.loads(printed)
+
+
+def stored_bytes(folder):
+    """Size of the books on disk."""
+    return sum(path.stat().st_size for path in (folder / "books").rglob("*") if path.is_file())
 
 
 def main():
@@ -65,27 +82,19 @@ def main():
     parser.add_argument("--months", type=int, default=36)
     parser.add_argument("--step", nargs=2)
     options = parser.parse_args()
-    end = f"{2023 + (options.months - 1) // 12}-{(options.months - 1) % 12 + 1:02}-28"
-    days = (START_DATE, end)
     if options.step:
-        run(options.step[0], Path(options.step[1]), days)
+        end = f"{2023 + (options.months - 1) // 12}-{(options.months - 1) % 12 + 1:02}-28"
+        print(json.dumps(run(options.step[0], Path(options.step[1]), (START_DATE, end))))
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_books(folder / "lines.in.parquet", options.lines, options.months)
-        import_books(folder / "lines.in.parquet", folder / "books.db")
-        with served(folder / "books.db") as (client, _):
-            environment = os.environ | {
-                "ACCOUNTING_ANALYTICS_BASE_URL": str(client.base_url),
-                "ACCOUNTING_ANALYTICS_TOKEN": client.headers["authorization"].removeprefix("Bearer "),
-                "ACCOUNTING_ANALYTICS_INSTANCE_ID": client.headers["service-instance-id"],
-            }
-            for step in ("load", "first sync", "sync again", "read"):
-                subprocess.run(  # noqa: S603 (our own)
-                    [sys.executable, __file__, "--months", str(options.months), "--step", step, name],
-                    check=True, env=environment,
-                )  # fmt: skip
-        stored = sum(path.stat().st_size for path in (folder / "books").rglob("*") if path.is_file())
+        for step, took in measured_steps(folder, options.lines, options.months):
+            print(
+                f"{step:12} {took['seconds']:7.1f} s, own {took['own']:6.1f} s CPU, {took['requests']:5} requests, "
+                f"peak {took['peak']:6.0f} MB",
+                flush=True,
+            )
+        stored = stored_bytes(folder)
         print(f"on disk {stored / 1e6:.1f} MB, {stored / options.lines:.0f} bytes a line")
 
 

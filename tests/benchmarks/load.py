@@ -184,11 +184,13 @@ class Kernel:
         A name in :data:`PROGRAMS`.
     tree : Path, optional
         The working tree to import from; by default what this interpreter imports.
+    python : str, optional
+        The interpreter, by default this one.
     """
 
-    def __init__(self, program: str, tree: Path | None = None) -> None:
+    def __init__(self, program: str, tree: Path | None = None, python: str = sys.executable) -> None:
         environment = os.environ | ({} if tree is None else {"PYTHONPATH": str(tree)})
-        command = [sys.executable, __file__, "--program", program, "--kernel"]
+        command = [python, __file__, "--program", program, "--kernel"]
         self._process = subprocess.Popen(  # noqa: S603 (this very file)
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
@@ -212,7 +214,11 @@ def serve_loads(program: str) -> None:
         base_url, ledgers, in_flight = json.loads(text)
         start, processor = time.perf_counter(), time.process_time()
         lines, total = PROGRAMS[program](base_url, ledger_names(ledgers), in_flight)
-        took = {"seconds": time.perf_counter() - start, "processor": time.process_time() - processor}
+        took = {
+            "seconds": time.perf_counter() - start,
+            "processor": time.process_time() - processor,
+            "peak": int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) / 1024,
+        }
         print(json.dumps({**took, "lines": lines, "sum": total}), flush=True)
 
 

@@ -1,0 +1,227 @@
+"""One measured step of ``growth.py`` as a process of its own: ``growth_steps.py WORK PROGRAM FOLDER``.
+
+The folder has the books of ``recompute.py``: ``lines.parquet`` of five years, and ``ledgers.parquet``. A step reads
+the file and makes its result for 2024, and prints as JSON how long both took together, the peak memory, and figures of
+the result as text, every digit of them. Imports, the start of Spark and the comparison of figures are not measured.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import exports
+import pandas as pd
+import polars  # noqa: F401, ICN001
+import pyarrow.parquet as pq
+from recompute import COLUMNS, ZONE, naive, spark_session
+from statements import SUB_TYPES, TYPES, pivot
+
+import accounting_analytics as aa
+from accounting_analytics.books.scan import scan_files
+from accounting_analytics.cash_flow import recompute_cash_flow
+from accounting_analytics.load_metadata import StatedFrame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from accounting_analytics.statements import Statement
+
+YEAR = ("2024-01-01", "2024-12-31")
+STATEMENTS = (aa.cash_flow_statement, aa.income_statement, aa.balance_sheet, aa.trial_balance)
+WATCH = """
+import os, subprocess, sys
+program = subprocess.Popen(sys.argv[1:])
+_, status, usage = os.wait4(program.pid, 0)
+program.returncode = os.waitstatus_to_exitcode(status)
+print(usage.ru_maxrss, file=sys.stderr)
+sys.exit(program.returncode)
+"""
+"""Start a program from a small process, whose memory is the least that its peak can be."""
+TABLES = ("ledgers", "starting_balances", "ending_balances")
+
+
+def peak_mb(process: int | str = "self") -> float:
+    """Return the peak memory of a process that is still there."""
+    status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+def digest(texts: list[str]) -> str:
+    """Return a short hash of tables as text."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+
+
+def digest_of_months(cents: dict[tuple[str, str], int]) -> str:
+    """Return a hash of the cents of ledgers and months, without those that are zero."""
+    return digest([f"{ledger} {month} {amount}" for (ledger, month), amount in sorted(cents.items()) if amount])
+
+
+def read_ledgers(folder: Path) -> pd.DataFrame:
+    """Read the chart of accounts, with what statements need of it."""
+    ledgers = pd.read_parquet(folder / "ledgers.parquet").assign(type=TYPES, parent_id=None)
+    ledgers = ledgers.assign(sub_type=ledgers["type"].map(SUB_TYPES), debit_credit="debit", is_required=False)
+    return ledgers.assign(financial_account_type=None)
+
+
+def read_lines(engine: str, folder: Path, session: Any) -> Any:
+    """Read the line entries with an engine, as a load of all of them."""
+    path = folder / "lines.parquet"
+    parquet = pq.ParquetFile(path)
+    load = {
+        "start_date": "2019-12-31", "end_date": "2024-12-31", "books_start": "2019-12-31", "time_zone": ZONE, "scale": 2,  # noqa: E501
+        "filters": {}, "complete": True, "missing": {}, "lines": parquet.metadata.num_rows,
+    }  # fmt: skip
+    if engine == "pandas":
+        frame = pd.read_parquet(path, columns=COLUMNS).astype({"signed_amount": "float64"})
+        frame.attrs["load"] = load
+        return frame
+    return StatedFrame(scan_files(engine, [path], parquet.schema_arrow, session), {"load": load, "notes": ()})
+
+
+def report(engine: str, folder: Path, session: Any, *, lines: bool) -> Callable[[], dict[str, str]]:
+    """Recompute the cash flow report of the year."""
+    made = recompute_cash_flow(
+        read_lines(engine, folder, session), read_ledgers(folder), *YEAR, lines=lines, amounts="decimal"
+    )
+
+    def figures() -> dict[str, str]:
+        tables = [getattr(made, name).to_csv(index=False) for name in TABLES]
+        of_lines = {"lines": str(len(made.lines)), "sum of lines": str(sum(made.lines["amount"]))} if lines else {}
+        return {"net cash flow": str(made.net_cash_flow), "tables": digest(tables), **of_lines}
+
+    return figures
+
+
+def naive_report(folder: Path) -> Callable[[], dict[str, str]]:
+    """Recompute as an analyst would in pandas, with amounts as floats."""
+    net = naive(folder, *YEAR)["net"]
+    return lambda: {"net cash flow": f"{net:.2f}"}
+
+
+def statements(engine: str, folder: Path, session: Any) -> Callable[[], dict[str, str]]:
+    """Make the four statements of the year, by month."""
+    lines, ledgers = read_lines(engine, folder, session), read_ledgers(folder)
+    made: dict[str, Statement] = {make.__name__: make(lines, ledgers, *YEAR) for make in STATEMENTS}
+    tidy = {name: one.tidy() for name, one in made.items()}
+
+    def figures() -> dict[str, str]:
+        income = tidy["income_statement"]
+        keys = zip(income["ledger_id"], income["column"], strict=True)
+        cents = dict(zip(keys, (income["amount"] * 100).round().astype("int64"), strict=True))
+        tables = {name: digest([one.to_csv(index=False)]) for name, one in tidy.items()}
+        return {"income and expenses": digest_of_months(cents), **tables}
+
+    return figures
+
+
+def of_income(cents: dict[tuple[str, str], int]) -> dict[tuple[str, str], int]:
+    """Return the cents of income and expenses, income positive, from changes of balances."""
+    kinds = {f"led_{number}": kind for number, kind in enumerate(TYPES)}
+    sign = {"revenue": -1, "expense": 1}
+    return {key: sign[kinds[key[0]]] * amount for key, amount in cents.items() if kinds[key[0]] in sign}
+
+
+def naive_statements(folder: Path) -> Callable[[], dict[str, str]]:
+    """Sum by ledger and month as an analyst would in pandas, with amounts as floats."""
+    sums = pivot(pd.read_parquet(folder / "lines.parquet", columns=COLUMNS).astype({"signed_amount": "float64"}))
+
+    def figures() -> dict[str, str]:
+        cents = {
+            (ledger, str(month)): round(sums.loc[ledger, month] * 100)
+            for ledger in sums.index
+            for month in sums.columns
+            if month.year == 2024
+        }
+        return {"income and expenses": digest_of_months(of_income(cents))}
+
+    return figures
+
+
+def write_journal(folder: Path) -> Path:
+    """Write the lines as a journal of hledger, dated by local days, if it is not there."""
+    path = folder / "lines.journal"
+    if not path.exists():
+        dated = duckdb.sql(
+            f"SELECT journal_entry_id, ledger_id, signed_amount, (datetime AT TIME ZONE '{ZONE}')::DATE AS day "  # noqa: S608 (our own words)
+            f"FROM '{folder / 'lines.parquet'}' ORDER BY day, journal_entry_id"
+        ).fetchall()
+        entry = None
+        with path.open("w", encoding="utf-8") as file:
+            for entry_id, ledger, amount, day in dated:
+                if entry_id != entry:
+                    print(f"\n{day} {entry_id}", file=file)
+                    entry = entry_id
+                print(f"    {ledger}  {amount}", file=file)
+    return path
+
+
+def hledger_statements(folder: Path) -> tuple[float, Callable[[], dict[str, str]]]:
+    """Sum by ledger and month with hledger; the first value is its peak memory."""
+    command = ["hledger", "-f", str(folder / "lines.journal"), "balance", "--monthly", "-b", "2024-01-01"]
+    command += ["-e", "2025-01-01", "-O", "csv", "--no-total"]
+    ran = subprocess.run([sys.executable, "-S", "-c", WATCH, *command], check=True, capture_output=True, text=True)  # noqa: S603 (our own)
+
+    def figures() -> dict[str, str]:
+        head, *rows = list(csv.reader(ran.stdout.splitlines()))
+        cents = {
+            (ledger, month): int(amount.replace(".", "")) if "." in amount else 100 * int(amount)
+            for ledger, *amounts in rows
+            for month, amount in zip(head[1:], amounts, strict=True)
+        }
+        return {"income and expenses": digest_of_months(of_income(cents))}
+
+    return float(ran.stderr.splitlines()[-1]) / 1024, figures
+
+
+def export_lines(program: str, folder: Path) -> dict[str, Any]:
+    """Export the books of all years, or write their lines by hand; the frame of lines is there before the clock starts."""  # noqa: E501
+    if program == "star schema":
+        shutil.rmtree(folder / "out", ignore_errors=True)
+        took = exports.export(folder, "first", profile=False)
+        stored = f"{folder}/out/**/fact_line_entry*.parquet"
+        taken = {"seconds": took["seconds"], "peak_mb": took["before"] + took["added"], "bytes_a_line": took["bytes"]}
+    else:
+        lines, _ = exports.read_books(folder)
+        stored = folder / "by_hand.parquet"
+        memory, began = exports.PeakMemory(), time.perf_counter()
+        lines.to_parquet(stored)
+        taken = {"seconds": time.perf_counter() - began, "peak_mb": memory.before + memory.added}
+        taken["bytes_a_line"] = stored.stat().st_size / len(lines)
+    [(count, total)] = duckdb.sql(f"SELECT count(*), sum(amount) FROM '{stored}'").fetchall()  # noqa: S608 (our own words)
+    return taken | {"figures": {"lines": str(count), "sum of amounts": str(total)}}
+
+
+def run(work: str, program: str, folder: Path) -> dict[str, Any]:
+    """Run a step; return what it took and the figures of its result."""
+    if work == "export":
+        return export_lines(program, folder)
+    session = spark_session() if program == "pyspark" else None
+    peak = None
+    if program == "hledger":
+        write_journal(folder)
+    began = time.perf_counter()
+    if program == "hledger":
+        peak, figures = hledger_statements(folder)
+    elif program == "pandas by hand":
+        figures = (naive_statements if work == "statements" else naive_report)(folder)
+    elif work == "statements":
+        figures = statements(program, folder, session)
+    else:
+        figures = report(program, folder, session, lines=work == "report with lines")
+    taken = {"seconds": time.perf_counter() - began, "peak_mb": peak or peak_mb()}
+    if session is not None:
+        taken["java_mb"] = peak_mb(session.sparkContext._gateway.proc.pid)
+    return taken | {"figures": figures()}
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(sys.argv[1], sys.argv[2], Path(sys.argv[3]))))
