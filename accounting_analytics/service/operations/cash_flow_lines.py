@@ -144,9 +144,10 @@ def _rendered(lines: LineColumns, cash_names: Mapping[int, str], scale: int) -> 
     }
     rendered = slices(objects(CashFlowLine, columns), lines.counts)
     sums = pa.table({"ledger": lines.ledgers, "units": movements}).group_by("ledger", use_threads=False)
-    nets = sums.aggregate([("units", "sum")])["units_sum"].to_pylist()
-    for key, net, part in zip(lines.keys, nets, rendered, strict=True):
-        yield LedgerLines(key, int(net), part)
+    summed = sums.aggregate([("units", "sum")])
+    nets = dict(zip(summed["ledger"].to_pylist(), summed["units_sum"].to_pylist(), strict=True))
+    for key, part in zip(lines.keys, rendered, strict=True):
+        yield LedgerLines(key, int(nets[key]), part)
 
 
 _QUOTE, _BACKSLASH, _FIRST_UNESCAPED = 0x22, 0x5C, 0x20
