@@ -19,10 +19,9 @@ def growth(monkeypatch):
     return growth
 
 
-def test_exponent_of_growth(growth):  # noqa: ARG001
+def test_exponent_of_growth(growth):
     """Time that grows as the square of the lines has exponent 2."""
-    from growth_page import growth_exponent  # noqa: PLC0415 (found only now)
-
+    growth_exponent = growth.growth_page.growth_exponent
     assert growth_exponent({10: 1.0, 100: 100.0, 1000: 10_000.0}) == pytest.approx(2)
     assert growth_exponent({10: 3.0, 100: 3.0}) == pytest.approx(0)
     assert growth_exponent({10: 1.0}) is None
@@ -57,3 +56,26 @@ def test_measured_steps_make_a_page(tmp_path):
     assert all(
         text in page for text in ("2,000 lines in", "pandas by hand", "exponent", "<svg", results["machine"]["date"])
     )
+
+
+def test_page_has_every_engine_and_java(growth, tmp_path):
+    """All engines fit into one picture; what could not be measured is named."""
+    taken = {"seconds": 1.0, "peak_mb": 300.0, "figures": {}}
+    runs = [
+        {
+            "work": work,
+            "lines": lines,
+            "program": program,
+            **taken,
+            **({"java_mb": 900.0} if program == "pyspark" else {}),
+        }
+        for work, programs in growth.STEPS.items()
+        for program in programs
+        for lines in (10, 100)
+    ]
+    machine = {"date": "2026-01-01", "system": "a machine", "versions": {"Python": "3.11"}}
+    results = {"runs": runs, "machine": machine, "missing": {"dlt": "not installed"}}
+    page = growth.growth_page.write_page(results, tmp_path).read_text(encoding="utf-8")
+    assert "pyspark, Java" in page
+    assert "300 (Java 900)" in page
+    assert "dlt: not installed" in page

@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import books
 import duckdb
+import growth_page
 import load
-from growth_page import write_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -221,7 +221,7 @@ def main() -> None:
         options.output.mkdir(parents=True, exist_ok=True)
         results = options.output / "results.json"
         measure(options, Machine(options.dlt, shutil.which("hledger"), spark), results)
-    page = write_page(json.loads(results.read_text(encoding="utf-8")), options.output)
+    page = growth_page.write_page(json.loads(results.read_text(encoding="utf-8")), options.output)
     print(f"the page: {page}")
 
 

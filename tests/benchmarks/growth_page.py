@@ -26,7 +26,7 @@ TITLES = {
 }
 TEXTS = {
     "load": (
-        "All line entries of 12 ledgers, 45 in 100 of them in one, from a server on this machine that responds at once. "  # noqa: E501
+        "All line entries of 12 ledgers, 45 in 100 of them in one, from a local server that responds at once. "
         "By hand is a loop over pages with httpx and json_normalize; dlt writes Parquet."
     ),
     "sync": (
@@ -51,9 +51,9 @@ TEXTS = {
 }
 NAMES = {"report totals": "report", "report with lines": "report with lines", "statements": "four statements"}
 BY_HAND = ("pandas by hand", "httpx by hand")
-COLOURS = ("#3d85d1", "#c67a2f", "#36a16b", "#845ad8", "#d05a8c")
+COLOURS = ("#3d85d1", "#c67a2f", "#36a16b", "#845ad8", "#d05a8c", "#9a7d0a")
 OTHERS = {"pandas by hand": "#8a939e", "httpx by hand": "#8a939e", "dlt": "#a58d6b", "hledger": "#b5654a"}
-MARKERS = "os^Dv"
+MARKERS = "os^DvP"
 INK = "#010203"
 """Stands for the colour of text of the page."""
 
@@ -123,7 +123,8 @@ def picture(name: str, unit: str, curves: dict[str, dict[int, float]]) -> Markup
     """Draw curves by number of lines, both axes logarithmic, as an SVG element in the colours of the page."""
     style = {
         "font.size": 9, "svg.fonttype": "none", "svg.hashsalt": name, "text.color": INK, "axes.edgecolor": INK,
-        "axes.labelcolor": INK, "xtick.color": INK, "ytick.color": INK, "axes.spines.top": False, "axes.spines.right": False,  # noqa: E501
+        "axes.labelcolor": INK, "xtick.color": INK, "ytick.color": INK,
+        "axes.spines.top": False, "axes.spines.right": False,
     }  # fmt: skip
     with plt.rc_context(style):
         figure, axes = plt.subplots(figsize=(5.4, 4.1), layout="constrained")

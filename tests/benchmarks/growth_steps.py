@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import exports
 import pandas as pd
-import polars  # noqa: F401, ICN001
+import polars as pl  # noqa: F401 (imported before the clock starts)
 import pyarrow.parquet as pq
 from recompute import COLUMNS, ZONE, naive, spark_session
 from statements import SUB_TYPES, TYPES, pivot
@@ -77,8 +77,8 @@ def read_lines(engine: str, folder: Path, session: Any) -> Any:
     path = folder / "lines.parquet"
     parquet = pq.ParquetFile(path)
     load = {
-        "start_date": "2019-12-31", "end_date": "2024-12-31", "books_start": "2019-12-31", "time_zone": ZONE, "scale": 2,  # noqa: E501
-        "filters": {}, "complete": True, "missing": {}, "lines": parquet.metadata.num_rows,
+        "start_date": "2019-12-31", "end_date": "2024-12-31", "books_start": "2019-12-31", "time_zone": ZONE,
+        "scale": 2, "filters": {}, "complete": True, "missing": {}, "lines": parquet.metadata.num_rows,
     }  # fmt: skip
     if engine == "pandas":
         frame = pd.read_parquet(path, columns=COLUMNS).astype({"signed_amount": "float64"})
@@ -183,7 +183,7 @@ def hledger_statements(folder: Path) -> tuple[float, Callable[[], dict[str, str]
 
 
 def export_lines(program: str, folder: Path) -> dict[str, Any]:
-    """Export the books of all years, or write their lines by hand; the frame of lines is there before the clock starts."""  # noqa: E501
+    """Export the books of all years, or write their lines by hand, from a frame made before the clock starts."""
     if program == "star schema":
         shutil.rmtree(folder / "out", ignore_errors=True)
         took = exports.export(folder, "first", profile=False)
