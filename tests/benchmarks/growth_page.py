@@ -137,7 +137,7 @@ def picture(name: str, unit: str, curves: dict[str, dict[int, float]]) -> Markup
                 linestyle="--" if other else "-", label=program,
             )  # fmt: skip
         axes.set_xscale("log")
-        axes.set_yscale("log")
+        axes.set_yscale("log", base=10 if unit == "seconds" else 2)
         axes.set_xticks(sorted({lines for points in curves.values() for lines in points}))
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
@@ -174,7 +174,8 @@ def sentence(program: Measured, by_hand: Measured | None) -> str:
     if program.exponent is not None:
         text += f"; ten times the lines take {10**program.exponent:.1f} times as long (exponent {program.exponent:.2f})"
     if by_hand is not None and program is not by_hand and largest in by_hand.seconds:
-        text += f"; {by_hand.seconds[largest] / program.seconds[largest]:.1f} times as fast as by hand"
+        ratio = by_hand.seconds[largest] / program.seconds[largest]
+        text += f"; {ratio:.1f} times as fast as by hand" if ratio >= 1 else f"; by hand takes {ratio:.2g} of the time"
     return text + "."
 
 
