@@ -70,6 +70,11 @@ def measured_steps(folder, lines, months, steps=STEPS):
             yield step, json.loads(printed)
 
 
+def last_day(months):
+    """Last day that is synced."""
+    return f"{2023 + (months - 1) // 12}-{(months - 1) % 12 + 1:02}-28"
+
+
 def stored_bytes(folder):
     """Size of the books on disk."""
     return sum(path.stat().st_size for path in (folder / "books").rglob("*") if path.is_file())
@@ -83,8 +88,7 @@ def main():
     parser.add_argument("--step", nargs=2)
     options = parser.parse_args()
     if options.step:
-        end = f"{2023 + (options.months - 1) // 12}-{(options.months - 1) % 12 + 1:02}-28"
-        print(json.dumps(run(options.step[0], Path(options.step[1]), (START_DATE, end))))
+        print(json.dumps(run(options.step[0], Path(options.step[1]), (START_DATE, last_day(options.months)))))
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
