@@ -23,7 +23,7 @@ import pandas as pd
 import polars as pl  # noqa: F401 (imported before the clock starts)
 import pyarrow.parquet as pq
 from recompute import COLUMNS, ZONE, naive, spark_session
-from statements import SUB_TYPES, TYPES, pivot
+from statements import TYPES, pivot, read_ledgers
 
 import accounting_analytics as aa
 from accounting_analytics.books.scan import scan_files
@@ -63,13 +63,6 @@ def digest(texts: list[str]) -> str:
 def digest_of_months(cents: dict[tuple[str, str], int]) -> str:
     """Return a hash of the cents of ledgers and months, without those that are zero."""
     return digest([f"{ledger} {month} {amount}" for (ledger, month), amount in sorted(cents.items()) if amount])
-
-
-def read_ledgers(folder: Path) -> pd.DataFrame:
-    """Read the chart of accounts, with what statements need of it."""
-    ledgers = pd.read_parquet(folder / "ledgers.parquet").assign(type=TYPES, parent_id=None)
-    ledgers = ledgers.assign(sub_type=ledgers["type"].map(SUB_TYPES), debit_credit="debit", is_required=False)
-    return ledgers.assign(financial_account_type=None)
 
 
 def read_lines(engine: str, folder: Path, session: Any) -> Any:
@@ -164,9 +157,9 @@ def write_journal(folder: Path) -> Path:
     return path
 
 
-def hledger_statements(folder: Path) -> tuple[float, Callable[[], dict[str, str]]]:
+def hledger_statements(journal: Path) -> tuple[float, Callable[[], dict[str, str]]]:
     """Sum by ledger and month with hledger; the first value is its peak memory."""
-    command = ["hledger", "-f", str(folder / "lines.journal"), "balance", "--monthly", "-b", "2024-01-01"]
+    command = ["hledger", "-f", str(journal), "balance", "--monthly", "-b", "2024-01-01"]
     command += ["-e", "2025-01-01", "-O", "csv", "--no-total"]
     ran = subprocess.run([sys.executable, "-S", "-c", WATCH, *command], check=True, capture_output=True, text=True)  # noqa: S603 (our own)
 
@@ -205,12 +198,10 @@ def run(work: str, program: str, folder: Path) -> dict[str, Any]:
     if work == "export":
         return export_lines(program, folder)
     session = spark_session() if program == "pyspark" else None
-    peak = None
-    if program == "hledger":
-        write_journal(folder)
+    peak, journal = None, write_journal(folder) if program == "hledger" else None
     began = time.perf_counter()
-    if program == "hledger":
-        peak, figures = hledger_statements(folder)
+    if journal is not None:
+        peak, figures = hledger_statements(journal)
     elif program == "pandas by hand":
         figures = (naive_statements if work == "statements" else naive_report)(folder)
     elif work == "statements":

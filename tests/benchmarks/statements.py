@@ -50,9 +50,14 @@ def read_books(folder: Path, lines: int) -> tuple[pd.DataFrame, pd.DataFrame]:
         "missing": {},
         "lines": len(frame),
     }
+    return frame, read_ledgers(folder)
+
+
+def read_ledgers(folder: Path) -> pd.DataFrame:
+    """Read the chart of accounts, with what statements need of it."""
     ledgers = pd.read_parquet(folder / "ledgers.parquet").assign(type=TYPES, parent_id=None)
     ledgers = ledgers.assign(sub_type=ledgers["type"].map(SUB_TYPES), debit_credit="debit", is_required=False)
-    return frame, ledgers.assign(financial_account_type=None)
+    return ledgers.assign(financial_account_type=None)
 
 
 def pivot(lines: pd.DataFrame) -> pd.DataFrame:
