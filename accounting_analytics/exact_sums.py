@@ -143,7 +143,7 @@ class ExactLines(NamedTuple):
         require_columns(schema, _COLUMNS, "line_entries")
         _require_types(schema)
         texts = [nw.col(name) if schema[name] == nw.String else nw.col(name).cast(nw.String) for name in _TEXT_COLUMNS]
-        lines = frame.select(*texts, _in_microseconds_utc(frame, schema["datetime"]), units="signed_amount")
+        lines = frame.select(*texts, in_microseconds_utc(frame, schema["datetime"]), units="signed_amount")
         dtype = schema["signed_amount"]
         found = find_scale([getattr(dtype, "scale", None), scale, *stated_scales(line_entries)])
         noise_removed, in_units = 0, True
@@ -395,6 +395,12 @@ def is_on(ledger_ids: Collection[str]) -> nw.Expr:
     return _LEDGER.is_in(list(ledger_ids)) if ledger_ids else _no_row("ledger_id")
 
 
+def lines_of_entries(lines: Lines, chosen: nw.Expr, touching: nw.Expr, *columns: str) -> Lines:
+    """Select columns of the chosen lines of entries that have a line of others, which the engine finds by a join."""
+    rows = lines.filter(chosen).select(*dict.fromkeys((*columns, "journal_entry_id")))
+    return rows.join(lines.filter(touching).select("journal_entry_id").unique(), on="journal_entry_id")
+
+
 def require_columns(schema: Collection[str], names: Iterable[str], frame_name: str) -> None:
     """Refuse a frame without some columns."""
     absent = [name for name in names if name not in schema]
@@ -436,7 +442,7 @@ def _require_types(schema: nw.Schema) -> None:
         )
 
 
-def _in_microseconds_utc(frame: Lines, kind: Any) -> nw.Expr:  # noqa: ANN401 (a dtype)
+def in_microseconds_utc(frame: Lines, kind: Any) -> nw.Expr:  # noqa: ANN401 (a dtype)
     """Instants in the unit and zone of the bounds of intervals; SQL engines compare instants of any zone."""
     instant = nw.col("datetime")
     if kind == nw.Datetime("us", "UTC") or not (frame.implementation.is_pyarrow() or frame.implementation.is_polars()):

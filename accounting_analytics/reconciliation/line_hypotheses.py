@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from accounting_analytics.column_conversion import LIST_SEPARATOR
+from accounting_analytics.exact_sums import in_microseconds_utc, is_within
 from accounting_analytics.load_metadata import native_frame
 from accounting_analytics.money import from_minor_units, sum_by_key, to_minor_units
 from accounting_analytics.periods import Period
@@ -247,14 +248,18 @@ def _tags_by_line(books: GivenBooks) -> dict[str, set[str]]:
     columns = [name for name in ("tag_ids", "tag_names") if name in frame.collect_schema()]
     if "tag_ids" not in columns:
         return {}
-    wanted = frame.select("id", *columns).filter(nw.col("id").is_in(list(books.recomputed.lines["line_id"])))
+    schema, line_ids = frame.collect_schema(), set(books.recomputed.lines["line_id"])
+    dated = frame.select("id", *columns, in_microseconds_utc(frame, schema["datetime"]))
+    tagged = dated.filter(is_within(books.period.instants()) & (nw.col("tag_ids").cast(nw.String) != ""))
     found: defaultdict[str, set[str]] = defaultdict(set)
-    for row in wanted.collect("pyarrow").to_arrow().to_pylist():
-        ids = (row["tag_ids"] or "").split(LIST_SEPARATOR)
+    for row in tagged.select("id", *columns).collect("pyarrow").to_arrow().to_pylist():
+        if row["id"] not in line_ids:
+            continue
+        ids = row["tag_ids"].split(LIST_SEPARATOR)
         names = (row.get("tag_names") or "").split(LIST_SEPARATOR)
         names = names if len(names) == len(ids) else [""] * len(ids)
-        found[row["id"]] = {f"{name} ({one})" if name else one for one, name in zip(ids, names, strict=True) if one}
-    return found if any(found.values()) else {}
+        found[row["id"]] = {f"{name} ({one})" if name else one for one, name in zip(ids, names, strict=True)}
+    return found
 
 
 def _entries(differences: Sequence[Difference]) -> set[str]:

@@ -7,12 +7,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import narwhals as nw
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from accounting_analytics.column_conversion import INSTANT, TEXT, exact_amounts, in_floats, negated
 from accounting_analytics.errors import IncompleteLoadError, InputError
-from accounting_analytics.exact_sums import ExactLines, collect, is_on, is_within
+from accounting_analytics.exact_sums import ExactLines, collect, in_microseconds_utc, is_on, is_within, lines_of_entries
 from accounting_analytics.figures import checked_entries
 from accounting_analytics.load_metadata import (
     loaded_period,
@@ -285,16 +286,15 @@ class LineSource:
         """Return the lines of some ledgers and days, if they are not more than `limit`."""
         first = None if any(span.first is None for span in spans) else min(span.first for span in spans if span.first)
         within = is_within(Span(first, max(span.last for span in spans)).intervals(self.time_zone))
-        chosen = self.exact.lines.filter(within & is_on(ledger_ids))
+        on_ledgers = within & is_on(ledger_ids)
+        chosen = self.exact.lines.filter(on_ledgers)
         if collect(chosen.select(count=nw.len()))["count"][0].as_py() > limit:
             return None
         lines = collect(chosen).to_pylist()
-        entries, ledger = list({line["journal_entry_id"] for line in lines}), nw.col("ledger_id")
         of_entry: dict[str, dict[str, None]] = {}
-        if entries:
-            whole = self.exact.lines.filter(within & nw.col("journal_entry_id").is_in(entries))
-            for one in collect(whole.select("journal_entry_id", ledger)).to_pylist():
-                of_entry.setdefault(one["journal_entry_id"], {})[one["ledger_id"]] = None
+        whole = lines_of_entries(self.exact.lines, within, on_ledgers, "id", "ledger_id")
+        for one in collect(whole).sort_by("id").to_pylist():
+            of_entry.setdefault(one["journal_entry_id"], {})[one["ledger_id"]] = None
         cash, days = set(self.cash), zone(self.time_zone)
 
         @cache
@@ -314,15 +314,8 @@ class LineSource:
     def _lines_of(self, part: LinePart) -> pd.DataFrame:
         """Lines of one part."""
         within = is_within(part.span.intervals(self.time_zone))
-        chosen = within & is_on(part.ledger_ids)
-        if part.span.is_flow and not self.is_tagged:
-            entry = nw.col("journal_entry_id")
-            found = collect(self.exact.lines.filter(chosen).select(entry))["journal_entry_id"].unique().to_pylist()
-            if found:  # an empty list has no type
-                on_cash = self.exact.lines.filter(within & is_on(self.cash) & entry.is_in(found))
-                found = collect(on_cash.select(entry))["journal_entry_id"].unique().to_pylist()
-            chosen &= entry.is_in(found) if found else nw.lit(value=False)
-        lines = self._rows(chosen)
+        touching = within & is_on(self.cash) if part.span.is_flow and not self.is_tagged else None
+        lines = self._rows(within & is_on(part.ledger_ids), touching)
         amounts = exact_amounts(lines["signed_amount"], self.scale, lines["id"]).column
         amounts = negated(amounts) if part.factor < 0 else amounts
         lines["figure_amount"] = amounts if self.as_decimals else in_floats(amounts)
@@ -330,22 +323,28 @@ class LineSource:
         lines["local_date"] = days.astype("datetime64[us]")
         return lines.sort_values(["datetime", "id"], kind="stable")
 
-    def _rows(self, chosen: nw.Expr) -> pd.DataFrame:
-        """Rows of the frame, with all its columns."""
+    def _rows(self, chosen: nw.Expr, touching: nw.Expr | None = None) -> pd.DataFrame:
+        """Rows of the frame, with all its columns; only of entries that have a line of others, if these are given."""
+
+        def choose(lines: nw.LazyFrame[Any], *columns: str) -> nw.LazyFrame[Any]:
+            if touching is None:
+                return lines.filter(chosen).select(*columns)
+            return lines_of_entries(lines, chosen, touching, *columns).select(*columns)
+
         if self.exact.in_memory:
             if self._numbered is None:
                 held = collect(self.exact.lines)
-                self._numbered = nw.from_native(held.append_column("position", pa.array(range(held.num_rows)))).lazy()
-            positions = collect(self._numbered.filter(chosen).select("position"))["position"].to_numpy()
+                positions = pa.array(np.arange(held.num_rows))
+                self._numbered = nw.from_native(held.append_column("position", positions)).lazy()
+            found = np.sort(collect(choose(self._numbered, "position"))["position"].to_numpy())
             if isinstance(self.frame, pd.DataFrame):
-                return pd.DataFrame(self.frame.iloc[positions])
-            rows = nw.from_native(native_frame(self.frame), eager_only=True)[positions.tolist(), :].to_arrow()
+                return pd.DataFrame(self.frame.iloc[found])
+            rows = nw.from_native(native_frame(self.frame), eager_only=True)[found.tolist(), :].to_arrow()
         else:
             lazy = nw.from_native(native_frame(self.frame)).lazy()
-            instant = lazy.collect_schema()["datetime"]
-            if lazy.implementation.is_polars() and instant != nw.Datetime("us", "UTC"):
-                lazy = lazy.with_columns(nw.col("datetime").cast(nw.Datetime("us", "UTC")))
-            rows = collect(lazy.filter(chosen))
+            schema = lazy.collect_schema()
+            lazy = lazy.with_columns(in_microseconds_utc(lazy, schema["datetime"]))
+            rows = collect(choose(lazy, *schema.names()))
         return _to_pandas(rows)
 
 

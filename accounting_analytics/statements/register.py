@@ -9,7 +9,7 @@ import pandas as pd
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.errors import IncompleteLoadError
-from accounting_analytics.exact_sums import collect
+from accounting_analytics.exact_sums import collect, lines_of_entries
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.ledger_tree import LedgerTree
 from accounting_analytics.load_metadata import attach_notes, native_frame, stated_books_start, zone_of_frame
@@ -107,13 +107,12 @@ def _describe_start(source: LineSource) -> str:
 
 def _rows(source: LineSource, ledger_id: str) -> list[dict[str, Any]]:
     """Lines of a ledger in order, with units, and the ids of the other ledgers of their entries."""
-    exact, entry = source.exact, nw.col("journal_entry_id")
-    own = collect(exact.lines.filter(nw.col("ledger_id") == ledger_id)).to_pylist()
+    exact, on_ledger = source.exact, nw.col("ledger_id") == ledger_id
+    own = collect(exact.lines.filter(on_ledger)).to_pylist()
     own.sort(key=lambda row: (row["datetime"], row["id"]))
-    entries = list({row["journal_entry_id"] for row in own})
-    others = exact.lines.filter(entry.is_in(entries) & (nw.col("ledger_id") != ledger_id)) if entries else None
+    others = lines_of_entries(exact.lines, ~on_ledger, on_ledger, "id", "ledger_id")
     opposing: dict[str, list[str]] = {}
-    for row in [] if others is None else collect(others.select("journal_entry_id", "ledger_id")).to_pylist():
+    for row in collect(others).sort_by("id").to_pylist():
         opposing.setdefault(row["journal_entry_id"], []).append(row["ledger_id"])
     stated = _stated_opposing(source.frame, ledger_id)
     return [
