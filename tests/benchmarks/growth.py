@@ -1,12 +1,13 @@
 """Measure how load, sync, reports, statements and export grow with the books, and write one page with pictures.
 
-    python tests/benchmarks/growth.py [--sizes 10000 100000 1000000 10000000] [--rounds 3] [--only WORK ...]
+    python tests/benchmarks/growth.py [--sizes 10000 100000 1000000 10000000] [--rounds 3]
+        [--only WORK ...] [--dlt PYTHON]
     python tests/benchmarks/growth.py --from benchmarks-output/results.json
 
 Runs on Linux. Each step is a process of its own, so that its peak memory is its own. The figures of every program are
 compared with those of the others, to the cent, and the run stops where they differ. ``results.json`` is written after
-each step, so that what an interrupted run has measured is kept; ``--from`` makes the page of it alone. PYTHON of
-``--dlt PYTHON`` is the interpreter of an environment that has dlt with its Parquet support.
+each step, so that what an interrupted run has measured is kept; ``--from`` makes the page of it alone. PYTHON is the
+interpreter of an environment that has dlt with its Parquet support. PySpark runs on a cluster of two workers here.
 """
 
 from __future__ import annotations
@@ -31,12 +32,14 @@ import books
 import duckdb
 import growth_page
 import load
+from spark_cluster import Cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 HTTP_LIMIT, PEER_LIMIT = 1_000_000, 100_000
+WARM_UP_LINES = 1000
 ENGINES = ("pandas", "pyarrow", "polars", "duckdb", "pyspark")
 LOADS = {"into a frame": "ours", "into Parquet": "ours to Parquet", "httpx by hand": "by hand", "dlt": "dlt"}
 STEPS = {
@@ -68,6 +71,7 @@ class Machine(NamedTuple):
     dlt: str | None
     hledger: str | None
     spark: bool
+    spark_master: str = ""
 
     @property
     def missing(self) -> dict[str, str]:
@@ -97,7 +101,7 @@ def run_loads(lines: int, machine: Machine) -> Iterator[dict[str, Any]]:
             yield {"program": program, "seconds": took["seconds"], "peak_mb": took["peak"], "figures": figures}
 
 
-def run_syncs(lines: int, _: Machine) -> Iterator[dict[str, Any]]:
+def run_syncs(lines: int) -> Iterator[dict[str, Any]]:
     """Sync local books of 36 months with the embedded service, twice."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -121,15 +125,20 @@ def figures_of(counted: Any) -> dict[str, str]:
     return {"lines": str(count), "sum of amounts": str(total)}
 
 
-def run_steps(work: str, lines: int, folder: Path, machine: Machine) -> Iterator[dict[str, Any]]:
-    """Run the programs of a work that read the books from Parquet."""
+def run_steps(
+    work: str, lines: int, folders: list[str], machine: Machine, *, with_spark: bool
+) -> Iterator[dict[str, Any]]:
+    """Run the programs of a work that read the books from Parquet; the folders are of few lines and of these."""
     for program in STEPS[work]:
         if program in machine.missing or (program == "hledger" and lines > PEER_LIMIT):
             continue
-        command = [sys.executable, str(Path(__file__).with_name("growth_steps.py")), work, program, str(folder)]
-        ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603 (our own)
+        if program == "pyspark" and not with_spark:
+            continue
+        command = [sys.executable, str(Path(__file__).with_name("growth_steps.py")), work, program, *folders]
+        command += [machine.spark_master] if program == "pyspark" else []
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own)
         if ran.returncode:
-            sys.exit(f"{program} failed at {work} of {lines:,} lines; its message is above")
+            sys.exit(f"{program} failed at {work} of {lines:,} lines:\n{ran.stderr}")
         yield {"program": program, **json.loads(ran.stdout.splitlines()[-1])}
 
 
@@ -180,30 +189,51 @@ def rounds_of(work: str, lines: int, rounds: int) -> int:
     return rounds if lines <= most else 1
 
 
+def run_round(work: str, lines: int, folders: list[str], machine: Machine, number: int) -> Iterator[dict[str, Any]]:
+    """Run the programs of a work in turn; Spark, whose start takes longest, in the first round only."""
+    if work == "load":
+        return run_loads(lines, machine)
+    if work == "sync":
+        return run_syncs(lines)
+    return run_steps(work, lines, folders, machine, with_spark=number == 0)
+
+
+def write_books(lines: int, folder: str) -> str:
+    """Write books of five years into a folder; return it."""
+    command = [sys.executable, str(Path(__file__).with_name("recompute.py")), "--write", "--lines", str(lines)]
+    subprocess.run([*command, "--folder", folder], check=True)  # noqa: S603 (our own)
+    return folder
+
+
 def measure(options: argparse.Namespace, machine: Machine, results: Path) -> None:
     """Run every step and keep what it took."""
     measured: dict[str, Any] = {"machine": describe_machine(machine), "missing": machine.missing, "runs": []}
-    http = {"load": run_loads, "sync": run_syncs}
-    for lines in options.sizes:
-        with tempfile.TemporaryDirectory() as name:
-            if set(options.only) & set(STEPS):
-                command = [sys.executable, str(Path(__file__).with_name("recompute.py")), "--write"]
-                subprocess.run([*command, "--lines", str(lines), "--folder", name], check=True)  # noqa: S603 (our own)
-            for work in options.only:
-                if work in http and lines > HTTP_LIMIT:
-                    continue
-                for _ in range(rounds_of(work, lines, options.rounds)):
-                    made = []
-                    for run in (
-                        http[work](lines, machine) if work in http else run_steps(work, lines, Path(name), machine)
-                    ):
-                        made.append({"work": work, "lines": lines, **run})
-                        measured["runs"].append(made[-1])
-                        if "seconds" in run:
-                            shown = f"{run['seconds']:8.2f} s {run['peak_mb']:7,.0f} MB"
-                            print(f"{work:18} {run['program']:20} {lines:12,} lines {shown}", flush=True)
-                        results.write_text(json.dumps(measured, indent=1), encoding="utf-8")
-                    check(work, lines, made)
+    from_parquet = set(options.only) & set(STEPS)
+    with ExitStack() as stack:
+        few = stack.enter_context(tempfile.TemporaryDirectory())
+        if from_parquet:
+            write_books(WARM_UP_LINES, few)
+        if from_parquet - {"export"} and machine.spark:
+            logs = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            cluster = stack.enter_context(Cluster(logs, worker_memory="1700m"))
+            machine = machine._replace(spark_master=cluster.address)
+        for lines in options.sizes:
+            with tempfile.TemporaryDirectory() as name:
+                if from_parquet:
+                    write_books(lines, name)
+                for work in options.only:
+                    if work not in STEPS and lines > HTTP_LIMIT:
+                        continue
+                    for number in range(rounds_of(work, lines, options.rounds)):
+                        made = []
+                        for run in run_round(work, lines, [few, name], machine, number):
+                            made.append({"work": work, "lines": lines, **run})
+                            measured["runs"].append(made[-1])
+                            if "seconds" in run:
+                                shown = f"{run['seconds']:8.2f} s {run['peak_mb']:7,.0f} MB"
+                                print(f"{work:18} {run['program']:20} {lines:12,} lines {shown}", flush=True)
+                            results.write_text(json.dumps(measured, indent=1), encoding="utf-8")
+                        check(work, lines, made)
 
 
 def main() -> None:

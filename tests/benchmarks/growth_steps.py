@@ -1,8 +1,10 @@
-"""One measured step of ``growth.py`` as a process of its own: ``growth_steps.py WORK PROGRAM FOLDER``.
+"""One measured step of ``growth.py`` as its own process: ``growth_steps.py WORK PROGRAM WARM_UP FOLDER [MASTER]``.
 
-The folder has the books of ``recompute.py``: ``lines.parquet`` of five years, and ``ledgers.parquet``. A step reads
-the file and makes its result for 2024, and prints as JSON how long both took together, the peak memory, and figures of
-the result as text, every digit of them. Imports, the start of Spark and the comparison of figures are not measured.
+The folders have books of ``recompute.py``: ``lines.parquet`` of five years, and ``ledgers.parquet``. A step reads the
+file and makes its result for 2024, and prints as JSON how long both took together, the peak memory, and figures of the
+result as text, every digit of them. It has done the same with the few lines of WARM_UP before, so that imports, the
+start of Spark and what is done at a first use are not measured, nor is the comparison of figures. MASTER is the address
+of the Spark cluster whose driver the step is.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import exports
 import pandas as pd
 import polars as pl  # noqa: F401 (imported before the clock starts)
 import pyarrow.parquet as pq
-from recompute import COLUMNS, ZONE, naive, spark_session
+from recompute import COLUMNS, ZONE, naive
 from statements import TYPES, pivot, read_ledgers
 
 import accounting_analytics as aa
@@ -47,6 +49,18 @@ sys.exit(program.returncode)
 """
 """Start a program from a small process, whose memory is the least that its peak can be."""
 TABLES = ("ledgers", "starting_balances", "ending_balances")
+SPARK = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.executor.cores": "1",
+    "spark.executor.memory": "1500m",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.testing.reservedMemory": "10000000",  # Spark refuses a driver of 300 MB otherwise
+}
+DRIVER_MEMORY = {"report with lines": "2g"}
+"""Heap of Spark's driver, by default 300 MB: lines of a report pass through it."""
 
 
 def peak_mb(process: int | str = "self") -> float:
@@ -82,14 +96,13 @@ def read_lines(engine: str, folder: Path, session: Any) -> Any:
 
 def report(engine: str, folder: Path, session: Any, *, lines: bool) -> Callable[[], dict[str, str]]:
     """Recompute the cash flow report of the year."""
-    made = recompute_cash_flow(
-        read_lines(engine, folder, session), read_ledgers(folder), *YEAR, lines=lines, amounts="decimal"
-    )
+    made = recompute_cash_flow(read_lines(engine, folder, session), read_ledgers(folder), *YEAR, lines=lines)
 
     def figures() -> dict[str, str]:
-        tables = [getattr(made, name).to_csv(index=False) for name in TABLES]
-        of_lines = {"lines": str(len(made.lines)), "sum of lines": str(sum(made.lines["amount"]))} if lines else {}
-        return {"net cash flow": str(made.net_cash_flow), "tables": digest(tables), **of_lines}
+        exact = made.exact()
+        tables = [getattr(exact, name).to_csv(index=False) for name in TABLES]
+        of_lines = {"lines": str(len(exact.lines)), "sum of lines": str(sum(exact.lines["amount"]))} if lines else {}
+        return {"net cash flow": str(exact.net_cash_flow), "tables": digest(tables), **of_lines}
 
     return figures
 
@@ -193,11 +206,20 @@ def export_lines(program: str, folder: Path) -> dict[str, Any]:
     return taken | {"figures": {"lines": str(count), "sum of amounts": str(total)}}
 
 
-def run(work: str, program: str, folder: Path) -> dict[str, Any]:
+def start_spark(master: str, work: str) -> Any:
+    """Start the driver of a Spark cluster."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415 (the other programs do without it)
+
+    builder = SparkSession.builder.master(master).config("spark.driver.memory", DRIVER_MEMORY.get(work, "300m"))
+    for name, value in SPARK.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def run(work: str, program: str, folder: Path, session: Any) -> dict[str, Any]:
     """Run a step; return what it took and the figures of its result."""
     if work == "export":
         return export_lines(program, folder)
-    session = spark_session() if program == "pyspark" else None
     peak, journal = None, write_journal(folder) if program == "hledger" else None
     began = time.perf_counter()
     if journal is not None:
@@ -208,11 +230,24 @@ def run(work: str, program: str, folder: Path) -> dict[str, Any]:
         figures = statements(program, folder, session)
     else:
         figures = report(program, folder, session, lines=work == "report with lines")
-    taken = {"seconds": time.perf_counter() - began, "peak_mb": peak or peak_mb()}
+    return {"seconds": time.perf_counter() - began, "peak_mb": peak or peak_mb(), "figures": figures()}
+
+
+def main() -> None:
+    """Run a step with few lines, then measure it."""
+    work, program, warm_up, folder, *master = sys.argv[1:]
+    session, of_driver = None, {}
+    if program == "pyspark":
+        session = start_spark(*master, work)
+        java = session.sparkContext._gateway.proc.pid
+        of_driver["java_idle_mb"] = peak_mb(java)
+    run(work, program, Path(warm_up), session)
+    taken = run(work, program, Path(folder), session)
     if session is not None:
-        taken["java_mb"] = peak_mb(session.sparkContext._gateway.proc.pid)
-    return taken | {"figures": figures()}
+        of_driver["java_mb"] = peak_mb(java)
+        session.stop()
+    print(json.dumps(taken | of_driver))
 
 
 if __name__ == "__main__":
-    print(json.dumps(run(sys.argv[1], sys.argv[2], Path(sys.argv[3]))))
+    main()
