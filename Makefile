@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OUTPUT ?= demo-output
+DLT := .venv-dlt
 
 .PHONY: demo test soak lint lab benchmarks clean
 
@@ -25,16 +26,12 @@ lint: $(VENV)/ready
 lab: $(VENV)/ready
 	$(BIN)/accounting-analytics demo --lab
 
-benchmarks: $(VENV)/ready
-	$(BIN)/python tests/benchmarks/recompute.py
-	$(BIN)/python tests/benchmarks/service.py
-	$(BIN)/python tests/benchmarks/load.py
-	$(BIN)/python tests/benchmarks/statements.py
-	$(BIN)/python tests/benchmarks/books.py
-	$(BIN)/python tests/benchmarks/packs.py
+# The page benchmarks-output/growth.html; an hour on two cores. dlt, a peer, has an environment of its own.
+benchmarks: $(VENV)/ready $(DLT)/ready
+	$(BIN)/python tests/benchmarks/growth.py --dlt $(DLT)/bin/python
 
 clean:
-	rm -rf $(VENV) $(OUTPUT)
+	rm -rf $(VENV) $(DLT) $(OUTPUT) benchmarks-output
 
 # Install exactly the pinned packages, each verified by its hash, then this project, editable.
 $(VENV)/ready: .ci/requirements.lock pyproject.toml
@@ -42,4 +39,9 @@ $(VENV)/ready: .ci/requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV) || { echo "cannot make a virtual environment; on Debian: apt-get install python3-venv"; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .ci/requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(DLT)/ready: .ci/dlt.lock
+	$(PYTHON) -m venv $(DLT)
+	$(DLT)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .ci/dlt.lock
 	touch $@

@@ -58,6 +58,36 @@ def test_measured_steps_make_a_page(tmp_path):
     )
 
 
+def test_other_programs_are_compared_where_both_ran(growth):
+    """A sentence names each other program, with the size where it was measured; these are not compared themselves."""
+    page = growth.growth_page
+    taken = {"polars": {10: 1.0, 100: 2.0}, "pandas by hand": {10: 1.5, 100: 1.0}, "hledger": {10: 8.0}}
+    runs = [
+        {"program": program, "lines": lines, "seconds": seconds}
+        for program, one in taken.items()
+        for lines, seconds in one.items()
+    ]
+    polars, by_hand, hledger = page.measured_programs(runs)
+    said = page.sentence(polars, [by_hand, hledger])
+    assert said.startswith("polars: 100 lines in 2.00 s; ten times the lines take 2.0 times as long (exponent 0.30);")
+    assert said.endswith("; pandas by hand takes 0.5 of the time; 8.0 times as fast as hledger at 10.")
+    assert "fast" not in page.sentence(by_hand, [by_hand, hledger])
+
+
+@pytest.mark.spark
+def test_spark_is_measured_as_a_driver(growth, tmp_path):
+    """The step of Spark has the figures of other engines, and the memory of its driver when idle and at its peak."""
+    folder = growth.write_books(1000, str(tmp_path))
+    made = []
+    for program, *master in (("polars",), ("pyspark", "local[2]")):
+        command = [sys.executable, str(BENCHMARKS / "growth_steps.py"), "report totals", program, folder, folder]
+        ran = subprocess.run([*command, *master], capture_output=True, text=True, check=False)  # noqa: S603 (our own)
+        assert ran.returncode == 0, ran.stderr
+        made.append(json.loads(ran.stdout.splitlines()[-1]))
+    assert made[0]["figures"] == made[1]["figures"]
+    assert 0 < made[1]["java_idle_mb"] < made[1]["java_mb"]
+
+
 def test_page_has_every_engine_and_java(growth, tmp_path):
     """All engines fit into one picture; what could not be measured is named."""
     taken = {"seconds": 1.0, "peak_mb": 300.0, "figures": {}}
@@ -67,7 +97,7 @@ def test_page_has_every_engine_and_java(growth, tmp_path):
             "lines": lines,
             "program": program,
             **taken,
-            **({"java_mb": 900.0} if program == "pyspark" else {}),
+            **({"java_mb": 900.0, "java_idle_mb": 700.0} if program == "pyspark" else {}),
         }
         for work, programs in growth.STEPS.items()
         for program in programs
@@ -77,5 +107,5 @@ def test_page_has_every_engine_and_java(growth, tmp_path):
     results = {"runs": runs, "machine": machine, "missing": {"dlt": "not installed"}}
     page = growth.growth_page.write_page(results, tmp_path).read_text(encoding="utf-8")
     assert "pyspark, Java" in page
-    assert "300 (Java 900)" in page
+    assert "300 (Java 900, 700 when idle)" in page
     assert "dlt: not installed" in page

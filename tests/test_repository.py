@@ -65,9 +65,10 @@ def test_notebooks_carry_no_outputs():
         assert [cell for cell in code if cell["outputs"] or cell["execution_count"] is not None] == [], path.name
 
 
-def test_every_pin_has_a_hash():
-    """Every requirement of the lock file is an exact version with hashes."""
-    text = (PROJECT / ".ci" / "requirements.lock").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["requirements.lock", "dlt.lock"])
+def test_every_pin_has_a_hash(name):
+    """Every requirement of a lock file is an exact version with hashes."""
+    text = (PROJECT / ".ci" / name).read_text(encoding="utf-8")
     pins = re.findall(r"^(\S+?)==(\S+).*?\\\n((?:\s+--hash=sha256:[0-9a-f]{64}.*\n)+)", text, re.MULTILINE)
     names = re.findall(r"^[A-Za-z0-9][^\s=<>~!]*", text, re.MULTILINE)
     assert len(pins) == len(names) > 0

@@ -197,7 +197,7 @@ def _units_around(exact: ExactLines, period: Period, opening_ledgers: Collection
     kept: list[str] = []
     if opening_ledgers:
         opening = exact.lines.filter(is_on(opening_ledgers) & is_within(before)).select("journal_entry_id").unique()
-        kept = collect(opening)["journal_entry_id"].to_pylist()
+        kept = collect(opening.head(_MAX_OPENING_ENTRIES + 1))["journal_entry_id"].to_pylist()
     around, earlier = is_within(padded.instants()), is_within(before)
     if 0 < len(kept) <= _MAX_OPENING_ENTRIES:
         is_kept = nw.col("journal_entry_id").is_in(kept)

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 mpl.use("svg")
 from matplotlib import pyplot as plt
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 TITLES = {
     "load": "Load over HTTP",
@@ -52,7 +52,7 @@ TEXTS = {
 NAMES = {"report totals": "report", "report with lines": "report with lines", "statements": "four statements"}
 BY_HAND = ("pandas by hand", "httpx by hand")
 COLOURS = ("#3d85d1", "#c67a2f", "#36a16b", "#845ad8", "#d05a8c", "#9a7d0a")
-OTHERS = {"pandas by hand": "#8a939e", "httpx by hand": "#8a939e", "dlt": "#a58d6b", "hledger": "#b5654a"}
+OTHERS = {"pandas by hand": "#8a939e", "httpx by hand": "#8a939e", "dlt": "#b5654a", "hledger": "#b5654a"}
 MARKERS = "os^DvP"
 INK = "#010203"
 """Stands for the colour of text of the page."""
@@ -65,6 +65,7 @@ class Measured(NamedTuple):
     seconds: dict[int, float]
     peak_mb: dict[int, float]
     java_mb: dict[int, float]
+    java_idle_mb: dict[int, float]
     bytes_a_line: dict[int, float]
 
     @property
@@ -102,7 +103,7 @@ def measured_programs(runs: list[dict[str, Any]]) -> list[Measured]:
                 taken.setdefault(run["lines"], []).append(run[field])
         return {lines: statistics.median(values) for lines, values in sorted(taken.items())}
 
-    fields = ("seconds", "peak_mb", "java_mb", "bytes_a_line")
+    fields = ("seconds", "peak_mb", "java_mb", "java_idle_mb", "bytes_a_line")
     return [Measured(program, *(medians(program, field) for field in fields)) for program in programs]
 
 
@@ -138,6 +139,9 @@ def picture(name: str, unit: str, curves: dict[str, dict[int, float]]) -> Markup
             )  # fmt: skip
         axes.set_xscale("log")
         axes.set_yscale("log", base=10 if unit == "seconds" else 2)
+        axes.yaxis.set_major_locator(
+            LogLocator(base=10, subs=(1, 2, 5)) if unit == "seconds" else LogLocator(base=2, subs=(1, 1.5))
+        )
         axes.set_xticks(sorted({lines for points in curves.values() for lines in points}))
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
@@ -167,16 +171,23 @@ def ratios(program: Measured, by_hand: Measured | None, sizes: list[int]) -> lis
     return cells(faster, sizes, lambda ratio: f"{ratio:.2g}x" if ratio < 10 else f"{ratio:.0f}x")
 
 
-def sentence(program: Measured, by_hand: Measured | None) -> str:
-    """Say what the largest size took, and how that grows."""
+def sentence(program: Measured, peers: list[Measured]) -> str:
+    """Say what the largest size took, how that grows, and how it compares with other programs where both ran."""
     largest = max(program.seconds)
-    text = f"{program.program}: {largest:,} lines in {spoken_seconds(program.seconds[largest])}"
+    texts = [f"{program.program}: {largest:,} lines in {spoken_seconds(program.seconds[largest])}"]
     if program.exponent is not None:
-        text += f"; ten times the lines take {10**program.exponent:.1f} times as long (exponent {program.exponent:.2f})"
-    if by_hand is not None and program is not by_hand and largest in by_hand.seconds:
-        ratio = by_hand.seconds[largest] / program.seconds[largest]
-        text += f"; {ratio:.1f} times as fast as by hand" if ratio >= 1 else f"; by hand takes {ratio:.2g} of the time"
-    return text + "."
+        texts.append(
+            f"ten times the lines take {10**program.exponent:.1f} times as long (exponent {program.exponent:.2f})"
+        )
+    for peer in peers if program not in peers else ():
+        size = max(program.seconds.keys() & peer.seconds.keys())
+        ratio = peer.seconds[size] / program.seconds[size]
+        at = "" if size == largest else f" at {size:,}"
+        texts.append(
+            f"{ratio:.1f} times as fast as {peer.program}{at}" if ratio >= 1
+            else f"{peer.program}{at} takes {ratio:.2g} of the time"
+        )  # fmt: skip
+    return "; ".join(texts) + "."
 
 
 def section(work: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -198,7 +209,7 @@ def section(work: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
         "text": TEXTS[work],
         "sizes": [f"{size:,}" for size in sizes],
         "rounds": ", ".join(f"{count} of {size:,}" for size, count in repeated.items()),
-        "sentences": [sentence(one, by_hand) for one in programs],
+        "sentences": [sentence(one, [peer for peer in programs if peer.program in OTHERS]) for one in programs],
         "seconds_picture": picture(
             f"{title}: seconds by line entries", "seconds", {one.program: one.seconds for one in programs}
         ),
@@ -258,7 +269,7 @@ def agreement(runs: list[dict[str, Any]]) -> dict[str, Any] | None:
 
     def peak(work: str, engine: str) -> str:
         one = next(one for one in last[work] if one.program == engine)
-        java = f" (Java {one.java_mb[largest]:,.0f})" if one.java_mb else ""
+        java = f" (Java {one.java_mb[largest]:,.0f}, {one.java_idle_mb[largest]:,.0f} when idle)" if one.java_mb else ""
         return f"{one.peak_mb[largest]:,.0f}{java}"
 
     return {
@@ -277,6 +288,7 @@ def write_page(results: dict[str, Any], folder: Path) -> Path:
     html = template.get_template("growth_page.html.j2").render(
         sizes=[f"{size:,}" for size in sizes],
         machine=results["machine"],
+        with_spark=any(run["program"] == "pyspark" for run in results["runs"]),
         missing=results["missing"],
         sections=[section(work, [run for run in results["runs"] if run["work"] == work]) for work in works],
         agreement=agreement(results["runs"]),
