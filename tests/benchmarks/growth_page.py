@@ -26,8 +26,8 @@ TITLES = {
 }
 TEXTS = {
     "load": (
-        "All line entries of 12 ledgers, 45 in 100 of them in one, from a local server that responds at once. "
-        "By hand is a loop over pages with httpx and json_normalize; dlt writes Parquet."
+        "All line entries of 12 ledgers, 45 in 100 of them in one, from a local server that responds at once, into a "
+        "pandas frame or a Parquet file. By hand is a loop with httpx and json_normalize; dlt writes Parquet."
     ),
     "sync": (
         "Local books of 36 months and 204 ledgers from the embedded service. The first sync reads every line and has "
@@ -108,7 +108,7 @@ def measured_programs(runs: list[dict[str, Any]]) -> list[Measured]:
 
 
 def short(number: float) -> str:
-    """Write a number of lines, seconds or megabytes as briefly as three digits allow."""
+    """Write a number of lines as briefly as three digits allow."""
     for unit, name in ((1e6, "M"), (1e3, "k")):
         if number >= unit:
             return f"{number / unit:.3g}{name}"
@@ -143,8 +143,11 @@ def picture(name: str, unit: str, curves: dict[str, dict[int, float]]) -> Markup
             LogLocator(base=10, subs=(1, 2, 5)) if unit == "seconds" else LogLocator(base=2, subs=(1, 1.5))
         )
         axes.set_xticks(sorted({lines for points in curves.values() for lines in points}))
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+        for axis, write in (
+            (axes.xaxis, short),
+            (axes.yaxis, "{:g}".format if unit == "seconds" else "{:,.0f}".format),
+        ):
+            axis.set_major_formatter(FuncFormatter(lambda value, _, write=write: write(value)))
             axis.set_minor_formatter(NullFormatter())
         axes.set_xlabel("line entries")
         axes.set_ylabel(unit)
