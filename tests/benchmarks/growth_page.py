@@ -210,7 +210,8 @@ def section(work: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "title": title,
         "text": TEXTS[work],
-        "sizes": [f"{size:,}" for size in sizes],
+        "sizes": [short(size) for size in sizes],
+        "by_hand": by_hand is not None,
         "rounds": ", ".join(f"{count} of {size:,}" for size, count in repeated.items()),
         "sentences": [sentence(one, [peer for peer in programs if peer.program in OTHERS]) for one in programs],
         "seconds_picture": picture(
@@ -232,7 +233,7 @@ def section(work: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
                         strict=True,
                     )
                 ],
-                "memory_a_line": "" if one.memory_a_line is None else f"{one.memory_a_line:,.0f}",
+                "memory_a_line": "" if one.memory_a_line is None else f"{round(one.memory_a_line):,}",
                 "bytes_a_line": [f"{size:,}: {size_bytes:.0f}" for size, size_bytes in one.bytes_a_line.items()],
             }
             for one in programs
